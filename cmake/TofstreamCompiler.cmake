@@ -1,0 +1,44 @@
+# Language level, warnings, sanitizers, ccache and where everything is put; one function that makes a library of a folder.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+# An installed program finds its libraries beside itself, so the installed folder can be moved anywhere.
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(TOFSTREAM_CCACHE ccache)
+if(TOFSTREAM_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${TOFSTREAM_CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${TOFSTREAM_CCACHE})
+endif()
+
+add_library(tofstream_options INTERFACE)
+target_compile_options(tofstream_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror>)
+target_include_directories(tofstream_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+
+if(TOFSTREAM_SANITIZE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
+  add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
+endif()
+
+# tofstream_library(NAME DEPENDENCY...): the shared library tofstream_NAME of every source below the calling folder.
+function(tofstream_library name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(TOFSTREAM_HAVE_CUDA)
+    file(GLOB_RECURSE cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cu)
+  endif()
+  add_library(tofstream_${name} SHARED ${sources} ${cuda_sources})
+  target_link_libraries(tofstream_${name} PRIVATE tofstream_options PUBLIC ${ARGN})
+  target_include_directories(tofstream_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  install(TARGETS tofstream_${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()

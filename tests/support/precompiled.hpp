@@ -1,0 +1,11 @@
+// What nearly every test includes, compiled once.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
