@@ -1,0 +1,43 @@
+// Slot images: see accumulate.hpp.
+#include "kernels/project/accumulate.hpp"
+
+#include <algorithm>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+namespace tofstream {
+
+SlotImages::SlotImages(std::int64_t voxels, std::int64_t budget_bytes) : voxels_(voxels) {
+  const std::int64_t image_bytes =
+      std::max<std::int64_t>(voxels, 1) * static_cast<std::int64_t>(sizeof(float));
+  slots_ = static_cast<int>(std::clamp<std::int64_t>(budget_bytes / image_bytes, 1,
+                                                     tbb::this_task_arena::max_concurrency()));
+}
+
+void SlotImages::accumulate(
+    std::int64_t count, float* target,
+    const std::function<void(int, std::int64_t, std::int64_t, float*)>& work) {
+  if (slots_ == 1) {
+    work(0, 0, count, target);
+    return;
+  }
+  images_.resize(static_cast<std::size_t>(slots_));
+  tbb::parallel_for(0, slots_, [&](int slot) {
+    auto& image = images_[static_cast<std::size_t>(slot)];
+    image.resize(static_cast<std::size_t>(voxels_), 0.0f);
+    work(slot, count * slot / slots_, count * (slot + 1) / slots_, image.data());
+  });
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, voxels_, 1 << 14), [&](const auto& range) {
+    for (auto& image : images_) {
+      float* from = image.data();
+      for (std::int64_t v = range.begin(); v < range.end(); ++v) {
+        target[v] += from[v];
+        from[v] = 0;
+      }
+    }
+  });
+}
+
+}  // namespace tofstream

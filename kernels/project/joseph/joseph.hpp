@@ -1,0 +1,31 @@
+// Joseph's projector: bilinear interpolation in the planes across the line's dominant axis, non-ToF
+// or ToF. Our edge rule (PHYSICS 3): full bilinear support, planes between the LOR's ends, dominant
+// axis by mm, ToF integrated over the bin.
+#pragma once
+
+#include <memory>
+
+#include "kernels/project/projector.hpp"
+
+namespace tofstream {
+
+struct JosephSettings {
+  enum class Edge {
+    full,     // a line just outside a side face still touches the border voxels
+    clipped,  // libparallelproj's rule: planes whose crossing lies outside the side faces are
+              // dropped, ToF bins rescaled
+  };
+  Edge edge = Edge::full;
+  float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
+};
+
+/// A Joseph projector on one grid. Throws std::invalid_argument for an invalid grid,
+/// std::runtime_error for a missing GPU.
+std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings,
+                                                 Backend backend);
+
+/// The same operator in double precision, single-threaded and written for clarity: the oracle of
+/// all other versions.
+std::unique_ptr<Projector> make_joseph_reference(const Grid& grid, const JosephSettings& settings);
+
+}  // namespace tofstream

@@ -1,0 +1,55 @@
+// The one interface of all list-mode projectors: forward A x, back A^T y, and the fused EM step.
+// A projector belongs to one grid and one backend; images and events it is given lie in that
+// backend's memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/types/events.hpp"
+#include "kernels/types/grid.hpp"
+#include "kernels/types/memory.hpp"
+
+namespace tofstream {
+
+/// What an EM step saw: events used, events skipped because their expectation was 0, and sum of
+/// log(expectation) over the used.
+struct EmTally {
+  std::int64_t used = 0;
+  std::int64_t skipped = 0;
+  double log_sum = 0;
+
+  EmTally& operator+=(const EmTally& other) {
+    used += other.used;
+    skipped += other.skipped;
+    log_sum += other.log_sum;
+    return *this;
+  }
+};
+
+class Projector {
+ public:
+  virtual ~Projector() = default;
+  virtual const Grid& grid() const = 0;
+  virtual Backend backend() const = 0;
+
+  /// expectation[i] = (A x)_i for each event, without multiplicative or additive terms. `image`:
+  /// grid().voxels() floats; `expectation`: events.count floats. Queued on the stream where there
+  /// is one.
+  virtual void forward(const EventView& events, const float* image, float* expectation,
+                       Stream stream = nullptr) = 0;
+
+  /// image += A^T y: adds each event's `values[i]` along its (ToF) line into `image`; values null
+  /// stands for ones.
+  virtual void back(const EventView& events, const float* values, float* image,
+                    Stream stream = nullptr) = 0;
+
+  /// accumulator += A^T(1 / (A x + c/m)), the sum of list-mode EM (paper 000, eq. 1; PHYSICS 2):
+  /// forward, ratio and back for each event in one pass. An event whose expectation is not positive
+  /// is counted and skipped. Complete on return.
+  virtual EmTally em_step(const EventView& events, const float* image, float* accumulator,
+                          Stream stream = nullptr) = 0;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,57 @@
+// The tube-of-response projector of paper 000 (II.B; PHYSICS 3): a_ij = V f(r_ij) g(u_ij - t_i) for
+// voxels in a tube about the line.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/project/projector.hpp"
+
+namespace tofstream {
+
+/// The radial response f(r), 1/mm^2: zero outside the tube and of unit integral over the transverse
+/// plane.
+class RadialResponse {
+ public:
+  static constexpr int samples = 2048;
+  /// A Gaussian of the given FWHM, cut at the tube's radius and renormalised. Throws
+  /// std::invalid_argument unless both are positive.
+  static RadialResponse gaussian(float fwhm_mm, float tube_radius_mm);
+  /// The line integral (Abel transform) of a Kaiser-Bessel blob of order 2, radius = tube radius,
+  /// shape alpha (Lewitt 1992).
+  static RadialResponse kaiser_bessel(float alpha, float tube_radius_mm);
+  /// Any response given at equal steps of r from 0 to the tube's radius, interpolated linearly and
+  /// renormalised.
+  static RadialResponse table(const std::vector<float>& values, float tube_radius_mm);
+
+  float tube_radius_mm() const { return radius_; }
+  /// f at distance r (mm), in double precision from the closed form (or the given table).
+  double operator()(double r_mm) const;
+  /// f at 2048 equal steps of r over [0, radius], for linear interpolation.
+  const std::vector<float>& values() const { return values_; }
+  bool is_gaussian() const { return gaussian_sigma_ > 0; }
+  double gaussian_sigma_mm() const { return gaussian_sigma_; }
+  double peak() const { return values_.empty() ? 0.0 : values_.front(); }
+
+ private:
+  float radius_ = 0;
+  double gaussian_sigma_ = 0;
+  double scale_ = 1;
+  std::vector<float> values_;
+};
+
+struct TorSettings {
+  RadialResponse response;
+  float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
+};
+
+/// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid,
+/// std::runtime_error for a missing GPU.
+std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings,
+                                              Backend backend);
+
+/// The same operator in double precision, single-threaded and written for clarity: the oracle of
+/// all other versions.
+std::unique_ptr<Projector> make_tor_reference(const Grid& grid, const TorSettings& settings);
+
+}  // namespace tofstream

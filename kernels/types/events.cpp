@@ -1,0 +1,79 @@
+// Batches of events and the table of detectors: see events.hpp.
+#include "kernels/types/events.hpp"
+
+#include <stdexcept>
+
+namespace tofstream {
+
+DetectorTable::DetectorTable(std::span<const Vec3> positions_mm)
+    : host_(Memory::host, static_cast<std::int64_t>(positions_mm.size())) {
+  std::int64_t i = 0;
+  for (const Vec3& position : positions_mm) host_[i++] = {position, 0};
+}
+
+const Detector* DetectorTable::on(Memory memory, Stream stream) const {
+  if (on_host(memory)) return host_.data();
+  const std::lock_guard lock(mutex_);
+  if (device_.empty() && !host_.empty()) {
+    device_ = host_.to(Memory::device, stream);
+    synchronize(stream);
+  }
+  return device_.data();
+}
+
+Memory EventBatch::memory() const {
+  return detectors ? detector1.memory() : ends[0].memory();
+}
+
+EventView EventBatch::view() const {
+  const Memory where = memory();
+  const auto pointer = [&]<class T>(const Buffer<T>& array, bool required) -> const T* {
+    if (array.empty() && !(required && count > 0)) return nullptr;
+    if (array.size() != count || array.memory() != where)
+      throw std::logic_error("the arrays of an event batch disagree in size or memory");
+    return array.data();
+  };
+  EventView view;
+  view.count = count;
+  view.tof = tof;
+  if (detectors) {
+    view.detectors = detectors->on(where);
+    view.detector1 = pointer(detector1, true);
+    view.detector2 = pointer(detector2, true);
+  } else {
+    for (int e = 0; e < 6; ++e) view.ends[e] = pointer(ends[e], true);
+  }
+  view.tof_mm = pointer(tof_mm, false);
+  view.tof_width_mm = pointer(tof_width_mm, false);
+  view.multiplicative = pointer(multiplicative, false);
+  view.additive = pointer(additive, false);
+  return view;
+}
+
+EventBatch EventBatch::to(Memory memory, Stream stream) const {
+  EventBatch result;
+  result.count = count;
+  result.scanner = scanner;
+  result.detectors = detectors;
+  result.tof = tof;
+  result.start_s = start_s;
+  result.duration_s = duration_s;
+  for (int a = 0; a < 4; ++a) result.axis_begin[a] = axis_begin[a];
+  result.detector1 = detector1.to(memory, stream);
+  result.detector2 = detector2.to(memory, stream);
+  for (int e = 0; e < 6; ++e) result.ends[e] = ends[e].to(memory, stream);
+  result.tof_mm = tof_mm.to(memory, stream);
+  result.tof_width_mm = tof_width_mm.to(memory, stream);
+  result.multiplicative = multiplicative.to(memory, stream);
+  result.additive = additive.to(memory, stream);
+  result.arrival = arrival.to(memory, stream);
+  return result;
+}
+
+std::size_t EventBatch::bytes() const {
+  std::size_t sum = 0;
+  for_each_array(*this, [&](const auto& array) { sum += array.bytes(); });
+  return sum;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,143 @@
+// Allocation, release and copies in host, pinned and device memory: see memory.hpp.
+#include "kernels/types/memory.hpp"
+
+#include <cstdlib>
+#include <new>
+
+#include <fmt/format.h>
+
+#ifdef TOFSTREAM_HAVE_CUDA
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda/check.hpp"
+#endif
+
+namespace tofstream {
+
+namespace {
+
+constexpr std::size_t alignment = 64;  // a cache line and the widest SIMD vector
+
+void* allocate_host(std::size_t bytes) {
+  void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (!pointer)
+    throw std::runtime_error(fmt::format(
+        "cannot allocate {:.1f} MiB of host memory: use a smaller image or fewer events a subset",
+        static_cast<double>(bytes) / 1048576.0));
+  return pointer;
+}
+
+}  // namespace
+
+#ifdef TOFSTREAM_HAVE_CUDA
+
+std::string why_no_cuda() {
+  int devices = 0;
+  const cudaError_t status = cudaGetDeviceCount(&devices);
+  if (status == cudaSuccess && devices > 0) return {};
+  (void)cudaGetLastError();  // a missing driver must not be reported again by a later check
+  return status == cudaSuccess ? "no CUDA device"
+                               : fmt::format("no CUDA device ({})", cudaGetErrorString(status));
+}
+
+std::size_t free_device_bytes() {
+  require_cuda();
+  std::size_t free_bytes = 0, total = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &total), "read the device's free memory");
+  return free_bytes;
+}
+
+void synchronize(Stream stream) {
+  if (why_no_cuda().empty()) check_cuda(cudaStreamSynchronize(stream), "wait for a stream");
+}
+
+namespace detail {
+
+void* allocate(Memory memory, std::size_t bytes, Stream stream) {
+  if (bytes == 0) return nullptr;
+  if (memory == Memory::host) return allocate_host(bytes);
+  require_cuda();
+  void* pointer = nullptr;
+  const cudaError_t status = memory == Memory::pinned ? cudaMallocHost(&pointer, bytes)
+                                                      : cudaMallocAsync(&pointer, bytes, stream);
+  if (status != cudaSuccess) {
+    (void)cudaGetLastError();
+    throw std::runtime_error(fmt::format(
+        "cannot allocate {:.1f} MiB of {} memory: {}", static_cast<double>(bytes) / 1048576.0,
+        memory == Memory::pinned ? "pinned" : "GPU", cudaGetErrorString(status)));
+  }
+  return pointer;
+}
+
+void release(Memory memory, void* pointer, Stream stream) noexcept {
+  if (!pointer) return;
+  if (memory == Memory::host) std::free(pointer);
+  if (memory == Memory::pinned) (void)cudaFreeHost(pointer);
+  if (memory == Memory::device) (void)cudaFreeAsync(pointer, stream);
+}
+
+void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes,
+          Stream stream) {
+  if (bytes == 0) return;
+  if (on_host(to_memory) && on_host(from_memory)) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream),
+             "copy between host and device");
+}
+
+void zero(void* pointer, Memory memory, std::size_t bytes, Stream stream) {
+  if (bytes == 0) return;
+  if (on_host(memory)) {
+    std::memset(pointer, 0, bytes);
+    return;
+  }
+  check_cuda(cudaMemsetAsync(pointer, 0, bytes, stream), "clear device memory");
+}
+
+}  // namespace detail
+
+#else
+
+std::string why_no_cuda() {
+  return "this tofstream was built without CUDA";
+}
+
+std::size_t free_device_bytes() {
+  require_cuda();
+  return 0;
+}
+
+void synchronize(Stream) {}
+
+namespace detail {
+
+void* allocate(Memory memory, std::size_t bytes, Stream) {
+  if (bytes == 0) return nullptr;
+  if (memory != Memory::host) require_cuda();
+  return allocate_host(bytes);
+}
+
+void release(Memory, void* pointer, Stream) noexcept {
+  std::free(pointer);
+}
+
+void copy(void* to, Memory, const void* from, Memory, std::size_t bytes, Stream) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+void zero(void* pointer, Memory, std::size_t bytes, Stream) {
+  if (bytes > 0) std::memset(pointer, 0, bytes);
+}
+
+}  // namespace detail
+
+#endif
+
+void require_cuda() {
+  if (const std::string reason = why_no_cuda(); !reason.empty())
+    throw std::runtime_error(reason + ": use backend cpu or auto");
+}
+
+}  // namespace tofstream

@@ -1,0 +1,59 @@
+// A scanner as kernels see it: detectors (crystals or depth layers), which pairs count
+// coincidences, and how efficiently. Efficiencies follow PETSIRD: calibration x detector1 x
+// detector2 x pair table of the two modules, summed over energy bins.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/types/events.hpp"
+#include "kernels/types/memory.hpp"
+
+namespace tofstream {
+
+/// Detectors of one kind of module, numbered module after module from `first_detector` on.
+struct ModuleType {
+  std::uint32_t first_detector = 0;
+  std::uint32_t first_module = 0;
+  std::uint32_t modules = 0;
+  std::uint32_t elements = 1;  // detectors a module
+  std::uint32_t energy_bins = 1;
+  std::uint64_t first_bin = 0;  // into Scanner::bin_efficiency: bin = first_bin + energy +
+                                // energy_bins * (detector - first_detector)
+};
+
+/// Relative efficiencies of the pairs between two modules: values[(element1 * energies1 + energy1)
+/// * columns + element2 * energies2 + energy2].
+struct ModulePairTable {
+  std::vector<float> values;
+  std::uint32_t columns = 0;
+};
+
+struct Scanner {
+  std::string name;
+  std::shared_ptr<const DetectorTable> detectors;  // centres, in the scanner frame
+  std::vector<ModuleType> types;
+  std::vector<TofModel> tof;  // [type1 * types + type2]; empty: non-ToF
+  float calibration = 1;
+  std::vector<float> bin_efficiency;  // per detection bin; empty: 1
+  std::vector<std::int32_t>
+      module_pair;  // [module1 * modules() + module2]: index into pair_tables, -1: not in
+                    // coincidence; empty: all pairs of different modules count
+  std::vector<ModulePairTable> pair_tables;  // empty: 1 for every pair in coincidence
+
+  std::uint32_t modules() const;
+  const ModuleType& type_of(std::uint32_t detector) const;
+  std::uint32_t type_index(std::uint32_t detector) const;
+  std::uint32_t module_of(std::uint32_t detector) const;
+  /// True where the scanner can record coincidences of the two detectors.
+  bool in_coincidence(std::uint32_t detector1, std::uint32_t detector2) const;
+  /// Efficiency of an LOR, summed over energy bins; 0 for pairs not in coincidence. Detectors in
+  /// the order of events: type1 > type2, or detector1 >= detector2 (put into that order here).
+  float efficiency(std::uint32_t detector1, std::uint32_t detector2) const;
+  /// Throws std::invalid_argument that names the first table whose size or index is wrong.
+  void validate() const;
+};
+
+}  // namespace tofstream
