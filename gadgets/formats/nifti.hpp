@@ -1,0 +1,32 @@
+// Images as NIfTI-1 files (.nii, .nii.gz): float32 voxels in our order, with the affine from voxel
+// indices to RAS mm as sform and qform (our world is LPS, so x and y carry -1); any axis-aligned
+// file is read back.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "kernels/types/image.hpp"
+
+namespace tofstream {
+
+struct NiftiText {
+  std::string description;  // header field descrip, cut at 79 bytes
+  std::string comment;      // a comment extension (code 6), as provenance in JSON; empty: none
+};
+
+/// Writes a host image; the name must end in .nii or .nii.gz. The file appears by rename, or not at
+/// all. Throws std::runtime_error when it cannot be written (folder, full disk),
+/// std::invalid_argument for another suffix.
+void write_nifti(const std::filesystem::path& path, const Image& image, const NiftiText& text = {});
+
+/// Reads a 3D image (4D with one frame too) of integer or float voxels, scaled by scl_slope and
+/// scl_inter, into our frame: axes are permuted and flipped so that x, y, z (LPS) ascend. Throws
+/// std::runtime_error, one line that names the file: not NIfTI-1, wrong dimensions, a voxel type we
+/// do not read, no position in space, an oblique affine, truncated, a voxel that is not finite.
+Image read_nifti(const std::filesystem::path& path);
+
+/// The first comment extension of a NIfTI-1 file; empty where there is none.
+std::string read_nifti_comment(const std::filesystem::path& path);
+
+}  // namespace tofstream
