@@ -1,0 +1,36 @@
+// Reads a phantom and its regions for analysis from YAML (share/phantoms/). Every mistake is one
+// line: file:line:column: what is wrong, and an unknown key lists the known ones.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/simulate/phantom.hpp"
+
+namespace tofstream::formats {
+
+/// What a region is for in an analysis: hot and cold spheres, the lung insert and background discs
+/// of NEMA NU 2, or a plain region whose mean is wanted.
+enum class RegionRole { hot, cold, lung, background, mean };
+
+/// A sphere of the given diameter, or the disc of that diameter across z on each of the slices.
+struct PhantomRegion {
+  std::string name;
+  RegionRole role = RegionRole::mean;
+  Vec3d centre_mm;
+  double diameter_mm = 0;
+  std::vector<double> slices_mm;  // z of each slice; empty: the region is a sphere
+};
+
+struct PhantomFile {
+  Phantom phantom;
+  std::vector<PhantomRegion> regions;
+};
+
+/// Throws std::runtime_error in the form above, or where the file cannot be read.
+PhantomFile read_phantom(const std::filesystem::path& file);
+/// The same from text; `file` is what messages call it.
+PhantomFile parse_phantom(const std::string& text, const std::string& file);
+
+}  // namespace tofstream::formats

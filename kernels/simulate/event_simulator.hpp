@@ -1,0 +1,78 @@
+// Monte Carlo of list mode: positron annihilations of a phantom, photon pairs, attenuation,
+// crystals, ToF and randoms of a RingScanner, in slices of scanner time that run in parallel.
+// Same seed, same events, whatever the number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/simulate/phantom.hpp"
+#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/types/events.hpp"
+
+namespace tofstream {
+
+struct SimulationOptions {
+  std::uint64_t seed = 1;
+  bool attenuation = true;    // in the phantom; off: every photon leaves it
+  double activity_scale = 1;  // times the phantom's activity
+  double randoms_cps = 0;     // uniform over detector pairs in coincidence and the ToF window
+  double acollinearity_fwhm_deg = 0;  // Gaussian; 0.5 in water
+  double positron_range_fwhm_mm = 0;  // Gaussian, each axis
+};
+
+/// What became of the decays, each counted once: candidates = attenuated + missed +
+/// not_in_coincidence + outside_tof_window + trues. Candidates are the decays along lines that may
+/// meet crystals at both ends; all others are never sampled, and leave no trace.
+struct SimulationTruth {
+  std::uint64_t candidates = 0;
+  std::uint64_t attenuated = 0;          // a photon was stopped or scattered in the phantom
+  std::uint64_t missed = 0;              // a photon passed through a gap, the crystals or an end
+  std::uint64_t not_in_coincidence = 0;  // both were seen, by modules not in coincidence
+  std::uint64_t outside_tof_window = 0;
+  std::uint64_t trues = 0;
+  std::uint64_t randoms = 0;
+  SimulationTruth& operator+=(const SimulationTruth& other);
+};
+
+struct SimulatedEvents {
+  EventBatch events;  // in host memory; start_s and duration_s say which time it stands for
+  std::vector<std::uint8_t> is_random;  // 1 for randoms, an entry an event
+  SimulationTruth truth;                // of the slices that the batch was drawn from
+};
+
+/// The model: a decay is uniform in a solid, its line isotropic; photons survive the phantom by
+/// exp(-line integral of mu); a photon interacts at an exponential depth in its module's slab,
+/// which stretches over gaps and beyond ends as blind material of the same density, and is recorded
+/// by the crystal layer around the point. So Scanner::efficiency's closed form holds: E[trues per s
+/// of a pair] = efficiency x exp(-attenuation) x integral of activity (Bq/mL) along the LOR (mm).
+class EventSimulator {
+ public:
+  /// Throws std::invalid_argument for options out of range or a phantom without activity.
+  EventSimulator(const RingScanner& ring, Phantom phantom, SimulationOptions options = {});
+  ~EventSimulator();
+  EventSimulator(EventSimulator&&) noexcept;
+
+  /// Every event of the next `duration_s` of scanner time. Throws std::invalid_argument unless
+  /// finite, positive and expected to hold fewer than 2^31 events.
+  SimulatedEvents next_seconds(double duration_s);
+  /// The next `count` events; duration_s is the scanner time they took.
+  SimulatedEvents next_events(std::int64_t count);
+
+  const std::shared_ptr<const Scanner>& scanner() const;
+  const Phantom& phantom() const;
+  /// Events per second of scanner time, estimated from a fixed sample when constructed (about 1%).
+  double expected_cps() const;
+  /// Mean randoms of any pair in coincidence, per second and per mm of ToF (non-ToF: per second):
+  /// the additive term of event models.
+  double randoms_per_pair() const;
+
+ private:
+  struct Model;
+  std::unique_ptr<Model> model_;
+  std::uint64_t next_slice_ = 0;
+  double next_start_s_ = 0;
+};
+
+}  // namespace tofstream
