@@ -25,8 +25,7 @@ class SensitivityCache {
   /// Stores a result. Throws std::runtime_error when the file cannot be written.
   void store(const std::string& key, const Sensitivity& sensitivity) const;
   /// Loads, or computes and stores; a folder that cannot be written costs a log line, not the run.
-  Sensitivity get(const std::string& key, const std::function<Sensitivity()>& compute,
-                  const LogLine& log = {}) const;
+  Sensitivity get(const std::string& key, const std::function<Sensitivity()>& compute, const LogLine& log = {}) const;
 
   std::filesystem::path path(const std::string& key) const;
 

@@ -1,0 +1,80 @@
+// Resolution modelling in image space: the estimate is blurred before projection, and what comes back by the adjoint.
+#include "kernels/filter/gaussian_psf.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "core/gadget.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+namespace {
+
+struct PsfParams {
+  std::array<float, 3> psf_fwhm_mm = {4, 4, 4};
+  static constexpr auto params = describe(
+      param<&PsfParams::psf_fwhm_mm>("psf_fwhm_mm", range(0, 100), unit("mm"), "FWHM along x, y and z; 0: none"));
+};
+
+// A blurred copy of an image, in the image's own memory.
+class Blur {
+ public:
+  explicit Blur(const PsfParams& p) : fwhm_{p.psf_fwhm_mm[0], p.psf_fwhm_mm[1], p.psf_fwhm_mm[2]} {}
+
+  std::shared_ptr<const Image> operator()(const Image& image) {
+    if (!psf_) psf_.emplace(image.grid, fwhm_, on_host(image.voxels.memory()) ? Backend::cpu : Backend::cuda);
+    auto blurred = std::make_shared<Image>(image.to(image.voxels.memory()));
+    psf_->apply(*blurred);
+    return blurred;
+  }
+
+ private:
+  Vec3 fwhm_;
+  std::optional<GaussianPsf> psf_;
+};
+
+struct GaussianPsfGadget {
+  using Params = PsfParams;
+  static constexpr auto params = PsfParams::params;
+  static constexpr bool own_thread = true;
+
+  explicit GaussianPsfGadget(const Params& p) : blur_(p) {}
+  void process(const Estimate& estimate, Emit<Estimate>& emit) {
+    emit(Estimate{estimate.step, blur_(*estimate.image)});
+  }
+
+ private:
+  Blur blur_;
+};
+
+struct GaussianPsfAdjoint {
+  using Params = PsfParams;
+  static constexpr auto params = PsfParams::params;
+  static constexpr bool own_thread = true;
+
+  explicit GaussianPsfAdjoint(const Params& p) : blur_(p), blur_sensitivity_(p) {}
+
+  void process(const Projected& projected, Emit<Projected>& emit) {
+    if (projected.sensitivity != sharp_) {
+      sharp_ = projected.sensitivity;
+      blurred_ = blur_sensitivity_(*sharp_);
+    }
+    Projected result = projected;
+    result.back_projection = blur_(*projected.back_projection);
+    result.sensitivity = blurred_;
+    emit(std::move(result));
+  }
+
+ private:
+  Blur blur_, blur_sensitivity_;
+  std::shared_ptr<const Image> sharp_, blurred_;
+};
+
+TOFSTREAM_GADGET(GaussianPsfGadget, "gaussian_psf",
+                 "Blurs the estimate by the scanner's resolution, before a projector");
+TOFSTREAM_GADGET(GaussianPsfAdjoint, "gaussian_psf_adjoint",
+                 "Blurs back projection and sensitivity by the same resolution, after the projector");
+
+}  // namespace
+}  // namespace tofstream

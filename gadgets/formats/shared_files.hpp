@@ -1,0 +1,19 @@
+// Finds what comes with the program: scanners, phantoms and pipelines by name, beside the program or in the source
+// tree.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tofstream {
+
+/// The file that `name` means: a path where it has a slash or a suffix or exists as it is, else `name`.yaml in the
+/// shared folder `kind` ("scanners", "phantoms", "pipelines"). Throws std::runtime_error that lists the names there
+/// are.
+std::filesystem::path find_shared(const std::string& kind, const std::string& name);
+
+/// The names in a shared folder, sorted.
+std::vector<std::string> shared_names(const std::string& kind);
+
+}  // namespace tofstream

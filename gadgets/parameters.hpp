@@ -1,0 +1,45 @@
+// Parameters that several gadgets declare alike, so that a top-level key of a pipeline sets them
+// all.
+#pragma once
+
+#include <array>
+
+#include "core/params.hpp"
+#include "kernels/types/grid.hpp"
+#include "kernels/types/memory.hpp"
+
+namespace tofstream {
+
+/// `backend: auto | cpu | cuda`
+enum class BackendChoice { automatic, cpu, cuda };
+constexpr auto enum_names(BackendChoice) {
+  return names(BackendChoice::automatic, "auto", BackendChoice::cpu, "cpu", BackendChoice::cuda, "cuda");
+}
+
+/// The backend to use: auto is CUDA where there is a device. Throws std::runtime_error where cuda
+/// is asked for in vain.
+inline Backend resolve(BackendChoice choice) {
+  if (choice == BackendChoice::cuda) require_cuda();
+  const bool cuda = choice == BackendChoice::cuda || (choice == BackendChoice::automatic && why_no_cuda().empty());
+  return cuda ? Backend::cuda : Backend::cpu;
+}
+
+/// `image: {size: [75, 75, 26], voxel_mm: [4, 4, 4]}`
+struct ImageParams {
+  std::array<int, 3> size = {75, 75, 26};
+  std::array<float, 3> voxel_mm = {4, 4, 4};
+  std::array<float, 3> centre_mm = {0, 0, 0};
+  static constexpr auto params =
+      describe(param<&ImageParams::size>("size", range(1, 4096), "Voxels along x, y and z"),
+               param<&ImageParams::voxel_mm>("voxel_mm", range(1e-3, 1e3), unit("mm"), "Edges of a voxel"),
+               param<&ImageParams::centre_mm>("centre_mm", range(-1e4, 1e4), unit("mm"),
+                                              "The image's centre in the scanner frame"));
+
+  Grid grid() const {
+    Grid grid = Grid::centred(size[0], size[1], size[2], {voxel_mm[0], voxel_mm[1], voxel_mm[2]});
+    grid.origin_mm = grid.origin_mm + Vec3{centre_mm[0], centre_mm[1], centre_mm[2]};
+    return grid;
+  }
+};
+
+}  // namespace tofstream

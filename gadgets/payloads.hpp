@@ -1,0 +1,92 @@
+// What travels on the edges of a reconstruction: bytes, events, subsets, back projections and
+// estimates.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/payload.hpp"
+#include "kernels/project/projector.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/image.hpp"
+
+namespace tofstream {
+
+/// A piece of a byte stream, as it was read.
+struct ByteBlock {
+  std::vector<std::byte> data;
+  std::size_t bytes() const { return data.size(); }
+};
+
+/// Where a subset stands in the run of updates.
+struct UpdateStep {
+  int iteration = 1;  // from 1
+  int iterations = 1;
+  int subset = 0;   // from 0, in time order
+  int subsets = 0;  // 0 while a live stream has not ended
+  bool ends_iteration = false;
+  bool last = false;  // no update follows
+};
+
+/// One subset of a list-mode OSEM: sorted batches, and the share of the reference time that they
+/// stand for.
+struct Subset {
+  UpdateStep step;
+  std::vector<std::shared_ptr<const EventBatch>> batches;
+  double time_fraction = 1;  // T_k / T of s_k = s T_k / T (PHYSICS 2)
+
+  /// Events that meet the reconstruction for the first time: a replayed subset brings none.
+  std::uint64_t event_count() const { return step.iteration == 1 ? size() : 0; }
+  std::uint64_t size() const {
+    std::uint64_t sum = 0;
+    for (const auto& batch : batches) sum += batch->event_count();
+    return sum;
+  }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const auto& batch : batches) sum += batch->bytes();
+    return sum;
+  }
+};
+
+/// A^T(1 / (A x + c/m)) of one subset, with what an update needs besides.
+struct Projected {
+  UpdateStep step;
+  std::shared_ptr<const Image> back_projection;
+  std::shared_ptr<const Image> sensitivity;  // of the whole reference time, in the memory of the back projection
+  double time_fraction = 1;
+  EmTally tally;
+  std::size_t bytes() const { return back_projection->bytes(); }
+};
+
+/// The image after an update; `step.iteration` 0 is the start image.
+struct Estimate {
+  UpdateStep step;
+  std::shared_ptr<const Image> image;
+  std::size_t bytes() const { return image->bytes(); }
+};
+
+template <>
+struct PayloadName<ByteBlock> {
+  static constexpr auto value = "bytes";
+};
+template <>
+struct PayloadName<EventBatch> {
+  static constexpr auto value = "events";
+};
+template <>
+struct PayloadName<Subset> {
+  static constexpr auto value = "subset";
+};
+template <>
+struct PayloadName<Projected> {
+  static constexpr auto value = "back projection";
+};
+template <>
+struct PayloadName<Estimate> {
+  static constexpr auto value = "estimate";
+};
+
+}  // namespace tofstream

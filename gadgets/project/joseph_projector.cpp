@@ -1,0 +1,49 @@
+// Joseph's line projector as a gadget.
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/project/list_mode_step.hpp"
+#include "kernels/project/joseph/joseph.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(JosephSettings::Edge) {
+  return names(JosephSettings::Edge::full, "full", JosephSettings::Edge::clipped, "clipped");
+}
+
+namespace {
+
+struct JosephProjector {
+  struct Params {
+    JosephSettings::Edge edge = JosephSettings::Edge::full;
+    float tof_cut_sigma = 3;
+    SensitivityParams sensitivity;
+    bool log_likelihood = false;
+    BackendChoice backend = BackendChoice::automatic;
+  };
+  static constexpr auto params = describe(
+      param<&Params::edge>("edge", "full bilinear support, or clipped at the side faces as libparallelproj does"),
+      param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
+      param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
+      param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
+      param<&Params::backend>("backend", "Where the projector runs"));
+  static constexpr bool own_thread = true;
+
+  explicit JosephProjector(const Params& p)
+      : step_(resolve(p.backend), p.sensitivity, p.log_likelihood,
+              fmt::format("joseph {} {}", static_cast<int>(p.edge), p.tof_cut_sigma),
+              [p](const Grid& grid, Backend backend) {
+                return make_joseph_projector(grid, {p.edge, p.tof_cut_sigma}, backend);
+              }) {}
+
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+
+ private:
+  ListModeStep step_;
+};
+
+TOFSTREAM_GADGET(JosephProjector, "joseph_projector",
+                 "Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass");
+
+}  // namespace
+}  // namespace tofstream

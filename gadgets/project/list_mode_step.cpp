@@ -1,0 +1,123 @@
+// One subset through a projector: see list_mode_step.hpp.
+#include "gadgets/project/list_mode_step.hpp"
+
+#include <cstdlib>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/sensitivity_cache.hpp"
+#include "kernels/analysis/compare.hpp"
+#include "kernels/analysis/inner_product.hpp"
+#include "kernels/update/em_update.hpp"
+
+namespace tofstream {
+
+namespace {
+
+std::filesystem::path user_cache_folder() {
+  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
+    return std::filesystem::path(folder) / "tofstream";
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return std::filesystem::path(home) / ".cache" / "tofstream";
+  return std::filesystem::temp_directory_path() / "tofstream-cache";
+}
+
+Image read_mu_per_mm(const std::filesystem::path& file, const Grid& grid) {
+  Image mu = read_nifti(file);
+  require_same_grid(mu.grid, grid);
+  for (float& value : mu.voxels.span()) {
+    if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", file.string()));
+    value *= 0.1f;  // 1/cm to 1/mm
+  }
+  return mu;
+}
+
+}  // namespace
+
+ListModeStep::ListModeStep(Backend backend, SensitivityParams sensitivity, bool log_likelihood, std::string description,
+                           std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make)
+    : backend_(backend),
+      sensitivity_params_(std::move(sensitivity)),
+      log_likelihood_(log_likelihood),
+      description_(std::move(description)),
+      make_(std::move(make)) {}
+
+Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& context) {
+  if (!projector_) prepare(inputs, context);
+  const Memory memory = memory_of(backend_);
+  Image back = Image::zeros(projector_->grid(), memory);
+  EmTally tally;
+  for (const auto& batch : inputs.events->batches) {
+    EventBatch copy;  // where the batch lies in the other memory
+    const bool here = on_host(batch->memory()) == on_host(memory);
+    if (!here) copy = batch->to(memory);
+    tally += projector_->em_step((here ? *batch : copy).view(), inputs.image->image->voxels.data(), back.voxels.data());
+  }
+  if (inputs.events->step.iteration == 1) {
+    context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
+    if (tally.skipped > 0)
+      context.books().rejected(static_cast<std::uint64_t>(tally.skipped), "no expectation: the line misses the image");
+  }
+  Projected projected{inputs.events->step, std::make_shared<const Image>(std::move(back)), sensitivity_,
+                      inputs.events->time_fraction, tally};
+  report(projected, *inputs.image->image, context);
+  return projected;
+}
+
+void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
+  const auto& first = inputs.events->batches.front();
+  if (!first->scanner)
+    throw std::runtime_error(
+        "the events do not say which scanner recorded them, so there is no sensitivity: "
+        "take them from a decoder or the simulator");
+  projector_ = make_(inputs.image->image->grid, backend_);
+  Sensitivity made = make_sensitivity(*first->scanner, context);
+  context.report("backend", std::string(backend_ == Backend::cuda ? "cuda" : "cpu"));
+  context.report("sensitivity_exact", made.exact);
+  context.report("sensitivity_pairs", made.pairs);
+  context.report("sensitivity_relative_error", made.relative_error);
+  if (!made.exact)
+    context.log().info(fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}", made.projected,
+                                   made.pairs, made.relative_error));
+  sensitivity_ = std::make_shared<const Image>(on_host(memory_of(backend_)) ? std::move(made.image)
+                                                                            : made.image.to(memory_of(backend_)));
+  synchronize(nullptr);
+}
+
+Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& context) {
+  const SensitivitySettings settings{.exact_pairs = sensitivity_params_.exact_pairs,
+                                     .sampled_pairs = sensitivity_params_.sampled_pairs};
+  std::optional<Image> mu;
+  if (!sensitivity_params_.mu_map.empty()) mu = read_mu_per_mm(sensitivity_params_.mu_map, projector_->grid());
+  const Image* mu_image = mu ? &*mu : nullptr;
+  const auto compute = [&] {
+    context.log().info("computing the sensitivity image");
+    return compute_sensitivity(scanner, *projector_, settings, mu_image, nullptr,
+                               [&](double done) { context.progress(done, 1, "of the sensitivity"); });
+  };
+  if (!sensitivity_params_.cache) return compute();
+  const std::string key = sensitivity_key(scanner, projector_->grid(), description_, settings, mu_image);
+  return SensitivityCache(user_cache_folder() / "sensitivity").get(key, compute, [&](const std::string& line) {
+    context.log().warning(line);
+  });
+}
+
+// The log-likelihood sum_i log(expectation_i) - sum_j s_j x_j, complete when an iteration's last subset has been
+// projected. With one subset it is that of one image; with more, each term is of the estimate its subset met.
+void ListModeStep::report(const Projected& projected, const Image& estimate, Context& context) {
+  const UpdateStep& step = projected.step;
+  context.progress(step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : step.subset + 1,
+                   step.subsets * step.iterations, "updates");
+  if (!log_likelihood_) return;
+  EmTally& sum = iteration_;
+  sum += projected.tally;
+  sum.log_sum -= inner_product(*sensitivity_, estimate) * projected.time_fraction;
+  if (!step.ends_iteration) return;
+  context.append("log_likelihood", sum.log_sum);
+  sum = {};
+}
+
+}  // namespace tofstream

@@ -1,0 +1,70 @@
+// What every list-mode projector gadget does with a subset: sensitivity once, then the fused EM
+// step over its batches.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/project/projector.hpp"
+#include "kernels/sensitivity/sensitivity.hpp"
+
+namespace tofstream {
+
+/// The two inputs of a projector: a subset, and the estimate it is compared with, which flows back
+/// from the update.
+struct ProjectorInputs {
+  std::shared_ptr<const Subset> events;
+  std::shared_ptr<const Estimate> image;
+  static constexpr auto inputs =
+      ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
+};
+
+/// `sensitivity: {exact_pairs: 20000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
+struct SensitivityParams {
+  std::int64_t exact_pairs = 20'000'000;
+  std::int64_t sampled_pairs = 20'000'000;
+  std::filesystem::path mu_map;
+  bool cache = true;
+  static constexpr auto params =
+      describe(param<&SensitivityParams::exact_pairs>(
+                   "exact_pairs", range(0, 1e13), "Enumerate all pairs of detectors where there are at most so many"),
+               param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1e13), "Otherwise draw so many"),
+               param<&SensitivityParams::mu_map>(
+                   "mu_map", "NIfTI of attenuation (1/cm) on the image's grid; none: not attenuated"),
+               param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
+};
+
+class ListModeStep {
+ public:
+  /// `make` builds the projector for a grid once the first estimate has come; `description` names
+  /// it with all its settings, as the sensitivity cache needs.
+  ListModeStep(Backend backend, SensitivityParams sensitivity, bool log_likelihood, std::string description,
+               std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make);
+
+  /// The back projection of one subset against one estimate. Books its events in the first
+  /// iteration. Throws std::runtime_error where the events' scanner is unknown.
+  Projected operator()(const ProjectorInputs& inputs, Context& context);
+
+ private:
+  void prepare(const ProjectorInputs& inputs, Context& context);
+  Sensitivity make_sensitivity(const Scanner& scanner, Context& context);
+  void report(const Projected& projected, const Image& estimate, Context& context);
+
+  Backend backend_;
+  SensitivityParams sensitivity_params_;
+  bool log_likelihood_;
+  std::string description_;
+  std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make_;
+  std::unique_ptr<Projector> projector_;
+  std::shared_ptr<const Image> sensitivity_;
+  EmTally iteration_;
+};
+
+}  // namespace tofstream

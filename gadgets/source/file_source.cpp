@@ -1,0 +1,85 @@
+// Reads a file or a pipe in pieces as they come (short reads), so that a slow pipe delivers each
+// piece at once.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+namespace {
+
+struct FileSource {
+  struct Params {
+    std::filesystem::path path;
+    int chunk_kib = 1024;
+  };
+  static constexpr auto params =
+      describe(param<&Params::path>("path", required, "File or named pipe to read; - is standard input"),
+               param<&Params::chunk_kib>("chunk_kib", range(1, 1 << 20), unit("KiB"), "Largest piece read at once"));
+  static constexpr bool own_thread = true;
+
+  explicit FileSource(const Params& p) : path_(p.path), chunk_bytes_(static_cast<std::size_t>(p.chunk_kib) * 1024) {
+    if (path_ == "-") return;
+    const auto status = std::filesystem::status(path_);
+    if (std::filesystem::is_directory(status))
+      throw std::runtime_error(fmt::format("{} is a folder: name a file", path_.string()));
+    // Opening a named pipe waits for its writer, which may come later: run() opens it.
+    if (!std::filesystem::exists(status) || ::access(path_.c_str(), R_OK) != 0)
+      throw std::runtime_error(
+          fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno ? errno : ENOENT)));
+  }
+
+  void run(Emit<ByteBlock>& emit, std::stop_token stop) {
+    const Descriptor file(path_);
+    while (!stop.stop_requested()) {
+      if (!readable(file.number)) continue;
+      ByteBlock block;
+      block.data.resize(chunk_bytes_);
+      const ssize_t got = ::read(file.number, block.data.data(), chunk_bytes_);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got < 0) throw std::runtime_error(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
+      if (got == 0) return;
+      block.data.resize(static_cast<std::size_t>(got));
+      emit(std::move(block));
+    }
+  }
+
+ private:
+  struct Descriptor {
+    explicit Descriptor(const std::filesystem::path& path)
+        : number(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      if (number < 0) throw std::runtime_error(fmt::format("cannot open {}: {}", path.string(), std::strerror(errno)));
+    }
+    ~Descriptor() {
+      if (number != STDIN_FILENO) ::close(number);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int number;
+  };
+
+  // Waits a moment for data, so that a stop is noticed on a pipe that says nothing. True at end of
+  // file too.
+  static bool readable(int descriptor) {
+    pollfd wait{descriptor, POLLIN, 0};
+    constexpr int milliseconds = 100;
+    return ::poll(&wait, 1, milliseconds) != 0;
+  }
+
+  std::filesystem::path path_;
+  std::size_t chunk_bytes_;
+};
+
+TOFSTREAM_GADGET(FileSource, "file_source", "Reads a file or a pipe, piece by piece");
+
+}  // namespace
+}  // namespace tofstream

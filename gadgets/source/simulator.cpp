@@ -1,0 +1,99 @@
+// The Monte Carlo simulator as a source: list mode of a phantom in a scanner, batch by batch.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/formats/phantom_yaml.hpp"
+#include "gadgets/formats/scanner_yaml.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/simulate/event_simulator.hpp"
+
+namespace tofstream {
+namespace {
+
+struct Simulator {
+  struct Params {
+    std::string scanner;
+    std::string phantom;
+    std::int64_t events = 1'000'000;
+    double seconds = 0;
+    int batch_events = 250'000;
+    std::int64_t seed = 1;
+    bool attenuation = true;
+    double activity_scale = 1;
+    double randoms_cps = 0;
+    double acollinearity_fwhm_deg = 0;
+    double positron_range_fwhm_mm = 0;
+  };
+  static constexpr auto params = describe(
+      param<&Params::scanner>("scanner", required, "A scanner of share/scanners, or a YAML file"),
+      param<&Params::phantom>("phantom", required, "A phantom of share/phantoms, or a YAML file"),
+      param<&Params::events>("events", range(1, 1e13), "Events to simulate, randoms included, unless `seconds` says"),
+      param<&Params::seconds>("seconds", range(0, 1e6), unit("s"),
+                              "Scan time to simulate; 0: until `events` are there"),
+      param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Events a batch"),
+      param<&Params::seed>("seed", at_least(0), "Same seed, same events"),
+      param<&Params::attenuation>("attenuation", "Photons may be stopped in the phantom"),
+      param<&Params::activity_scale>("activity_scale", range(1e-9, 1e9), "Times the phantom's activity"),
+      param<&Params::randoms_cps>("randoms_cps", range(0, 1e9), unit("1/s"), "Random coincidences"),
+      param<&Params::acollinearity_fwhm_deg>("acollinearity_fwhm_deg", range(0, 5), unit("degrees"), "0.5 in water"),
+      param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"),
+                                             "Gaussian, each axis"));
+  static constexpr bool own_thread = true;
+
+  explicit Simulator(const Params& p)
+      : p_(p),
+        simulator_(formats::read_ring_scanner(find_shared("scanners", p.scanner)),
+                   formats::read_phantom(find_shared("phantoms", p.phantom)).phantom,
+                   {.seed = static_cast<std::uint64_t>(p.seed),
+                    .attenuation = p.attenuation,
+                    .activity_scale = p.activity_scale,
+                    .randoms_cps = p.randoms_cps,
+                    .acollinearity_fwhm_deg = p.acollinearity_fwhm_deg,
+                    .positron_range_fwhm_mm = p.positron_range_fwhm_mm}) {}
+
+  void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
+    SimulationTruth truth;
+    std::int64_t done = 0;
+    double seconds = 0;
+    while (!stop.stop_requested() && (p_.seconds > 0 ? seconds < p_.seconds * (1 - 1e-12) : done < p_.events)) {
+      SimulatedEvents made = next(done, seconds);
+      truth += made.truth;
+      done += made.events.count;
+      seconds += made.events.duration_s;
+      context.books().received(made.events.event_count());
+      context.progress(p_.seconds > 0 ? seconds : static_cast<double>(done),
+                       p_.seconds > 0 ? p_.seconds : static_cast<double>(p_.events), p_.seconds > 0 ? "s" : "events");
+      emit(std::move(made.events));
+    }
+    report(truth, seconds, context);
+  }
+
+ private:
+  SimulatedEvents next(std::int64_t done, double seconds) {
+    if (p_.seconds <= 0) return simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
+    const double batch_seconds = p_.batch_events / simulator_.expected_cps();
+    return simulator_.next_seconds(std::min(batch_seconds, p_.seconds - seconds));
+  }
+
+  static void report(const SimulationTruth& truth, double seconds, Context& context) {
+    context.report("seconds", seconds);
+    context.report("trues", static_cast<std::int64_t>(truth.trues));
+    context.report("randoms", static_cast<std::int64_t>(truth.randoms));
+    context.report("attenuated", static_cast<std::int64_t>(truth.attenuated));
+    context.report("missed", static_cast<std::int64_t>(truth.missed));
+  }
+
+  Params p_;
+  EventSimulator simulator_;
+};
+
+TOFSTREAM_GADGET(Simulator, "simulator", "Simulates list mode of a phantom in a scanner by Monte Carlo");
+
+}  // namespace
+}  // namespace tofstream

@@ -1,0 +1,203 @@
+// Groups sorted batches into time-ordered subsets, keeps them (on the GPU while they fit) and
+// replays them for further iterations.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/sort/partition.hpp"
+
+namespace tofstream {
+namespace {
+
+struct SubsetBuilder {
+  struct Params {
+    int subsets = 0;
+    std::int64_t events = 0;
+    double seconds = 0;
+    int iterations = 1;
+    BackendChoice backend = BackendChoice::automatic;
+    double reference_s = 0;
+    double device_reserve_gib = 4;
+  };
+  static constexpr auto params =
+      describe(param<&Params::subsets>("subsets", range(0, 100000),
+                                       "Cut the whole stream into this many subsets, once it has ended"),
+               param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
+               param<&Params::seconds>("seconds", at_least(0), unit("s"),
+                                       "Or: a subset as soon as this much scan time has come"),
+               param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
+               param<&Params::backend>("backend", "Where the subsets will be projected"),
+               param<&Params::reference_s>(
+                   "reference_s", range(0, 1e9), unit("s"),
+                   "Scan time that the image counts decays of: 1 gives a rate per second; 0: the whole scan, "
+                   "or 1 while its length is unknown"),
+               param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"),
+                                                  "GPU memory to leave free; further subsets stay on the host"));
+  static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
+
+  explicit SubsetBuilder(const Params& p) : p_(p), backend_(resolve(p.backend)) {
+    if ((p.subsets > 0) + (p.events > 0) + (p.seconds > 0) != 1)
+      throw std::invalid_argument("set exactly one of subsets, events and seconds");
+  }
+
+  void process(EventBatch batch, Emit<Subset>& emit) {
+    if (batch.count == 0) return;
+    if (p_.subsets > 0) {
+      waiting_.push_back(std::move(batch));
+      return;
+    }
+    for (auto& piece : cut_where_subsets_end(std::move(batch))) {
+      open_events_ += piece.count;
+      open_seconds_ += piece.duration_s;
+      waiting_.push_back(std::move(piece));
+      if (is_full()) close_subset(emit);
+    }
+  }
+
+  void flush(Emit<Subset>& emit) {
+    if (p_.subsets > 0) {
+      cut_stream_into_subsets();
+    } else if (!waiting_.empty()) {
+      close_subset(emit);
+    }
+    const int first = p_.subsets > 0 ? 1 : 2;  // a live stream's first iteration went out as it came
+    for (int iteration = first; iteration <= p_.iterations; ++iteration)
+      for (int k = 0; k < static_cast<int>(subsets_.size()); ++k)
+        emit(nth(iteration, k, static_cast<int>(subsets_.size())));
+  }
+
+ private:
+  struct Stored {
+    std::vector<std::shared_ptr<const EventBatch>> batches;
+    double seconds = 0;
+    double time_fraction = 1;
+  };
+
+  Subset nth(int iteration, int k, int count) const {
+    const bool ends = count > 0 && k + 1 == count;
+    const auto& stored = subsets_[static_cast<std::size_t>(k)];
+    return {{iteration, p_.iterations, k, count, ends, ends && iteration == p_.iterations},
+            stored.batches,
+            stored.time_fraction};
+  }
+
+  bool is_full() const {
+    constexpr double rounding_s = 1e-9;
+    return p_.events > 0 ? open_events_ >= p_.events : open_seconds_ >= p_.seconds - rounding_s;
+  }
+
+  // Cuts a batch that reaches past the end of the open subset at the events where subsets end.
+  std::vector<EventBatch> cut_where_subsets_end(EventBatch batch) const {
+    std::vector<std::int64_t> ends;
+    const auto share = [&](double at_s) {  // events before a moment of the batch, taken as evenly
+                                           // spread over its time
+      return std::llround(static_cast<double>(batch.count) * at_s / batch.duration_s);
+    };
+    if (p_.events > 0) {
+      for (std::int64_t end = p_.events - open_events_; end < batch.count; end += p_.events) ends.push_back(end);
+    } else if (batch.duration_s > 0) {
+      for (double end = p_.seconds - open_seconds_; end < batch.duration_s * (1 - 1e-9); end += p_.seconds)
+        ends.push_back(std::clamp<std::int64_t>(share(end), 0, batch.count));
+    }
+    return split_by_arrival(std::move(batch), ends);
+  }
+
+  void close_subset(Emit<Subset>& emit) {
+    store(std::exchange(waiting_, {}));
+    // How long the whole scan will be is not known yet: unless told otherwise the estimate is a rate, per second.
+    Stored& stored = subsets_.back();
+    stored.time_fraction = (stored.seconds > 0 ? stored.seconds : 1) / (p_.reference_s > 0 ? p_.reference_s : 1);
+    emit(nth(1, static_cast<int>(subsets_.size()) - 1, 0));
+    open_events_ = 0;
+    open_seconds_ = 0;
+  }
+
+  void cut_stream_into_subsets() {
+    const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
+                                               [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
+    if (total == 0) return;
+    const auto end_of = [&](int k) {  // without overflow for any count of events
+      return total / p_.subsets * (k + 1) + total % p_.subsets * (k + 1) / p_.subsets;
+    };
+    std::vector<EventBatch> open;
+    std::int64_t begin = 0;
+    int k = 0;
+    for (auto& batch : waiting_) {
+      const std::int64_t end = begin + batch.count;
+      std::vector<std::int64_t> cuts;
+      for (int j = k; end_of(j) < end; ++j) cuts.push_back(end_of(j) - begin);
+      auto pieces = split_by_arrival(std::move(batch), cuts);
+      batch = {};
+      for (auto& piece : pieces) {
+        begin += piece.count;
+        if (piece.count > 0) open.push_back(std::move(piece));
+        if (begin == end_of(k)) {
+          if (!open.empty()) store(std::exchange(open, {}));
+          ++k;
+        }
+      }
+    }
+    waiting_.clear();
+    share_reference_time(total);
+  }
+
+  // T_k / T over the whole scan; by events where the stream does not say how long it took.
+  void share_reference_time(std::int64_t total_events) {
+    double total_s = 0;
+    bool timed = true;
+    for (const Stored& s : subsets_) {
+      total_s += s.seconds;
+      timed = timed && s.seconds > 0;
+    }
+    for (Stored& s : subsets_) {
+      std::uint64_t events = 0;
+      for (const auto& batch : s.batches) events += batch->event_count();
+      s.time_fraction = timed ? s.seconds / total_s : static_cast<double>(events) / static_cast<double>(total_events);
+    }
+  }
+
+  void store(std::vector<EventBatch> batches) {
+    Stored stored;
+    for (auto& batch : batches) {
+      stored.seconds += batch.duration_s;
+      batch.arrival = {};
+      stored.batches.push_back(
+          std::make_shared<const EventBatch>(fits_device(batch) ? on_device(batch) : std::move(batch)));
+    }
+    subsets_.push_back(std::move(stored));
+  }
+
+  bool fits_device(const EventBatch& batch) const {
+    if (backend_ != Backend::cuda) return false;
+    return static_cast<double>(free_device_bytes()) >
+           p_.device_reserve_gib * 1073741824.0 + static_cast<double>(batch.bytes());
+  }
+  static EventBatch on_device(const EventBatch& batch) {
+    EventBatch result = batch.to(Memory::device);
+    synchronize(nullptr);  // the host's copy is released next
+    return result;
+  }
+
+  Params p_;
+  Backend backend_;
+  std::vector<EventBatch> waiting_;
+  std::int64_t open_events_ = 0;
+  double open_seconds_ = 0;
+  std::vector<Stored> subsets_;
+};
+
+TOFSTREAM_GADGET(SubsetBuilder, "subset_builder",
+                 "Groups sorted events into subsets in time order and replays them for each iteration");
+
+}  // namespace
+}  // namespace tofstream

@@ -1,0 +1,64 @@
+// The multiplicative update of list-mode EM (paper 000, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x +
+// c/m)).
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/update/em_update.hpp"
+
+namespace tofstream {
+namespace {
+
+struct OsemUpdate {
+  struct Params {
+    ImageParams image;
+    float start_value = 1;
+    float sensitivity_floor = 1e-3f;
+    BackendChoice backend = BackendChoice::automatic;
+  };
+  static constexpr auto params =
+      describe(param<&Params::image>("image", "The image to reconstruct"),
+               param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
+               param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
+                                                 "Voxels less sensitive than this fraction of the maximum become 0"),
+               param<&Params::backend>("backend", "Where the update runs"));
+  static constexpr bool own_thread = true;
+
+  explicit OsemUpdate(const Params& p) : floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
+    const Grid grid = p.image.grid();
+    validate(grid);
+    image_ = std::make_shared<Image>(Image::filled(grid, p.start_value, memory_of(backend_)));
+  }
+
+  void start(Emit<Estimate>& emit) { emit(Estimate{{.iteration = 0}, image_}); }
+
+  void process(std::shared_ptr<const Projected> projected, Emit<Estimate>& emit, Context& context) {
+    if (projected->sensitivity != sensitivity_) {
+      sensitivity_ = projected->sensitivity;
+      inverse_ = inverse_sensitivity(*sensitivity_, floor_);
+    }
+    // The estimate that went out is immutable and may still be read: the update is made on a copy.
+    auto next = std::make_shared<Image>(image_->to(memory_of(backend_)));
+    const std::int64_t broken = em_update(*next, inverse_, *projected->back_projection, projected->time_fraction);
+    if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
+    image_ = next;
+    emit(Estimate{projected->step, image_});
+  }
+
+ private:
+  float floor_;
+  Backend backend_;
+  std::shared_ptr<const Image> image_;
+  std::shared_ptr<const Image> sensitivity_;
+  Image inverse_;
+};
+
+TOFSTREAM_GADGET(OsemUpdate, "osem_update", "Multiplies the estimate by back projection over sensitivity (EM, OSEM)");
+
+}  // namespace
+}  // namespace tofstream

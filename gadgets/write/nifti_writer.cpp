@@ -1,0 +1,52 @@
+// Writes estimates as NIfTI: the final image, and on request each iteration's or update's.
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/gadget.hpp"
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/write/estimate_writer.hpp"
+
+namespace tofstream {
+namespace {
+
+struct NiftiWriter {
+  struct Params {
+    std::filesystem::path file = "image.nii.gz";
+    Every every = Every::final;
+  };
+  static constexpr auto params = describe(
+      param<&Params::file>("file", "Name in the output folder, .nii or .nii.gz; intermediate images add their number"),
+      param<&Params::every>("every", "Write the final image only, or each iteration or update besides"));
+  static constexpr bool own_thread = true;
+
+  explicit NiftiWriter(const Params& p) : p_(p) {
+    const std::string name = p.file.string();
+    if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
+      throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
+  }
+
+  void process(std::shared_ptr<const Estimate> estimate, Context& context) {
+    last_ = estimate;
+    if (is_due(*estimate, p_.every)) write(numbered(p_.file, estimate->step, p_.every), context);
+  }
+
+  void flush(Context& context) {
+    if (last_ && last_->step.iteration > 0) write(p_.file, context);
+  }
+
+ private:
+  void write(const std::filesystem::path& file, Context& context) const {
+    const std::string text = fmt::format("tofstream, iteration {}", last_->step.iteration);
+    write_nifti(context.output_dir() / file, *on_host(*last_), {.description = text, .comment = {}});
+    context.report("file", (context.output_dir() / file).string());
+  }
+
+  Params p_;
+  std::shared_ptr<const Estimate> last_;
+};
+
+TOFSTREAM_GADGET(NiftiWriter, "nifti_writer", "Writes the image as NIfTI (float32, mm, RAS affine)");
+
+}  // namespace
+}  // namespace tofstream

@@ -1,0 +1,15 @@
+// Takes events and forgets them, counted as written: for measuring what comes before.
+#include "core/gadget.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+namespace {
+
+struct NullSink {
+  void process(const EventBatch& batch, Context& context) { context.books().written(batch.event_count()); }
+};
+
+TOFSTREAM_GADGET(NullSink, "null_sink", "Counts events and forgets them");
+
+}  // namespace
+}  // namespace tofstream

@@ -1,0 +1,73 @@
+// Draws estimates as PNG: slices and maximum-intensity projections with colour bar and mm scale.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/gadget.hpp"
+#include "gadgets/formats/picture/image_view.hpp"
+#include "gadgets/write/estimate_writer.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(ColourMap) {
+  return names(ColourMap::inverted_grey, "inverted_grey", ColourMap::grey, "grey", ColourMap::hot, "hot",
+               ColourMap::viridis, "viridis");
+}
+
+namespace {
+
+struct PngWriter {
+  struct Params {
+    std::filesystem::path file = "image.png";
+    bool mip = true;
+    ColourMap colours = ColourMap::inverted_grey;
+    std::vector<float> point_mm;
+    std::string unit;
+    std::string title;
+    Every every = Every::final;
+  };
+  static constexpr auto params = describe(
+      param<&Params::file>("file", "Name in the output folder; the projections' name adds _mip"),
+      param<&Params::mip>("mip", "Draw maximum-intensity projections too"),
+      param<&Params::colours>("colours", "Colour map"),
+      param<&Params::point_mm>("point_mm", range(-1e4, 1e4), unit("mm"),
+                               "Slices go through [x, y, z]; none: the centre"),
+      param<&Params::unit>("unit", "What the colour bar says"), param<&Params::title>("title", "Above the picture"),
+      param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"));
+  static constexpr bool own_thread = true;
+
+  explicit PngWriter(const Params& p) : p_(p) {
+    if (!p.point_mm.empty() && p.point_mm.size() != 3)
+      throw std::invalid_argument(fmt::format("point_mm needs three numbers, not {}", p.point_mm.size()));
+  }
+
+  void process(std::shared_ptr<const Estimate> estimate, Context& context) {
+    last_ = estimate;
+    if (is_due(*estimate, p_.every)) draw(numbered(p_.file, estimate->step, p_.every), context);
+  }
+
+  void flush(Context& context) {
+    if (last_ && last_->step.iteration > 0) draw(p_.file, context);
+  }
+
+ private:
+  void draw(const std::filesystem::path& file, Context& context) const {
+    const auto image = on_host(*last_);
+    ViewSettings view{.title = p_.title, .unit = p_.unit, .map = p_.colours};
+    if (!p_.point_mm.empty()) view.point_mm = Vec3{p_.point_mm[0], p_.point_mm[1], p_.point_mm[2]};
+    const std::filesystem::path target = context.output_dir() / file;
+    write_view_png(target, *image, view);
+    if (!p_.mip) return;
+    view.kind = ViewSettings::Kind::mip;
+    write_view_png(target.parent_path() / (target.stem().string() + "_mip.png"), *image, view);
+  }
+
+  Params p_;
+  std::shared_ptr<const Estimate> last_;
+};
+
+TOFSTREAM_GADGET(PngWriter, "png_writer", "Draws slices and maximum-intensity projections as PNG");
+
+}  // namespace
+}  // namespace tofstream

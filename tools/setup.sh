@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Installs what is missing, configures and builds. Sourced by tools/demo and tools/test; safe to run again.
+# Environment: TOFSTREAM_PRESET (release), TOFSTREAM_JOBS (all cores).
+set -euo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+preset="${TOFSTREAM_PRESET:-release}"
+build="$root/build/$preset"
+jobs="${TOFSTREAM_JOBS:-$(nproc)}"
+
+say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
+
+# One Debian package a line, as Debian 12 names them.
+packages=(
+  build-essential cmake ninja-build ccache git ca-certificates pkg-config
+  libtbb-dev libyaml-cpp-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libboost-dev libcli11-dev
+  libhwy-dev libsodium-dev libzmq3-dev cppzmq-dev libcairo2-dev libpng-dev libniftiio-dev
+  doctest-dev fonts-dejavu-core
+)
+
+install_packages() {
+  local missing=() package
+  for package in "${packages[@]}" "$@"; do
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  if ! command -v apt-get >/dev/null; then
+    echo "These Debian 12 packages (or their like on your system) are needed: ${missing[*]}" >&2
+    exit 1
+  fi
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "Install these packages as root, then run this again: ${missing[*]}" >&2; exit 1; }
+    sudo=(sudo)
+  fi
+  say "Installing ${#missing[@]} missing packages"
+  "${sudo[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build_preset PRESET [TARGET...]
+build_preset() {
+  local name="$1"
+  shift
+  say "Building the $name preset"
+  (cd "$root" && cmake --preset "$name" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
+    tail -n 30 "$root/build/configure-$name.log" >&2
+    exit 1
+  }
+  grep -h '^-- tofstream:' "$root/build/configure-$name.log" >&2 || true
+  cmake --build "$root/build/$name" -j "$jobs" --target "${@:-all}"
+}
+
+mkdir -p "$root/build"
+# Compilations are kept inside the tree unless the user keeps a cache elsewhere: a clean checkout builds fast again.
+export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS="pch_defines,time_macros,include_file_mtime,include_file_ctime"
