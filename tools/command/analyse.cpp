@@ -1,0 +1,184 @@
+// `tofstream analyse`: regions of a phantom in reconstructed images. NEMA NU 2 contrast and background variability for
+// the image-quality phantom, means against truth for others; contrast-noise curves over iterations as a plot.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/phantom_yaml.hpp"
+#include "gadgets/formats/picture/plot.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "kernels/analysis/contrast.hpp"
+#include "kernels/analysis/roi.hpp"
+#include "tools/command/commands.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+using formats::PhantomFile;
+using formats::PhantomRegion;
+using formats::RegionRole;
+using nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> images;
+  std::string phantom, plot;
+  bool json = false;
+};
+
+struct Study {
+  std::string label;
+  std::vector<fs::path> files;
+};
+
+// `label=folder`, `label=image`, or either without a label. A folder stands for its numbered images (image_0001.nii.gz,
+// ...), else for its final image.
+Study study_of(const std::string& argument) {
+  const auto equals = argument.find('=');
+  const fs::path path = equals == std::string::npos ? argument : argument.substr(equals + 1);
+  Study study{equals == std::string::npos ? path.string() : argument.substr(0, equals), {}};
+  if (!fs::is_directory(path)) {
+    study.files = {path};
+    return study;
+  }
+  for (const auto& entry : fs::directory_iterator(path))
+    if (entry.path().filename().string().starts_with("image_") && entry.path().string().ends_with(".nii.gz"))
+      study.files.push_back(entry.path());
+  std::ranges::sort(study.files);
+  if (study.files.empty()) study.files = {path / "image.nii.gz"};
+  return study;
+}
+
+NemaLayout nema_layout(const PhantomFile& file) {
+  NemaLayout layout;
+  for (const PhantomRegion& region : file.regions) {
+    if (region.role == RegionRole::hot || region.role == RegionRole::cold)
+      layout.spheres.push_back(
+          {region.centre_mm, static_cast<float>(region.diameter_mm), region.role == RegionRole::hot});
+    if (region.role == RegionRole::background) layout.background_mm.push_back(region.centre_mm);
+    if (region.role == RegionRole::lung) {
+      layout.lung_centre_mm = region.centre_mm;
+      layout.lung_diameter_mm = static_cast<float>(region.diameter_mm);
+    }
+  }
+  const auto hot = std::ranges::find(layout.spheres, true, &NemaSphere::hot);
+  if (hot != layout.spheres.end() && !layout.background_mm.empty())
+    layout.activity_ratio = static_cast<float>(file.phantom.activity_at(hot->centre_mm.as<double>()) /
+                                               file.phantom.activity_at(layout.background_mm.front().as<double>()));
+  return layout;
+}
+
+ordered_json nema_json(const NemaResult& result) {
+  ordered_json spheres = ordered_json::array();
+  for (const auto& s : result.spheres)
+    spheres.push_back({{"diameter_mm", s.diameter_mm},
+                       {"hot", s.hot},
+                       {"contrast_percent", s.contrast_percent},
+                       {"background_variability_percent", s.background_variability_percent}});
+  ordered_json json{{"spheres", spheres}};
+  if (!result.lung_residual_percent.empty()) json["lung_residual_percent"] = result.lung_residual_percent;
+  return json;
+}
+
+ordered_json region_json(const Image& image, const PhantomFile& file) {
+  ordered_json regions = ordered_json::array();
+  for (const PhantomRegion& region : file.regions) {
+    const auto s = statistics(image, Sphere{region.centre_mm, static_cast<float>(region.diameter_mm / 2)});
+    regions.push_back({{"name", region.name},
+                       {"mean", s.mean},
+                       {"std", s.std},
+                       {"truth", file.phantom.activity_at(region.centre_mm.as<double>())}});
+  }
+  return {{"regions", regions}};
+}
+
+void print(const ordered_json& image) {
+  fmt::print("\n{}\n", image["file"].get<std::string>());
+  if (image.contains("spheres")) {
+    fmt::print("  {:>12} {:>14} {:>26}\n", "sphere (mm)", "contrast (%)", "background variability (%)");
+    for (const auto& s : image["spheres"])
+      fmt::print("  {:>7} {:<4} {:>14.1f} {:>26.1f}\n", s["diameter_mm"].get<double>(),
+                 s["hot"].get<bool>() ? "hot" : "cold", s["contrast_percent"].get<double>(),
+                 s["background_variability_percent"].get<double>());
+    return;
+  }
+  fmt::print("  {:<20} {:>12} {:>12} {:>12}\n", "region", "mean", "std", "truth");
+  for (const auto& r : image["regions"])
+    fmt::print("  {:<20} {:>12.5g} {:>12.5g} {:>12.5g}\n", r["name"].get<std::string>(), r["mean"].get<double>(),
+               r["std"].get<double>(), r["truth"].get<double>());
+}
+
+// Contrast against background variability, a curve for each study and sphere, a point for each image.
+void plot_contrast(const std::string& file, const ordered_json& studies) {
+  std::vector<PlotSeries> curves;
+  for (const auto& study : studies) {
+    const std::size_t spheres = study["images"][0]["spheres"].size();
+    for (std::size_t s = 0; s < spheres; ++s) {
+      PlotSeries curve;
+      curve.label = fmt::format("{} {} mm", study["label"].get<std::string>(),
+                                study["images"][0]["spheres"][s]["diameter_mm"].get<double>());
+      curve.dashed = &study != &studies[0];
+      for (const auto& image : study["images"]) {
+        curve.x.push_back(image["spheres"][s]["background_variability_percent"].get<double>());
+        curve.y.push_back(image["spheres"][s]["contrast_percent"].get<double>());
+      }
+      curves.push_back(std::move(curve));
+    }
+  }
+  write_plot(file, curves,
+             {.title = "Contrast and noise over iterations",
+              .x_label = "background variability (%)",
+              .y_label = "contrast recovery (%)"});
+}
+
+void run(const Options& options) {
+  const PhantomFile phantom =
+      from_input([&] { return formats::read_phantom(find_shared("phantoms", options.phantom)); });
+  if (phantom.regions.empty())
+    throw InputError(fmt::format("{}: the phantom names no regions to analyse", options.phantom));
+  const bool nema =
+      std::ranges::any_of(phantom.regions, [](const auto& r) { return r.role == RegionRole::background; });
+  ordered_json studies = ordered_json::array();
+  for (const std::string& argument : options.images) {
+    const Study study = study_of(argument);
+    ordered_json images = ordered_json::array();
+    for (const fs::path& file : study.files) {
+      ordered_json image{{"file", file.string()}};
+      image.update(from_input([&] {
+        const Image voxels = read_nifti(file);
+        return nema ? nema_json(nema_image_quality(voxels, nema_layout(phantom))) : region_json(voxels, phantom);
+      }));
+      if (!options.json) print(image);
+      images.push_back(std::move(image));
+    }
+    studies.push_back({{"label", study.label}, {"images", std::move(images)}});
+  }
+  if (options.json) fmt::print("{}\n", ordered_json{{"studies", studies}}.dump(2));
+  if (options.plot.empty()) return;
+  if (!nema) throw InputError("--plot draws contrast-noise curves: it needs a phantom with background regions");
+  plot_contrast(options.plot, studies);
+  if (!options.json) fmt::print("\n{}\n", options.plot);
+}
+
+}  // namespace
+
+void add_analyse(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("analyse", "Measure a phantom's regions in images: NEMA contrast and variability, or means");
+  auto options = std::make_shared<Options>();
+  command->add_option("images", options->images, "Images or output folders, each as PATH or LABEL=PATH")->required();
+  command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")->required();
+  command->add_option("--plot", options->plot, "Draw contrast-noise curves into this PNG or SVG");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example: tofstream analyse tof=out/tof non-tof=out/plain --phantom nema_iq --plot curves.png");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace tofstream::command

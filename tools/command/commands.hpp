@@ -1,0 +1,43 @@
+// The subcommands of `tofstream`. Each add_* declares its options and, as its callback, what it does; errors are
+// exceptions.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace tofstream::command {
+
+/// What the user gave is wrong: exit 2.
+struct InputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A run that ended with another code than 0, already reported.
+struct ExitWith {
+  int code;
+};
+
+void add_run(CLI::App& app);
+void add_check(CLI::App& app);
+void add_gadgets(CLI::App& app);
+void add_simulate(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_analyse(CLI::App& app);
+void add_view(CLI::App& app);
+void add_bench(CLI::App& app);
+
+/// Runs `read` and turns whatever it throws into an InputError: for commands that do nothing but read what they are
+/// given.
+template <class Read>
+auto from_input(Read&& read) {
+  try {
+    return read();
+  } catch (const std::exception& error) {
+    throw InputError(error.what());
+  }
+}
+
+}  // namespace tofstream::command

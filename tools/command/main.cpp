@@ -1,0 +1,50 @@
+// `tofstream`: the command. Parses the line, runs one subcommand, turns exceptions into one line and an exit code:
+// 0 done, 1 failed while running, 2 wrong input, 130 aborted.
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "tools/command/commands.hpp"
+
+namespace {
+
+int fail(int code, const char* message) {
+  fmt::print(stderr, "tofstream: {}\n", message);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
+  app.set_version_flag("--version", "tofstream " TOFSTREAM_VERSION);
+  app.require_subcommand(1);
+  app.footer("tofstream COMMAND --help shows each command's options and examples.");
+  // The callbacks run inside parse(), so every error of every command arrives here.
+  using namespace tofstream::command;
+  try {
+    add_run(app);
+    add_check(app);
+    add_gadgets(app);
+    add_simulate(app);
+    add_inspect(app);
+    add_compare(app);
+    add_analyse(app);
+    add_view(app);
+    add_bench(app);
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const ExitWith& exit) {
+    return exit.code;
+  } catch (const InputError& error) {
+    return fail(2, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(1, "out of memory: use a smaller image or fewer events a batch");
+  } catch (const std::exception& error) {
+    return fail(1, error.what());
+  }
+}
