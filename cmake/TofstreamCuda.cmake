@@ -12,10 +12,9 @@ if(TOFSTREAM_CUDA)
   if(CMAKE_CUDA_COMPILER AND NOT TOFSTREAM_SANITIZE)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
-    set(CMAKE_CUDA_STANDARD 20)
-    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # an installed folder then needs nothing but the driver
-    string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter")
+    # The flag itself: CMake 3.25.1 knows no CUDA20 dialect.
+    string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter")
     set(TOFSTREAM_HAVE_CUDA ON)
   endif()
 endif()

@@ -2,6 +2,7 @@
 // voxels in a tube about the line.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,10 +19,11 @@ class RadialResponse {
   /// std::invalid_argument unless both are positive.
   static RadialResponse gaussian(float fwhm_mm, float tube_radius_mm);
   /// The line integral (Abel transform) of a Kaiser-Bessel blob of order 2, radius = tube radius,
-  /// shape alpha (Lewitt 1992).
+  /// shape alpha (Lewitt 1992). Throws std::invalid_argument unless alpha is in [0.001, 500].
   static RadialResponse kaiser_bessel(float alpha, float tube_radius_mm);
   /// Any response given at equal steps of r from 0 to the tube's radius, interpolated linearly and
-  /// renormalised.
+  /// renormalised. Throws std::invalid_argument unless there are at least two values, none negative
+  /// and not all zero.
   static RadialResponse table(const std::vector<float>& values, float tube_radius_mm);
 
   float tube_radius_mm() const { return radius_; }
@@ -34,9 +36,11 @@ class RadialResponse {
   double peak() const { return values_.empty() ? 0.0 : values_.front(); }
 
  private:
+  RadialResponse(float tube_radius_mm, std::function<double(double)> density);
+
   float radius_ = 0;
   double gaussian_sigma_ = 0;
-  double scale_ = 1;
+  std::function<double(double)> density_;  // f(r) for r in [0, radius]
   std::vector<float> values_;
 };
 

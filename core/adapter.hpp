@@ -1,0 +1,223 @@
+// Wraps an author's gadget in the interface that the engine calls, and describes it for the
+// registry. Authors include core/gadget.hpp instead.
+#pragma once
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/registry.hpp"
+#include "core/shape.hpp"
+
+namespace tofstream::detail {
+
+// An input as the gadget's function takes it: by value (moved from where it is the only reader),
+// const reference, shared pointer, or the struct of several.
+template <class A>
+decltype(auto) take_input(std::span<Payload> inputs) {
+  using T = std::remove_cvref_t<A>;
+  if constexpr (ManyInputs<T>) {
+    return [&]<auto... Members>(const Ports<Members...>&) {
+      T all{};
+      std::size_t index = 0;
+      ((all.*Members = std::static_pointer_cast<const typename PortMember<Members>::Payload>(
+            std::move(inputs[index++].data))),
+       ...);
+      return all;
+    }
+    (T::inputs);
+  } else if constexpr (is_shared<T>) {
+    return std::static_pointer_cast<const payload_t<T>>(inputs[0].data);
+  } else if constexpr (std::is_lvalue_reference_v<A>) {
+    return *static_cast<const T*>(inputs[0].data.get());
+  } else {
+    // Core made a movable object itself, and not const.
+    if (inputs[0].movable)
+      return T(std::move(*static_cast<T*>(const_cast<void*>(inputs[0].data.get()))));
+    return T(*static_cast<const T*>(inputs[0].data.get()));
+  }
+}
+
+template <class G>
+class Adapter final : public GadgetInstance {
+  using Params = params_t<G>;
+  using Out = std::conditional_t<std::is_void_v<output_t<G>>, char, output_t<G>>;
+
+ public:
+  Adapter(const std::shared_ptr<const void>& params, Context& context)
+      : params_(std::static_pointer_cast<const Params>(params)),
+        gadget_(construct(*params_, context)) {}
+
+  void start(EmitTarget& target, Context& context) override {
+    if constexpr (HasStart<G>) call(&G::start, {}, target, {}, context);
+  }
+
+  void process(std::span<Payload> inputs, EmitTarget& target, Context& context) override {
+    if constexpr (HasProcess<G>) call(&G::process, inputs, target, {}, context);
+    if constexpr (HasCall<G>) call_pure(inputs, target, context);
+  }
+
+  void flush(EmitTarget& target, Context& context) override {
+    if constexpr (HasFlush<G>) call(&G::flush, {}, target, {}, context);
+  }
+
+  void run(EmitTarget& target, std::stop_token stop, Context& context) override {
+    if constexpr (HasRun<G>) call(&G::run, {}, target, std::move(stop), context);
+  }
+
+ private:
+  static G construct(const Params& params, Context& context) {
+    if constexpr (std::is_constructible_v<G, const Params&, Context&>)
+      return G(params, context);
+    else if constexpr (std::is_constructible_v<G, const Params&>)
+      return G(params);
+    else if constexpr (std::is_constructible_v<G, Context&>)
+      return G(context);
+    else
+      return G();
+  }
+
+  template <class F>
+  decltype(auto) call(F function, std::span<Payload> inputs, EmitTarget& target,
+                      std::stop_token stop, Context& context) {
+    Emit<Out> emit(target);
+    return call_with(function, typename Signature<F>::Arguments{}, inputs, emit, stop, context);
+  }
+
+  template <class F, class... A>
+  decltype(auto) call_with(F function, Types<A...>, [[maybe_unused]] std::span<Payload> inputs,
+                           [[maybe_unused]] Emit<Out>& emit, [[maybe_unused]] std::stop_token& stop,
+                           [[maybe_unused]] Context& context) {
+    return (gadget_.*function)(argument<A>(inputs, emit, stop, context)...);
+  }
+
+  template <class A>
+  decltype(auto) argument([[maybe_unused]] std::span<Payload> inputs,
+                          [[maybe_unused]] Emit<Out>& emit, [[maybe_unused]] std::stop_token& stop,
+                          [[maybe_unused]] Context& context) {
+    constexpr Role role = role_of<G, A>();
+    if constexpr (role == Role::emit)
+      return (emit);
+    else if constexpr (role == Role::context)
+      return (context);
+    else if constexpr (role == Role::params)
+      return (*params_);
+    else if constexpr (role == Role::stop)
+      return std::stop_token(stop);
+    else
+      return take_input<A>(inputs);
+  }
+
+  // What a filter leaves out and does not book itself is booked as rejected by it.
+  void call_pure(std::span<Payload> inputs, EmitTarget& target, Context& context) {
+    constexpr bool filters = std::is_same_v<input_t<G>, Out> && CountsEvents<Out>;
+    std::uint64_t events_in = 0;
+    if constexpr (filters) events_in = static_cast<const Out*>(inputs[0].data.get())->event_count();
+    const std::uint64_t removed_before = context.books().removed();
+    std::uint64_t events_out = 0;
+    auto result = call(&G::operator(), inputs, target, {}, context);
+    const auto send = [&](auto&& out) {
+      if constexpr (filters) {
+        if constexpr (is_shared<std::remove_cvref_t<decltype(out)>>)
+          events_out = out ? out->event_count() : 0;
+        else
+          events_out = out.event_count();
+      }
+      Emit<Out>{target}(std::forward<decltype(out)>(out));
+    };
+    if constexpr (std::is_same_v<decltype(result), std::optional<Out>>) {
+      if (result) send(std::move(*result));
+    } else {
+      send(std::move(result));
+    }
+    const std::uint64_t accounted = events_out + (context.books().removed() - removed_before);
+    if (filters && events_in > accounted)
+      context.books().rejected(events_in - accounted, context.name());
+  }
+
+  std::shared_ptr<const Params> params_;
+  G gadget_;
+};
+
+template <auto... Members>
+std::vector<PortInfo> listed_ports(const Ports<Members...>& listed) {
+  return {PortInfo{std::get<Port<Members>>(listed.all).name,
+                   &payload_type<typename PortMember<Members>::Payload>(),
+                   std::get<Port<Members>>(listed.all).is_feedback}...};
+}
+
+template <class G>
+std::vector<PortInfo> input_ports() {
+  using In = input_t<G>;
+  if constexpr (std::is_void_v<In>)
+    return {};
+  else if constexpr (ManyInputs<In>)
+    return listed_ports(In::inputs);
+  else
+    return {PortInfo{"in", &payload_type<In>(), false}};
+}
+
+template <class G>
+std::vector<PortInfo> output_ports() {
+  using Out = output_t<G>;
+  if constexpr (std::is_void_v<Out>)
+    return {};
+  else if constexpr (ManyOutputs<Out>)
+    return listed_ports(Out::outputs);
+  else
+    return {PortInfo{"out", &payload_type<Out>(), false}};
+}
+
+template <class G>
+constexpr bool wants_own_thread() {
+  if constexpr (HasRun<G>)
+    return true;
+  else if constexpr (requires { G::own_thread; })
+    return G::own_thread;
+  else
+    return false;
+}
+
+}  // namespace tofstream::detail
+
+namespace tofstream {
+
+// The registry's description of gadget G. Does not compile, with one plain sentence, where G's
+// signature is wrong.
+template <class G>
+GadgetInfo describe_gadget(const char* name, const char* doc) {
+  GadgetInfo info;
+  if constexpr (detail::check_gadget<G>()) {
+    using Params = detail::params_t<G>;
+    info.name = name;
+    info.doc = doc;
+    info.kind = detail::HasRun<G>                              ? GadgetKind::source
+                : detail::HasCall<G>                           ? GadgetKind::pure
+                : std::is_void_v<typename detail::output_t<G>> ? GadgetKind::sink
+                                                               : GadgetKind::stateful;
+    info.own_thread = detail::wants_own_thread<G>();
+    info.has_start = detail::HasStart<G>;
+    if constexpr (!std::is_same_v<Params, detail::NoParams>)
+      info.params = detail::infos_from<Params>(G::params);
+    info.inputs = detail::input_ports<G>();
+    info.outputs = detail::output_ports<G>();
+    info.default_params = [] { return std::static_pointer_cast<void>(std::make_shared<Params>()); };
+    info.construct = [](const std::shared_ptr<const void>& params, Context& context) {
+      return std::unique_ptr<GadgetInstance>(std::make_unique<detail::Adapter<G>>(params, context));
+    };
+  }
+  return info;
+}
+
+// Adds gadget G to the registry when the program or plug-in is loaded.
+template <class G>
+struct GadgetRegistration {
+  GadgetRegistration(const char* name, const char* doc) {
+    registry().add(describe_gadget<G>(name, doc));
+  }
+};
+
+}  // namespace tofstream

@@ -1,0 +1,44 @@
+// Files that appear by rename: written under a temporary name in the same folder and named at
+// commit, so that a reader, a crash or a full disk never leaves half a file under the final name.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tofstream {
+
+// Every error is a std::system_error whose text names the file and the cause ("No space left on
+// device").
+class AtomicFile {
+ public:
+  // Opens a new temporary file beside `path`; its folder must exist.
+  explicit AtomicFile(std::filesystem::path path);
+  // Removes the temporary file unless it was committed.
+  ~AtomicFile();
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  // Writes over what was written before, `offset` bytes from the start (a header whose counts come
+  // last).
+  void write_at(std::size_t offset, std::span<const std::byte> bytes);
+
+  // Flushes to disk and gives the file its name, replacing an older one.
+  void commit();
+
+  const std::filesystem::path& path() const { return path_; }
+  // For a library that opens files by name itself: it may write here before commit().
+  const std::filesystem::path& temporary_path() const { return temporary_; }
+
+ private:
+  [[noreturn]] void fail(const char* action, int cause) const;
+
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace tofstream

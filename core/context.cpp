@@ -1,0 +1,79 @@
+#include "core/context.hpp"
+
+#include <numeric>
+
+namespace tofstream {
+namespace {
+
+std::uint64_t total(const std::map<std::string, std::uint64_t>& by_reason) {
+  return std::accumulate(by_reason.begin(), by_reason.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
+}
+
+}  // namespace
+
+std::uint64_t BookEntries::rejected_total() const {
+  return total(rejected);
+}
+std::uint64_t BookEntries::lost_total() const {
+  return total(lost);
+}
+
+GadgetRecord::GadgetRecord(std::string name, std::filesystem::path output_dir)
+    : name_(std::move(name)), output_dir_(std::move(output_dir)) {}
+
+BookEntries GadgetRecord::books() const {
+  const std::lock_guard lock(mutex_);
+  return books_;
+}
+
+std::map<std::string, Figure> GadgetRecord::figures() const {
+  const std::lock_guard lock(mutex_);
+  return figures_;
+}
+
+Progress GadgetRecord::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void GadgetRecord::book(std::uint64_t BookEntries::*account, std::uint64_t events) {
+  const std::lock_guard lock(mutex_);
+  books_.*account += events;
+}
+
+void GadgetRecord::book(std::map<std::string, std::uint64_t> BookEntries::*account,
+                        std::uint64_t events, std::string_view reason) {
+  if (events == 0) return;
+  const std::lock_guard lock(mutex_);
+  (books_.*account)[std::string(reason)] += events;
+}
+
+void GadgetRecord::set_figure(std::string_view key, Figure value) {
+  const std::lock_guard lock(mutex_);
+  figures_.insert_or_assign(std::string(key), std::move(value));
+}
+
+void GadgetRecord::append_figure(std::string_view key, double value) {
+  const std::lock_guard lock(mutex_);
+  Figure& figure = figures_.try_emplace(std::string(key), std::vector<double>{}).first->second;
+  if (!std::holds_alternative<std::vector<double>>(figure)) figure = std::vector<double>{};
+  std::get<std::vector<double>>(figure).push_back(value);
+}
+
+void GadgetRecord::set_progress(Progress progress) {
+  const std::lock_guard lock(mutex_);
+  progress_ = std::move(progress);
+}
+
+void Books::rejected(std::uint64_t events, std::string_view reason) {
+  removed_ += events;
+  record_->book(&BookEntries::rejected, events, reason);
+}
+
+void Books::lost(std::uint64_t events, std::string_view reason) {
+  removed_ += events;
+  record_->book(&BookEntries::lost, events, reason);
+}
+
+}  // namespace tofstream

@@ -1,0 +1,143 @@
+// What the runtime offers a gadget besides its inputs: the books, a logger, progress, figures for
+// run.json, and what is known of the message at hand. A gadget asks for it by a trailing `Context&`
+// parameter.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tofstream {
+
+// What travels with a payload: its place in the producer's output, when its first data entered the
+// program, and which events of the stream (half open, numbered as they were received) it stems
+// from.
+struct MessageInfo {
+  std::uint64_t sequence = 0;
+  std::chrono::steady_clock::time_point ingress{};
+  std::uint64_t first_event = 0;
+  std::uint64_t end_event = 0;
+};
+
+// A gadget's events, by fate. received = reconstructed + written + rejected + lost, over the whole
+// run.
+struct BookEntries {
+  std::uint64_t received = 0;
+  std::uint64_t reconstructed = 0;
+  std::uint64_t written = 0;
+  std::map<std::string, std::uint64_t> rejected;  // by reason
+  std::map<std::string, std::uint64_t> lost;      // by reason
+
+  std::uint64_t rejected_total() const;
+  std::uint64_t lost_total() const;
+};
+
+// A value that a gadget reports into run.json.
+using Figure = std::variant<bool, std::int64_t, double, std::string, std::vector<double>,
+                            std::vector<std::string>>;
+
+struct Progress {
+  double done = 0;
+  double total = 0;  // 0: unknown
+  std::string unit;
+};
+
+// The store behind the contexts of one gadget; safe from any thread.
+class GadgetRecord {
+ public:
+  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".");
+
+  const std::string& name() const { return name_; }
+  const std::filesystem::path& output_dir() const { return output_dir_; }
+  BookEntries books() const;
+  std::map<std::string, Figure> figures() const;
+  Progress progress() const;
+
+  void book(std::uint64_t BookEntries::*account, std::uint64_t events);
+  void book(std::map<std::string, std::uint64_t> BookEntries::*account, std::uint64_t events,
+            std::string_view reason);
+  void set_figure(std::string_view key, Figure value);
+  void append_figure(std::string_view key, double value);
+  void set_progress(Progress progress);
+
+ private:
+  const std::string name_;
+  const std::filesystem::path output_dir_;
+  mutable std::mutex mutex_;
+  BookEntries books_;
+  std::map<std::string, Figure> figures_;
+  Progress progress_;
+};
+
+// Where a gadget writes what became of events.
+class Books {
+ public:
+  explicit Books(GadgetRecord& record) : record_(&record) {}
+
+  void received(std::uint64_t events) { record_->book(&BookEntries::received, events); }
+  void reconstructed(std::uint64_t events) { record_->book(&BookEntries::reconstructed, events); }
+  // For sinks that keep or consume the events themselves, such as a list-mode writer.
+  void written(std::uint64_t events) { record_->book(&BookEntries::written, events); }
+  void rejected(std::uint64_t events, std::string_view reason);
+  void lost(std::uint64_t events, std::string_view reason);
+
+  // Events that were rejected or lost through this object: what the runtime need not book by
+  // itself.
+  std::uint64_t removed() const { return removed_; }
+
+ private:
+  GadgetRecord* record_;
+  std::uint64_t removed_ = 0;
+};
+
+// Log lines that begin with the gadget's name; formatting is the caller's.
+class Logger {
+ public:
+  explicit Logger(const std::string& name) : name_(&name) {}
+  void debug(std::string_view text) const;
+  void info(std::string_view text) const;
+  void warning(std::string_view text) const;
+
+ private:
+  const std::string* name_;
+};
+
+// A stateful gadget, source or sink is given the same Context at every call; a pure gadget a fresh
+// one, which it must not keep.
+class Context {
+ public:
+  explicit Context(GadgetRecord& record) : record_(&record), books_(record) {}
+
+  // The gadget's name in the pipeline.
+  const std::string& name() const { return record_->name(); }
+  Books& books() { return books_; }
+  Logger log() const { return Logger(record_->name()); }
+  // The folder of the run's results; it exists.
+  const std::filesystem::path& output_dir() const { return record_->output_dir(); }
+  // The message at hand; in a join, of the inputs together. In flush, the last one.
+  const MessageInfo& message() const { return message_; }
+  void set_message(const MessageInfo& message) { message_ = message; }
+
+  // Puts a figure into run.json under the gadget's name; the same key again replaces it.
+  void report(std::string_view key, Figure value) { record_->set_figure(key, std::move(value)); }
+  // Appends to a list of numbers in run.json, such as the log-likelihood of each iteration.
+  void append(std::string_view key, double value) { record_->append_figure(key, value); }
+  // How far the gadget is; total 0 where it is unknown.
+  void progress(double done, double total, std::string_view unit) {
+    record_->set_progress({done, total, std::string(unit)});
+  }
+
+ private:
+  GadgetRecord* record_;
+  Books books_;
+  MessageInfo message_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,31 @@
+// The one header that a gadget's author includes: parameters, ports, Emit, Context and
+// TOFSTREAM_GADGET.
+//
+// A gadget is a struct with one of
+//   Out operator()(In) const                        pure: may run in parallel, order kept; Out may
+//   be std::optional void process(In, Emit<Out>&)                    stateful; or a sink, without
+//   Emit void run(Emit<Out>&, std::stop_token)           source
+// and, where it wants them: `void flush(Emit<Out>&)` at the end of the stream, `void
+// start(Emit<Out>&)` before data flows (to open a cycle), `struct Params` with `static constexpr
+// auto params = describe(...)`, a constructor from `const Params&`, and `static constexpr bool
+// own_thread = true` where it blocks (GPU, disk, socket) or emits many messages a call. Each
+// function may also take `const Params&` and `Context&`. In is `const T&`, `T`,
+// `std::shared_ptr<const T>`, or a struct of several inputs (core/ports.hpp).
+#pragma once
+#include "core/adapter.hpp"
+#include "core/context.hpp"
+#include "core/params.hpp"
+#include "core/ports.hpp"
+#include "core/registry.hpp"
+
+#define TOFSTREAM_JOIN_TOKENS(a, b) a##b
+#define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)
+
+// Registers the gadget `Type` as `use: name`, with one line of documentation. Once, at namespace
+// scope of a source file.
+#define TOFSTREAM_GADGET(Type, name, doc)                                                    \
+  namespace {                                                                                \
+  const ::tofstream::GadgetRegistration<Type> TOFSTREAM_UNIQUE_NAME(gadget_registration_,    \
+                                                                    __COUNTER__){name, doc}; \
+  }                                                                                          \
+  static_assert(true, "TOFSTREAM_GADGET is followed by a semicolon")

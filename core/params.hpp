@@ -1,0 +1,378 @@
+// The declaration of a gadget's parameters, said once beside the struct that holds them: name,
+// limits, unit, one line of documentation. It feeds reading, validation, `tofstream gadgets` and
+// the JSON schema.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/value.hpp"
+
+namespace tofstream {
+
+// Limits of a number (of each element, for lists); an open end excludes its bound.
+struct Limits {
+  double lo = -std::numeric_limits<double>::infinity();
+  double hi = std::numeric_limits<double>::infinity();
+  bool open_lo = false;
+
+  bool contain(double x) const { return (open_lo ? x > lo : x >= lo) && x <= hi; }
+  bool any() const { return *this != Limits{}; }
+  bool operator==(const Limits&) const = default;
+};
+
+constexpr Limits range(double lo, double hi) {
+  return {.lo = lo, .hi = hi};
+}
+constexpr Limits at_least(double lo) {
+  return {.lo = lo};
+}
+inline constexpr Limits positive{.lo = 0, .open_lo = true};
+inline constexpr Limits non_negative{.lo = 0};
+
+// The physical unit, as text: unit("mm").
+struct Unit {
+  const char* text = "";
+};
+constexpr Unit unit(const char* text) {
+  return {text};
+}
+
+// The only texts that a string parameter takes: one_of("nearest", "linear").
+struct Choices {
+  std::array<const char*, 16> names{};
+  std::size_t count = 0;
+};
+template <class... Names>
+constexpr Choices one_of(Names... names) {
+  static_assert(sizeof...(Names) <= 16,
+                "one_of takes at most 16 names: make the parameter an enum");
+  return {{names...}, sizeof...(Names)};
+}
+
+struct Live {};      // may change while the gadget runs, at a message boundary
+struct Required {};  // has no default
+inline constexpr Live live{};
+inline constexpr Required required{};
+
+// What is declared about one parameter besides its member.
+struct ParamRules {
+  const char* name = "";
+  const char* doc = "";
+  const char* unit = "";
+  Limits limits;
+  Choices choices;
+  bool is_live = false;
+  bool is_required = false;
+
+  constexpr void apply(Limits l) { limits = l; }
+  constexpr void apply(Choices c) { choices = c; }
+  constexpr void apply(Unit u) { unit = u.text; }
+  constexpr void apply(Live) { is_live = true; }
+  constexpr void apply(Required) { is_required = true; }
+  constexpr void apply(const char* text) { doc = text; }
+};
+
+template <auto Member>
+struct Param {
+  ParamRules rules;
+};
+
+template <auto... Members>
+struct Description {
+  std::tuple<Param<Members>...> params;
+};
+
+// Declares member `Member` as parameter `name`. The rest, in any order: limits (range, at_least,
+// positive, ...), one_of, unit, live, required, and the line of documentation.
+template <auto Member, class... Rest>
+constexpr Param<Member> param(const char* name, Rest... rest) {
+  Param<Member> p{};
+  p.rules.name = name;
+  (p.rules.apply(rest), ...);
+  return p;
+}
+
+// The parameters of a struct: `static constexpr auto params = describe(param<&Params::x>("x", ...),
+// ...);`
+template <auto... Members>
+constexpr Description<Members...> describe(Param<Members>... params) {
+  return {{params...}};
+}
+
+// The names of an enumeration's values, given once where the enumeration is:
+//   constexpr auto enum_names(Mode) { return names(Mode::fast, "fast", Mode::exact, "exact"); }
+template <class E, std::size_t N>
+struct EnumNames {
+  std::array<std::pair<E, const char*>, N> all;
+};
+template <class E, class... Rest>
+constexpr auto names(E first, const char* name, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0) {
+    return EnumNames<E, 1>{{std::pair{first, name}}};
+  } else {
+    constexpr std::size_t n = 1 + sizeof...(Rest) / 2;
+    EnumNames<E, n> all{};
+    all.all[0] = {first, name};
+    const auto others = names(rest...);
+    for (std::size_t i = 1; i < n; ++i) all.all[i] = others.all[i - 1];
+    return all;
+  }
+}
+
+// One declared parameter with its types erased: what validation, documentation and the schema work
+// with.
+struct ParamInfo {
+  ParamRules rules;
+  std::string name;
+  std::string type;  // in words: "number", "3 integers", "one of a, b", "map"
+  Value default_value;
+  std::vector<ParamInfo> fields;  // of a nested struct
+  std::vector<std::string> choices;
+  void (*read)(void* object, const Value&, const std::string& path, const ParamRules&,
+               Problems&) = nullptr;
+  Value (*write)(const void* object) = nullptr;
+};
+
+// Reads a map into the described object: unknown keys, missing required ones and every wrong value
+// become problems. `path` is the dotted name that messages begin with.
+void read_params(const std::vector<ParamInfo>& params, void* object, const Value& map,
+                 const std::string& path, Problems& problems);
+
+// The object's parameters as a map, every default spelled out.
+Value write_params(const std::vector<ParamInfo>& params, const void* object);
+
+namespace detail {
+
+template <class T>
+concept Described = requires {
+  T::params;
+};
+template <class T>
+concept NamedEnum = std::is_enum_v<T> && requires(T e) {
+  enum_names(e);
+};
+
+template <class T>
+struct IsArray : std::false_type {};
+template <class T, std::size_t N>
+struct IsArray<std::array<T, N>> : std::true_type {};
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+
+template <auto Member>
+struct MemberOf;
+template <class C, class T, T C::*Member>
+struct MemberOf<Member> {
+  using Class = C;
+  using Type = T;
+};
+
+// Scalars: false after a problem was added. The number forms reject NaN, infinity and what is
+// outside the limits.
+bool read_bool(const Value&, const std::string& path, bool& out, Problems&);
+bool read_signed(const Value&, const std::string& path, const ParamRules&, std::int64_t lo,
+                 std::int64_t hi, std::int64_t& out, Problems&);
+bool read_unsigned(const Value&, const std::string& path, const ParamRules&, std::uint64_t hi,
+                   std::uint64_t& out, Problems&);
+bool read_real(const Value&, const std::string& path, const ParamRules&, double largest,
+               double& out, Problems&);
+bool read_text(const Value&, const std::string& path, const std::vector<std::string>& choices,
+               std::string& out, Problems&);
+bool read_list(const Value&, const std::string& path, std::optional<std::size_t> size,
+               const char* element, Problems&);
+std::string real_text(float);
+std::string real_text(double);
+std::vector<std::string> choice_list(const Choices&);
+
+template <class T>
+const std::vector<ParamInfo>& infos_of();
+
+template <class E>
+std::vector<std::string> enum_choices() {
+  std::vector<std::string> all;
+  for (const auto& [value, name] : enum_names(E{}).all) all.emplace_back(name);
+  return all;
+}
+
+template <class T>
+std::string type_words() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return "bool";
+  } else if constexpr (std::is_integral_v<T>) {
+    return "integer";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return "number";
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return "string";
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return "path";
+  } else if constexpr (NamedEnum<T>) {
+    return "enum";
+  } else if constexpr (IsArray<T>::value) {
+    return "list of " + std::to_string(std::tuple_size_v<T>) + " x " +
+           type_words<typename T::value_type>();
+  } else if constexpr (IsVector<T>::value) {
+    return "list of " + type_words<typename T::value_type>();
+  } else if constexpr (IsOptional<T>::value) {
+    return "optional " + type_words<typename T::value_type>();
+  } else {
+    static_assert(Described<T>,
+                  "A parameter is a bool, a number, a string, a path, an enum with enum_names(), "
+                  "an array, vector "
+                  "or optional of these, or a struct with its own `params`.");
+    return "map";
+  }
+}
+
+template <class T>
+void read_value(const Value& v, const std::string& path, const ParamRules& rules, T& out,
+                Problems& problems) {
+  if constexpr (std::is_same_v<T, bool>) {
+    read_bool(v, path, out, problems);
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    std::int64_t x = 0;
+    if (read_signed(v, path, rules, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), x,
+                    problems))
+      out = static_cast<T>(x);
+  } else if constexpr (std::is_integral_v<T>) {
+    std::uint64_t x = 0;
+    if (read_unsigned(v, path, rules, std::numeric_limits<T>::max(), x, problems))
+      out = static_cast<T>(x);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    double x = 0;
+    if (read_real(v, path, rules, static_cast<double>(std::numeric_limits<T>::max()), x, problems))
+      out = static_cast<T>(x);
+  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>) {
+    std::string text;
+    if (read_text(v, path, choice_list(rules.choices), text, problems)) out = std::move(text);
+  } else if constexpr (NamedEnum<T>) {
+    std::string text;
+    if (!read_text(v, path, enum_choices<T>(), text, problems)) return;
+    for (const auto& [value, name] : enum_names(T{}).all)
+      if (text == name) out = value;
+  } else if constexpr (IsArray<T>::value || IsVector<T>::value) {
+    using Element = typename T::value_type;
+    std::optional<std::size_t> size;
+    if constexpr (IsArray<T>::value) size = std::tuple_size_v<T>;
+    if (!read_list(v, path, size, type_words<Element>().c_str(), problems)) return;
+    T list{};
+    if constexpr (IsVector<T>::value) list.resize(v.items.size());
+    for (std::size_t i = 0; i < v.items.size(); ++i) {
+      Element element{};  // not list[i]: a vector<bool> has no elements to refer to
+      read_value(v.items[i], path + "[" + std::to_string(i) + "]", rules, element, problems);
+      list[i] = std::move(element);
+    }
+    out = std::move(list);
+  } else if constexpr (IsOptional<T>::value) {
+    if (v.kind == Value::Kind::null) {
+      out.reset();
+    } else {
+      typename T::value_type x{};
+      read_value(v, path, rules, x, problems);
+      out = std::move(x);
+    }
+  } else {
+    read_params(infos_of<T>(), &out, v, path, problems);
+  }
+}
+
+template <class T>
+Value write_value(const T& x) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return Value::scalar(x ? "true" : "false");
+  } else if constexpr (std::is_integral_v<T>) {
+    return Value::scalar(std::to_string(x));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return Value::scalar(real_text(x));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return Value::scalar(x, true);
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    return Value::scalar(x.string(), true);
+  } else if constexpr (NamedEnum<T>) {
+    for (const auto& [value, name] : enum_names(T{}).all)
+      if (x == value) return Value::scalar(name, true);
+    return {};
+  } else if constexpr (IsArray<T>::value || IsVector<T>::value) {
+    Value list = Value::sequence();
+    for (const typename T::value_type& element : x) list.items.push_back(write_value(element));
+    return list;
+  } else if constexpr (IsOptional<T>::value) {
+    return x ? write_value(*x) : Value{};
+  } else {
+    return write_params(infos_of<T>(), &x);
+  }
+}
+
+// The struct inside a parameter's type (through list and optional), whose fields documentation
+// lists; else void.
+template <class T>
+struct StructOf {
+  using Type = std::conditional_t<Described<T>, T, void>;
+};
+template <class T>
+requires(IsArray<T>::value || IsVector<T>::value || IsOptional<T>::value) struct StructOf<T>
+    : StructOf<typename T::value_type> {
+};
+
+template <class T>
+struct EnumOf {
+  using Type = std::conditional_t<NamedEnum<T>, T, void>;
+};
+template <class T>
+requires(IsArray<T>::value || IsVector<T>::value || IsOptional<T>::value) struct EnumOf<T>
+    : EnumOf<typename T::value_type> {
+};
+
+template <auto Member>
+ParamInfo info_of(const ParamRules& rules, const typename MemberOf<Member>::Class& defaults) {
+  using Class = typename MemberOf<Member>::Class;
+  using Type = typename MemberOf<Member>::Type;
+  ParamInfo info;
+  info.rules = rules;
+  info.name = rules.name;
+  info.type = type_words<Type>();
+  info.default_value = write_value(defaults.*Member);
+  info.choices = choice_list(rules.choices);
+  if constexpr (!std::is_void_v<typename EnumOf<Type>::Type>)
+    info.choices = enum_choices<typename EnumOf<Type>::Type>();
+  if constexpr (!std::is_void_v<typename StructOf<Type>::Type>)
+    info.fields = infos_of<typename StructOf<Type>::Type>();
+  info.read = [](void* object, const Value& v, const std::string& path, const ParamRules& r,
+                 Problems& problems) {
+    read_value(v, path, r, static_cast<Class*>(object)->*Member, problems);
+  };
+  info.write = [](const void* object) {
+    return write_value(static_cast<const Class*>(object)->*Member);
+  };
+  return info;
+}
+
+template <class Object, auto... Members>
+std::vector<ParamInfo> infos_from(const Description<Members...>& description) {
+  const Object defaults{};
+  return {info_of<Members>(std::get<Param<Members>>(description.params).rules, defaults)...};
+}
+
+template <class T>
+const std::vector<ParamInfo>& infos_of() {
+  static const std::vector<ParamInfo> infos = infos_from<T>(T::params);
+  return infos;
+}
+
+}  // namespace detail
+}  // namespace tofstream

@@ -1,0 +1,79 @@
+// What travels between gadgets: an immutable payload shared without copies, and the type that an
+// edge is checked by. Core counts events and bytes through two optional member functions, so it
+// needs no idea of what a payload is.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <typeinfo>
+#include <utility>
+
+namespace tofstream {
+
+// A payload's name in messages and documentation. Declare one beside the type:
+//   template <> struct PayloadName<EventBatch> { static constexpr auto value = "events"; };
+template <class T>
+struct PayloadName {};
+
+template <class T>
+concept CountsEvents = requires(const T& payload) {
+  { payload.event_count() } -> std::convertible_to<std::uint64_t>;
+};
+template <class T>
+concept CountsBytes = requires(const T& payload) {
+  { payload.bytes() } -> std::convertible_to<std::size_t>;
+};
+
+// A payload type with its C++ type erased; one object a type and library, so compare by `same_as`.
+struct PayloadType {
+  std::string name;
+  const std::type_info* type;
+  bool counts_events;
+  std::uint64_t (*events)(const void*);  // 0 where the type does not count
+  std::size_t (*bytes)(const void*);     // sizeof(T) where the type does not say
+
+  bool same_as(const PayloadType& other) const { return *type == *other.type; }
+};
+
+// The type's name as C++ spells it, for payloads without a PayloadName.
+std::string demangled(const std::type_info&);
+
+template <class T>
+const PayloadType& payload_type() {
+  static const PayloadType type{[] {
+                                  if constexpr (requires { PayloadName<T>::value; })
+                                    return std::string(PayloadName<T>::value);
+                                  else
+                                    return demangled(typeid(T));
+                                }(),
+                                &typeid(T), CountsEvents<T>,
+                                [](const void* p) -> std::uint64_t {
+                                  if constexpr (CountsEvents<T>)
+                                    return static_cast<const T*>(p)->event_count();
+                                  else
+                                    return 0;
+                                },
+                                [](const void* p) -> std::size_t {
+                                  if constexpr (CountsBytes<T>)
+                                    return static_cast<const T*>(p)->bytes();
+                                  else
+                                    return sizeof(T);
+                                }};
+  return type;
+}
+
+// One payload on its way. `movable`: core made the object from a value and there is one reader,
+// which may take it.
+struct Payload {
+  std::shared_ptr<const void> data;
+  bool movable = false;
+
+  template <class T>
+  static Payload of(T value) {
+    return {std::make_shared<T>(std::move(value)), true};
+  }
+};
+
+}  // namespace tofstream

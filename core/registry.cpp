@@ -1,0 +1,68 @@
+#include "core/registry.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tofstream {
+
+std::string_view kind_name(GadgetKind kind) {
+  switch (kind) {
+    case GadgetKind::source:
+      return "source";
+    case GadgetKind::pure:
+      return "pure";
+    case GadgetKind::stateful:
+      return "stateful";
+    case GadgetKind::sink:
+      return "sink";
+  }
+  return "";
+}
+
+void Registry::add(GadgetInfo info) {
+  if (find(info.name)) {
+    problems_.push_back(fmt::format("two gadgets are named '{}': rename one", info.name));
+    return;
+  }
+  static const std::vector<std::string> reserved{"use", "from", "edge", "parallel"};
+  for (const ParamInfo& param : info.params) {
+    if (std::ranges::find(reserved, param.name) != reserved.end())
+      problems_.push_back(
+          fmt::format("gadget '{}': a parameter may not be named '{}', a key of the runtime",
+                      info.name, param.name));
+    if (param.rules.is_required) continue;
+    Problems wrong;
+    param.read(info.default_params().get(), param.default_value, param.name, param.rules, wrong);
+    for (const Problem& problem : wrong.all())
+      problems_.push_back(fmt::format("gadget '{}': default of {}", info.name, problem.message));
+  }
+  const auto place =
+      std::ranges::lower_bound(gadgets_, info.name, {}, [](const auto& g) { return g->name; });
+  gadgets_.insert(place, std::make_unique<const GadgetInfo>(std::move(info)));
+}
+
+const GadgetInfo* Registry::find(std::string_view name) const {
+  const auto it =
+      std::ranges::find(gadgets_, name, [](const auto& g) -> std::string_view { return g->name; });
+  return it == gadgets_.end() ? nullptr : it->get();
+}
+
+std::vector<const GadgetInfo*> Registry::all() const {
+  std::vector<const GadgetInfo*> all;
+  for (const auto& gadget : gadgets_) all.push_back(gadget.get());
+  return all;
+}
+
+std::vector<std::string> Registry::names() const {
+  std::vector<std::string> names;
+  for (const auto& gadget : gadgets_) names.push_back(gadget->name);
+  return names;
+}
+
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,72 @@
+// The gadgets that this program knows: one GadgetInfo for each, made from the author's
+// declarations, types erased.
+#pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/context.hpp"
+#include "core/params.hpp"
+#include "core/ports.hpp"
+
+namespace tofstream {
+
+enum class GadgetKind { source, pure, stateful, sink };
+std::string_view kind_name(GadgetKind);
+
+// A constructed gadget behind one interface. Calls that a kind does not have do nothing.
+class GadgetInstance {
+ public:
+  virtual ~GadgetInstance() = default;
+  virtual void start(EmitTarget&, Context&) {}
+  // One payload for each input port, in the order of GadgetInfo::inputs.
+  virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&) {}
+  virtual void flush(EmitTarget&, Context&) {}
+  virtual void run(EmitTarget&, std::stop_token, Context&) {}
+};
+
+struct PortInfo {
+  std::string name;
+  const PayloadType* payload;
+  bool is_feedback = false;
+};
+
+struct GadgetInfo {
+  std::string name;
+  std::string doc;
+  GadgetKind kind = GadgetKind::pure;
+  bool own_thread = false;  // may block, so it never runs on a worker of the flow graph
+  bool has_start = false;   // emits before data flows: it can open a cycle
+  std::vector<ParamInfo> params;
+  std::vector<PortInfo> inputs;
+  std::vector<PortInfo> outputs;
+  std::function<std::shared_ptr<void>()> default_params;
+  std::function<std::unique_ptr<GadgetInstance>(const std::shared_ptr<const void>& params,
+                                                Context&)>
+      construct;
+};
+
+class Registry {
+ public:
+  // A second gadget of the same name, or one whose defaults break its own limits, becomes a
+  // problem, not a gadget.
+  void add(GadgetInfo info);
+  const GadgetInfo* find(std::string_view name) const;
+  // Sorted by name.
+  std::vector<const GadgetInfo*> all() const;
+  std::vector<std::string> names() const;
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::vector<std::unique_ptr<const GadgetInfo>> gadgets_;
+  std::vector<std::string> problems_;
+};
+
+// The registry that TOFSTREAM_GADGET fills.
+Registry& registry();
+
+}  // namespace tofstream
