@@ -69,6 +69,12 @@ class Buffer {
     data_ = static_cast<T*>(
         detail::allocate(memory, static_cast<std::size_t>(size_) * sizeof(T), stream));
   }
+  Buffer(const Buffer& other) : Buffer(other.to(other.memory_, other.stream_)) {}
+  Buffer& operator=(const Buffer& other) {
+    Buffer copied(other);
+    swap(copied);
+    return *this;
+  }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {
     Buffer moved(std::move(other));

@@ -61,10 +61,10 @@ NemaLayout nema_layout(const PhantomFile& file) {
   for (const PhantomRegion& region : file.regions) {
     if (region.role == RegionRole::hot || region.role == RegionRole::cold)
       layout.spheres.push_back(
-          {region.centre_mm, static_cast<float>(region.diameter_mm), region.role == RegionRole::hot});
-    if (region.role == RegionRole::background) layout.background_mm.push_back(region.centre_mm);
+          {region.centre_mm.as<float>(), static_cast<float>(region.diameter_mm), region.role == RegionRole::hot});
+    if (region.role == RegionRole::background) layout.background_mm.push_back(region.centre_mm.as<float>());
     if (region.role == RegionRole::lung) {
-      layout.lung_centre_mm = region.centre_mm;
+      layout.lung_centre_mm = region.centre_mm.as<float>();
       layout.lung_diameter_mm = static_cast<float>(region.diameter_mm);
     }
   }
@@ -90,11 +90,11 @@ ordered_json nema_json(const NemaResult& result) {
 ordered_json region_json(const Image& image, const PhantomFile& file) {
   ordered_json regions = ordered_json::array();
   for (const PhantomRegion& region : file.regions) {
-    const auto s = statistics(image, Sphere{region.centre_mm, static_cast<float>(region.diameter_mm / 2)});
+    const auto s = statistics(image, Sphere{region.centre_mm.as<float>(), static_cast<float>(region.diameter_mm / 2)});
     regions.push_back({{"name", region.name},
                        {"mean", s.mean},
                        {"std", s.std},
-                       {"truth", file.phantom.activity_at(region.centre_mm.as<double>())}});
+                       {"truth", file.phantom.activity_at(region.centre_mm)}});
   }
   return {{"regions", regions}};
 }
