@@ -77,14 +77,12 @@ TEST_CASE("Gaussian weights have unit sum and the variance asked for, also below
 TEST_CASE("weights are e^-t I_n(t)") {
   const std::vector<float> w = gaussian_weights(std::sqrt(1.7));
   for (unsigned n = 0; n < 5; ++n)
-    CHECK(static_cast<double>(w[n]) ==
-          doctest::Approx(std::exp(-1.7) * std::cyl_bessel_i(n, 1.7)).epsilon(2e-5));
+    CHECK(static_cast<double>(w[n]) == doctest::Approx(std::exp(-1.7) * std::cyl_bessel_i(n, 1.7)).epsilon(2e-5));
 }
 
 TEST_CASE("the Gaussian equals its definition, zero outside the image") {
   const Image image = random_image(odd_grid, 2);
-  const std::vector<float> w[3] = {gaussian_weights(per_fwhm * 3.5),
-                                   gaussian_weights(per_fwhm * 5 / 3),
+  const std::vector<float> w[3] = {gaussian_weights(per_fwhm * 3.5), gaussian_weights(per_fwhm * 5 / 3),
                                    gaussian_weights(per_fwhm * 7.5)};
   const Image expected = blurred_by_definition(image, w);
   Image blurred = image.to(Memory::host);

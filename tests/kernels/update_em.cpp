@@ -9,8 +9,7 @@ using namespace tofstream;
 namespace {
 
 Image image_of(const std::vector<float>& values) {
-  return {Grid::centred(static_cast<int>(values.size()), 1, 1, {1, 1, 1}),
-          Buffer<float>::from(values)};
+  return {Grid::centred(static_cast<int>(values.size()), 1, 1, {1, 1, 1}), Buffer<float>::from(values)};
 }
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -19,8 +18,7 @@ void check_update(Memory memory) {
   const Image s = image_of({4, 2, 0.0041f, 0.0039f, 0, -1}).to(memory);
   const Image inverse = inverse_sensitivity(s);
   CHECK(inverse.voxels.to_vector() == std::vector<float>{0.25f, 0.5f, 1 / 0.0041f, 0, 0, 0});
-  CHECK(inverse_sensitivity(s, 0.9f).voxels.to_vector() ==
-        std::vector<float>{0.25f, 0, 0, 0, 0, 0});
+  CHECK(inverse_sensitivity(s, 0.9f).voxels.to_vector() == std::vector<float>{0.25f, 0, 0, 0, 0, 0});
 
   Image x = image_of({1, 3, 0, 5, 7, 9}).to(memory);
   const Image back = image_of({8, 2, 3, 4, 5, 6}).to(memory);
@@ -32,8 +30,7 @@ void check_update(Memory memory) {
   CHECK(em_update(wild, inverse, wild_back, 1) == 4);
   CHECK(wild.voxels.to_vector() == std::vector<float>{0, 0, 0, 0, 0, 0});
 
-  CHECK_THROWS_AS(inverse_sensitivity(image_of({1, std::nanf("")}).to(memory)),
-                  std::invalid_argument);
+  CHECK_THROWS_AS(inverse_sensitivity(image_of({1, std::nanf("")}).to(memory)), std::invalid_argument);
   CHECK_THROWS_AS(inverse_sensitivity(image_of({1, infinity}).to(memory)), std::invalid_argument);
   CHECK_THROWS_AS(inverse_sensitivity(image_of({0, -1}).to(memory)), std::invalid_argument);
 }
@@ -62,8 +59,7 @@ TEST_CASE("the EM update refuses other grids and impossible time fractions") {
   CHECK_THROWS_AS(em_update(x, image_of({1, 2, 3}), image_of({1, 2}), 1), std::invalid_argument);
   CHECK_THROWS_AS(em_update(x, image_of({1, 2}), image_of({1}), 1), std::invalid_argument);
   for (const double fraction : {0.0, -1.0, std::nan(""), HUGE_VAL})
-    CHECK_THROWS_AS(em_update(x, image_of({1, 2}), image_of({1, 2}), fraction),
-                    std::invalid_argument);
+    CHECK_THROWS_AS(em_update(x, image_of({1, 2}), image_of({1, 2}), fraction), std::invalid_argument);
   for (const float fraction : {-0.1f, 1.0f, std::nanf("")})
     CHECK_THROWS_AS(inverse_sensitivity(x, fraction), std::invalid_argument);
 }
