@@ -13,8 +13,12 @@ if(TOFSTREAM_CUDA)
     enable_language(CUDA)
     find_package(CUDAToolkit REQUIRED)
     set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # an installed folder then needs nothing but the driver
-    # The flag itself: CMake 3.25.1 knows no CUDA20 dialect.
-    string(APPEND CMAKE_CUDA_FLAGS " -std=c++20 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter")
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25.1 does not know nvcc's C++20
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    endif()
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+    string(APPEND CMAKE_CUDA_FLAGS " --expt-relaxed-constexpr -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter")
     set(TOFSTREAM_HAVE_CUDA ON)
   endif()
 endif()

@@ -10,7 +10,7 @@ struct Comparison {
   double nrms = 0;         // RMS difference / (maximum - minimum of the reference)
   double rms = 0;          // root mean square of the difference
   double max_abs = 0;      // largest absolute difference
-  double correlation = 0;  // Pearson's; 1 for identical images, 0 where just one is constant
+  double correlation = 0;  // Pearson's; where an image is constant: 1 if both are, else 0
   double mean = 0;
   double reference_mean = 0;
 };

@@ -24,7 +24,8 @@ struct NemaLayout {
   std::vector<float> slice_offsets_mm = {-20, -10, 0, 10, 20};
   float activity_ratio = 4;  // true a_hot / a_background
   std::optional<Vec3> lung_centre_mm;
-  float lung_diameter_mm = 30;
+  float lung_diameter_mm = 30;  // of its ROIs; the insert itself is wider
+  float lung_length_mm = 120;   // along z, about lung_centre_mm: slices within are analysed
 };
 
 struct NemaSphereResult {

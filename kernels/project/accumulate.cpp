@@ -16,6 +16,8 @@ SlotImages::SlotImages(std::int64_t voxels, std::int64_t budget_bytes) : voxels_
                                                      tbb::this_task_arena::max_concurrency()));
 }
 
+// Slots take blocks in turn, so that events sorted by cost spread evenly and which slot an event
+// goes to does not depend on timing.
 void SlotImages::accumulate(
     std::int64_t count, float* target,
     const std::function<void(int, std::int64_t, std::int64_t, float*)>& work) {
@@ -27,7 +29,9 @@ void SlotImages::accumulate(
   tbb::parallel_for(0, slots_, [&](int slot) {
     auto& image = images_[static_cast<std::size_t>(slot)];
     image.resize(static_cast<std::size_t>(voxels_), 0.0f);
-    work(slot, count * slot / slots_, count * (slot + 1) / slots_, image.data());
+    constexpr std::int64_t block = 4096;
+    for (std::int64_t begin = slot * block; begin < count; begin += slots_ * block)
+      work(slot, begin, std::min(begin + block, count), image.data());
   });
   tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, voxels_, 1 << 14), [&](const auto& range) {
     for (auto& image : images_) {

@@ -18,9 +18,9 @@ class SlotImages {
 
   int slots() const { return slots_; }
 
-  /// Runs work(slot, begin, end, image) for `slots()` equal ranges of [0, count) in parallel, then
-  /// adds all slots' images into `target` and zeroes them. With one slot, work adds straight into
-  /// `target`.
+  /// Cuts [0, count) into blocks that `slots()` slots take in turn, runs work(slot, begin, end,
+  /// image) for each block, slots in parallel, then adds all slots' images into `target` and zeroes
+  /// them. With one slot, work adds straight into `target`.
   void accumulate(std::int64_t count, float* target,
                   const std::function<void(int slot, std::int64_t begin, std::int64_t end,
                                            float* image)>& work);

@@ -23,17 +23,15 @@ double plane_integral(const RadialResponse& f) {
 
 TEST_CASE("every radial response has unit integral over the plane and is zero outside the tube") {
   for (const float radius : {0.7f, 6.0f, 30.0f}) {
-    for (const auto& f :
-         {RadialResponse::gaussian(6, radius), RadialResponse::gaussian(0.5f * radius, radius),
-          RadialResponse::kaiser_bessel(10.4f, radius),
-          RadialResponse::kaiser_bessel(0.01f, radius), RadialResponse::kaiser_bessel(400, radius),
-          RadialResponse::table({3, 2, 2.5f, 0}, radius), RadialResponse::table({1, 1}, radius)}) {
+    for (const auto& f : {RadialResponse::gaussian(6, radius), RadialResponse::gaussian(0.5f * radius, radius),
+                          RadialResponse::kaiser_bessel(10.4f, radius), RadialResponse::kaiser_bessel(0.01f, radius),
+                          RadialResponse::kaiser_bessel(400, radius), RadialResponse::table({3, 2, 2.5f, 0}, radius),
+                          RadialResponse::table({1, 1}, radius)}) {
       CHECK(plane_integral(f) == doctest::Approx(1).epsilon(1e-8));
       CHECK(f(radius * 1.0001) == 0);
       REQUIRE(f.values().size() == RadialResponse::samples);
       CHECK(f.peak() == doctest::Approx(f(0)).epsilon(1e-6));
-      CHECK(f.values()[1000] ==
-            doctest::Approx(f(radius * 1000 / (RadialResponse::samples - 1.0))).epsilon(1e-6));
+      CHECK(f.values()[1000] == doctest::Approx(f(radius * 1000 / (RadialResponse::samples - 1.0))).epsilon(1e-6));
     }
   }
 }
@@ -45,8 +43,7 @@ TEST_CASE("the Gaussian falls to half at half its FWHM") {
   CHECK(f.gaussian_sigma_mm() == doctest::Approx(4 / 2.3548200450309493));
   // 2 pi sigma^2 times the mass inside 9 mm: 1 - 2^-(9/2)^2.
   const double sigma = f.gaussian_sigma_mm();
-  CHECK(f(0) ==
-        doctest::Approx(1 / (2 * std::numbers::pi * sigma * sigma * (1 - std::exp2(-20.25)))));
+  CHECK(f(0) == doctest::Approx(1 / (2 * std::numbers::pi * sigma * sigma * (1 - std::exp2(-20.25)))));
 }
 
 TEST_CASE("the blob's response is the line integral of the blob") {
@@ -64,8 +61,7 @@ TEST_CASE("the blob's response is the line integral of the blob") {
     }
     return sum;
   };
-  for (const double s : {0.5, 1.7, 3.0, 4.6})
-    CHECK(f(s) / f(0) == doctest::Approx(chord(s) / chord(0)).epsilon(1e-6));
+  for (const double s : {0.5, 1.7, 3.0, 4.6}) CHECK(f(s) / f(0) == doctest::Approx(chord(s) / chord(0)).epsilon(1e-6));
 }
 
 TEST_CASE("a table is interpolated linearly between equal steps") {

@@ -1,0 +1,154 @@
+// The functions of lanes.hpp for Highway's vectors, one copy an instruction set. A file of shared
+// math includes this, puts its templates over a number V between TOFSTREAM_LANES_BEGIN and
+// TOFSTREAM_LANES_END, and guards itself as this file does. Included below foreach_target.h it is
+// compiled for every instruction set; included elsewhere (CUDA, tests) V is a plain float.
+#if defined(TOFSTREAM_MATH_LANES_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TOFSTREAM_MATH_LANES_INL
+#undef TOFSTREAM_MATH_LANES_INL
+#else
+#define TOFSTREAM_MATH_LANES_INL
+#endif
+
+#include "kernels/math/lanes.hpp"
+
+#undef TOFSTREAM_LANES_BEGIN
+#undef TOFSTREAM_LANES_END
+
+#ifdef HWY_TARGET_INCLUDE
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#define TOFSTREAM_LANES_BEGIN \
+  HWY_BEFORE_NAMESPACE();     \
+  namespace tofstream::HWY_NAMESPACE {
+#define TOFSTREAM_LANES_END \
+  }                         \
+  HWY_AFTER_NAMESPACE();
+
+TOFSTREAM_LANES_BEGIN
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using tofstream::absolute;
+using tofstream::error_function;
+using tofstream::exponential;
+using tofstream::less;
+using tofstream::maximum;
+using tofstream::minimum;
+using tofstream::mul_add;
+using tofstream::round_down;
+using tofstream::select;
+using tofstream::square_root;
+
+/// The widest vector of floats that the instruction set has, at most 16 lanes.
+using FloatTag = hn::CappedTag<float, 16>;
+using FloatLanes = hn::Vec<FloatTag>;
+using IndexTag = hn::RebindToSigned<FloatTag>;
+
+template <class V>
+HWY_INLINE V mul_add(V a, V b, V c) {
+  return hn::MulAdd(a, b, c);
+}
+template <class V>
+HWY_INLINE V minimum(V a, V b) {
+  return hn::Min(a, b);
+}
+template <class V>
+HWY_INLINE V maximum(V a, V b) {
+  return hn::Max(a, b);
+}
+template <class V>
+HWY_INLINE V round_down(V a) {
+  return hn::Floor(a);
+}
+template <class V>
+HWY_INLINE V absolute(V a) {
+  return hn::Abs(a);
+}
+template <class V>
+HWY_INLINE V square_root(V a) {
+  return hn::Sqrt(a);
+}
+template <class V>
+HWY_INLINE V exponential(V a) {
+  return hn::Exp(hn::DFromV<V>(), a);
+}
+template <class V>
+HWY_INLINE auto less(V a, V b) {
+  return hn::Lt(a, b);
+}
+template <class M, class V>
+HWY_INLINE V select(M condition, V yes, V no) {
+  return hn::IfThenElse(condition, yes, no);
+}
+
+/// `value` in every lane.
+template <class V>
+HWY_INLINE V splat(float value) {
+  if constexpr (std::floating_point<V>)
+    return static_cast<V>(value);
+  else
+    return hn::Set(hn::DFromV<V>(), value);
+}
+/// 0, 1, 2, ... in the lanes.
+template <class V>
+HWY_INLINE V lane_index() {
+  if constexpr (std::floating_point<V>)
+    return V(0);
+  else
+    return hn::Iota(hn::DFromV<V>(), 0.0f);
+}
+/// The sum of all lanes.
+template <class V>
+HWY_INLINE float sum_of_lanes(V a) {
+  if constexpr (std::floating_point<V>)
+    return static_cast<float>(a);
+  else
+    return hn::GetLane(hn::SumOfLanes(hn::DFromV<V>(), a));
+}
+
+/// erf(x) = 1 - exp(-x P(x)) for x > 0, P fitted (minimax, by reweighted least squares) to
+/// -log(erfc(x)) / x on [0, 4]; within 2e-7 of erf everywhere.
+template <class V>
+HWY_INLINE V error_function(V x) {
+  const V a = minimum(absolute(x), splat<V>(4.0f));
+  V p = splat<V>(3.14441486e-05f);
+  p = mul_add(p, a, splat<V>(-3.08831507e-04f));
+  p = mul_add(p, a, splat<V>(1.032486e-03f));
+  p = mul_add(p, a, splat<V>(5.36812328e-04f));
+  p = mul_add(p, a, splat<V>(-1.95838686e-02f));
+  p = mul_add(p, a, splat<V>(1.02919578e-01f));
+  p = mul_add(p, a, splat<V>(6.3659774e-01f));
+  p = mul_add(p, a, splat<V>(1.12838025f));
+  const V zero = splat<V>(0.0f);
+  const V magnitude = splat<V>(1.0f) - exponential(zero - a * p);
+  return hn::CopySign(magnitude, x);
+}
+
+TOFSTREAM_LANES_END
+
+#else
+
+#define TOFSTREAM_LANES_BEGIN namespace tofstream::single_lane {
+#define TOFSTREAM_LANES_END }
+
+TOFSTREAM_LANES_BEGIN
+
+template <std::floating_point V>
+TOFSTREAM_HOST_DEVICE inline V splat(float value) {
+  return static_cast<V>(value);
+}
+template <std::floating_point V>
+TOFSTREAM_HOST_DEVICE inline V lane_index() {
+  return V(0);
+}
+template <std::floating_point V>
+TOFSTREAM_HOST_DEVICE inline V sum_of_lanes(V a) {
+  return a;
+}
+
+TOFSTREAM_LANES_END
+
+#endif
+#endif  // TOFSTREAM_MATH_LANES_INL

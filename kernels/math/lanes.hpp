@@ -1,0 +1,54 @@
+// Elementary functions of one number (float or double), for host and device. lanes-inl.hpp gives
+// the same names to SIMD vectors, so that a voxel's math is written once for both.
+#pragma once
+
+#include <cmath>
+#include <concepts>
+
+#include "kernels/math/host_device.hpp"
+
+namespace tofstream {
+
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T mul_add(T a, T b, T c) {
+  return a * b + c;
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T minimum(T a, T b) {
+  return b < a ? b : a;
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T maximum(T a, T b) {
+  return a < b ? b : a;
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T round_down(T a) {
+  return std::floor(a);
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T absolute(T a) {
+  return std::abs(a);
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T square_root(T a) {
+  return std::sqrt(a);
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T exponential(T a) {
+  return std::exp(a);
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T error_function(T a) {
+  return std::erf(a);
+}
+/// a < b: a bool, or a mask of lanes, as select() takes it.
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline bool less(T a, T b) {
+  return a < b;
+}
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T select(bool condition, T yes, T no) {
+  return condition ? yes : no;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,44 @@
+// The CPU projectors' common part: oneTBB over ranges of events, slot images for back projection. A
+// family brings a CpuKernel that treats one range on one thread, compiled for each instruction set.
+#pragma once
+
+#include <memory>
+
+#include "kernels/project/accumulate.hpp"
+#include "kernels/project/projector.hpp"
+
+namespace tofstream {
+
+/// Projects events on the calling thread; several threads use one kernel at the same time.
+class CpuKernel {
+ public:
+  virtual ~CpuKernel() = default;
+  virtual void forward(const EventView& events, const float* image, float* expectation) const = 0;
+  /// `values` null stands for ones.
+  virtual void back(const EventView& events, const float* values, float* image) const = 0;
+  virtual EmTally em_step(const EventView& events, const float* image,
+                          float* accumulator) const = 0;
+};
+
+/// A projector over a kernel. Its scratch images make it stateful: one call at a time. The same
+/// events give the same image, bit for bit, on as many threads.
+class CpuProjector final : public Projector {
+ public:
+  /// Throws std::invalid_argument for an invalid grid.
+  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel);
+
+  const Grid& grid() const override { return grid_; }
+  Backend backend() const override { return Backend::cpu; }
+  void forward(const EventView& events, const float* image, float* expectation,
+               Stream stream) override;
+  void back(const EventView& events, const float* values, float* image, Stream stream) override;
+  EmTally em_step(const EventView& events, const float* image, float* accumulator,
+                  Stream stream) override;
+
+ private:
+  Grid grid_;
+  std::unique_ptr<const CpuKernel> kernel_;
+  SlotImages slots_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,121 @@
+// Regions of interest: volumes and means against closed forms; NEMA's figures against numbers worked
+// out by hand.
+#include "kernels/analysis/contrast.hpp"
+#include "kernels/analysis/roi.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+constexpr double pi = 3.14159265358979;
+
+/// An image whose voxels are f(centre).
+template <class F>
+Image image_of(const Grid& grid, const F& f) {
+  Image image = Image::zeros(grid);
+  for (int k = 0; k < grid.size[2]; ++k)
+    for (int j = 0; j < grid.size[1]; ++j)
+      for (int i = 0; i < grid.size[0]; ++i) image.voxels[grid.index(i, j, k)] = f(grid.centre(i, j, k));
+  return image;
+}
+
+const Grid grid = Grid::centred(40, 40, 30, {2, 2, 3});
+
+}  // namespace
+
+TEST_CASE("a region's weights sum to its volume, sub-voxel parts included") {
+  const Image image = image_of(grid, [](Vec3) { return 3.0f; });
+  for (const float radius : {4.0f, 9.3f, 20.0f}) {
+    const double r = static_cast<double>(radius);
+    const RoiStatistics sphere = statistics(image, Sphere{{1.3f, -2.1f, 0.4f}, radius});
+    CHECK(sphere.voxels * 12 == doctest::Approx(4.0 / 3 * pi * r * r * r).epsilon(3e-3));
+    CHECK(sphere.mean == 3);
+    CHECK(sphere.std == 0);
+    const RoiStatistics cylinder = statistics(image, Cylinder{{1, 2, 3}, radius, 17});
+    CHECK(cylinder.voxels * 12 == doctest::Approx(pi * r * r * 17).epsilon(2e-2));
+    const RoiStatistics disc = statistics(image, Disc{{1, 2, 3}, radius});
+    CHECK(disc.voxels * 4 == doctest::Approx(pi * r * r).epsilon(1e-2));
+  }
+  // Smaller than a voxel, and between its sampling points.
+  CHECK(statistics(image, Sphere{{0.2f, 0.1f, 0.3f}, 0.5f}).mean == 3);
+}
+
+TEST_CASE("mean and spread of a ramp are those of the region") {
+  const Image ramp = image_of(grid, [](Vec3 p) { return 100 + p.x; });
+  const RoiStatistics s = statistics(ramp, Sphere{{3, 0, 0}, 20});
+  CHECK(s.mean == doctest::Approx(103).epsilon(1e-4));
+  CHECK(s.std == doctest::Approx(20 / std::sqrt(5.0)).epsilon(1e-2));  // <x^2> = r^2 / 5
+  CHECK(s.min >= 82);
+  CHECK(s.max <= 124);
+}
+
+TEST_CASE("a disc lies on the nearest slice alone") {
+  const Image slices = image_of(grid, [](Vec3 p) { return p.z; });
+  CHECK(statistics(slices, Disc{{0, 0, 4.4f}, 10}).mean == doctest::Approx(4.5));
+  CHECK(statistics(slices, Disc{{0, 0, 2.9f}, 10}).mean == doctest::Approx(1.5));
+  CHECK(statistics(slices, Disc{{0, 0, 3.1f}, 10}).mean == doctest::Approx(4.5));
+}
+
+TEST_CASE("regions outside the image, without size or with NaN are refused") {
+  const Image image = image_of(grid, [](Vec3) { return std::nanf(""); });
+  CHECK_THROWS_AS(statistics(image, Sphere{{0, 0, 0}, 5}), std::invalid_argument);
+  CHECK_THROWS_AS(statistics(image, Sphere{{0, 0, 0}, 0}), std::invalid_argument);
+  CHECK_THROWS_AS(statistics(image, Sphere{{38, 0, 0}, 5}), std::invalid_argument);
+  CHECK_THROWS_AS(statistics(image, Disc{{0, 0, 80}, 5}), std::invalid_argument);
+  CHECK_THROWS_AS(statistics(image, Disc{{std::nanf(""), 0, 0}, 5}), std::invalid_argument);
+}
+
+namespace {
+
+/// Background 10 (8 in one of two halves of each slice pair), a hot square of 30, a cold one of 4.
+NemaLayout layout() {
+  NemaLayout l;
+  l.spheres = {{{-20, 0, 1.5f}, 10, true}, {{20, 0, 1.5f}, 16, false}};
+  l.background_mm = {{0, 25, 0}, {0, -25, 0}};
+  l.slice_offsets_mm = {-3, 0, 3};
+  l.activity_ratio = 5;
+  l.lung_centre_mm = Vec3{0, 0, 1.5f};
+  l.lung_diameter_mm = 4;
+  l.lung_length_mm = 10;
+  return l;
+}
+
+Image phantom() {
+  return image_of(grid, [](Vec3 p) {
+    if (std::abs(p.x) < 5 && std::abs(p.y) < 5) return 1.0f;
+    if (std::abs(p.x + 20) < 8 && std::abs(p.y) < 8) return 30.0f;
+    if (std::abs(p.x - 20) < 10 && std::abs(p.y) < 10) return 4.0f;
+    return p.y > 10 ? 12.0f : 8.0f;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("NEMA's contrast and background variability, worked out by hand") {
+  const NemaResult result = nema_image_quality(phantom(), layout());
+  REQUIRE(result.spheres.size() == 2);
+  const double sd = 2 * std::sqrt(6.0 / 5.0);  // six ROIs: three of 12, three of 8
+  CHECK(result.spheres[0].mean == doctest::Approx(30));
+  CHECK(result.spheres[0].background_mean == doctest::Approx(10));
+  CHECK(result.spheres[0].contrast_percent == doctest::Approx(100 * (3.0 - 1) / (5 - 1)));
+  CHECK(result.spheres[0].background_variability_percent == doctest::Approx(10 * sd));
+  CHECK(result.spheres[1].contrast_percent == doctest::Approx(60));
+  CHECK(result.spheres[1].hot == false);
+  REQUIRE(result.lung_residual_percent.size() == 3);
+  for (const double lung : result.lung_residual_percent) CHECK(lung == doctest::Approx(10));
+}
+
+TEST_CASE("NEMA layouts that cannot be evaluated are refused") {
+  const Image image = phantom();
+  NemaLayout l = layout();
+  l.spheres.clear();
+  CHECK_THROWS_AS(nema_image_quality(image, l), std::invalid_argument);
+  l = layout();
+  l.activity_ratio = 1;
+  CHECK_THROWS_AS(nema_image_quality(image, l), std::invalid_argument);
+  l = layout();
+  l.background_mm.resize(1);
+  l.slice_offsets_mm = {0};
+  CHECK_THROWS_AS(nema_image_quality(image, l), std::invalid_argument);
+  CHECK_THROWS_AS(nema_image_quality(Image::zeros(grid), layout()), std::invalid_argument);
+}
