@@ -21,9 +21,9 @@ constexpr std::size_t alignment = 64;  // a cache line and the widest SIMD vecto
 void* allocate_host(std::size_t bytes) {
   void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (!pointer)
-    throw std::runtime_error(fmt::format(
-        "cannot allocate {:.1f} MiB of host memory: use a smaller image or fewer events a subset",
-        static_cast<double>(bytes) / 1048576.0));
+    throw std::runtime_error(
+        fmt::format("cannot allocate {:.1f} MiB of host memory: use a smaller image or fewer events a subset",
+                    static_cast<double>(bytes) / 1048576.0));
   return pointer;
 }
 
@@ -36,8 +36,14 @@ std::string why_no_cuda() {
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status == cudaSuccess && devices > 0) return {};
   (void)cudaGetLastError();  // a missing driver must not be reported again by a later check
-  return status == cudaSuccess ? "no CUDA device"
-                               : fmt::format("no CUDA device ({})", cudaGetErrorString(status));
+  return status == cudaSuccess ? "no CUDA device" : fmt::format("no CUDA device ({})", cudaGetErrorString(status));
+}
+
+std::string cuda_device_name() {
+  if (!why_no_cuda().empty()) return {};
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, 0), "read the device's name");
+  return properties.name;
 }
 
 std::size_t free_device_bytes() {
@@ -58,13 +64,13 @@ void* allocate(Memory memory, std::size_t bytes, Stream stream) {
   if (memory == Memory::host) return allocate_host(bytes);
   require_cuda();
   void* pointer = nullptr;
-  const cudaError_t status = memory == Memory::pinned ? cudaMallocHost(&pointer, bytes)
-                                                      : cudaMallocAsync(&pointer, bytes, stream);
+  const cudaError_t status =
+      memory == Memory::pinned ? cudaMallocHost(&pointer, bytes) : cudaMallocAsync(&pointer, bytes, stream);
   if (status != cudaSuccess) {
     (void)cudaGetLastError();
-    throw std::runtime_error(fmt::format(
-        "cannot allocate {:.1f} MiB of {} memory: {}", static_cast<double>(bytes) / 1048576.0,
-        memory == Memory::pinned ? "pinned" : "GPU", cudaGetErrorString(status)));
+    throw std::runtime_error(fmt::format("cannot allocate {:.1f} MiB of {} memory: {}",
+                                         static_cast<double>(bytes) / 1048576.0,
+                                         memory == Memory::pinned ? "pinned" : "GPU", cudaGetErrorString(status)));
   }
   return pointer;
 }
@@ -76,15 +82,13 @@ void release(Memory memory, void* pointer, Stream stream) noexcept {
   if (memory == Memory::device) (void)cudaFreeAsync(pointer, stream);
 }
 
-void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes,
-          Stream stream) {
+void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes, Stream stream) {
   if (bytes == 0) return;
   if (on_host(to_memory) && on_host(from_memory)) {
     std::memcpy(to, from, bytes);
     return;
   }
-  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream),
-             "copy between host and device");
+  check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copy between host and device");
 }
 
 void zero(void* pointer, Memory memory, std::size_t bytes, Stream stream) {
@@ -102,6 +106,10 @@ void zero(void* pointer, Memory memory, std::size_t bytes, Stream stream) {
 
 std::string why_no_cuda() {
   return "this tofstream was built without CUDA";
+}
+
+std::string cuda_device_name() {
+  return {};
 }
 
 std::size_t free_device_bytes() {

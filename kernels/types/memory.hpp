@@ -35,6 +35,8 @@ constexpr Memory memory_of(Backend backend) {
 /// Empty where a CUDA device can be used; otherwise why not, in one line (no CUDA in this build, no
 /// device, no driver).
 std::string why_no_cuda();
+/// Name of the current CUDA device; empty where there is none.
+std::string cuda_device_name();
 /// Throws std::runtime_error with why_no_cuda() unless a CUDA device can be used.
 void require_cuda();
 /// Bytes free on the current CUDA device. Throws where there is none.
@@ -49,8 +51,7 @@ void* allocate(Memory memory, std::size_t bytes, Stream stream);
 void release(Memory memory, void* pointer, Stream stream) noexcept;
 /// Queues a copy between any two memories on the stream; complete on return when both sides are
 /// host memory.
-void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes,
-          Stream stream);
+void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes, Stream stream);
 void zero(void* pointer, Memory memory, std::size_t bytes, Stream stream);
 }  // namespace detail
 
@@ -66,8 +67,7 @@ class Buffer {
   /// memory is refused.
   Buffer(Memory memory, std::int64_t size, Stream stream = nullptr)
       : size_(checked(size)), memory_(memory), stream_(stream) {
-    data_ = static_cast<T*>(
-        detail::allocate(memory, static_cast<std::size_t>(size_) * sizeof(T), stream));
+    data_ = static_cast<T*>(detail::allocate(memory, static_cast<std::size_t>(size_) * sizeof(T), stream));
   }
   Buffer(const Buffer& other) : Buffer(other.to(other.memory_, other.stream_)) {}
   Buffer& operator=(const Buffer& other) {
@@ -131,8 +131,7 @@ class Buffer {
     return size;
   }
   T* host_data() const {
-    if (!on_host(memory_))
-      throw std::logic_error("device memory cannot be read by the host: copy it first");
+    if (!on_host(memory_)) throw std::logic_error("device memory cannot be read by the host: copy it first");
     return data_;
   }
   void swap(Buffer& other) noexcept {

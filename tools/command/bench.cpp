@@ -1,0 +1,235 @@
+// `tofstream bench projectors`: ns an event of forward, back and the fused EM step on the workloads of random LORs,
+// each result checked against the double-precision reference in the same run, with libparallelproj beside it where the
+// user has it.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include "kernels/analysis/compare.hpp"
+#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/project/joseph/joseph.hpp"
+#include "kernels/project/tor/tor.hpp"
+#include "kernels/simulate/workloads.hpp"
+#include "kernels/sort/partition.hpp"
+#include "tools/command/bench_peer.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/machine.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::vector<std::string> workloads = {"W1", "W3"};
+  std::vector<std::string> projectors = {"joseph", "tor"};
+  std::vector<std::string> backends = {"cpu", "cuda"};
+  std::vector<int> threads = {1, 2};
+  std::int64_t events = 1'000'000, check_events = 2000;
+  double tube_width_voxels = 3;
+  int repeats = 5;
+  std::string peer, output;
+  bool json = false;
+};
+
+struct Case {
+  Workload workload;
+  std::string projector;
+  Backend backend = Backend::cpu;
+  bool tof = true;
+  int threads = 1;  // of the CPU
+};
+
+TorSettings tor_settings(const Grid& grid, double tube_width_voxels) {
+  const float radius =
+      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+  return {RadialResponse::gaussian(0.86f * radius, radius)};
+}
+
+std::unique_ptr<Projector> make(const Case& c, const Options& options) {
+  if (c.projector == "tor")
+    return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels), c.backend);
+  return make_joseph_projector(c.workload.grid, {}, c.backend);
+}
+
+std::unique_ptr<Projector> make_reference(const Case& c, const Options& options) {
+  if (c.projector == "tor")
+    return make_tor_reference(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels));
+  return make_joseph_reference(c.workload.grid, {});
+}
+
+Image test_image(const Grid& grid) {
+  Image image{grid, Buffer<float>(Memory::host, grid.voxels())};
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<float> value(0.5f, 1.5f);
+  for (float& voxel : image.voxels.span()) voxel = value(engine);
+  return image;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
+  return values[values.size() / 2];
+}
+
+// Normalised RMS deviation of the fused step's image from the reference's, over the first events.
+double deviation(const Case& c, const Options& options, Projector& projector, const EventBatch& events,
+                 const Image& image) {
+  const Memory memory = memory_of(c.backend);
+  const std::int64_t count = std::min(options.check_events, events.count);
+  const EventBatch there = events.to(memory);
+  const Image image_there = image.to(memory);
+  Image result = Image::zeros(c.workload.grid, memory), expected = Image::zeros(c.workload.grid);
+  projector.em_step(there.view().slice(0, count), image_there.voxels.data(), result.voxels.data());
+  make_reference(c, options)->em_step(events.view().slice(0, count), image.voxels.data(), expected.voxels.data());
+  const Image result_here = result.to(Memory::host);
+  synchronize(nullptr);
+  return compare(result_here, expected).nrms;
+}
+
+ordered_json measure(const Case& c, const Options& options) {
+  EventBatch random = random_lors(c.workload, options.events, 1);
+  if (!c.tof) random.tof_mm = {};
+  const Memory memory = memory_of(c.backend);
+  const Image image = test_image(c.workload.grid), image_there = image.to(memory);
+  Image back = Image::zeros(c.workload.grid, memory);
+  Buffer<float> values = Buffer<float>::zeros(memory, options.events);
+  const auto projector = make(c, options);
+  ordered_json result{{"workload", c.workload.name},
+                      {"projector", c.projector},
+                      {"tof", c.tof},
+                      {"backend", c.backend == Backend::cuda ? "cuda" : "cpu"}};
+  if (c.backend == Backend::cpu) result["threads"] = c.threads;
+  if (c.projector == "tor") result["tube_width_voxels"] = options.tube_width_voxels;
+  const int repeats = c.backend == Backend::cuda ? std::max(options.repeats, 21) : options.repeats;
+  const double to_ns = 1e6 / static_cast<double>(options.events);
+  for (const bool sorted : {false, true}) {
+    const EventBatch events = sorted ? partition_and_sort(random, c.backend) : random.to(memory);
+    synchronize(nullptr);
+    const EventView view = events.view();
+    const auto ns = [&](const std::function<void()>& work) {
+      return median(time_ms(c.backend, 1, repeats, work)) * to_ns;
+    };
+    result[sorted ? "sorted_ns_per_event" : "random_ns_per_event"] = {
+        {"forward", ns([&] { projector->forward(view, image_there.voxels.data(), values.data()); })},
+        {"back", ns([&] { projector->back(view, values.data(), back.voxels.data()); })},
+        {"fused", ns([&] { projector->em_step(view, image_there.voxels.data(), back.voxels.data()); })}};
+  }
+  result["nrms_to_reference"] = deviation(c, options, *projector, random, image);
+  return result;
+}
+
+ordered_json measure_peer(const Case& c, const Options& options) {
+  ParallelprojPeer peer(options.peer);
+  EventBatch random = random_lors(c.workload, options.events, 1);
+  const Image image = test_image(c.workload.grid);
+  Image back = Image::zeros(c.workload.grid);
+  std::vector<float> values(static_cast<std::size_t>(options.events), 1.0f);
+  ordered_json result{{"workload", c.workload.name},
+                      {"peer", "libparallelproj " + peer.version()},
+                      {"tof", true},
+                      {"backend", "cpu"},
+                      {"threads", c.threads}};
+  const double to_ns = 1e6 / static_cast<double>(options.events);
+  for (const bool sorted : {false, true}) {
+    const EventBatch events = sorted ? partition_and_sort(random, Backend::cpu) : random.to(Memory::host);
+    peer.set_events(events.view(), c.workload.grid);
+    const double forward =
+        median(time_ms(Backend::cpu, 1, options.repeats, [&] { peer.forward(image.voxels.data(), values.data()); }));
+    const double backward =
+        median(time_ms(Backend::cpu, 1, options.repeats, [&] { peer.back(values.data(), back.voxels.data()); }));
+    result[sorted ? "sorted_ns_per_event" : "random_ns_per_event"] = {
+        {"forward", forward * to_ns}, {"back", backward * to_ns}, {"fused", (forward + backward) * to_ns}};
+  }
+  return result;
+}
+
+void print(const ordered_json& r) {
+  std::string name = r.contains("peer") ? r["peer"].get<std::string>() : r["projector"].get<std::string>();
+  if (r.contains("tube_width_voxels")) name += fmt::format(" T_w {}", r["tube_width_voxels"].get<double>());
+  const std::string where = r.contains("threads") ? fmt::format("cpu x{}", r["threads"].get<int>()) : "cuda";
+  for (const char* order : {"random_ns_per_event", "sorted_ns_per_event"})
+    fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10.2f} {:>10.2f} {:>10.2f}  {}\n", r["workload"].get<std::string>(),
+               name, r["tof"].get<bool>() ? "ToF" : "non-ToF", where, std::string(order).substr(0, 6),
+               r[order]["forward"].get<double>(), r[order]["back"].get<double>(), r[order]["fused"].get<double>(),
+               r.contains("nrms_to_reference") ? fmt::format("{:.1e}", r["nrms_to_reference"].get<double>()) : "");
+}
+
+void bench_projectors(const Options& options) {
+  ordered_json results = ordered_json::array();
+  if (!options.json)
+    fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10} {:>10} {:>10}  {}\n", "workload", "projector", "", "on", "order",
+               "forward", "back", "fused", "nrms to reference  (ns an event)");
+  const auto add = [&](const ordered_json& result) {
+    if (!options.json) print(result);
+    results.push_back(result);
+  };
+  for (const std::string& name : options.workloads) {
+    const Workload workload = from_input([&] { return find_workload(name); });
+    for (const std::string& backend : options.backends) {
+      if (backend == "cuda" && !why_no_cuda().empty()) {
+        if (!options.json) fmt::print("{:<8} cuda: {}\n", name, why_no_cuda());
+        continue;
+      }
+      const auto threads = backend == "cpu" ? options.threads : std::vector<int>{0};
+      for (const int n : threads) {
+        std::optional<tbb::global_control> limit;
+        if (n > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n));
+        tbb::task_arena arena(n > 0 ? n : tbb::task_arena::automatic);
+        arena.execute([&] {
+          for (const std::string& projector : options.projectors)
+            for (const bool tof : {true, false})
+              add(measure({workload, projector, backend == "cuda" ? Backend::cuda : Backend::cpu, tof, n}, options));
+          if (backend == "cpu" && !options.peer.empty() && n == static_cast<int>(std::thread::hardware_concurrency()))
+            add(measure_peer({workload, "peer", Backend::cpu, true, n}, options));
+        });
+      }
+    }
+  }
+  const ordered_json report{
+      {"bench", "projectors"}, {"machine", machine()}, {"events", options.events}, {"results", results}};
+  if (options.json) fmt::print("{}\n", report.dump(2));
+  if (!options.output.empty()) {
+    std::ofstream file(options.output);
+    file << report.dump(2) << '\n';
+    if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.output));
+  }
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto* bench = app.add_subcommand("bench", "Measure this machine");
+  bench->require_subcommand(1);
+  auto* command = bench->add_subcommand("projectors", "ns an event of forward, back and fused EM step, CPU and GPU");
+  auto options = std::make_shared<Options>();
+  command->add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");
+  command->add_option("--projector", options->projectors, "joseph, tor (default: both)")
+      ->check(CLI::IsMember({"joseph", "tor"}));
+  command->add_option("--backend", options->backends, "cpu, cuda (default: both)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--threads", options->threads, "Numbers of CPU threads (default: 1 2)")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--events", options->events, "Events (default: 1000000)")->check(CLI::Range(1000, 1000000000));
+  command->add_option("--check-events", options->check_events, "Events of the check against the reference")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--tube", options->tube_width_voxels, "Tube width in voxels (default: 3)")
+      ->check(CLI::Range(0.5, 64.0));
+  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--peer", options->peer, "A libparallelproj shared library (CPU build) to measure beside");
+  command->add_option("-o,--output", options->output, "Write the results as JSON");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example: tofstream bench projectors --workload W1 --threads 1 2 -o results.json");
+  command->callback([options] { bench_projectors(*options); });
+}
+
+}  // namespace tofstream::command

@@ -1,0 +1,30 @@
+// The machine's description: see machine.hpp.
+#include "tools/command/machine.hpp"
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "kernels/types/memory.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+}  // namespace
+
+nlohmann::ordered_json machine() {
+  return {{"processor", processor()},
+          {"threads", std::thread::hardware_concurrency()},
+          {"gpu", cuda_device_name()},
+          {"version", TOFSTREAM_VERSION}};
+}
+
+}  // namespace tofstream::command

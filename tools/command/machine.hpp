@@ -1,0 +1,11 @@
+// What a result was measured on.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace tofstream::command {
+
+/// Processor, cores, GPU and program version of this machine.
+nlohmann::ordered_json machine();
+
+}  // namespace tofstream::command
