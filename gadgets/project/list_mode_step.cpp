@@ -37,24 +37,22 @@ Image read_mu_per_mm(const std::filesystem::path& file, const Grid& grid) {
 
 }  // namespace
 
-ListModeStep::ListModeStep(Backend backend, SensitivityParams sensitivity, bool log_likelihood, std::string description,
+ListModeStep::ListModeStep(ListModeSettings settings,
                            std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make)
-    : backend_(backend),
-      sensitivity_params_(std::move(sensitivity)),
-      log_likelihood_(log_likelihood),
-      description_(std::move(description)),
-      make_(std::move(make)) {}
+    : settings_(std::move(settings)), make_(std::move(make)) {}
 
 Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& context) {
   if (!projector_) prepare(inputs, context);
-  const Memory memory = memory_of(backend_);
+  const Memory memory = memory_of(settings_.backend);
   Image back = Image::zeros(projector_->grid(), memory);
   EmTally tally;
   for (const auto& batch : inputs.events->batches) {
     EventBatch copy;  // where the batch lies in the other memory
     const bool here = on_host(batch->memory()) == on_host(memory);
     if (!here) copy = batch->to(memory);
-    tally += projector_->em_step((here ? *batch : copy).view(), inputs.image->image->voxels.data(), back.voxels.data());
+    EventView events = (here ? *batch : copy).view();
+    if (!settings_.tof) events.tof_mm = nullptr;
+    tally += projector_->em_step(events, inputs.image->image->voxels.data(), back.voxels.data());
   }
   if (inputs.events->step.iteration == 1) {
     context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
@@ -73,33 +71,33 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
     throw std::runtime_error(
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
-  projector_ = make_(inputs.image->image->grid, backend_);
+  projector_ = make_(inputs.image->image->grid, settings_.backend);
   Sensitivity made = make_sensitivity(*first->scanner, context);
-  context.report("backend", std::string(backend_ == Backend::cuda ? "cuda" : "cpu"));
+  context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
   if (!made.exact)
     context.log().info(fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}", made.projected,
                                    made.pairs, made.relative_error));
-  sensitivity_ = std::make_shared<const Image>(on_host(memory_of(backend_)) ? std::move(made.image)
-                                                                            : made.image.to(memory_of(backend_)));
+  sensitivity_ = std::make_shared<const Image>(
+      on_host(memory_of(settings_.backend)) ? std::move(made.image) : made.image.to(memory_of(settings_.backend)));
   synchronize(nullptr);
 }
 
 Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& context) {
-  const SensitivitySettings settings{.exact_pairs = sensitivity_params_.exact_pairs,
-                                     .sampled_pairs = sensitivity_params_.sampled_pairs};
+  const SensitivitySettings settings{.exact_pairs = settings_.sensitivity.exact_pairs,
+                                     .sampled_pairs = settings_.sensitivity.sampled_pairs};
   std::optional<Image> mu;
-  if (!sensitivity_params_.mu_map.empty()) mu = read_mu_per_mm(sensitivity_params_.mu_map, projector_->grid());
+  if (!settings_.sensitivity.mu_map.empty()) mu = read_mu_per_mm(settings_.sensitivity.mu_map, projector_->grid());
   const Image* mu_image = mu ? &*mu : nullptr;
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
     return compute_sensitivity(scanner, *projector_, settings, mu_image, nullptr,
                                [&](double done) { context.progress(done, 1, "of the sensitivity"); });
   };
-  if (!sensitivity_params_.cache) return compute();
-  const std::string key = sensitivity_key(scanner, projector_->grid(), description_, settings, mu_image);
+  if (!settings_.sensitivity.cache) return compute();
+  const std::string key = sensitivity_key(scanner, projector_->grid(), settings_.description, settings, mu_image);
   return SensitivityCache(user_cache_folder() / "sensitivity").get(key, compute, [&](const std::string& line) {
     context.log().warning(line);
   });
@@ -111,7 +109,7 @@ void ListModeStep::report(const Projected& projected, const Image& estimate, Con
   const UpdateStep& step = projected.step;
   context.progress(step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : step.subset + 1,
                    step.subsets * step.iterations, "updates");
-  if (!log_likelihood_) return;
+  if (!settings_.log_likelihood) return;
   EmTally& sum = iteration_;
   sum += projected.tally;
   sum.log_sum -= inner_product(*sensitivity_, estimate) * projected.time_fraction;

@@ -41,12 +41,19 @@ struct SensitivityParams {
                param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 
+/// What the projector gadgets share of their parameters.
+struct ListModeSettings {
+  Backend backend = Backend::cpu;
+  SensitivityParams sensitivity;
+  bool tof = true;              // false: the events' ToF is not looked at
+  bool log_likelihood = false;  // report it for each iteration
+  std::string description;      // names the projector with all its settings, as the sensitivity cache needs
+};
+
 class ListModeStep {
  public:
-  /// `make` builds the projector for a grid once the first estimate has come; `description` names
-  /// it with all its settings, as the sensitivity cache needs.
-  ListModeStep(Backend backend, SensitivityParams sensitivity, bool log_likelihood, std::string description,
-               std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make);
+  /// `make` builds the projector for a grid once the first estimate has come.
+  ListModeStep(ListModeSettings settings, std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make);
 
   /// The back projection of one subset against one estimate. Books its events in the first
   /// iteration. Throws std::runtime_error where the events' scanner is unknown.
@@ -57,10 +64,7 @@ class ListModeStep {
   Sensitivity make_sensitivity(const Scanner& scanner, Context& context);
   void report(const Projected& projected, const Image& estimate, Context& context);
 
-  Backend backend_;
-  SensitivityParams sensitivity_params_;
-  bool log_likelihood_;
-  std::string description_;
+  ListModeSettings settings_;
   std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make_;
   std::unique_ptr<Projector> projector_;
   std::shared_ptr<const Image> sensitivity_;

@@ -22,6 +22,7 @@ struct TorProjector {
     float fwhm_mm = 0;
     float bessel_alpha = 10.4f;
     std::vector<float> table;
+    bool tof = true;
     float tof_cut_sigma = 3;
     SensitivityParams sensitivity;
     bool log_likelihood = false;
@@ -35,6 +36,7 @@ struct TorProjector {
                               "FWHM of the Gaussian; 0: 0.43 of the tube's diameter"),
       param<&Params::bessel_alpha>("bessel_alpha", range(0, 100), "Shape of the Kaiser-Bessel blob"),
       param<&Params::table>("table", range(0, 1e30), "Any response, at equal steps from the tube's axis to its wall"),
+      param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
       param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
@@ -42,7 +44,7 @@ struct TorProjector {
   static constexpr bool own_thread = true;
 
   explicit TorProjector(const Params& p)
-      : step_(resolve(p.backend), p.sensitivity, p.log_likelihood, describe_settings(p),
+      : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, describe_settings(p)},
               [p](const Grid& grid, Backend backend) {
                 return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma}, backend);
               }) {

@@ -1,0 +1,52 @@
+// Fills batches with PETSIRD events of one pair of module types: bins to detectors, ToF bins to mm.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gadgets/formats/petsird/time_blocks.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/scanner.hpp"
+
+namespace tofstream {
+
+class BatchBuilder {
+ public:
+  /// `tof_edges_mm`: edges of the pair's ToF bins; with one bin the events are non-ToF.
+  BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types, const std::vector<float>& tof_edges_mm,
+               std::int64_t capacity);
+
+  /// Takes as many of the events as there is room for and returns how many. Each stands for `seconds_per_event` of scan
+  /// time; a batch begins at the `start_s` of its first event.
+  std::size_t add(std::span<const petsird::CoincidenceEvent> events, double start_s, double seconds_per_event);
+  std::int64_t count() const { return count_; }
+  bool is_full() const { return count_ == capacity_; }
+  /// The events so far as a batch; the builder is empty afterwards.
+  EventBatch take();
+
+ private:
+  // Detector of a bin: division by the number of energy bins as a product, exact for 32-bit bins since the half keeps
+  // every quotient at least half a bin away from the next integer.
+  struct BinToDetector {
+    std::uint32_t first = 0;
+    double inverse_energy_bins = 1;
+    std::uint32_t operator()(std::uint32_t bin) const {
+      return first + static_cast<std::uint32_t>((static_cast<double>(bin) + 0.5) * inverse_energy_bins);
+    }
+  };
+
+  EventBatch empty_batch() const;
+
+  std::shared_ptr<const Scanner> scanner_;
+  TofModel tof_;
+  std::vector<float> centre_mm_, width_mm_;
+  bool has_tof_ = false, equal_widths_ = true;
+  BinToDetector detector1_, detector2_;
+  std::int64_t capacity_;
+  std::int64_t count_ = 0;
+  EventBatch open_;
+};
+
+}  // namespace tofstream
