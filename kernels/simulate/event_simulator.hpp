@@ -24,7 +24,7 @@ struct SimulationOptions {
 
 /// What became of the decays, each counted once: candidates = attenuated + missed +
 /// not_in_coincidence + outside_tof_window + trues. Candidates are the decays along lines that may
-/// meet crystals at both ends; all others are never sampled, and leave no trace.
+/// meet crystals at both ends; all others are never sampled.
 struct SimulationTruth {
   std::uint64_t candidates = 0;
   std::uint64_t attenuated = 0;          // a photon was stopped or scattered in the phantom
@@ -34,43 +34,50 @@ struct SimulationTruth {
   std::uint64_t trues = 0;
   std::uint64_t randoms = 0;
   SimulationTruth& operator+=(const SimulationTruth& other);
+  friend bool operator==(const SimulationTruth&, const SimulationTruth&) = default;
 };
 
 struct SimulatedEvents {
-  EventBatch events;  // in host memory; start_s and duration_s say which time it stands for
+  EventBatch
+      events;  // in host memory, detector1 > detector2; start_s and duration_s say which time
   std::vector<std::uint8_t> is_random;  // 1 for randoms, an entry an event
-  SimulationTruth truth;                // of the slices that the batch was drawn from
+  SimulationTruth truth;
 };
 
-/// The model: a decay is uniform in a solid, its line isotropic; photons survive the phantom by
+/// The model: a decay is uniform in a solid, its line isotropic; the pair survives the phantom with
 /// exp(-line integral of mu); a photon interacts at an exponential depth in its module's slab,
 /// which stretches over gaps and beyond ends as blind material of the same density, and is recorded
-/// by the crystal layer around the point. So Scanner::efficiency's closed form holds: E[trues per s
+/// by the crystal layer around the point. So Scanner::geometric holds in closed form: E[trues per s
 /// of a pair] = efficiency x exp(-attenuation) x integral of activity (Bq/mL) along the LOR (mm).
+/// Decays form a Poisson process, so a batch of given count and one of given time are equally
+/// exact.
 class EventSimulator {
  public:
-  /// Throws std::invalid_argument for options out of range or a phantom without activity.
+  /// Throws std::invalid_argument for options out of range, a phantom without activity or wider
+  /// than the scanner, or one whose decays the scanner cannot see.
   EventSimulator(const RingScanner& ring, Phantom phantom, SimulationOptions options = {});
   ~EventSimulator();
   EventSimulator(EventSimulator&&) noexcept;
+  EventSimulator& operator=(EventSimulator&&) noexcept;
 
-  /// Every event of the next `duration_s` of scanner time. Throws std::invalid_argument unless
-  /// finite, positive and expected to hold fewer than 2^31 events.
+  /// Every event of the next `duration_s` of scanner time. Throws std::invalid_argument unless that
+  /// is finite, positive and expected to hold fewer than 2^31 events.
   SimulatedEvents next_seconds(double duration_s);
-  /// The next `count` events; duration_s is the scanner time they took.
+  /// The next `count` events; duration_s is the scanner time that they took. Throws
+  /// std::invalid_argument unless count is in [1, 2^31).
   SimulatedEvents next_events(std::int64_t count);
 
   const std::shared_ptr<const Scanner>& scanner() const;
   const Phantom& phantom() const;
-  /// Events per second of scanner time, estimated from a fixed sample when constructed (about 1%).
+  /// Events per second of scanner time: a fixed sample taken at construction (about 1%).
   double expected_cps() const;
-  /// Mean randoms of any pair in coincidence, per second and per mm of ToF (non-ToF: per second):
-  /// the additive term of event models.
+  /// Mean randoms of every pair in coincidence, per second and mm of ToF (non-ToF: per second): the
+  /// additive term of an event's model, times its ToF bin's width.
   double randoms_per_pair() const;
 
  private:
   struct Model;
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<const Model> model_;
   std::uint64_t next_slice_ = 0;
   double next_start_s_ = 0;
 };

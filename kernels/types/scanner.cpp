@@ -65,6 +65,10 @@ float Scanner::efficiency(std::uint32_t detector1, std::uint32_t detector2) cons
   // Without any efficiency table energies are not told apart: a pair counts once, not once an
   // energy pair.
   if (bin_efficiency.empty() && !table) sum = 1;
+  if (!geometric.empty())
+    sum *= static_cast<double>(
+        geometric.pair(module_of(detector1), local1 % t1.elements, detectors->position(detector1),
+                       module_of(detector2), local2 % t2.elements, detectors->position(detector2)));
   return static_cast<float>(static_cast<double>(calibration) * sum);
 }
 
@@ -89,6 +93,11 @@ void Scanner::validate() const {
   if (!bin_efficiency.empty() && bin_efficiency.size() != bin)
     throw std::invalid_argument(
         fmt::format("{} detection bins have {} efficiencies", bin, bin_efficiency.size()));
+  if (!geometric.empty() && (types.size() != 1 || geometric.module_normals.size() != module ||
+                             geometric.elements.size() != types[0].elements))
+    throw std::invalid_argument(
+        "geometric efficiencies need one type of module, a normal for each module and a response "
+        "for each of its elements");
   if (!module_pair.empty() && module_pair.size() != module * module)
     throw std::invalid_argument(fmt::format("{} modules need {} module pairs, not {}", module,
                                             module * module, module_pair.size()));

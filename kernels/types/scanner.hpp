@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/types/events.hpp"
+#include "kernels/types/geometric_efficiency.hpp"
 #include "kernels/types/memory.hpp"
 
 namespace tofstream {
@@ -42,6 +43,7 @@ struct Scanner {
       module_pair;  // [module1 * modules() + module2]: index into pair_tables, -1: not in
                     // coincidence; empty: all pairs of different modules count
   std::vector<ModulePairTable> pair_tables;  // empty: 1 for every pair in coincidence
+  GeometricEfficiency geometric;             // one more factor of every pair's efficiency; empty: 1
 
   std::uint32_t modules() const;
   const ModuleType& type_of(std::uint32_t detector) const;

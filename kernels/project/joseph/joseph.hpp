@@ -1,6 +1,7 @@
 // Joseph's projector: bilinear interpolation in the planes across the line's dominant axis, non-ToF
 // or ToF. Our edge rule (PHYSICS 3): full bilinear support, planes between the LOR's ends, dominant
-// axis by mm, ToF integrated over the bin.
+// axis by mm (y before z before x where equal), ToF integrated over the bin. An LOR without length
+// or with an end or ToF that is not finite touches nothing.
 #pragma once
 
 #include <memory>
@@ -19,8 +20,12 @@ struct JosephSettings {
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
 };
 
-/// A Joseph projector on one grid. Throws std::invalid_argument for an invalid grid,
-/// std::runtime_error for a missing GPU.
+/// Throws std::invalid_argument unless the cut is finite and positive.
+void validate(const JosephSettings& settings);
+
+/// A Joseph projector on one grid. Weights are in mm: an image of ones gives the length of line
+/// inside it. Throws std::invalid_argument for an invalid grid or one of 2^31 voxels or more (8 GiB:
+/// offsets are 32-bit), std::runtime_error for a missing GPU.
 std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings,
                                                  Backend backend);
 

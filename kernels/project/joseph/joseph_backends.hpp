@@ -1,0 +1,16 @@
+// What joseph.cpp asks of the CPU's and CUDA's files; grid and settings have been validated.
+#pragma once
+
+#include <memory>
+
+#include "kernels/project/cpu_projector.hpp"
+#include "kernels/project/joseph/joseph.hpp"
+
+namespace tofstream {
+
+/// The kernel compiled for the best instruction set of this machine.
+std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid,
+                                                        const JosephSettings& settings);
+std::unique_ptr<Projector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings);
+
+}  // namespace tofstream

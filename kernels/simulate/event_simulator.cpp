@@ -1,0 +1,385 @@
+// Photon pairs by Monte Carlo in slices of scanner time: see event_simulator.hpp.
+#include "kernels/simulate/event_simulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include "kernels/simulate/alias_table.hpp"
+#include "kernels/simulate/random.hpp"
+#include "kernels/simulate/ring_tracer.hpp"
+
+namespace tofstream {
+namespace {
+
+constexpr double fwhm_per_sigma = 2.3548200450309493;
+constexpr double mL_per_mm3 = 1e-3;
+constexpr double trials_per_slice = 32768;
+constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+struct Record {
+  std::uint32_t detector1, detector2;
+  float tof_mm;
+  bool is_random;
+};
+
+/// The events of a stretch of scanner time that has its own random numbers.
+struct Slice {
+  std::vector<Record> records;
+  SimulationTruth truth;
+  double trials = 0;    // drawn
+  double fraction = 1;  // of the slice's time that passed when the limit of events was reached
+};
+
+Vec3d deflected(Vec3d direction, double sigma_rad, RandomStream& random) {
+  // Two unit vectors across the direction, which is never along z in a ring's acceptance.
+  const double across = std::hypot(direction.x, direction.y);
+  const Vec3d first{-direction.y / across, direction.x / across, 0};
+  const Vec3d second{-direction.z * first.y, direction.z * first.x, across};
+  const Vec3d bent =
+      direction + (sigma_rad * random.normal()) * first + (sigma_rad * random.normal()) * second;
+  return (1 / norm(bent)) * bent;
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+void check(const SimulationOptions& o) {
+  require(o.activity_scale > 0 && std::isfinite(o.activity_scale),
+          "simulation: activity_scale must be positive");
+  require(o.randoms_cps >= 0 && o.randoms_cps <= 1e12,
+          "simulation: randoms_cps must lie in [0, 1e12]");
+  require(o.acollinearity_fwhm_deg >= 0 && o.acollinearity_fwhm_deg <= 5,
+          "simulation: acollinearity_fwhm_deg must lie in [0, 5]");
+  require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
+          "simulation: positron_range_fwhm_mm must lie in [0, 50]");
+}
+
+}  // namespace
+
+SimulationTruth& SimulationTruth::operator+=(const SimulationTruth& o) {
+  candidates += o.candidates;
+  attenuated += o.attenuated;
+  missed += o.missed;
+  not_in_coincidence += o.not_in_coincidence;
+  outside_tof_window += o.outside_tof_window;
+  trues += o.trues;
+  randoms += o.randoms;
+  return *this;
+}
+
+struct EventSimulator::Model {
+  RingScanner ring;
+  Phantom phantom;
+  SimulationOptions options;
+  std::shared_ptr<const Scanner> scanner;
+  RingTracer tracer;
+  double half_length = 0;                      // of the crystals, widened for acollinearity
+  double max_cosine = 0;                       // of candidate lines to the axis
+  double acollinearity_rad = 0, range_mm = 0;  // sigmas
+  std::vector<std::size_t> sources;            // solids that emit; a draw beyond them is a random
+  std::vector<double> rates;                   // of draws a second: of each source, then of randoms
+  AliasTable draws;
+  double trial_rate = 0;  // draws a second
+  double window_mm = 0, sigma_mm = 0, bin_mm = 0;
+  double events_per_trial = 0, expected_cps = 0;
+
+  Model(const RingScanner& ring_, Phantom phantom_, const SimulationOptions& options_)
+      : ring(ring_),
+        phantom(std::move(phantom_)),
+        options(options_),
+        scanner(make_scanner(ring)),
+        tracer(ring),
+        rates(rates_of()),
+        draws(rates),
+        window_mm(ring.tof_window_mm()),
+        sigma_mm(ring.tof_sigma_mm()),
+        bin_mm(ring.tof_bin_mm()) {
+    for (const double rate : rates) trial_rate += rate;
+    run_pilot();
+  }
+
+  /// Fills the sources and bounds above, which must be declared before `rates`; returns the rates
+  /// of draws.
+  std::vector<double> rates_of() {
+    check(options);
+    acollinearity_rad = options.acollinearity_fwhm_deg / fwhm_per_sigma * std::numbers::pi / 180;
+    range_mm = options.positron_range_fwhm_mm / fwhm_per_sigma;
+    const double inner = ring.inner_radius_mm;
+    const double reach = phantom.transaxial_radius_mm() + 5 * range_mm;
+    if (!(reach < inner))
+      throw std::invalid_argument(fmt::format(
+          "phantom {} reaches {:.1f} mm from the axis, which does not fit scanner {} of "
+          "inner radius {:.1f} mm",
+          phantom.name(), reach, ring.name, inner));
+    // Photons interact at or behind the inner radius, so both ends of a candidate line lie
+    // within the crystals' length there; the shortest chord through the phantom bounds its slope.
+    half_length = 0.5 * ring.axial_length_mm() + 10 * inner * acollinearity_rad;
+    const double slope = half_length / std::sqrt(inner * inner - reach * reach);
+    max_cosine = slope / std::hypot(1.0, slope);
+    std::vector<double> result;
+    for (std::size_t i = 0; i < phantom.solids().size(); ++i) {
+      const Solid& solid = phantom.solids()[i];
+      const double activity = solid.activity_Bq_mL.value_or(0) * options.activity_scale;
+      if (activity <= 0) continue;
+      sources.push_back(i);
+      result.push_back(activity * solid.volume_mm3() * mL_per_mm3 * max_cosine);
+    }
+    if (sources.empty())
+      throw std::invalid_argument(fmt::format("phantom {} has no activity", phantom.name()));
+    result.push_back(options.randoms_cps);
+    return result;
+  }
+
+  void run_pilot() {
+    SimulationTruth truth;
+    double trials = 0;
+    for (std::uint64_t i = 0; i < 512 && (i < 8 || truth.trues < 1000); ++i) {
+      const Slice slice = simulate(pilot_streams + i, trials_per_slice / trial_rate, no_limit);
+      truth += slice.truth;
+      trials += slice.trials;
+    }
+    if (truth.trues == 0)
+      throw std::invalid_argument(fmt::format(
+          "scanner {} sees none of 10 million decays of phantom {}: move the phantom into "
+          "its field of view",
+          ring.name, phantom.name()));
+    expected_cps = static_cast<double>(truth.trues) / trials * trial_rate + options.randoms_cps;
+    events_per_trial = expected_cps / trial_rate;
+  }
+
+  Slice simulate(std::uint64_t stream, double duration_s, std::int64_t max_events) const {
+    RandomStream random(options.seed, stream);
+    Slice slice;
+    const auto trials = std::poisson_distribution<std::int64_t>(trial_rate * duration_s)(random);
+    slice.trials = static_cast<double>(trials);
+    for (std::int64_t i = 0; i < trials; ++i) {
+      const std::uint32_t draw = draws.draw(random);
+      if (draw == sources.size())
+        add_random(slice, random);
+      else
+        follow_decay(slice, sources[draw], random);
+      if (static_cast<std::int64_t>(slice.records.size()) == max_events) {
+        slice.fraction = static_cast<double>(i + 1) / static_cast<double>(trials + 1);
+        break;
+      }
+    }
+    return slice;
+  }
+
+  /// One decay of a solid, from its place to its record or its loss.
+  void follow_decay(Slice& slice, std::size_t source, RandomStream& random) const {
+    const Solid& solid = phantom.solids()[source];
+    Vec3d unit;
+    do unit = {random.symmetric(), random.symmetric(), random.symmetric()};
+    while (!solid.unit_contains(unit));
+    const Vec3d born = solid.from_unit(unit);
+    Vec3d p = born;
+    if (range_mm > 0) p = p + range_mm * Vec3d{random.normal(), random.normal(), random.normal()};
+    const Vec3d u = random_direction(random);
+    if (!may_be_seen(p, u) || !phantom.emits_at(source, born)) return;
+
+    SimulationTruth& truth = slice.truth;
+    ++truth.candidates;
+    if (options.attenuation && phantom.line_attenuation(p, u) > random.exponential()) {
+      ++truth.attenuated;
+      return;
+    }
+    const auto first = tracer.trace(p, u, random.exponential());
+    if (!first) {
+      ++truth.missed;
+      return;
+    }
+    Vec3d back = -1.0 * u;
+    if (acollinearity_rad > 0) back = deflected(back, acollinearity_rad, random);
+    const auto second = tracer.trace(p, back, random.exponential());
+    if (!second) {
+      ++truth.missed;
+      return;
+    }
+    if (!tracer.in_coincidence(first->module, second->module)) {
+      ++truth.not_in_coincidence;
+      return;
+    }
+    const bool swap = first->detector < second->detector;
+    const auto& one = swap ? *second : *first;
+    const auto& two = swap ? *first : *second;
+    // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
+    double tof = 0.5 * (one.path_mm - two.path_mm);
+    if (sigma_mm > 0) tof += sigma_mm * random.normal();
+    if (!(std::abs(tof) < window_mm)) {
+      ++truth.outside_tof_window;
+      return;
+    }
+    ++truth.trues;
+    slice.records.push_back({one.detector, two.detector, recorded(tof), false});
+  }
+
+  /// Uniform over the sphere's belt of cosines up to max_cosine.
+  Vec3d random_direction(RandomStream& random) const {
+    double a, b, square;
+    do {
+      a = random.symmetric();
+      b = random.symmetric();
+      square = a * a + b * b;
+    } while (square > 1 || square < 1e-12);
+    const double cosine = max_cosine * random.symmetric(), sine = std::sqrt(1 - cosine * cosine);
+    // The double angle of a point uniform in the disc is uniform, and needs no trigonometry.
+    return {sine * (a * a - b * b) / square, sine * 2 * a * b / square, cosine};
+  }
+
+  /// True unless an end of the line leaves the crystals' length before it meets the inner radius.
+  bool may_be_seen(Vec3d p, Vec3d u) const {
+    const double inner = ring.inner_radius_mm;
+    const double outside = p.x * p.x + p.y * p.y - inner * inner;
+    if (outside >= 0) return false;
+    const double a = u.x * u.x + u.y * u.y, b = p.x * u.x + p.y * u.y;
+    const double root = std::sqrt(b * b - a * outside);
+    return std::abs(a * p.z + (root - b) * u.z) <= a * half_length &&
+           std::abs(a * p.z - (root + b) * u.z) <= a * half_length;
+  }
+
+  void add_random(Slice& slice, RandomStream& random) const {
+    const auto detectors = static_cast<std::uint32_t>(ring.detectors());
+    const auto elements = static_cast<std::uint32_t>(ring.elements());
+    std::uint32_t one = 0, two = 0;
+    do {
+      one = random.below(detectors);
+      two = random.below(detectors);
+    } while (!tracer.in_coincidence(one / elements, two / elements));
+    if (one < two) std::swap(one, two);
+    ++slice.truth.randoms;
+    slice.records.push_back({one, two, recorded(window_mm * random.symmetric()), true});
+  }
+
+  /// ToF as the scanner writes it: the centre of its bin, where binned.
+  float recorded(double tof) const {
+    if (bin_mm > 0) {
+      const double bin = std::min(std::floor((tof + window_mm) / bin_mm), ring.tof_bins - 1.0);
+      tof = (bin + 0.5) * bin_mm - window_mm;
+    }
+    return static_cast<float>(tof);
+  }
+
+  /// Slices [first, first + count) of equal duration, in parallel.
+  std::vector<Slice> simulate_many(std::uint64_t first, std::size_t count,
+                                   double duration_s) const {
+    std::vector<Slice> slices(count);
+    tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+      slices[i] = simulate(first + i, duration_s, no_limit);
+    });
+    return slices;
+  }
+
+  SimulatedEvents assemble(std::span<const Slice> slices, double start_s, double duration_s) const {
+    SimulatedEvents result;
+    std::int64_t count = 0;
+    for (const Slice& slice : slices) {
+      result.truth += slice.truth;
+      count += static_cast<std::int64_t>(slice.records.size());
+    }
+    EventBatch& events = result.events;
+    events.count = count;
+    events.scanner = scanner;
+    events.detectors = scanner->detectors;
+    events.start_s = start_s;
+    events.duration_s = duration_s;
+    events.detector1 = Buffer<std::uint32_t>(Memory::host, count);
+    events.detector2 = Buffer<std::uint32_t>(Memory::host, count);
+    if (sigma_mm > 0) {
+      events.tof = scanner->tof.front();
+      events.tof_mm = Buffer<float>(Memory::host, count);
+    }
+    result.is_random.reserve(static_cast<std::size_t>(count));
+    std::int64_t at = 0;
+    for (const Slice& slice : slices)
+      for (const Record& record : slice.records) {
+        events.detector1[at] = record.detector1;
+        events.detector2[at] = record.detector2;
+        if (sigma_mm > 0) events.tof_mm[at] = record.tof_mm;
+        result.is_random.push_back(record.is_random ? 1 : 0);
+        ++at;
+      }
+    return result;
+  }
+};
+
+EventSimulator::EventSimulator(const RingScanner& ring, Phantom phantom, SimulationOptions options)
+    : model_(std::make_unique<const Model>(ring, std::move(phantom), options)) {}
+EventSimulator::~EventSimulator() = default;
+EventSimulator::EventSimulator(EventSimulator&&) noexcept = default;
+EventSimulator& EventSimulator::operator=(EventSimulator&&) noexcept = default;
+
+SimulatedEvents EventSimulator::next_seconds(double duration_s) {
+  require(duration_s > 0 && std::isfinite(duration_s), "simulation: duration_s must be positive");
+  if (model_->expected_cps * duration_s >= 0x1p31)
+    throw std::invalid_argument(
+        fmt::format("simulation: {} s would hold {:.3g} events at once; ask for shorter times",
+                    duration_s, model_->expected_cps * duration_s));
+  const auto slices = static_cast<std::size_t>(
+      std::ceil(std::max(1.0, model_->trial_rate * duration_s / trials_per_slice)));
+  const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
+  const std::uint64_t first = std::exchange(next_slice_, next_slice_ + slices);
+  return model_->assemble(
+      model_->simulate_many(first, slices, duration_s / static_cast<double>(slices)), start_s,
+      duration_s);
+}
+
+SimulatedEvents EventSimulator::next_events(std::int64_t count) {
+  require(count > 0 && count < std::int64_t{1} << 31,
+          "simulation: a batch holds at least one and fewer than 2^31 events");
+  const double slice_s = trials_per_slice / model_->trial_rate;
+  const double per_slice = trials_per_slice * model_->events_per_trial;
+  std::vector<Slice> slices;
+  std::int64_t missing = count;
+  double duration_s = 0;
+  while (missing > 0) {
+    const double wanted = std::ceil(1.02 * static_cast<double>(missing) / per_slice);
+    const auto wave = static_cast<std::size_t>(std::clamp(wanted, 1.0, 65536.0));
+    for (Slice& slice : model_->simulate_many(next_slice_, wave, slice_s)) {
+      const std::uint64_t stream = next_slice_++;
+      if (static_cast<std::int64_t>(slice.records.size()) >= missing)
+        slice = model_->simulate(stream, slice_s, missing);
+      missing -= static_cast<std::int64_t>(slice.records.size());
+      duration_s += slice.fraction * slice_s;
+      slices.push_back(std::move(slice));
+      if (missing == 0) break;
+    }
+  }
+  const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
+  return model_->assemble(slices, start_s, duration_s);
+}
+
+const std::shared_ptr<const Scanner>& EventSimulator::scanner() const {
+  return model_->scanner;
+}
+const Phantom& EventSimulator::phantom() const {
+  return model_->phantom;
+}
+double EventSimulator::expected_cps() const {
+  return model_->expected_cps;
+}
+
+double EventSimulator::randoms_per_pair() const {
+  const RingScanner& ring = model_->ring;
+  const auto modules = static_cast<std::uint32_t>(ring.modules());
+  double pairs = 0;
+  for (std::uint32_t m1 = 0; m1 < modules; ++m1)
+    for (std::uint32_t m2 = 0; m2 < m1; ++m2)
+      pairs += model_->tracer.in_coincidence(m1, m2) ? 1 : 0;
+  pairs *= static_cast<double>(ring.elements()) * static_cast<double>(ring.elements());
+  const double per_pair = model_->options.randoms_cps / pairs;
+  return model_->sigma_mm > 0 ? per_pair / (2 * model_->window_mm) : per_pair;
+}
+
+}  // namespace tofstream
