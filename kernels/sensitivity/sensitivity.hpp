@@ -31,7 +31,7 @@ struct Sensitivity {
 };
 
 /// Called with the fraction done, in [0, 1]; may throw to end the computation.
-using Progress = std::function<void(double)>;
+using SensitivityProgress = std::function<void(double)>;
 
 /// The sensitivity on the projector's grid by its `back` (in its memory, on the stream); complete
 /// on return. `mu_per_mm`: linear attenuation on the same grid (host), whose line integrals by the
@@ -43,7 +43,7 @@ using Progress = std::function<void(double)>;
 Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector,
                                 const SensitivitySettings& settings = {},
                                 const Image* mu_per_mm = nullptr, Stream stream = nullptr,
-                                const Progress& progress = {});
+                                const SensitivityProgress& progress = {});
 
 /// SHA-256 (hexadecimal) of all that the result depends on: the scanner's tables, grid, mu map,
 /// settings that matter and `projector_description` (the caller's words for kind and settings).
