@@ -20,16 +20,14 @@ constexpr double smallest_mm = 1e-3;
 
 /// The value that a key's word names; the message for another lists the words.
 template <class Value, std::size_t count>
-Value choice(YamlObject& object, const char* key,
-             const std::array<std::pair<std::string_view, Value>, count>& words) {
+Value choice(YamlObject& object, const char* key, const std::array<std::pair<std::string_view, Value>, count>& words) {
   const std::string word = object.text(key);
   std::vector<std::string_view> known;
   for (const auto& [name, value] : words) {
     if (name == word) return value;
     known.push_back(name);
   }
-  object.fail(key,
-              fmt::format("'{}' cannot be '{}'; it may be {}", key, word, fmt::join(known, ", ")));
+  object.fail(key, fmt::format("'{}' cannot be '{}'; it may be {}", key, word, fmt::join(known, ", ")));
 }
 
 enum class Kind { sphere, ellipsoid, cylinder, box, rods };
@@ -38,12 +36,11 @@ constexpr std::array<std::pair<std::string_view, Kind>, 5> kinds{{{"sphere", Kin
                                                                   {"cylinder", Kind::cylinder},
                                                                   {"box", Kind::box},
                                                                   {"rods", Kind::rods}}};
-constexpr std::array<std::pair<std::string_view, RegionRole>, 5> roles{
-    {{"hot", RegionRole::hot},
-     {"cold", RegionRole::cold},
-     {"lung", RegionRole::lung},
-     {"background", RegionRole::background},
-     {"mean", RegionRole::mean}}};
+constexpr std::array<std::pair<std::string_view, RegionRole>, 5> roles{{{"hot", RegionRole::hot},
+                                                                        {"cold", RegionRole::cold},
+                                                                        {"lung", RegionRole::lung},
+                                                                        {"background", RegionRole::background},
+                                                                        {"mean", RegionRole::mean}}};
 
 /// A cylinder's radius, or its two half axes.
 std::pair<double, double> radii(YamlObject& object) {
@@ -60,8 +57,7 @@ std::vector<Solid> shapes_of(YamlObject& object, Kind kind) {
   if (kind == Kind::rods) {
     RodSector sector;
     sector.diameter_mm = object.number("diameter_mm", smallest_mm, longest_mm);
-    sector.spacing_mm =
-        object.number("spacing_mm", smallest_mm, longest_mm, 2 * sector.diameter_mm);
+    sector.spacing_mm = object.number("spacing_mm", smallest_mm, longest_mm, 2 * sector.diameter_mm);
     sector.angle_deg = object.number("angle_deg", -360, 360);
     sector.width_deg = object.number("width_deg", 1, 180, 60.0);
     sector.inner_mm = object.number("inner_mm", 0, longest_mm, 0.0);
@@ -74,10 +70,8 @@ std::vector<Solid> shapes_of(YamlObject& object, Kind kind) {
   }
   const Vec3d rotation = object.vector("rotation_deg", Vec3d{});
   const Vec3d half = object.vector("half", Vec3d{});
-  if (kind == Kind::ellipsoid)
-    return {Solid(Shape::ellipsoid, centre, object.vector("half_axes_mm"), rotation, half)};
-  if (kind == Kind::box)
-    return {Solid(Shape::box, centre, 0.5 * object.vector("size_mm"), rotation, half)};
+  if (kind == Kind::ellipsoid) return {Solid(Shape::ellipsoid, centre, object.vector("half_axes_mm"), rotation, half)};
+  if (kind == Kind::box) return {Solid(Shape::box, centre, 0.5 * object.vector("size_mm"), rotation, half)};
   const auto [a, b] = radii(object);
   const double length = object.number("length_mm", smallest_mm, longest_mm);
   return {Solid(Shape::cylinder, centre, {a, b, 0.5 * length}, rotation, half)};
@@ -126,8 +120,7 @@ PhantomFile parse_phantom(const std::string& text, const std::string& file) {
   std::vector<Solid> solids;
   for (const YAML::Node& node : root.list("solids")) add_solids(node, file, solids);
   if (solids.empty()) root.fail("a phantom needs 'solids', a list of at least one");
-  for (const YAML::Node& node : root.list("regions"))
-    result.regions.push_back(region_of(node, file));
+  for (const YAML::Node& node : root.list("regions")) result.regions.push_back(region_of(node, file));
   root.finish();
   result.phantom = Phantom(name, std::move(solids));
   return result;

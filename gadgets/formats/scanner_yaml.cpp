@@ -14,8 +14,7 @@ constexpr int most = 4096;
 void read_modules(YamlObject modules, RingScanner& ring) {
   ring.modules_transaxial = modules.integer("transaxial", 6, most);
   ring.modules_axial = modules.integer("axial", 1, most);
-  if (ring.modules_axial > 1)
-    ring.module_pitch_axial_mm = modules.number("pitch_axial_mm", 1e-3, longest_mm);
+  if (ring.modules_axial > 1) ring.module_pitch_axial_mm = modules.number("pitch_axial_mm", 1e-3, longest_mm);
   modules.finish();
 }
 
@@ -31,8 +30,7 @@ void read_crystals(YamlObject crystals, RingScanner& ring) {
   ring.layers.clear();
   for (const YAML::Node& node : crystals.list("layers")) {
     YamlObject layer(node, crystals.file(), "a layer of crystals");
-    ring.layers.push_back({layer.number("depth_mm", 1e-3, longest_mm),
-                           layer.number("attenuation_per_cm", 1e-3, 100)});
+    ring.layers.push_back({layer.number("depth_mm", 1e-3, longest_mm), layer.number("attenuation_per_cm", 1e-3, 100)});
     layer.finish();
   }
   crystals.finish();
@@ -41,8 +39,7 @@ void read_crystals(YamlObject crystals, RingScanner& ring) {
 void read_coincidence(YamlObject pairs, RingScanner& ring) {
   ring.coincidence_window_ns = pairs.number("window_ns", 1e-3, 1e3);
   ring.min_sector_difference = pairs.integer("min_sector_difference", 1, most);
-  ring.max_module_ring_difference =
-      pairs.integer("max_module_ring_difference", 0, most, ring.modules_axial - 1);
+  ring.max_module_ring_difference = pairs.integer("max_module_ring_difference", 0, most, ring.modules_axial - 1);
   pairs.finish();
 }
 

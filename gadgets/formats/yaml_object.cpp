@@ -15,10 +15,8 @@
 namespace tofstream::formats {
 namespace {
 
-[[noreturn]] void fail_mark(const YAML::Mark& mark, const std::string& file,
-                            const std::string& message) {
-  throw std::runtime_error(
-      fmt::format("{}:{}:{}: {}", file, mark.line + 1, mark.column + 1, message));
+[[noreturn]] void fail_mark(const YAML::Mark& mark, const std::string& file, const std::string& message) {
+  throw std::runtime_error(fmt::format("{}:{}:{}: {}", file, mark.line + 1, mark.column + 1, message));
 }
 
 void refuse_duplicates(const YAML::Node& node, const std::string& file) {
@@ -41,11 +39,9 @@ std::string read_text(const std::filesystem::path& file) {
   constexpr std::uintmax_t limit = 16 << 20;
   std::error_code error;
   const auto size = std::filesystem::file_size(file, error);
-  if (error)
-    throw std::runtime_error(fmt::format("{}: cannot be read: {}", file.string(), error.message()));
+  if (error) throw std::runtime_error(fmt::format("{}: cannot be read: {}", file.string(), error.message()));
   if (size > limit)
-    throw std::runtime_error(
-        fmt::format("{}: {} bytes are too many for a description in YAML", file.string(), size));
+    throw std::runtime_error(fmt::format("{}: {} bytes are too many for a description in YAML", file.string(), size));
   std::ifstream stream(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream) throw std::runtime_error(fmt::format("{}: cannot be read", file.string()));
@@ -94,8 +90,7 @@ double YamlObject::converted(const YAML::Node& value, const char* key) const {
   return result;
 }
 
-double YamlObject::number(const char* key, double low, double high,
-                          std::optional<double> fallback) {
+double YamlObject::number(const char* key, double low, double high, std::optional<double> fallback) {
   if (fallback && !has(key)) return *fallback;
   const YAML::Node value = required(key);
   const double result = converted(value, key);
@@ -114,8 +109,7 @@ int YamlObject::integer(const char* key, int low, int high, std::optional<int> f
 std::string YamlObject::text(const char* key, std::optional<std::string> fallback) {
   if (fallback && !has(key)) return *fallback;
   const YAML::Node value = required(key);
-  if (!value.IsScalar() || value.Scalar().empty())
-    fail_at(value, file_, fmt::format("'{}' must be a text", key));
+  if (!value.IsScalar() || value.Scalar().empty()) fail_at(value, file_, fmt::format("'{}' must be a text", key));
   return value.Scalar();
 }
 
@@ -155,8 +149,7 @@ void YamlObject::finish() const {
   for (const auto& entry : node_) {
     const std::string& key = entry.first.Scalar();
     if (std::ranges::find(known_, key) == known_.end())
-      fail_at(entry.first, file_,
-              fmt::format("{} has no key '{}'; it knows {}", what_, key, fmt::join(known_, ", ")));
+      fail_at(entry.first, file_, fmt::format("{} has no key '{}'; it knows {}", what_, key, fmt::join(known_, ", ")));
   }
 }
 

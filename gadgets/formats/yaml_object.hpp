@@ -19,8 +19,7 @@ namespace tofstream::formats {
 std::string read_text(const std::filesystem::path& file);
 /// The root of a YAML text, in which every key of a map must be unique.
 YAML::Node parse_yaml(const std::string& text, const std::string& file);
-[[noreturn]] void fail_at(const YAML::Node& node, const std::string& file,
-                          const std::string& message);
+[[noreturn]] void fail_at(const YAML::Node& node, const std::string& file, const std::string& message);
 
 class YamlObject {
  public:

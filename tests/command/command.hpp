@@ -1,4 +1,5 @@
-// Runs the `tofstream` command as a user does: the program beside this test, its output, its exit code; a folder that vanishes.
+// Runs the `tofstream` command as a user does: the program beside this test, its output, its exit code; a folder that
+// vanishes.
 #pragma once
 
 #include <cstdio>
@@ -9,10 +10,9 @@
 #include <stdexcept>
 #include <string>
 
+#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <nlohmann/json.hpp>
 
 namespace tofstream {
 

@@ -1,0 +1,146 @@
+// Subsets are cut where they should be, in time order, with nothing lost, and replayed for every iteration.
+#include "gadgets/payloads.hpp"
+#include "kernels/sort/partition.hpp"
+#include "tests/gadgets/gadget_under_test.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+// Free-ended events whose ToF is their number in the stream, so that a test can tell them apart, in reverse sorted
+// order.
+EventBatch numbered_batch(int first, int count, double start_s, double duration_s) {
+  EventBatch batch;
+  batch.count = count;
+  batch.start_s = start_s;
+  batch.duration_s = duration_s;
+  for (int e = 0; e < 6; ++e) {
+    batch.ends[e] = Buffer<float>(Memory::host, count);
+    for (int i = 0; i < count; ++i) batch.ends[e][i] = e == 0 ? -100.0f : (e == 3 ? 100.0f : 0.0f);
+  }
+  batch.tof_mm = Buffer<float>(Memory::host, count);
+  for (int i = 0; i < count; ++i) batch.tof_mm[i] = static_cast<float>(-(first + i));
+  return partition_and_sort(std::move(batch), Backend::cpu);
+}
+
+std::vector<int> numbers(const Subset& subset) {
+  std::vector<int> all;
+  for (const auto& batch : subset.batches)
+    for (std::int64_t i = 0; i < batch->count; ++i) all.push_back(static_cast<int>(-batch->tof_mm[i]));
+  std::ranges::sort(all);
+  return all;
+}
+
+std::vector<int> range_of(int begin, int end) {
+  std::vector<int> all(static_cast<std::size_t>(end - begin));
+  std::iota(all.begin(), all.end(), begin);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, whatever its batches were") {
+  for (const int batch_size : {1, 3, 7, 50, 100}) {
+    CAPTURE(batch_size);
+    GadgetUnderTest gadget("subset_builder", "{subsets: 4, iterations: 2, backend: cpu}");
+    for (int first = 0; first < 100; first += batch_size) {
+      const int count = std::min(batch_size, 100 - first);
+      gadget.process(numbered_batch(first, count, first * 0.1, count * 0.1));
+    }
+    CHECK(gadget.emitted<Subset>().empty());
+    gadget.flush();
+    const auto subsets = gadget.emitted<Subset>();
+    REQUIRE(subsets.size() == 8);
+    for (std::size_t s = 0; s < 8; ++s) {
+      const int k = static_cast<int>(s % 4);
+      CHECK(numbers(*subsets[s]) == range_of(25 * k, 25 * (k + 1)));
+      CHECK(subsets[s]->time_fraction == doctest::Approx(0.25));
+      CHECK(subsets[s]->step.iteration == static_cast<int>(s / 4) + 1);
+      CHECK(subsets[s]->step.subset == k);
+      CHECK(subsets[s]->step.ends_iteration == (k == 3));
+      CHECK(subsets[s]->step.last == (s == 7));
+      CHECK(subsets[s]->event_count() == (s < 4 ? 25 : 0));  // a replay brings no new events
+    }
+    CHECK(subsets[0]->batches == subsets[4]->batches);  // replayed, not copied
+  }
+}
+
+TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
+  GadgetUnderTest gadget("subset_builder", "{subsets: 2, backend: cpu}");
+  gadget.process(numbered_batch(0, 10, 0, 1.0));   // ten events a second
+  gadget.process(numbered_batch(10, 10, 1, 3.0));  // then fewer
+  gadget.flush();
+  const auto subsets = gadget.emitted<Subset>();
+  REQUIRE(subsets.size() == 2);
+  CHECK(subsets[0]->time_fraction == doctest::Approx(0.25));
+  CHECK(subsets[1]->time_fraction == doctest::Approx(0.75));
+}
+
+TEST_CASE("with a reference of one second the fraction is the subset's time in seconds") {
+  GadgetUnderTest gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
+  gadget.process(numbered_batch(0, 10, 0, 4.0));
+  gadget.flush();
+  CHECK(gadget.emitted<Subset>().at(0)->time_fraction == doctest::Approx(2.0));
+}
+
+TEST_CASE("a stream without times shares by events, and more subsets than events leaves out the empty ones") {
+  GadgetUnderTest gadget("subset_builder", "{subsets: 7, backend: cpu}");
+  gadget.process(numbered_batch(0, 3, 0, 0));
+  gadget.flush();
+  const auto subsets = gadget.emitted<Subset>();
+  REQUIRE(subsets.size() == 3);
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(numbers(*subsets[k]) == range_of(static_cast<int>(k), static_cast<int>(k) + 1));
+    CHECK(subsets[k]->time_fraction == doctest::Approx(1.0 / 3));
+  }
+}
+
+TEST_CASE("by events a subset goes out as soon as it is full, and what is left at the end") {
+  GadgetUnderTest gadget("subset_builder", "{events: 40, iterations: 2, backend: cpu}");
+  gadget.process(numbered_batch(0, 30, 0, 3.0));
+  CHECK(gadget.emitted<Subset>().empty());
+  gadget.process(numbered_batch(30, 70, 3, 7.0));
+  REQUIRE(gadget.emitted<Subset>().size() == 2);
+  gadget.flush();
+  const auto subsets = gadget.emitted<Subset>();
+  REQUIRE(subsets.size() == 6);  // three as they came, three replayed
+  CHECK(numbers(*subsets[0]) == range_of(0, 40));
+  CHECK(numbers(*subsets[1]) == range_of(40, 80));
+  CHECK(numbers(*subsets[2]) == range_of(80, 100));
+  CHECK(subsets[0]->time_fraction == doctest::Approx(4.0));  // seconds: the scan's length was not known
+  CHECK(subsets[2]->time_fraction == doctest::Approx(2.0));
+  CHECK(subsets[5]->step.last);
+}
+
+TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") {
+  GadgetUnderTest gadget("subset_builder", "{seconds: 2, backend: cpu}");
+  gadget.process(numbered_batch(0, 50, 0, 5.0));
+  gadget.flush();
+  const auto subsets = gadget.emitted<Subset>();
+  REQUIRE(subsets.size() == 3);
+  CHECK(numbers(*subsets[0]) == range_of(0, 20));
+  CHECK(numbers(*subsets[1]) == range_of(20, 40));
+  CHECK(numbers(*subsets[2]) == range_of(40, 50));
+  CHECK(subsets[0]->time_fraction == doctest::Approx(2.0));
+  CHECK(subsets[2]->time_fraction == doctest::Approx(1.0));
+}
+
+TEST_CASE("pieces of a cut batch stay partitioned by axis") {
+  GadgetUnderTest gadget("subset_builder", "{subsets: 3, backend: cpu}");
+  gadget.process(numbered_batch(0, 30, 0, 1.0));
+  gadget.flush();
+  for (const auto& subset : gadget.emitted<Subset>())
+    for (const auto& batch : subset->batches) {
+      CHECK(batch->axis_begin[1] == batch->count);  // all along x
+      CHECK(batch->arrival.empty());
+    }
+}
+
+TEST_CASE("exactly one way to cut must be chosen, and an empty stream has no subsets") {
+  CHECK_THROWS_WITH(GadgetUnderTest("subset_builder"), "set exactly one of subsets, events and seconds");
+  CHECK_THROWS_WITH(GadgetUnderTest("subset_builder", "{subsets: 2, seconds: 1}"),
+                    "set exactly one of subsets, events and seconds");
+  GadgetUnderTest gadget("subset_builder", "{subsets: 4, backend: cpu}");
+  gadget.flush();
+  CHECK(gadget.emitted<Subset>().empty());
+}

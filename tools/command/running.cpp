@@ -1,0 +1,149 @@
+// Running a pipeline from the command line: see running.hpp.
+#include "tools/command/running.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/engine.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "tools/command/commands.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// SIGINT and SIGTERM as calls on a thread of ours. Signals must be blocked in every thread, so this is made before any
+// other thread is.
+class SignalWatch {
+ public:
+  explicit SignalWatch(Engine& engine) {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::jthread([this, &engine](const std::stop_token& stop) { watch(engine, stop); });
+  }
+
+ private:
+  void watch(Engine& engine, const std::stop_token& stop) const {
+    int seen = 0;
+    while (!stop.stop_requested()) {
+      constexpr timespec moment{0, 100'000'000};
+      if (sigtimedwait(&signals_, nullptr, &moment) < 0) continue;
+      if (++seen == 1) {
+        fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
+        engine.request_stop();
+      } else {
+        engine.abort();
+      }
+    }
+  }
+
+  sigset_t signals_{};
+  std::jthread thread_;
+};
+
+std::string duration(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+}
+
+// One line that stands for the whole run: what each gadget that knows says of its progress, and the time left.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const Engine& engine) : terminal_(::isatty(STDERR_FILENO) != 0) {
+    thread_ = std::jthread([this, &engine](const std::stop_token& stop) { show(engine, stop); });
+  }
+  ~ProgressLine() {
+    thread_.request_stop();
+    wake_.notify_all();
+    thread_.join();
+    if (terminal_ && shown_) fmt::print(stderr, "\r\033[K");
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+ private:
+  void show(const Engine& engine, const std::stop_token& stop) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto pause = terminal_ ? 250ms : 10'000ms;
+    std::unique_lock lock(mutex_);
+    while (!wake_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
+      if (stop.stop_requested()) return;
+      const std::string line =
+          text(engine.snapshot(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      if (line.empty()) continue;
+      fmt::print(stderr, terminal_ ? "\r\033[K{}" : "{}\n", line);
+      std::fflush(stderr);
+      shown_ = true;
+    }
+  }
+
+  static std::string text(const RunReport& report, double seconds) {
+    std::string line;
+    double slowest = 1;
+    for (const auto& gadget : report.gadgets) {
+      const Progress& p = gadget.progress;
+      if (p.done <= 0) continue;
+      if (!line.empty()) line += "   ";
+      line += p.total > 1    ? fmt::format("{}: {:.4g} of {:.4g} {}", gadget.name, p.done, p.total, p.unit)
+              : p.total == 1 ? fmt::format("{}: {:.0f}% {}", gadget.name, 100 * p.done, p.unit)
+                             : fmt::format("{}: {:.4g} {}", gadget.name, p.done, p.unit);
+      if (p.total > 0) slowest = std::min(slowest, p.done / p.total);
+    }
+    if (line.empty()) return line;
+    line += fmt::format("   {}", duration(seconds));
+    if (slowest > 0.01 && slowest < 1)
+      line += fmt::format(", about {} left", duration(seconds * (1 - slowest) / slowest));
+    return line;
+  }
+
+  bool terminal_;
+  bool shown_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+Pipeline load(const std::string& name, const PipelineOptions& options) {
+  const auto file = from_input([&] { return find_shared("pipelines", name); });
+  return from_input([&] { return load_pipeline(file, options); });
+}
+
+void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
+  Engine engine(std::move(pipeline), {.output_dir = settings.output_dir});
+  RunReport report;
+  {
+    const SignalWatch signals(engine);
+    std::optional<ProgressLine> progress;
+    if (!settings.quiet && !settings.json) progress.emplace(engine);
+    report = engine.run();
+  }
+  for (const auto& error : report.errors) fmt::print(stderr, "{}\n", error.text());
+  if (report.aborted)
+    fmt::print(
+        stderr, "aborted; still running: {}\n",
+        report.running_at_cancel.empty() ? "none" : fmt::format("{}", fmt::join(report.running_at_cancel, ", ")));
+  if (settings.json)
+    fmt::print("{}\n", run_json(report));
+  else if (report.exit_code == exit_ok)
+    fmt::print("{}", run_table(report));
+  std::fflush(nullptr);
+  if (!report.still_running.empty()) std::_Exit(report.exit_code);  // threads are left in gadget code
+  if (report.exit_code != exit_ok) throw ExitWith{report.exit_code};
+}
+
+}  // namespace tofstream::command

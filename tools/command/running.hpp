@@ -1,0 +1,26 @@
+// Runs a pipeline for a person at a terminal: signals, progress, the table at the end, the exit code.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/pipeline.hpp"
+
+namespace tofstream::command {
+
+struct RunSettings {
+  std::filesystem::path output_dir = ".";
+  bool json = false;   // print run.json instead of the table
+  bool quiet = false;  // no progress
+};
+
+/// Finds `name` (a file, or a pipeline that comes with the program) and checks it. Throws InputError with every
+/// problem.
+Pipeline load(const std::string& name, const PipelineOptions& options);
+
+/// Runs to the end. The first SIGINT or SIGTERM stops, the second aborts. Throws ExitWith unless the run succeeded; its
+/// errors have then been printed, one a line.
+void run_pipeline(Pipeline pipeline, const RunSettings& settings);
+
+}  // namespace tofstream::command

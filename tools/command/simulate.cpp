@@ -1,0 +1,62 @@
+// `tofstream simulate`: list mode of a phantom in a scanner, written as PETSIRD by the pipeline `simulate`.
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "gadgets/formats/shared_files.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/running.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+struct Options {
+  std::string scanner = "demo_ring", phantom = "uniform_cylinder", output;
+  std::optional<std::int64_t> events, seed;
+  std::optional<double> seconds, randoms_cps;
+  bool no_attenuation = false;
+  RunSettings settings;
+};
+
+void simulate(Options options) {
+  const std::filesystem::path output = std::filesystem::absolute(options.output);
+  PipelineOptions pipeline;
+  const auto set = [&](const std::string& key, const auto& value) {
+    pipeline.sets.push_back(fmt::format("{}={}", key, value));
+  };
+  set("scanner", from_input([&] { return find_shared("scanners", options.scanner).string(); }));
+  set("photons.phantom", from_input([&] { return find_shared("phantoms", options.phantom).string(); }));
+  if (options.events) set("photons.events", *options.events);
+  if (options.seconds) set("photons.seconds", *options.seconds);
+  if (options.seed) set("photons.seed", *options.seed);
+  if (options.randoms_cps) set("photons.randoms_cps", *options.randoms_cps);
+  if (options.no_attenuation) set("photons.attenuation", "false");
+  set("file.file", output.filename().string());
+  options.settings.output_dir = output.parent_path();
+  run_pipeline(load("simulate", pipeline), options.settings);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app) {
+  auto* command = app.add_subcommand("simulate", "Simulate list mode of a phantom in a scanner, as a PETSIRD file");
+  auto options = std::make_shared<Options>();
+  command->add_option("-o,--output", options->output, "PETSIRD file to write")->required();
+  command->add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")
+      ->capture_default_str();
+  command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
+      ->capture_default_str();
+  command->add_option("--events", options->events, "Events to detect (default: 1000000)");
+  command->add_option("--seconds", options->seconds, "Or the scan time to simulate");
+  command->add_option("--seed", options->seed, "Same seed, same events");
+  command->add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
+  command->add_flag("--no-attenuation", options->no_attenuation, "Every photon leaves the phantom");
+  command->add_flag("--json", options->settings.json, "Print JSON");
+  command->add_flag("--quiet", options->settings.quiet, "No progress");
+  command->footer("Example: tofstream simulate --scanner gemini_tf --phantom nema_iq --events 5000000 -o nema.petsird");
+  command->callback([options] { simulate(*options); });
+}
+
+}  // namespace tofstream::command
