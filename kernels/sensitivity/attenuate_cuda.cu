@@ -17,8 +17,7 @@ __global__ void attenuate_each(float* values, const float* integrals, std::int64
 
 void attenuate_cuda(float* values, const float* integrals, std::int64_t count, Stream stream) {
   if (count == 0) return;
-  attenuate_each<<<static_cast<unsigned>((count + block - 1) / block), block, 0, stream>>>(
-      values, integrals, count);
+  attenuate_each<<<static_cast<unsigned>((count + block - 1) / block), block, 0, stream>>>(values, integrals, count);
   check_launch("attenuate lines of response");
 }
 

@@ -16,8 +16,7 @@ std::vector<float> summed_over_energies(const Scanner& scanner) {
     for (std::uint64_t d = 0; d < detectors; ++d) {
       double sum = 0;
       for (std::uint32_t e = 0; e < type.energy_bins; ++e)
-        sum += static_cast<double>(
-            scanner.bin_efficiency[type.first_bin + d * type.energy_bins + e]);
+        sum += static_cast<double>(scanner.bin_efficiency[type.first_bin + d * type.energy_bins + e]);
       result.push_back(static_cast<float>(sum));
     }
   }
@@ -34,19 +33,16 @@ std::int64_t row_below_diagonal(std::int64_t n) {
 
 }  // namespace
 
-PairList::PairList(const Scanner& scanner)
-    : scanner_(scanner), detector_efficiency_(summed_over_energies(scanner)) {
+PairList::PairList(const Scanner& scanner) : scanner_(scanner), detector_efficiency_(summed_over_energies(scanner)) {
   const std::uint32_t modules = scanner.modules();
   for (std::uint32_t m1 = 0; m1 < modules; ++m1) {
     const std::int64_t elements1 = type_of_module(m1).elements;
     for (std::uint32_t m2 = 0; m2 <= m1; ++m2) {
-      const bool coincident =
-          scanner.module_pair.empty()
-              ? m1 != m2
-              : scanner.module_pair[static_cast<std::size_t>(m1) * modules + m2] >= 0;
+      const bool coincident = scanner.module_pair.empty()
+                                  ? m1 != m2
+                                  : scanner.module_pair[static_cast<std::size_t>(m1) * modules + m2] >= 0;
       const std::int64_t elements2 = type_of_module(m2).elements;
-      const std::int64_t pairs =
-          m1 == m2 ? elements1 * (elements1 - 1) / 2 : elements1 * elements2;
+      const std::int64_t pairs = m1 == m2 ? elements1 * (elements1 - 1) / 2 : elements1 * elements2;
       if (!coincident || pairs == 0) continue;
       blocks_.push_back({total_, m1, m2});
       total_ += pairs;
@@ -79,9 +75,7 @@ void PairList::Walk::enter_block() {
   elements2_ = type2_->elements;
   if (scanner.pair_tables.empty()) return;
   const std::size_t cell = static_cast<std::size_t>(module1_) * scanner.modules() + module2_;
-  table_ = &scanner.pair_tables[scanner.module_pair.empty()
-                                    ? 0
-                                    : static_cast<std::size_t>(scanner.module_pair[cell])];
+  table_ = &scanner.pair_tables[scanner.module_pair.empty() ? 0 : static_cast<std::size_t>(scanner.module_pair[cell])];
 }
 
 PairList::Pair PairList::Walk::pair(std::int64_t number) {
@@ -106,29 +100,23 @@ float PairList::Walk::efficiency(Pair pair) const {
     if (has_bins)
       sum = static_cast<double>(list_.detector_efficiency_[pair.detector1]) *
             static_cast<double>(list_.detector_efficiency_[pair.detector2]);
-    if (table_)
-      sum *= static_cast<double>(
-          table_->values[std::size_t{element1} * table_->columns + element2]);
+    if (table_) sum *= static_cast<double>(table_->values[std::size_t{element1} * table_->columns + element2]);
   } else {
-    const std::size_t bin1 =
-        type1_->first_bin + std::size_t{energies1} * (pair.detector1 - type1_->first_detector);
-    const std::size_t bin2 =
-        type2_->first_bin + std::size_t{energies2} * (pair.detector2 - type2_->first_detector);
+    const std::size_t bin1 = type1_->first_bin + std::size_t{energies1} * (pair.detector1 - type1_->first_detector);
+    const std::size_t bin2 = type2_->first_bin + std::size_t{energies2} * (pair.detector2 - type2_->first_detector);
     sum = 0;
     for (std::uint32_t e1 = 0; e1 < energies1; ++e1) {
       const std::size_t row = (std::size_t{element1} * energies1 + e1) * table_->columns;
       const double b1 = has_bins ? static_cast<double>(scanner.bin_efficiency[bin1 + e1]) : 1.0;
       for (std::uint32_t e2 = 0; e2 < energies2; ++e2) {
         const double b2 = has_bins ? static_cast<double>(scanner.bin_efficiency[bin2 + e2]) : 1.0;
-        sum += b1 * b2 *
-               static_cast<double>(table_->values[row + std::size_t{element2} * energies2 + e2]);
+        sum += b1 * b2 * static_cast<double>(table_->values[row + std::size_t{element2} * energies2 + e2]);
       }
     }
   }
   if (!scanner.geometric.empty())
-    sum *= static_cast<double>(scanner.geometric.pair(
-        module1_, element1, scanner.detectors->position(pair.detector1), module2_, element2,
-        scanner.detectors->position(pair.detector2)));
+    sum *= static_cast<double>(scanner.geometric.pair(module1_, element1, scanner.detectors->position(pair.detector1),
+                                                      module2_, element2, scanner.detectors->position(pair.detector2)));
   return static_cast<float>(static_cast<double>(scanner.calibration) * sum);
 }
 

@@ -51,27 +51,22 @@ struct Plan {
   Draw draw(int replicate, std::int64_t n) const {
     if (exact()) return {n, 1.0f};
     const auto shift = mixed(~seed, static_cast<std::uint64_t>(n));
-    const auto shifted = (static_cast<std::uint64_t>(replicate) + (shift >> 33)) %
-                         static_cast<std::uint64_t>(replicates);
+    const auto shifted =
+        (static_cast<std::uint64_t>(replicate) + (shift >> 33)) % static_cast<std::uint64_t>(replicates);
     const std::int64_t cell = n * replicates + static_cast<std::int64_t>(shifted);
     const std::int64_t begin = cell_begin(cell), size = cell_begin(cell + 1) - begin;
-    const double u =
-        static_cast<double>(mixed(seed, static_cast<std::uint64_t>(cell)) >> 11) * 0x1p-53;
+    const double u = static_cast<double>(mixed(seed, static_cast<std::uint64_t>(cell)) >> 11) * 0x1p-53;
     const auto inside = static_cast<std::int64_t>(u * static_cast<double>(size));
-    return {begin + std::min(inside, size - 1),
-            static_cast<float>(size) * static_cast<float>(replicates)};
+    return {begin + std::min(inside, size - 1), static_cast<float>(size) * static_cast<float>(replicates)};
   }
 
  private:
   /// pairs * cell / cells, without a product that overflows.
-  std::int64_t cell_begin(std::int64_t cell) const {
-    return pairs / cells * cell + pairs % cells * cell / cells;
-  }
+  std::int64_t cell_begin(std::int64_t cell) const { return pairs / cells * cell + pairs % cells * cell / cells; }
 };
 
 Plan make_plan(std::int64_t pairs, const SensitivitySettings& settings) {
-  if (pairs <= settings.exact_pairs || pairs <= settings.sampled_pairs)
-    return {pairs, pairs, 1, settings.seed};
+  if (pairs <= settings.exact_pairs || pairs <= settings.sampled_pairs) return {pairs, pairs, 1, settings.seed};
   const std::int64_t draws = std::max<std::int64_t>(settings.sampled_pairs / settings.replicates, 1);
   return {pairs, draws * settings.replicates, settings.replicates, settings.seed};
 }
@@ -85,20 +80,17 @@ void validate(const SensitivitySettings& s) {
   if (s.sampled_pairs < 1 || s.sampled_pairs > most) refuse("sampled_pairs", s.sampled_pairs);
   if (s.replicates < 2 || s.replicates > 1024) refuse("replicates", s.replicates);
   if (s.batch_pairs < 1 || s.batch_pairs > most) refuse("batch_pairs", s.batch_pairs);
-  if (!(s.margin_voxels >= 0 && std::isfinite(s.margin_voxels)))
-    refuse("margin_voxels", s.margin_voxels);
+  if (!(s.margin_voxels >= 0 && std::isfinite(s.margin_voxels))) refuse("margin_voxels", s.margin_voxels);
 }
 
 /// The image's box with a margin, and whether the line between two points meets it.
 class Reach {
  public:
   Reach(const Grid& grid, float margin_voxels) {
-    const float margin =
-        margin_voxels * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+    const float margin = margin_voxels * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
     for (int a = 0; a < 3; ++a) {
       low_[a] = grid.origin_mm[a] - 0.5f * grid.voxel_mm[a] - margin;
-      high_[a] =
-          grid.origin_mm[a] + (static_cast<float>(grid.size[a]) - 0.5f) * grid.voxel_mm[a] + margin;
+      high_[a] = grid.origin_mm[a] + (static_cast<float>(grid.size[a]) - 0.5f) * grid.voxel_mm[a] + margin;
     }
   }
   bool touches(Vec3 p, Vec3 q) const {
@@ -135,8 +127,8 @@ struct PairBatch {
 
 /// Fills a batch with the draws [begin, end) of a replicate: chunks in parallel, each into its own
 /// part of the arrays, then moved together, in order.
-void fill(PairBatch& batch, const Scanner& scanner, const PairList& list, const Reach& reach,
-          const Plan& plan, int replicate, std::int64_t begin, std::int64_t end) {
+void fill(PairBatch& batch, const Scanner& scanner, const PairList& list, const Reach& reach, const Plan& plan,
+          int replicate, std::int64_t begin, std::int64_t end) {
   const std::int64_t chunks = (end - begin + chunk - 1) / chunk;
   const Detector* table = scanner.detectors->on(Memory::host);
   tbb::parallel_for(std::int64_t{0}, chunks, [&](std::int64_t c) {
@@ -146,8 +138,7 @@ void fill(PairBatch& batch, const Scanner& scanner, const PairList& list, const 
     for (std::int64_t n = first; n < last; ++n) {
       const Plan::Draw draw = plan.draw(replicate, n);
       const PairList::Pair pair = walk.pair(draw.number);
-      if (!reach.touches(table[pair.detector1].position_mm, table[pair.detector2].position_mm))
-        continue;
+      if (!reach.touches(table[pair.detector1].position_mm, table[pair.detector2].position_mm)) continue;
       const float value = walk.efficiency(pair) * draw.weight;
       if (!(value > 0)) continue;
       batch.detector1[at] = pair.detector1;
@@ -159,9 +150,7 @@ void fill(PairBatch& batch, const Scanner& scanner, const PairList& list, const 
   batch.count = 0;
   for (std::int64_t c = 0; c < chunks; ++c) {
     const std::int64_t n = batch.found[static_cast<std::size_t>(c)];
-    const auto together = [&](auto& array) {
-      std::copy_n(array.data() + c * chunk, n, array.data() + batch.count);
-    };
+    const auto together = [&](auto& array) { std::copy_n(array.data() + c * chunk, n, array.data() + batch.count); };
     together(batch.detector1);
     together(batch.detector2);
     together(batch.values);
@@ -172,8 +161,7 @@ void fill(PairBatch& batch, const Scanner& scanner, const PairList& list, const 
 /// Projects batches into an image in the projector's memory.
 class BatchProjector {
  public:
-  BatchProjector(const Scanner& scanner, Projector& projector, std::int64_t capacity,
-                 const Image* mu, Stream stream)
+  BatchProjector(const Scanner& scanner, Projector& projector, std::int64_t capacity, const Image* mu, Stream stream)
       : projector_(projector),
         stream_(stream),
         memory_(memory_of(projector.backend())),
@@ -218,8 +206,8 @@ class BatchProjector {
   template <class T>
   T* here(Buffer<T>& host, Buffer<T>& device, std::int64_t count) {
     if (memory_ == Memory::host) return host.data();
-    detail::copy(device.data(), memory_, host.data(), Memory::host,
-                 static_cast<std::size_t>(count) * sizeof(T), stream_);
+    detail::copy(device.data(), memory_, host.data(), Memory::host, static_cast<std::size_t>(count) * sizeof(T),
+                 stream_);
     return device.data();
   }
   void synchronize_device() {
@@ -238,20 +226,18 @@ class BatchProjector {
 /// Mean of replicate images and the sum of their squared deviations from it (Welford).
 class ReplicateMean {
  public:
-  explicit ReplicateMean(const Grid& grid)
-      : mean_(Image::zeros(grid)), deviations_(Image::zeros(grid)) {}
+  explicit ReplicateMean(const Grid& grid) : mean_(Image::zeros(grid)), deviations_(Image::zeros(grid)) {}
 
   void add(const Image& replicate) {
     ++count_;
     const float share = 1.0f / static_cast<float>(count_);
-    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, mean_.voxels.size(), 1 << 15),
-                      [&](const auto& range) {
-                        for (std::int64_t v = range.begin(); v < range.end(); ++v) {
-                          const float delta = replicate.voxels[v] - mean_.voxels[v];
-                          mean_.voxels[v] += share * delta;
-                          deviations_.voxels[v] += delta * (replicate.voxels[v] - mean_.voxels[v]);
-                        }
-                      });
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, mean_.voxels.size(), 1 << 15), [&](const auto& range) {
+      for (std::int64_t v = range.begin(); v < range.end(); ++v) {
+        const float delta = replicate.voxels[v] - mean_.voxels[v];
+        mean_.voxels[v] += share * delta;
+        deviations_.voxels[v] += delta * (replicate.voxels[v] - mean_.voxels[v]);
+      }
+    });
   }
   /// RMS standard error of the mean / RMS of the mean.
   double relative_error() const {
@@ -272,15 +258,13 @@ class ReplicateMean {
 
 }  // namespace
 
-Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector,
-                                const SensitivitySettings& settings, const Image* mu_per_mm,
-                                Stream stream, const Progress& progress) {
+Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings,
+                                const Image* mu_per_mm, Stream stream, const Progress& progress) {
   validate(settings);
   scanner.validate();
   if (mu_per_mm) require_same_grid(mu_per_mm->grid, projector.grid());
   const PairList list(scanner);
-  if (list.size() == 0)
-    throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
+  if (list.size() == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");
   const Plan plan = make_plan(list.size(), settings);
   const Reach reach(projector.grid(), settings.margin_voxels);
 
@@ -294,9 +278,7 @@ Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector,
       fill(batch, scanner, list, reach, plan, replicate, begin, end);
       target.add(batch);
       result.projected += batch.count;
-      if (progress)
-        progress(static_cast<double>(replicate * plan.draws() + end) /
-                 static_cast<double>(plan.cells));
+      if (progress) progress(static_cast<double>(replicate * plan.draws() + end) / static_cast<double>(plan.cells));
     }
     return target.take();
   };

@@ -85,8 +85,7 @@ void add_scanner(Hash& hash, const Scanner& scanner) {
 
 }  // namespace
 
-std::string sensitivity_key(const Scanner& scanner, const Grid& grid,
-                            const std::string& projector_description,
+std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std::string& projector_description,
                             const SensitivitySettings& settings, const Image* mu_per_mm) {
   scanner.validate();
   Hash hash;
