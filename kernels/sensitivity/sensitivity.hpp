@@ -18,8 +18,8 @@ struct SensitivitySettings {
   std::uint64_t seed = 1;                   // same seed, same image
   int replicates = 8;                       // parts of the sample whose spread gives the error
   std::int64_t batch_pairs = 1 << 20;       // pairs generated and projected at a time
-  float margin_voxels = 8;  // LORs farther than this from the image are skipped: at least the
-                            // projector's reach beyond the border, in voxels of the largest edge
+  float margin_voxels = 8;                  // LORs farther than this from the image are skipped: at least the
+                                            // projector's reach beyond the border, in voxels of the largest edge
 };
 
 struct Sensitivity {
@@ -27,7 +27,7 @@ struct Sensitivity {
   bool exact = true;
   std::int64_t pairs = 0;      // pairs of detectors in coincidence
   std::int64_t projected = 0;  // of them (or of the sample) those that could touch the image
-  double relative_error = 0;  // RMS standard error of the voxels / RMS of the voxels; 0 where exact
+  double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact
 };
 
 /// Called with the fraction done, in [0, 1]; may throw to end the computation.
@@ -40,16 +40,13 @@ using SensitivityProgress = std::function<void(double)>;
 /// replicates (interleaved cells): on the safe side, since the whole sample is finer.
 /// Throws std::invalid_argument for settings that are not positive, a scanner whose tables are
 /// wrong or that has no pair in coincidence, and a mu map of another grid.
-Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector,
-                                const SensitivitySettings& settings = {},
+Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings = {},
                                 const Image* mu_per_mm = nullptr, Stream stream = nullptr,
                                 const SensitivityProgress& progress = {});
 
 /// SHA-256 (hexadecimal) of all that the result depends on: the scanner's tables, grid, mu map,
 /// settings that matter and `projector_description` (the caller's words for kind and settings).
-std::string sensitivity_key(const Scanner& scanner, const Grid& grid,
-                            const std::string& projector_description,
-                            const SensitivitySettings& settings = {},
-                            const Image* mu_per_mm = nullptr);
+std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std::string& projector_description,
+                            const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr);
 
 }  // namespace tofstream

@@ -1,0 +1,56 @@
+#include "core/edge.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tofstream {
+
+bool Edge::has_room() const {
+  const EdgeSettings& limits = description_->settings;
+  if (closed_ || limits.policy == EdgePolicy::drop_oldest) return true;
+  return queue_.size() + reserved_ < limits.messages && bytes_ < limits.bytes;
+}
+
+void Edge::push(Message message, std::vector<Message>& trash) {
+  if (closed_) {
+    count_drop(message);
+    trash.push_back(std::move(message));
+    return;
+  }
+  ++figures_.messages;
+  const EdgeSettings& limits = description_->settings;
+  if (limits.policy == EdgePolicy::drop_oldest) {
+    while (!queue_.empty() &&
+           (queue_.size() >= limits.messages || bytes_ + message.bytes > limits.bytes)) {
+      count_drop(queue_.front());
+      trash.push_back(pop());
+    }
+  }
+  bytes_ += message.bytes;
+  queue_.push_back(std::move(message));
+  figures_.most_messages = std::max(figures_.most_messages, queue_.size());
+  figures_.most_bytes = std::max(figures_.most_bytes, bytes_);
+}
+
+Message Edge::pop() {
+  Message message = std::move(queue_.front());
+  queue_.pop_front();
+  bytes_ -= message.bytes;
+  return message;
+}
+
+void Edge::close(std::vector<Message>& trash) {
+  closed_ = true;
+  for (const Message& message : queue_) count_drop(message);
+  std::move(queue_.begin(), queue_.end(), std::back_inserter(trash));
+  queue_.clear();
+  bytes_ = 0;
+}
+
+void Edge::count_drop(const Message& message) {
+  if (closed_ && description_->is_feedback) return;
+  ++figures_.dropped_messages;
+  figures_.dropped_events += message.events;
+}
+
+}  // namespace tofstream

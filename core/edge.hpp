@@ -1,0 +1,78 @@
+// A bounded edge: the queue between one output and one input, limited by messages and by bytes,
+// with places that a writer reserves before it computes. Not locked: the scheduler's one lock
+// guards every edge.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "core/context.hpp"
+#include "core/payload.hpp"
+#include "core/pipeline.hpp"
+
+namespace tofstream {
+
+struct Node;
+
+struct Message {
+  Payload payload;
+  MessageInfo info;
+  std::uint64_t events = 0;
+  std::size_t bytes = 0;
+};
+
+// Figures of one edge for the report.
+struct EdgeFigures {
+  std::uint64_t messages = 0;  // that were put in
+  std::uint64_t dropped_messages = 0;
+  std::uint64_t dropped_events = 0;
+  std::size_t most_messages = 0;  // high-water marks
+  std::size_t most_bytes = 0;
+};
+
+class Edge {
+ public:
+  Edge(const PipelineEdge& description, Node& from, Node& to)
+      : writer(&from), reader(&to), description_(&description) {}
+
+  Node* const writer;
+  Node* const reader;
+
+  const PipelineEdge& description() const { return *description_; }
+  const EdgeFigures& figures() const { return figures_; }
+
+  bool has_message() const { return !queue_.empty(); }
+  std::size_t size() const { return queue_.size(); }
+  // The writer has ended and every message was taken.
+  bool is_over() const { return ended_ && queue_.empty(); }
+  // One more message may be put in. A single message may exceed the limit of bytes; two may not.
+  bool has_room() const;
+
+  void reserve() { ++reserved_; }
+  void release() { --reserved_; }
+
+  // Puts a message in; whatever is discarded (an oldest one, or this one where nobody reads any
+  // more) goes to `trash`, to be destroyed outside the lock.
+  void push(Message message, std::vector<Message>& trash);
+  Message pop();
+
+  void end() { ended_ = true; }
+  // The reader takes no more: what is left goes to `trash`, and what comes is discarded. On a
+  // feedback edge that is how every stream ends, so it is no drop.
+  void close(std::vector<Message>& trash);
+
+ private:
+  void count_drop(const Message& message);
+
+  const PipelineEdge* description_;
+  std::deque<Message> queue_;
+  std::size_t bytes_ = 0;
+  std::size_t reserved_ = 0;
+  bool ended_ = false;
+  bool closed_ = false;
+  EdgeFigures figures_;
+};
+
+}  // namespace tofstream

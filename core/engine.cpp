@@ -1,0 +1,119 @@
+#include "core/engine.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/atomic_file.hpp"
+#include "core/balance.hpp"
+#include "core/log.hpp"
+#include "core/scheduler.hpp"
+
+namespace tofstream {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The folder exists and takes files; a report of an earlier run there must not pass for this one's.
+void prepare_output(const std::filesystem::path& dir) {
+  std::filesystem::create_directories(dir);
+  AtomicFile(dir / "run.json").write("{}");
+  std::filesystem::remove(dir / "run.json");
+}
+
+}  // namespace
+
+Engine::Engine(Pipeline pipeline, EngineOptions options)
+    : options_(std::move(options)),
+      scheduler_(std::make_shared<Scheduler>(
+          std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir)) {}
+
+Engine::~Engine() = default;
+
+RunReport Engine::run() {
+  const auto started = std::chrono::system_clock::now();
+  const Clock::time_point began = Clock::now();
+  execute();
+  RunReport report = snapshot();
+  report.still_running = still_running_;
+  if (!began_) report.errors = early_errors_;
+  report.started = started;
+  report.ended = std::chrono::system_clock::now();
+  report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  finish(report);
+  return report;
+}
+
+void Engine::execute() {
+  try {
+    if (!options_.output_dir.empty()) prepare_output(options_.output_dir);
+  } catch (const std::exception& error) {
+    early_errors_.push_back(
+        {"", fmt::format("output folder: {}", one_line(error.what())), {}, std::nullopt});
+    return;
+  }
+  early_errors_ = scheduler_->construct();
+  if (!early_errors_.empty()) return;
+  began_ = true;
+  scheduler_->launch();
+  wait_for_end();
+}
+
+void Engine::wait_for_end() {
+  bool finished = scheduler_->wait(std::nullopt, true, true);
+  if (!finished && !scheduler_->cancelled()) {  // stopping
+    finished = scheduler_->wait(Clock::now() + options_.stop_deadline, false, true);
+    if (!finished && !scheduler_->cancelled())
+      scheduler_->cancel(
+          RunError{"",
+                   fmt::format("did not drain within {} s of being stopped; in work: {}",
+                               std::chrono::duration<double>(options_.stop_deadline).count(),
+                               fmt::join(scheduler_->in_code(), ", ")),
+                   {},
+                   std::nullopt});
+  }
+  if (!finished)
+    finished = scheduler_->wait(
+        Clock::now() + (scheduler_->aborted() ? options_.abort_grace : options_.failure_grace),
+        false, false);
+  if (finished) {
+    scheduler_->join();
+  } else {
+    still_running_ = scheduler_->in_code();
+    scheduler_->abandon();
+  }
+}
+
+// Books, exit code, run.json and the log.
+void Engine::finish(RunReport& report) {
+  report.books = settle_books(scheduler_->pipeline(), report.gadgets, report.edges);
+  const bool complete = began_ && !report.aborted && report.errors.empty();
+  if (complete && !report.books.balanced())
+    report.errors.push_back(
+        {"", "the books do not balance: " + report.books.difference, {}, std::nullopt});
+  if (report.aborted)
+    report.exit_code = exit_abort;
+  else if (!report.errors.empty())
+    report.exit_code = began_ ? exit_run : exit_config;
+  if (options_.output_dir.empty() || !std::filesystem::is_directory(options_.output_dir)) return;
+  try {
+    write_run_json(report, options_.output_dir);
+  } catch (const std::exception& error) {
+    report.errors.push_back({"", one_line(error.what()), {}, std::nullopt});
+    if (report.exit_code == exit_ok) report.exit_code = exit_run;
+  }
+}
+
+void Engine::request_stop() {
+  scheduler_->request_stop();
+}
+
+void Engine::abort() {
+  scheduler_->cancel(std::nullopt);
+}
+
+RunReport Engine::snapshot() const {
+  return scheduler_->figures();
+}
+
+}  // namespace tofstream

@@ -1,0 +1,61 @@
+// Runs a checked pipeline from construction to run.json: what the `run` command and the tests call.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "core/pipeline.hpp"
+#include "core/report.hpp"
+
+namespace tofstream {
+
+class Scheduler;
+
+struct EngineOptions {
+  // Where gadgets write and run.json goes; created if missing. Empty: the working folder, and no
+  // run.json.
+  std::filesystem::path output_dir;
+  // After request_stop(): how long the pipeline may drain before the run fails.
+  std::chrono::milliseconds stop_deadline{30'000};
+  // After an abort, or a failure: how long gadgets may take to return from their own code before
+  // they are abandoned.
+  std::chrono::milliseconds abort_grace{1'000};
+  std::chrono::milliseconds failure_grace{30'000};
+};
+
+class Engine {
+ public:
+  explicit Engine(Pipeline pipeline, EngineOptions options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Constructs the gadgets, lets the data flow to its end, settles the books and writes run.json.
+  // Once. Whatever goes wrong is in the report (errors, exit_code); nothing is thrown but
+  // std::bad_alloc. Where `still_running` is not empty, threads are left in gadget code: end the
+  // program by std::_Exit.
+  RunReport run();
+
+  // From any thread (no signal handler): sources end, the rest drains and flushes; the report says
+  // `stopped`.
+  void request_stop();
+  // From any thread: drops everything at once; the report says `aborted` and who was in the middle
+  // of something.
+  void abort();
+
+  // Figures as they stand, for a display while it runs; books a gadget, not settled.
+  RunReport snapshot() const;
+
+ private:
+  void execute();
+  void wait_for_end();
+  void finish(RunReport& report);
+
+  const EngineOptions options_;
+  std::shared_ptr<Scheduler> scheduler_;
+  bool began_ = false;  // data flowed: errors are those of the run, no longer of the configuration
+  std::vector<RunError> early_errors_;
+  std::vector<std::string> still_running_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,98 @@
+// What a run did: the books, figures a gadget and an edge, errors, as a structure, as run.json and
+// as a table.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/context.hpp"
+#include "core/edge.hpp"
+#include "core/value.hpp"
+
+namespace tofstream {
+
+// Why a run failed, or could not begin.
+struct RunError {
+  std::string gadget;  // its name in the pipeline; "" where it is none's fault
+  std::string what;
+  Location where;
+  std::optional<std::uint64_t> message;  // the sequence number of the message at hand
+
+  // "file:line:column: gadget 'name' at message 12: what", one line.
+  std::string text() const;
+};
+
+struct LatencyFigures {
+  std::uint64_t messages = 0;
+  double p50_seconds = 0;
+  double p99_seconds = 0;
+  double max_seconds = 0;
+};
+
+struct GadgetReport {
+  std::string name;
+  std::string use;
+  std::uint64_t messages_in = 0;
+  std::uint64_t messages_out = 0;
+  std::uint64_t events_in = 0;
+  std::uint64_t events_out = 0;
+  double busy_seconds = 0;
+  double waiting_output_seconds = 0;
+  BookEntries books;
+  std::map<std::string, Figure> figures;
+  Progress progress;
+};
+
+struct EdgeReport {
+  std::string name;
+  EdgeSettings limits;
+  EdgeFigures figures;
+};
+
+// The books of the whole run (core/balance.hpp).
+struct BookBalance {
+  std::uint64_t received = 0;
+  std::uint64_t reconstructed = 0;
+  std::uint64_t written = 0;
+  std::map<std::string, std::uint64_t> rejected;
+  std::map<std::string, std::uint64_t> lost;
+  std::uint64_t discarded = 0;  // with messages that an edge dropped
+  std::string difference;       // "" where the books balance, else what is wrong in one line
+
+  bool balanced() const { return difference.empty(); }
+};
+
+struct RunReport {
+  std::string pipeline;
+  Value resolved;
+  std::chrono::system_clock::time_point started;
+  std::chrono::system_clock::time_point ended;
+  double seconds = 0;
+  bool stopped = false;
+  bool aborted = false;
+  std::vector<RunError> errors;  // several only where gadgets could not be constructed
+  // Gadgets in their own code when the run was cancelled; and those that did not return within the
+  // grace period: their threads are still there, so the program must end by std::_Exit.
+  std::vector<std::string> running_at_cancel;
+  std::vector<std::string> still_running;
+  BookBalance books;
+  std::vector<GadgetReport> gadgets;
+  std::vector<EdgeReport> edges;
+  LatencyFigures latency;  // from ingress to the end of a sink's process
+  int exit_code = 0;       // an ExitCode
+};
+
+// The report as run.json has it.
+std::string run_json(const RunReport& report);
+
+// Writes run.json into the folder, by rename. Throws std::system_error.
+void write_run_json(const RunReport& report, const std::filesystem::path& output_dir);
+
+// The table printed at the end of a run, lines ended by '\n'.
+std::string run_table(const RunReport& report);
+
+}  // namespace tofstream

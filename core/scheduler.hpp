@@ -1,0 +1,111 @@
+// Runs a checked pipeline: gadgets on the oneTBB flow graph are called when every input has a
+// message and every output edge has room, others block on threads of their own. One lock guards the
+// graph's state; gadget code, allocation and the destruction of payloads happen outside it.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/node.hpp"
+#include "core/pipeline.hpp"
+#include "core/report.hpp"
+
+namespace tofstream {
+
+class Scheduler : public std::enable_shared_from_this<Scheduler> {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Constructs every gadget; what could not be constructed is returned, and nothing may be launched
+  // then.
+  std::vector<RunError> construct();
+  // Calls the start functions, then lets data flow.
+  void launch();
+  // Waits until every gadget has ended, or after a cancellation until no gadget code runs: true.
+  // False at the deadline, and where asked for as soon as the run is stopping or cancelled.
+  bool wait(std::optional<Clock::time_point> deadline, bool until_stop, bool until_cancel);
+  // Joins the threads after wait() returned true; or lets them go for good where it did not.
+  void join();
+  void abandon();
+
+  // Sets the sources' stop tokens; the rest drains and flushes as at the end of the stream.
+  void request_stop();
+  // Drops everything; `error` says why, and is kept if it is the first. An abort has none.
+  void cancel(std::optional<RunError> error);
+
+  bool cancelled() const;
+  bool aborted() const;
+  std::vector<std::string> in_code() const;
+  // Figures of gadgets and edges, latency and errors as they stand; the books are not settled.
+  RunReport figures() const;
+  const Pipeline& pipeline() const { return pipeline_; }
+
+ private:
+  class Section;
+  class Outlet;
+  struct FlowGraph;
+
+  void launch_flow_graph();
+  void start_gadgets();
+  void work(Node& node);
+  void own_thread(Node& node);
+  std::optional<Job> next_own_job(Node& node);
+  void run_job(Node& node, Job& job);
+  void call_gadget(Node& node, Job& job);
+
+  // With the lock held, which the Section proves.
+  void examine(Section& section, Node& node);
+  bool inputs_over(const Node& node) const;
+  bool joins_unevenly(Section& section, Node& node);
+  Job take(Section& section, Node& node);
+  Job take_flush(Node& node);
+  void dispatch(Section& section, Node& node, Job job);
+  void begin(Node& node, Job& job);
+  void finish(Section& section, Node& node, Job job);
+  void publish(Section& section, Node& node, std::size_t port, Message message, Job* job);
+  void publish_outputs(Section& section, Node& node, Job& job);
+  void release_places(Node& node, Job& job);
+  void end(Section& section, Node& node);
+  bool can_go_on(const Node& node) const;
+  void check_progress(Section& section);
+  void cancel(Section& section, std::optional<RunError> error);
+  void fail(Section& section, const Node& node, const Job* job, std::exception_ptr cause);
+  std::vector<std::string> nodes_in_code() const;
+  std::string who_waits() const;
+
+  const Pipeline pipeline_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Edge>> edges_;
+  std::unique_ptr<FlowGraph> graph_;
+  std::vector<std::jthread> threads_;
+  std::stop_source stop_source_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool launched_ = false;
+  bool stopping_ = false;
+  bool cancelled_ = false;
+  bool aborted_ = false;  // cancelled without an error
+  bool finished_ = false;
+  std::size_t alive_ = 0;        // gadgets that have not ended
+  std::size_t own_threads_ = 0;  // that have not returned
+  std::size_t active_ = 0;       // jobs dispatched to the graph, and own threads that do not wait
+  std::vector<RunError> errors_;
+  std::vector<std::string> running_at_cancel_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,94 @@
+// The scheduler's critical section: holds the lock, gathers what changed, and on leaving does what
+// must happen outside the lock (starting work on the flow graph, destroying payloads). Private to
+// the scheduler's source files.
+#pragma once
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+#include <oneapi/tbb/flow_graph.h>
+
+#include "core/scheduler.hpp"
+
+namespace tofstream {
+
+// Work is handed over under the scheduler's lock; what goes through the flow graph only says that
+// there is some.
+struct Ticket {};
+
+struct Scheduler::FlowGraph {
+  using FunctionNode = oneapi::tbb::flow::function_node<Ticket>;
+
+  oneapi::tbb::flow::graph graph;
+  std::vector<std::pair<const Node*, std::unique_ptr<FunctionNode>>> nodes;
+
+  void put(const Node& node) {
+    for (auto& [key, function_node] : nodes)
+      if (key == &node) function_node->try_put(Ticket{});
+  }
+};
+
+// Unwinds a gadget out of Emit when the run was cancelled. Not a std::exception, so that `catch
+// (const std::exception&)` in a gadget does not take it for an error of its own.
+struct Cancelled {};
+
+class Scheduler::Section {
+ public:
+  explicit Section(Scheduler& scheduler) : scheduler_(scheduler), lock_(scheduler.mutex_) {}
+  ~Section() {
+    settle();
+    leave();
+  }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+  // The node's inputs or outputs changed: see on leaving whether it can be called.
+  void touch(Node& node) { touched_.push_back(&node); }
+  void put_ticket(Node& node) { tickets_.push_back(&node); }
+  std::vector<Message>& trash() { return trash_; }
+  void stop_sources_on_leaving() { stop_sources_ = true; }
+  void release_graph_on_leaving() { release_graph_ = true; }
+
+  // Lets the lock go until the node can go on in the way it waits for, or the run is cancelled.
+  void wait(Node& node, Node::Waiting what, std::size_t port = 0) {
+    node.waiting = what;
+    node.waiting_port = port;
+    --scheduler_.active_;
+    settle();
+    leave();
+    lock_.lock();
+    node.wake.wait(lock_, [&] { return scheduler_.cancelled_ || scheduler_.can_go_on(node); });
+    node.waiting = Node::Waiting::no;
+    ++scheduler_.active_;
+  }
+
+ private:
+  void settle() {
+    while (!touched_.empty()) {
+      Node& node = *touched_.back();
+      touched_.pop_back();
+      scheduler_.examine(*this, node);
+    }
+    scheduler_.check_progress(*this);
+  }
+
+  void leave() {
+    lock_.unlock();
+    for (const Node* node : tickets_) scheduler_.graph_->put(*node);
+    tickets_.clear();
+    trash_.clear();
+    if (std::exchange(stop_sources_, false)) scheduler_.stop_source_.request_stop();
+    if (std::exchange(release_graph_, false)) scheduler_.graph_->graph.release_wait();
+  }
+
+  Scheduler& scheduler_;
+  std::unique_lock<std::mutex> lock_;
+  boost::container::small_vector<Node*, 8> touched_;
+  boost::container::small_vector<Node*, 8> tickets_;
+  std::vector<Message> trash_;
+  bool stop_sources_ = false;
+  bool release_graph_ = false;
+};
+
+}  // namespace tofstream

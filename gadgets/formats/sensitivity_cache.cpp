@@ -1,0 +1,156 @@
+// Sensitivity images on disk: see sensitivity_cache.hpp. All numbers are little-endian.
+#include "gadgets/formats/sensitivity_cache.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include "gadgets/formats/temporary_file.hpp"
+
+namespace tofstream {
+
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the cache is written as memory holds it");
+
+/// What stands before the voxels; no padding.
+struct Header {
+  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '1'};
+  std::array<char, 64> key{};
+  std::int64_t pairs = 0, projected = 0;
+  double relative_error = 0;
+  std::int32_t exact = 0;
+  std::int32_t size[3] = {};
+  float voxel_mm[3] = {}, origin_mm[3] = {};
+};
+static_assert(sizeof(Header) == 16 + 64 + 24 + 16 + 24);
+
+using Digest = std::array<unsigned char, crypto_hash_sha256_BYTES>;
+
+Digest digest_of(const Header& header, std::span<const float> voxels) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(&header), sizeof header);
+  crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(voxels.data()), voxels.size_bytes());
+  Digest digest;
+  crypto_hash_sha256_final(&state, digest.data());
+  return digest;
+}
+
+Header header_of(const std::string& key, const Sensitivity& s) {
+  Header header;
+  if (key.size() != header.key.size())
+    throw std::invalid_argument("a sensitivity key has 64 hexadecimal digits: " + key);
+  std::ranges::copy(key, header.key.begin());
+  header.pairs = s.pairs;
+  header.projected = s.projected;
+  header.relative_error = s.relative_error;
+  header.exact = s.exact;
+  for (int a = 0; a < 3; ++a) {
+    header.size[a] = s.image.grid.size[a];
+    header.voxel_mm[a] = s.image.grid.voxel_mm[a];
+    header.origin_mm[a] = s.image.grid.origin_mm[a];
+  }
+  return header;
+}
+
+template <class T>
+bool read(std::ifstream& file, T* data, std::uintmax_t bytes) {
+  file.read(reinterpret_cast<char*>(data), static_cast<std::streamsize>(bytes));
+  return static_cast<bool>(file);
+}
+
+/// Reads a file, or says what is wrong with it.
+std::optional<Sensitivity> read_file(const std::filesystem::path& path, const std::string& key, std::string& wrong) {
+  std::ifstream file(path, std::ios::binary);
+  Header header;
+  const Header expected;
+  if (!read(file, &header, sizeof header) || header.magic != expected.magic) {
+    wrong = "not a sensitivity file";
+    return {};
+  }
+  const Grid grid{{header.size[0], header.size[1], header.size[2]},
+                  {header.voxel_mm[0], header.voxel_mm[1], header.voxel_mm[2]},
+                  {header.origin_mm[0], header.origin_mm[1], header.origin_mm[2]}};
+  try {
+    validate(grid);
+  } catch (const std::exception& error) {
+    wrong = error.what();
+    return {};
+  }
+  std::error_code error;
+  const auto voxel_bytes = static_cast<std::uintmax_t>(grid.voxels()) * sizeof(float);
+  if (std::filesystem::file_size(path, error) != sizeof header + voxel_bytes + sizeof(Digest)) {
+    wrong = "wrong length";
+    return {};
+  }
+  Sensitivity result{.image = {grid, Buffer<float>(Memory::host, grid.voxels())},
+                     .exact = header.exact != 0,
+                     .pairs = header.pairs,
+                     .projected = header.projected,
+                     .relative_error = header.relative_error};
+  Digest stored;
+  if (!read(file, result.image.voxels.data(), voxel_bytes) || !read(file, &stored, sizeof stored) ||
+      stored != digest_of(header, result.image.voxels.span())) {
+    wrong = "wrong checksum";
+    return {};
+  }
+  if (!std::ranges::equal(header.key, key)) {
+    wrong = "the key of another image";
+    return {};
+  }
+  return result;
+}
+
+}  // namespace
+
+std::filesystem::path SensitivityCache::path(const std::string& key) const {
+  return folder_ / (key + ".sensitivity");
+}
+
+std::optional<Sensitivity> SensitivityCache::load(const std::string& key, const LogLine& log) const {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path(key), error)) return {};
+  std::string wrong;
+  std::optional<Sensitivity> result = read_file(path(key), key, wrong);
+  if (!result && log) log(fmt::format("ignoring {}: {}", path(key).string(), wrong));
+  return result;
+}
+
+void SensitivityCache::store(const std::string& key, const Sensitivity& sensitivity) const {
+  const Header header = header_of(key, sensitivity);
+  const std::span<const float> voxels = sensitivity.image.voxels.span();
+  const Digest digest = digest_of(header, voxels);
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) throw std::runtime_error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
+  TemporaryFile temporary(path(key));
+  std::ofstream file(temporary.path(), std::ios::binary);
+  file.write(reinterpret_cast<const char*>(&header), sizeof header);
+  file.write(reinterpret_cast<const char*>(voxels.data()), static_cast<std::streamsize>(voxels.size_bytes()));
+  file.write(reinterpret_cast<const char*>(digest.data()), sizeof digest);
+  file.close();
+  if (!file) throw std::runtime_error(fmt::format("cannot write {}: is the disk full?", path(key).string()));
+  temporary.commit();
+}
+
+Sensitivity SensitivityCache::get(const std::string& key, const std::function<Sensitivity()>& compute,
+                                  const LogLine& log) const {
+  std::string complaint;  // one line at most
+  if (auto stored = load(key, [&](const std::string& line) { complaint = line; })) return std::move(*stored);
+  Sensitivity result = compute();
+  try {
+    store(key, result);
+  } catch (const std::exception& error) {
+    complaint = fmt::format("the sensitivity is not kept for the next run: {}", error.what());
+  }
+  if (log && !complaint.empty()) log(complaint);
+  return result;
+}
+
+}  // namespace tofstream
