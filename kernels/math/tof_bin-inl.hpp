@@ -38,7 +38,11 @@ TOFSTREAM_HOST_DEVICE inline V bin_integral(const TofBin& bin, V z) {
     const V root = splat<V>(0.70710678f);
     return splat<V>(bin.erf_scale) * (error_function(upper * root) - error_function(lower * root));
   }
-  const V middle = splat<V>(0.5f) * (upper + lower), h = splat<V>(0.5f) * (upper - lower);
+  // Half the overlap of bin and cut, without subtracting two nearly equal numbers.
+  const V h = maximum(minimum(splat<V>(minimum(bin.half_width, bin.cut)),
+                              splat<V>(0.5f) * (high + half - absolute(z))),
+                      splat<V>(0.0f));
+  const V middle = splat<V>(0.5f) * (upper + lower);
   const V m = middle * middle, hh = h * h;
   // Hermite polynomials He2, He4, He6 of the middle over 3!, 5!, 7!.
   const V second = mul_add(m, splat<V>(1.0f / 6), splat<V>(-1.0f / 6));

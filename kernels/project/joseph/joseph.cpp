@@ -14,20 +14,16 @@ namespace tofstream {
 void validate(const JosephSettings& settings) {
   if (!(std::isfinite(settings.tof_cut_sigma) && settings.tof_cut_sigma > 0))
     throw std::invalid_argument(
-        fmt::format("the ToF cut must be finite and positive (sigma), not {}: 3 is usual",
-                    settings.tof_cut_sigma));
+        fmt::format("the ToF cut must be finite and positive (sigma), not {}: 3 is usual", settings.tof_cut_sigma));
 }
 
-std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings,
-                                                 Backend backend) {
+std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings, Backend backend) {
   validate(settings);
   validate(grid);
   if (grid.voxels() >= std::int64_t{1} << 31)
     throw std::invalid_argument(fmt::format(
-        "Joseph's projector takes images of fewer than 2^31 voxels, not {}: use larger voxels",
-        grid.voxels()));
-  if (backend == Backend::cpu)
-    return std::make_unique<CpuProjector>(grid, make_joseph_cpu_kernel(grid, settings));
+        "Joseph's projector takes images of fewer than 2^31 voxels, not {}: use larger voxels", grid.voxels()));
+  if (backend == Backend::cpu) return std::make_unique<CpuProjector>(grid, make_joseph_cpu_kernel(grid, settings));
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
   return make_joseph_cuda(grid, settings);

@@ -2,13 +2,12 @@
 // 8-byte loads (and stores) a plane for its four voxels. Compiled for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/project/joseph/joseph_cpu.cpp"
-#include "kernels/math/simd_targets.hpp"
-
 #include <algorithm>
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "kernels/math/simd_targets.hpp"
 #include "kernels/project/cpu_kernel-inl.hpp"
 #include "kernels/project/joseph/joseph_backends.hpp"
 #include "kernels/project/joseph/joseph_line-inl.hpp"
@@ -51,31 +50,28 @@ HWY_INLINE void store_by_lane(const FloatLanes (&vectors)[4], float* to) {
 class JosephTracer {
  public:
   JosephTracer(const JosephSetup& setup, const EventView& events)
-      : setup_(setup), events_(events), store_(setup.grid) {}
+      : lines_(JosephLines::make(setup, events)), store_(setup.grid) {}
 
   void trace(std::int64_t i) {
     constexpr int lanes = static_cast<int>(hn::MaxLanes(FloatTag()));
-    const JosephLine line = prepare_line<FloatLanes>(setup_, events_, i, lanes);
+    const JosephLine line = prepare_line<FloatLanes>(lines_, i, lanes);
     count_ = line.last - line.first + 1;
     if (count_ <= 0) return;
-    const auto stride = [&](int axis) {
-      return static_cast<std::int32_t>(setup_.grid.stride(axis));
-    };
-    u_stride_ = setup_.grid.size[line.u_axis] > 1 ? stride(line.u_axis) : 0;
-    v_stride_ = setup_.grid.size[line.v_axis] > 1 ? stride(line.v_axis) : 0;
+    const Grid& grid = lines_.setup.grid;
+    const auto stride = [&](int axis) { return static_cast<std::int32_t>(grid.stride(axis)); };
+    u_stride_ = grid.size[line.u_axis] > 1 ? stride(line.u_axis) : 0;
+    v_stride_ = grid.size[line.v_axis] > 1 ? stride(line.v_axis) : 0;
 
     const IndexTag index_tag;
     const auto u_strides = hn::Set(index_tag, u_stride_), v_strides = hn::Set(index_tag, v_stride_);
     const auto ramp = hn::Mul(hn::Iota(index_tag, 0), hn::Set(index_tag, stride(line.axis)));
     for (int begin = 0; begin < count_; begin += JosephBlock::planes) {
-      const JosephBlock block = JosephBlock::make(setup_, line, line.first + begin);
+      const JosephBlock block = JosephBlock::make(grid, line, line.first + begin);
       const int end = std::min(begin + JosephBlock::planes, count_);
       for (int plane = begin; plane < end; plane += lanes) {
-        const auto crossing = cross<FloatLanes>(
-            line, block, hn::Iota(FloatTag(), static_cast<float>(plane - begin)));
+        const auto crossing = cross<FloatLanes>(line, block, hn::Iota(FloatTag(), static_cast<float>(plane - begin)));
         // Lanes beyond the last plane may overflow here; nothing reads them.
-        auto offset =
-            hn::Add(ramp, hn::Set(index_tag, (line.first + plane) * stride(line.axis)));
+        auto offset = hn::Add(ramp, hn::Set(index_tag, (line.first + plane) * stride(line.axis)));
         offset = hn::Add(offset, hn::Mul(hn::ConvertTo(index_tag, crossing.u), u_strides));
         offset = hn::Add(offset, hn::Mul(hn::ConvertTo(index_tag, crossing.v), v_strides));
         hn::StoreU(offset, index_tag, store_.offset(plane));
@@ -91,8 +87,7 @@ class JosephTracer {
       auto sum = hn::Zero(Four());
       for (int plane = 0; plane < count_; ++plane) {
         const float* voxel = image + *store_.offset(plane);
-        const auto voxels =
-            hn::Combine(Four(), hn::LoadU(Two(), voxel + v_stride_), hn::LoadU(Two(), voxel));
+        const auto voxels = hn::Combine(Four(), hn::LoadU(Two(), voxel + v_stride_), hn::LoadU(Two(), voxel));
         sum = hn::MulAdd(hn::LoadU(Four(), store_.weight(plane)), voxels, sum);
       }
       return sum_of_lanes(sum);
@@ -118,8 +113,7 @@ class JosephTracer {
       for (int plane = 0; plane < count_; ++plane) {
         float* near_row = image + *store_.offset(plane);
         float* far_row = near_row + v_stride_;
-        const auto voxels =
-            hn::Combine(Four(), hn::LoadU(Two(), far_row), hn::LoadU(Two(), near_row));
+        const auto voxels = hn::Combine(Four(), hn::LoadU(Two(), far_row), hn::LoadU(Two(), near_row));
         const auto sum = hn::MulAdd(hn::LoadU(Four(), store_.weight(plane)), values, voxels);
         hn::StoreU(hn::LowerHalf(Two(), sum), Two(), near_row);
         hn::StoreU(hn::UpperHalf(Two(), sum), Two(), far_row);
@@ -143,17 +137,14 @@ class JosephTracer {
   using Two = hn::FixedTag<float, 2>;
 #endif
 
-  const JosephSetup& setup_;
-  EventView events_;
+  const JosephLines lines_;
   CrossingStore store_;
   int count_ = 0;  // planes of the traced event
   std::int32_t u_stride_ = 0, v_stride_ = 0;
 };
 
-std::unique_ptr<const CpuKernel> make_joseph_kernel(const Grid& grid,
-                                                    const JosephSettings& settings) {
-  return std::make_unique<TracingKernel<JosephTracer, JosephSetup>>(
-      JosephSetup::make(grid, settings));
+std::unique_ptr<const CpuKernel> make_joseph_kernel(const Grid& grid, const JosephSettings& settings) {
+  return std::make_unique<TracingKernel<JosephTracer, JosephSetup>>(JosephSetup::make(grid, settings));
 }
 
 TOFSTREAM_LANES_END
@@ -163,8 +154,7 @@ namespace tofstream {
 
 HWY_EXPORT(make_joseph_kernel);
 
-std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid,
-                                                        const JosephSettings& settings) {
+std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid, const JosephSettings& settings) {
   return HWY_DYNAMIC_DISPATCH(make_joseph_kernel)(grid, settings);
 }
 

@@ -13,6 +13,7 @@ using single_lane::cross;
 using single_lane::Crossing;
 using single_lane::JosephBlock;
 using single_lane::JosephLine;
+using single_lane::JosephLines;
 using single_lane::JosephSetup;
 using single_lane::prepare_line;
 
@@ -25,17 +26,16 @@ struct DeviceTally {
 
 /// Calls visit(offset, weight) for each voxel of a line that has weight.
 template <class Visit>
-__device__ void walk(const JosephSetup& setup, const JosephLine& line, Visit visit) {
-  const std::int64_t plane_stride = setup.grid.stride(line.axis);
-  const std::int64_t u_stride = setup.grid.stride(line.u_axis);
-  const std::int64_t v_stride = setup.grid.stride(line.v_axis);
+__device__ void walk(const Grid& grid, const JosephLine& line, Visit visit) {
+  const std::int64_t plane_stride = grid.stride(line.axis);
+  const std::int64_t u_stride = grid.stride(line.u_axis);
+  const std::int64_t v_stride = grid.stride(line.v_axis);
   for (int begin = line.first; begin <= line.last; begin += JosephBlock::planes) {
-    const JosephBlock block = JosephBlock::make(setup, line, begin);
+    const JosephBlock block = JosephBlock::make(grid, line, begin);
     const int count = min(JosephBlock::planes, line.last - begin + 1);
     for (int plane = 0; plane < count; ++plane) {
       const Crossing<float> c = cross(line, block, static_cast<float>(plane));
-      const std::int64_t offset = (begin + plane) * plane_stride +
-                                  static_cast<std::int64_t>(c.u) * u_stride +
+      const std::int64_t offset = (begin + plane) * plane_stride + static_cast<std::int64_t>(c.u) * u_stride +
                                   static_cast<std::int64_t>(c.v) * v_stride;
       // A weight of 0 may stand for a voxel that an image one voxel wide does not have.
       if (c.weight[0] != 0) visit(offset, c.weight[0]);
@@ -46,43 +46,38 @@ __device__ void walk(const JosephSetup& setup, const JosephLine& line, Visit vis
   }
 }
 
-__device__ float line_sum(const JosephSetup& setup, const JosephLine& line, const float* image) {
+__device__ float line_sum(const Grid& grid, const JosephLine& line, const float* image) {
   float sum = 0;
-  walk(setup, line, [&](std::int64_t voxel, float weight) { sum += weight * image[voxel]; });
+  walk(grid, line, [&](std::int64_t voxel, float weight) { sum += weight * image[voxel]; });
   return sum;
 }
 
-__device__ void add_line(const JosephSetup& setup, const JosephLine& line, float value,
-                         float* image) {
-  walk(setup, line,
-       [&](std::int64_t voxel, float weight) { atomicAdd(image + voxel, weight * value); });
+__device__ void add_line(const Grid& grid, const JosephLine& line, float value, float* image) {
+  walk(grid, line, [&](std::int64_t voxel, float weight) { atomicAdd(image + voxel, weight * value); });
 }
 
 __device__ std::int64_t event_of_thread() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 }
 
-__global__ void forward_kernel(JosephSetup setup, EventView events, const float* image,
-                               float* expectation) {
+__global__ void forward_kernel(JosephLines lines, const float* image, float* expectation) {
   const std::int64_t i = event_of_thread();
-  if (i >= events.count) return;
-  expectation[i] = line_sum(setup, prepare_line<float>(setup, events, i, 1), image);
+  if (i >= lines.events.count) return;
+  expectation[i] = line_sum(lines.setup.grid, prepare_line<float>(lines, i, 1), image);
 }
 
-__global__ void back_kernel(JosephSetup setup, EventView events, const float* values,
-                            float* image) {
+__global__ void back_kernel(JosephLines lines, const float* values, float* image) {
   const std::int64_t i = event_of_thread();
-  if (i >= events.count) return;
+  if (i >= lines.events.count) return;
   const float value = values ? values[i] : 1.0f;
-  if (value != 0) add_line(setup, prepare_line<float>(setup, events, i, 1), value, image);
+  if (value != 0) add_line(lines.setup.grid, prepare_line<float>(lines, i, 1), value, image);
 }
 
 /// Adds each warp's share of the tally with one atomic a field.
 __device__ void add_tally(bool used, bool skipped, double logarithm, DeviceTally* tally) {
   constexpr unsigned all = 0xffffffffu;
   const unsigned used_lanes = __ballot_sync(all, used), skipped_lanes = __ballot_sync(all, skipped);
-  for (int distance = 16; distance > 0; distance /= 2)
-    logarithm += __shfl_down_sync(all, logarithm, distance);
+  for (int distance = 16; distance > 0; distance /= 2) logarithm += __shfl_down_sync(all, logarithm, distance);
   if (threadIdx.x % 32 != 0) return;
   if (skipped_lanes) atomicAdd(&tally->skipped, static_cast<unsigned long long>(__popc(skipped_lanes)));
   if (!used_lanes) return;
@@ -90,20 +85,19 @@ __device__ void add_tally(bool used, bool skipped, double logarithm, DeviceTally
   atomicAdd(&tally->log_sum, logarithm);
 }
 
-__global__ void em_kernel(JosephSetup setup, EventView events, const float* image,
-                          float* accumulator, DeviceTally* tally) {
+__global__ void em_kernel(JosephLines lines, const float* image, float* accumulator, DeviceTally* tally) {
   const std::int64_t i = event_of_thread();
-  const bool present = i < events.count;
+  const bool present = i < lines.events.count;
   bool used = false;
   double logarithm = 0;
   if (present) {
-    const JosephLine line = prepare_line<float>(setup, events, i, 1);
-    float expectation = line_sum(setup, line, image);
-    if (events.additive) expectation += events.additive[i];
+    const JosephLine line = prepare_line<float>(lines, i, 1);
+    float expectation = line_sum(lines.setup.grid, line, image);
+    if (lines.events.additive) expectation += lines.events.additive[i];
     used = usable(expectation);
     if (used) {
       logarithm = log(static_cast<double>(expectation));
-      add_line(setup, line, 1.0f / expectation, accumulator);
+      add_line(lines.setup.grid, line, 1.0f / expectation, accumulator);
     }
   }
   add_tally(used, present && !used, logarithm, tally);
@@ -119,10 +113,9 @@ class JosephCuda final : public Projector {
   const Grid& grid() const override { return setup_.grid; }
   Backend backend() const override { return Backend::cuda; }
 
-  void forward(const EventView& events, const float* image, float* expectation,
-               Stream stream) override {
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
-      forward_kernel<<<blocks, threads_a_block, 0, stream>>>(setup_, part, image,
+      forward_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image,
                                                              expectation + begin);
       check_launch("launch Joseph's forward projection");
     });
@@ -130,23 +123,21 @@ class JosephCuda final : public Projector {
 
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
     in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
-      back_kernel<<<blocks, threads_a_block, 0, stream>>>(
-          setup_, part, values ? values + begin : nullptr, image);
+      back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
+                                                          values ? values + begin : nullptr, image);
       check_launch("launch Joseph's back projection");
     });
   }
 
-  EmTally em_step(const EventView& events, const float* image, float* accumulator,
-                  Stream stream) override {
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
     tally_.clear(stream);
     in_launches(events, [&](const EventView& part, std::int64_t, unsigned blocks) {
-      em_kernel<<<blocks, threads_a_block, 0, stream>>>(setup_, part, image, accumulator,
+      em_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, accumulator,
                                                         tally_.data());
       check_launch("launch Joseph's EM step");
     });
     const DeviceTally tally = tally_.to_vector(stream).front();
-    return {static_cast<std::int64_t>(tally.used), static_cast<std::int64_t>(tally.skipped),
-            tally.log_sum};
+    return {static_cast<std::int64_t>(tally.used), static_cast<std::int64_t>(tally.skipped), tally.log_sum};
   }
 
  private:
@@ -156,8 +147,7 @@ class JosephCuda final : public Projector {
     constexpr std::int64_t most = std::int64_t{threads_a_block} << 30;
     for (std::int64_t begin = 0; begin < events.count; begin += most) {
       const std::int64_t count = std::min(most, events.count - begin);
-      launch(events.slice(begin, count), begin,
-             static_cast<unsigned>((count + threads_a_block - 1) / threads_a_block));
+      launch(events.slice(begin, count), begin, static_cast<unsigned>((count + threads_a_block - 1) / threads_a_block));
     }
   }
 

@@ -28,6 +28,18 @@ struct JosephSetup {
   }
 };
 
+/// A batch's lines: the projector, the events, and the ToF response that all events share.
+struct JosephLines {
+  JosephSetup setup;
+  EventView events;
+  TofKernel<float> tof;
+
+  static JosephLines make(const JosephSetup& setup, const EventView& events) {
+    const float cut = setup.clipped ? joseph_no_cut : setup.tof_cut_sigma;
+    return {setup, events, events.has_tof() ? TofKernel<float>::make(events.tof.sigma_mm, cut) : TofKernel<float>{}};
+  }
+};
+
 /// A quantity that changes linearly from plane to plane.
 struct Along {
   double at_plane_0, step;
@@ -74,8 +86,8 @@ TOFSTREAM_HOST_DEVICE inline int dominant_axis_of(const Vec3d& direction) {
 
 /// Edge::clipped: planes p with enter < p <= leave, plane coordinates at which the line enters and
 /// leaves the box of the voxels' outer faces.
-TOFSTREAM_HOST_DEVICE inline PlaneInterval planes_in_box(const Grid& grid, const Vec3d& end1,
-                                                         const Vec3d& direction, int axis) {
+TOFSTREAM_HOST_DEVICE inline PlaneInterval planes_in_box(const Grid& grid, const Vec3d& end1, const Vec3d& direction,
+                                                         int axis) {
   double from = 0, to = 1;
   for (int k = 0; k < 3; ++k) {
     const double voxel = grid.voxel_mm[k];
@@ -108,8 +120,7 @@ TOFSTREAM_HOST_DEVICE inline PlaneInterval planes_in_cut(const JosephLine& line,
 
 /// The sum of bin integrals over the planes of `planes`.
 template <class V>
-TOFSTREAM_HOST_DEVICE inline float tof_sum(const JosephLine& line, const PlaneInterval& planes,
-                                           int lanes) {
+TOFSTREAM_HOST_DEVICE inline float tof_sum(const JosephLine& line, const PlaneInterval& planes, int lanes) {
   V sum = splat<V>(0.0f);
   const V lane = lane_index<V>();
   for (double plane = planes.low; plane <= planes.high; plane += lanes) {
@@ -123,9 +134,9 @@ TOFSTREAM_HOST_DEVICE inline float tof_sum(const JosephLine& line, const PlaneIn
 
 /// Prepares event i's line. V and its number of lanes serve the rescaling of Edge::clipped.
 template <class V>
-TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephSetup& setup,
-                                                     const EventView& events, std::int64_t i,
-                                                     int lanes) {
+TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, std::int64_t i, int lanes) {
+  const JosephSetup& setup = lines.setup;
+  const EventView& events = lines.events;
   const Grid& grid = setup.grid;
   const Lor lor = events.lor(i);
   const Vec3d end1 = lor.end1.as<double>(), direction = lor.end2.as<double>() - end1;
@@ -167,10 +178,8 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephSetup& setup,
   if (line.tof) {
     const double per_sigma = 1.0 / events.tof.sigma_mm;
     const float width = events.bin_width_mm(i);
-    line.offset = {((fraction.at_plane_0 - 0.5) * length - lor.tof_mm) * per_sigma,
-                   fraction.step * length * per_sigma};
-    const float cut = setup.clipped ? joseph_no_cut : setup.tof_cut_sigma;
-    line.bin = TofBin::make(TofKernel<float>::make(events.tof.sigma_mm, cut), width);
+    line.offset = {((fraction.at_plane_0 - 0.5) * length - lor.tof_mm) * per_sigma, fraction.step * length * per_sigma};
+    line.bin = TofBin::make(lines.tof, width);
     if (setup.clipped) {
       const PlaneInterval in_cut = planes_in_cut(line, setup.tof_cut_sigma);
       const float sum = tof_sum<V>(line, in_cut, lanes);
@@ -179,7 +188,7 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephSetup& setup,
       planes.low = maximum(planes.low, in_cut.low);
       planes.high = minimum(planes.high, in_cut.high);
     } else {
-      const double reach = static_cast<double>(cut) + static_cast<double>(line.bin.half_width);
+      const double reach = static_cast<double>(line.bin.cut) + static_cast<double>(line.bin.half_width);
       planes.keep_where(line.offset, -reach, reach);
     }
     if (planes.empty() || !(absolute(line.offset.at_plane_0) < 1e30)) return line;
@@ -196,9 +205,8 @@ struct AxisBlock {
 
   TOFSTREAM_HOST_DEVICE static AxisBlock make(const Along& coordinate, int plane, int size) {
     const double start = coordinate.at(plane), base = round_down(start);
-    return {static_cast<float>(base), static_cast<float>(start - base),
-            static_cast<float>(coordinate.step), static_cast<float>(size > 1 ? size - 2 : 0),
-            size > 1 ? 1.0f : 0.0f};
+    return {static_cast<float>(base), static_cast<float>(start - base), static_cast<float>(coordinate.step),
+            static_cast<float>(size > 1 ? size - 2 : 0), size > 1 ? 1.0f : 0.0f};
   }
 };
 
@@ -224,11 +232,10 @@ struct JosephBlock {
   AxisBlock u, v;
   float offset, offset_step;
 
-  TOFSTREAM_HOST_DEVICE static JosephBlock make(const JosephSetup& setup, const JosephLine& line,
-                                                int first) {
-    return {AxisBlock::make(line.u, first, setup.grid.size[line.u_axis]),
-            AxisBlock::make(line.v, first, setup.grid.size[line.v_axis]),
-            static_cast<float>(line.offset.at(first)), static_cast<float>(line.offset.step)};
+  TOFSTREAM_HOST_DEVICE static JosephBlock make(const Grid& grid, const JosephLine& line, int first) {
+    return {AxisBlock::make(line.u, first, grid.size[line.u_axis]),
+            AxisBlock::make(line.v, first, grid.size[line.v_axis]), static_cast<float>(line.offset.at(first)),
+            static_cast<float>(line.offset.step)};
   }
 };
 
@@ -240,13 +247,11 @@ struct Crossing {
   V weight[4];
 };
 template <class V>
-TOFSTREAM_HOST_DEVICE inline Crossing<V> cross(const JosephLine& line, const JosephBlock& block,
-                                               V plane) {
+TOFSTREAM_HOST_DEVICE inline Crossing<V> cross(const JosephLine& line, const JosephBlock& block, V plane) {
   const Linear<V> u = interpolate(block.u, plane), v = interpolate(block.v, plane);
   V scale = splat<V>(line.scale);
   if (line.tof)
-    scale = scale * bin_integral(line.bin, mul_add(plane, splat<V>(block.offset_step),
-                                                   splat<V>(block.offset)));
+    scale = scale * bin_integral(line.bin, mul_add(plane, splat<V>(block.offset_step), splat<V>(block.offset)));
   const V near = v.near * scale, far = v.far * scale;
   return {u.index, v.index, {u.near * near, u.far * near, u.near * far, u.far * far}};
 }

@@ -22,8 +22,7 @@ int dominant_axis(const Vec3d& direction) {
 
 class JosephReference final : public ReferenceProjector {
  public:
-  JosephReference(const Grid& grid, const JosephSettings& settings)
-      : ReferenceProjector(grid), settings_(settings) {}
+  JosephReference(const Grid& grid, const JosephSettings& settings) : ReferenceProjector(grid), settings_(settings) {}
 
   void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const override {
     const Lor lor = events.lor(i);
@@ -39,8 +38,7 @@ class JosephReference final : public ReferenceProjector {
     const auto weight = [&](int plane) {
       if (!events.has_tof()) return line.step;
       const double offset = line.position(plane) - tof;
-      if (clipped)
-        return TofKernel<double>::make(sigma, joseph_no_cut).bin_integral(offset, width);
+      if (clipped) return TofKernel<double>::make(sigma, joseph_no_cut).bin_integral(offset, width);
       return line.step * TofKernel<double>::make(sigma, cut).bin_integral(offset, width);
     };
 
@@ -54,8 +52,7 @@ class JosephReference final : public ReferenceProjector {
       scale = width / sum;
       range = {std::max(range.first, in_cut.first), std::min(range.last, in_cut.last)};
     }
-    for (int plane = range.first; plane <= range.last; ++plane)
-      visit_plane(line, plane, scale * weight(plane), visit);
+    for (int plane = range.first; plane <= range.last; ++plane) visit_plane(line, plane, scale * weight(plane), visit);
   }
 
  private:
@@ -67,9 +64,7 @@ class JosephReference final : public ReferenceProjector {
     double plane_spacing;  // mm
     double step;           // length of line between two planes, mm
 
-    double fraction(double coordinate) const {
-      return (coordinate - end1[axis]) / (end2[axis] - end1[axis]);
-    }
+    double fraction(double coordinate) const { return (coordinate - end1[axis]) / (end2[axis] - end1[axis]); }
     double crossing(int plane) const { return fraction(first_plane + plane * plane_spacing); }
     /// Position of a plane's crossing along the line, from the midpoint towards end 2.
     double position(int plane) const { return (crossing(plane) - 0.5) * length; }
@@ -131,8 +126,7 @@ class JosephReference final : public ReferenceProjector {
 
   /// Planes from floor(-cut) to ceil(+cut) about the bin's centre, in the image or not.
   static PlaneRange planes_in_cut(const Line& line, double tof, double cut_mm) {
-    const double centre = (line.point(0.5 + tof / line.length)[line.axis] - line.first_plane) /
-                          line.plane_spacing;
+    const double centre = (line.point(0.5 + tof / line.length)[line.axis] - line.first_plane) / line.plane_spacing;
     const double reach = cut_mm / line.step;
     constexpr double limit = joseph_plane_limit;
     return {static_cast<int>(std::floor(std::clamp(centre - reach, -limit, limit))),
@@ -145,8 +139,7 @@ class JosephReference final : public ReferenceProjector {
     const int u_axis = line.axis == 0 ? 1 : 0, v_axis = line.axis == 2 ? 1 : 2;
     const Vec3d point = line.point(line.crossing(plane));
     const auto voxel_coordinate = [&](int axis) {
-      return (point[axis] - static_cast<double>(grid().origin_mm[axis])) /
-             static_cast<double>(grid().voxel_mm[axis]);
+      return (point[axis] - static_cast<double>(grid().origin_mm[axis])) / static_cast<double>(grid().voxel_mm[axis]);
     };
     const double u = voxel_coordinate(u_axis), v = voxel_coordinate(v_axis);
     if (!(u > -1 && u < grid().size[u_axis] && v > -1 && v < grid().size[v_axis])) return;
@@ -154,8 +147,7 @@ class JosephReference final : public ReferenceProjector {
     for (int iv = std::max(v0, 0); iv <= std::min(v0 + 1, grid().size[v_axis] - 1); ++iv) {
       for (int iu = std::max(u0, 0); iu <= std::min(u0 + 1, grid().size[u_axis] - 1); ++iu) {
         const double fractions = (1 - std::abs(u - iu)) * (1 - std::abs(v - iv));
-        visit(plane * grid().stride(line.axis) + iu * grid().stride(u_axis) +
-                  iv * grid().stride(v_axis),
+        visit(plane * grid().stride(line.axis) + iu * grid().stride(u_axis) + iv * grid().stride(v_axis),
               weight * fractions);
       }
     }
