@@ -8,8 +8,11 @@
 
 namespace tofstream {
 
-CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel)
-    : grid_((validate(grid), grid)), kernel_(std::move(kernel)), slots_(grid.voxels()) {}
+CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel,
+                           std::int64_t image_floats)
+    : grid_((validate(grid), grid)),
+      kernel_(std::move(kernel)),
+      slots_(image_floats > 0 ? image_floats : grid.voxels()) {}
 
 void CpuProjector::forward(const EventView& events, const float* image, float* expectation,
                            Stream) {

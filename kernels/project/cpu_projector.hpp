@@ -24,8 +24,10 @@ class CpuKernel {
 /// events give the same image, bit for bit, on as many threads.
 class CpuProjector final : public Projector {
  public:
-  /// Throws std::invalid_argument for an invalid grid.
-  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel);
+  /// `image_floats`: length of the images it is given, where the kernel reads them in a layout of
+  /// its own; 0 stands for the grid's voxels. Throws std::invalid_argument for an invalid grid.
+  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel,
+               std::int64_t image_floats = 0);
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }

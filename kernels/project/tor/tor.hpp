@@ -15,6 +15,8 @@ namespace tofstream {
 class RadialResponse {
  public:
   static constexpr int samples = 2048;
+  /// No response: a projector refuses it.
+  RadialResponse() = default;
   /// A Gaussian of the given FWHM, cut at the tube's radius and renormalised. Throws
   /// std::invalid_argument unless both are positive.
   static RadialResponse gaussian(float fwhm_mm, float tube_radius_mm);

@@ -1,0 +1,173 @@
+// TOR projection on the CPU (paper 000, II.B): per event the slices across the predominant
+// direction, per slice tiles of 4 columns by (lanes / 4) rows that cover the tube's ellipse, a
+// voxel a lane. A tile's rows are contiguous, so it is loaded and stored without gather or scatter.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/project/tor/tor_kernel.cpp"
+#include <hwy/foreach_target.h>
+// clang-format off: must follow foreach_target.h
+#include "kernels/project/cpu_kernel-inl.hpp"
+#include "kernels/project/tor/weight-inl.hpp"
+// clang-format on
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/project/tor/tor_kernel.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tofstream::HWY_NAMESPACE {
+
+using tor::CpuSetup;
+using tor::SliceLayout;
+
+constexpr int lanes = static_cast<int>(hn::MaxLanes(FloatTag()));
+constexpr int tile_columns = std::min(lanes, 4);
+constexpr int tile_rows = lanes / tile_columns;
+static_assert(std::max(tile_rows, tile_columns) - 1 <= SliceLayout::padding);
+
+/// The tile whose first voxel is at `first`.
+template <class D>
+HWY_INLINE hn::Vec<D> load_tile(D d, const float* first, [[maybe_unused]] std::int64_t row_stride) {
+  if constexpr (hn::MaxLanes(D()) <= tile_columns) {
+    return hn::LoadU(d, first);
+  }
+#if HWY_TARGET != HWY_SCALAR
+  else {
+    const hn::Half<D> half;
+    const std::int64_t rows = static_cast<std::int64_t>(hn::MaxLanes(half)) / tile_columns;
+    return hn::Combine(d, load_tile(half, first + rows * row_stride, row_stride),
+                       load_tile(half, first, row_stride));
+  }
+#endif
+}
+
+/// Adds `values` to the tile, row after row: rows may overlap in memory where a tile sticks out of
+/// a slice.
+template <class D>
+HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first,
+                         [[maybe_unused]] std::int64_t row_stride) {
+  if constexpr (hn::MaxLanes(D()) <= tile_columns) {
+    hn::StoreU(hn::LoadU(d, first) + values, d, first);
+  }
+#if HWY_TARGET != HWY_SCALAR
+  else {
+    const hn::Half<D> half;
+    const std::int64_t rows = static_cast<std::int64_t>(hn::MaxLanes(half)) / tile_columns;
+    add_tile(half, hn::LowerHalf(half, values), first, row_stride);
+    add_tile(half, hn::UpperHalf(half, values), first + rows * row_stride, row_stride);
+  }
+#endif
+}
+
+/// One thread's view of the events: the tiles of the event at hand and their weights.
+template <bool gaussian>
+class TubeTracer {
+ public:
+  TubeTracer(const CpuSetup& setup, const EventView& events)
+      : setup_(setup),
+        pass_(tor::make_pass(setup.model, events)),
+        kept_weights_(Memory::host, static_cast<std::int64_t>(capacity * hn::Lanes(d_))),
+        kept_tiles_(capacity) {}
+
+  void trace(std::int64_t i) {
+    tube_ = pass_.tube(i);
+    slices_ = &setup_.layout.slices(tube_.axes.slice);
+    scale_ = pass_.scale(i);
+    tiles_ = not_gathered;
+  }
+
+  float gather(const float* image) {
+    FloatLanes sum = splat<FloatLanes>(0.0f);
+    tiles_ = 0;
+    for_each_tile([&](std::int64_t tile, FloatLanes weight) HWY_ATTR {
+      sum = mul_add(weight, load_tile(d_, image + tile, slices_->row_stride), sum);
+      if (tiles_ < capacity) {
+        kept_tiles_[tiles_] = tile;
+        hn::Store(weight, d_, kept_weights_.data() + tiles_ * hn::Lanes(d_));
+      }
+      ++tiles_;
+    });
+    return scale_ * sum_of_lanes(sum);
+  }
+
+  void scatter(float value, float* image) {
+    const FloatLanes factor = splat<FloatLanes>(scale_ * value);
+    if (tiles_ <= capacity) {
+      for (std::size_t t = 0; t < tiles_; ++t)
+        add_tile(d_, factor * hn::Load(d_, kept_weights_.data() + t * hn::Lanes(d_)),
+                 image + kept_tiles_[t], slices_->row_stride);
+    } else {
+      for_each_tile([&](std::int64_t tile, FloatLanes weight) HWY_ATTR {
+        add_tile(d_, factor * weight, image + tile, slices_->row_stride);
+      });
+    }
+  }
+
+ private:
+  // Weights are kept from gather to scatter, which is faster than to compute them again; a tube of
+  // more tiles than this computes them again.
+  static constexpr std::size_t capacity = 4096;
+  static constexpr std::size_t not_gathered = capacity + 1;
+
+  /// Calls visit(place of the tile's first voxel, weights) for the tiles that cover the tube.
+  template <class Visit>
+  HWY_INLINE void for_each_tile(Visit&& visit) const {
+    if (tube_.empty()) return;
+    const TubeWeight<FloatLanes, gaussian> weight(pass_, tube_, setup_.table.data());
+    const FloatLanes lane = lane_index<FloatLanes>();
+    const FloatLanes lane_row = round_down(lane * splat<FloatLanes>(1.0f / tile_columns));
+    const FloatLanes lane_column = lane - lane_row * splat<FloatLanes>(tile_columns);
+    for (int k = tube_.first; k <= tube_.last; ++k) {
+      const double p = tube_.p0 + k * tube_.p_step, q = tube_.q0 + k * tube_.q_step;
+      const FloatLanes u = splat<FloatLanes>(static_cast<float>(tube_.u0 + k * tube_.u_step));
+      const int p_first = std::max(static_cast<int>(std::ceil(p - tube_.p_half)), 0);
+      const int p_last =
+          std::min(static_cast<int>(std::floor(p + tube_.p_half)), slices_->columns - 1);
+      const int q_first = std::max(static_cast<int>(std::ceil(q - tube_.q_half)), 0);
+      const int q_last =
+          std::min(static_cast<int>(std::floor(q + tube_.q_half)), slices_->rows - 1);
+      for (int row = q_first; row <= q_last; row += tile_rows) {
+        const FloatLanes b = lane_row + splat<FloatLanes>(static_cast<float>(row - q));
+        const std::int64_t row_offset =
+            slices_->base + k * slices_->slice_stride + row * slices_->row_stride;
+        for (int column = p_first; column <= p_last; column += tile_columns) {
+          const FloatLanes a = lane_column + splat<FloatLanes>(static_cast<float>(column - p));
+          visit(row_offset + column, weight(a, b, u));
+        }
+      }
+    }
+  }
+
+  const FloatTag d_;
+  const CpuSetup& setup_;
+  tor::Pass pass_;
+  tor::Tube tube_;
+  const SliceLayout::Slices* slices_ = nullptr;
+  float scale_ = 0;
+  std::size_t tiles_ = not_gathered;  // of the event at hand
+  Buffer<float> kept_weights_;
+  std::vector<std::int64_t> kept_tiles_;
+};
+
+std::unique_ptr<const CpuKernel> MakeTorKernel(const CpuSetup& setup) {
+  if (setup.model.gaussian)
+    return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup);
+  return std::make_unique<TracingKernel<TubeTracer<false>, CpuSetup>>(setup);
+}
+
+}  // namespace tofstream::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tofstream {
+
+HWY_EXPORT(MakeTorKernel);
+
+std::unique_ptr<const CpuKernel> tor::make_kernel(const CpuSetup& setup) {
+  return HWY_DYNAMIC_DISPATCH(MakeTorKernel)(setup);
+}
+
+}  // namespace tofstream
+
+#endif

@@ -1,0 +1,63 @@
+// The TOR projector in double precision, straight from its definition (paper 000, II.B, eq. 3;
+// PHYSICS 3): every voxel of the grid is asked for its weight a_ij = V f(r_ij) g(u_ij - t_i).
+#include <cmath>
+
+#include "kernels/math/tof.hpp"
+#include "kernels/project/reference.hpp"
+#include "kernels/project/tor/tor_model.hpp"
+
+namespace tofstream {
+
+namespace {
+
+class TorReference final : public ReferenceProjector {
+ public:
+  TorReference(const Grid& grid, const TorSettings& settings)
+      : ReferenceProjector(grid), settings_(settings) {
+    tor::make_model(grid, settings);  // refuses what the other versions refuse
+  }
+
+  void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const override {
+    const Lor lor = events.lor(i);
+    const Vec3d end1 = lor.end1.as<double>(), end2 = lor.end2.as<double>();
+    const double length = norm(end2 - end1);
+    if (!(length > 0) || !std::isfinite(length)) return;
+    const Vec3d direction = (1 / length) * (end2 - end1);
+    const Vec3d middle = 0.5 * (end1 + end2);
+    const bool has_tof = events.has_tof();
+    const auto tof = TofKernel<double>::make(has_tof ? events.tof.sigma_mm : 1.0f,
+                                             static_cast<double>(settings_.tof_cut_sigma));
+    const double volume =
+        static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
+
+    for_each_centre([&](std::int64_t voxel, Vec3d centre) {
+      const Vec3d offset = centre - middle;
+      const double u = dot(offset, direction);
+      const double r = std::sqrt(std::max(0.0, dot(offset, offset) - u * u));
+      if (std::abs(u) > 0.5 * length || r > settings_.response.tube_radius_mm()) return;
+      const double g = has_tof ? tof.density(u - lor.tof_mm) * events.bin_width_mm(i) : 1.0;
+      visit(voxel, volume * settings_.response(r) * g);
+    });
+  }
+
+ private:
+  template <class Visit3d>
+  void for_each_centre(Visit3d&& visit) const {
+    const Vec3d origin = grid().origin_mm.as<double>(), edge = grid().voxel_mm.as<double>();
+    for (int z = 0; z < grid().size[2]; ++z)
+      for (int y = 0; y < grid().size[1]; ++y)
+        for (int x = 0; x < grid().size[0]; ++x)
+          visit(grid().index(x, y, z),
+                Vec3d{origin.x + x * edge.x, origin.y + y * edge.y, origin.z + z * edge.z});
+  }
+
+  TorSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Projector> make_tor_reference(const Grid& grid, const TorSettings& settings) {
+  return std::make_unique<TorReference>(grid, settings);
+}
+
+}  // namespace tofstream

@@ -1,0 +1,142 @@
+// The TOR projector's definition in the double-precision reference: weights against the closed form
+// by hand, the chord of a uniform image, ToF bins that add up, exact adjoints.
+#include <numbers>
+#include <random>
+
+#include "kernels/project/reference.hpp"
+#include "kernels/project/tor/tor.hpp"
+#include "tests/support/list_mode.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+struct Reference {
+  std::unique_ptr<Projector> projector;
+  ReferenceProjector& operator*() const { return dynamic_cast<ReferenceProjector&>(*projector); }
+  ReferenceProjector* operator->() const { return &**this; }
+};
+
+Reference reference(const Grid& grid, const RadialResponse& response) {
+  return {make_tor_reference(grid, {response})};
+}
+
+std::vector<double> ones(const Grid& grid) {
+  return std::vector<double>(static_cast<std::size_t>(grid.voxels()), 1.0);
+}
+
+/// Projection of an image that is 1 in one voxel.
+double weight(const Grid& grid, const RadialResponse& response, const Lor& lor, TofModel tof, int x, int y, int z) {
+  std::vector<double> image(static_cast<std::size_t>(grid.voxels()), 0.0);
+  image[static_cast<std::size_t>(grid.index(x, y, z))] = 1;
+  const EventBatch events = events_of({{lor}}, tof);
+  return reference(grid, response)->forward(events.view(), image)[0];
+}
+
+}  // namespace
+
+TEST_CASE("a TOR weight is V f(r) g(u - t), by hand") {
+  const Grid grid = Grid::centred(9, 9, 9, {2, 3, 4});
+  const auto f = RadialResponse::gaussian(6, 9);
+  const double sigma2 = 36 / (8 * std::numbers::ln2);
+  const double peak = 1 / (2 * std::numbers::pi * sigma2 * -std::expm1(-81 / (2 * sigma2)));
+  // Along y, off the axis by (1, 0, 2) mm; voxel (5, 6, 5) has its centre at (2, 6, 4).
+  const Lor along_y{{1, -100, 2}, {1, 100, 2}, 10};
+  const double r2 = 1 + 4;
+  const double expected = 24 * peak * std::exp(-r2 / (2 * sigma2));
+  CHECK(weight(grid, f, along_y, {}, 5, 6, 5) == doctest::Approx(expected).epsilon(1e-6));
+  const double z = (6 - 10) / 20.0, mass = std::erf(3 / std::numbers::sqrt2);
+  const double density = std::exp(-z * z / 2) / (20 * std::sqrt(2 * std::numbers::pi) * mass);
+  CHECK(weight(grid, f, along_y, {20, 0}, 5, 6, 5) == doctest::Approx(expected * density).epsilon(1e-6));
+  CHECK(weight(grid, f, along_y, {20, 7}, 5, 6, 5) == doctest::Approx(7 * expected * density).epsilon(1e-6));
+
+  // Oblique: through the origin along (1, 2, 2) / 3; voxel (6, 4, 5) lies at (4, 0, 4).
+  const Lor oblique{{-100, -200, -200}, {100, 200, 200}, 0};
+  const double u = (4 + 8) / 3.0, r2_oblique = 32 - u * u;
+  CHECK(weight(grid, f, oblique, {}, 6, 4, 5) ==
+        doctest::Approx(24 * peak * std::exp(-r2_oblique / (2 * sigma2))).epsilon(1e-6));
+}
+
+TEST_CASE("a TOR ends at its radius, at the LOR's ends and at three sigma of ToF") {
+  const Grid grid = Grid::centred(9, 9, 9, {4, 4, 4});
+  const auto f = RadialResponse::table({1, 1}, 6);
+  const Lor lor{{0, 0, -10}, {0, 0, 10}, 5};
+  CHECK(weight(grid, f, lor, {}, 5, 5, 4) > 0);       // r = 5.66
+  CHECK(weight(grid, f, lor, {}, 6, 4, 4) == 0);      // r = 8
+  CHECK(weight(grid, f, lor, {}, 4, 4, 6) > 0);       // z = 8
+  CHECK(weight(grid, f, lor, {}, 4, 4, 7) == 0);      // z = 12, behind the detector
+  CHECK(weight(grid, f, lor, {2, 0}, 4, 4, 6) > 0);   // 3 mm from the ToF centre
+  CHECK(weight(grid, f, lor, {2, 0}, 4, 4, 3) == 0);  // 9 mm from it
+}
+
+TEST_CASE("a positive ToF lies nearer detector 2") {
+  const Grid grid = Grid::centred(1, 1, 21, {4, 4, 4});
+  const auto f = RadialResponse::gaussian(4, 6);
+  CHECK(weight(grid, f, {{0, 0, -100}, {0, 0, 100}, 30}, {10, 0}, 0, 0, 17) >
+        25 * weight(grid, f, {{0, 0, -100}, {0, 0, 100}, 30}, {10, 0}, 0, 0, 11));
+  CHECK(weight(grid, f, {{0, 0, 100}, {0, 0, -100}, 30}, {10, 0}, 0, 0, 3) >
+        25 * weight(grid, f, {{0, 0, 100}, {0, 0, -100}, 30}, {10, 0}, 0, 0, 9));
+}
+
+TEST_CASE("a uniform image gives the chord in mm within 1 percent, whatever the tube's width") {
+  const Grid grid = Grid::centred(80, 80, 80, {2, 2, 2});
+  std::mt19937 engine(5);
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<float> near(-4, 4);
+  for (const float width : {3.0f, 5.0f, 9.0f}) {
+    for (const auto& f : {RadialResponse::gaussian(width, width), RadialResponse::kaiser_bessel(10.4f, width)}) {
+      std::vector<Lor> lors;
+      std::vector<double> chords;
+      for (int i = 0; i < 8; ++i) {
+        // Long enough to be averaged over many slices, short enough to end inside the image.
+        const Vec3 raw{normal(engine), normal(engine), normal(engine)};
+        const Vec3 d = (1 / norm(raw)) * raw;
+        const Vec3 middle{near(engine), near(engine), near(engine)};
+        lors.push_back({middle - 60.0f * d, middle + 60.0f * d, 0});
+      }
+      const EventBatch events = events_of(lors);
+      for (const double chord : reference(grid, f)->forward(events.view(), ones(grid)))
+        CHECK(chord == doctest::Approx(120).epsilon(0.01));
+    }
+  }
+}
+
+TEST_CASE("the TOR's ToF bins add up to non-ToF") {
+  const Grid grid = Grid::centred(24, 20, 16, {4, 4, 4});
+  const auto projector = reference(grid, RadialResponse::gaussian(6, 6));
+  std::vector<double> image;
+  for (const float value : noise_image(grid, 3).voxels.span()) image.push_back(value);
+  for (Lor lor : random_lines(grid, 6, 11, 150)) {
+    const float sigma = 20, width = 4;
+    std::vector<Lor> bins;
+    for (int bin = -60; bin <= 60; ++bin) {
+      lor.tof_mm = static_cast<float>(bin) * width;
+      bins.push_back(lor);
+    }
+    const EventBatch tof = events_of(bins, {sigma, width});
+    const EventBatch whole = events_of({{lor}});
+    const auto parts = projector->forward(tof.view(), image);
+    CHECK(std::accumulate(parts.begin(), parts.end(), 0.0) ==
+          doctest::Approx(projector->forward(whole.view(), image)[0]).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("the TOR reference's back projection is the exact adjoint of its forward projection") {
+  const Grid grid = Grid::centred(14, 17, 9, {4, 3, 5});
+  const auto projector = reference(grid, RadialResponse::gaussian(5, 9));
+  const EventBatch events = events_of(random_lines(grid, 60, 2), {30, 0});
+  std::mt19937 engine(1);
+  std::normal_distribution<double> normal;
+  std::vector<double> x(static_cast<std::size_t>(grid.voxels())), y(60);
+  for (double& value : x) value = normal(engine);
+  for (double& value : y) value = normal(engine);
+  const auto ax = projector->forward(events.view(), x);
+  const auto aty = projector->back(events.view(), y);
+  double left = 0, right = 0, size = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    left += ax[i] * y[i];
+    size += std::abs(ax[i] * y[i]);
+  }
+  for (std::size_t j = 0; j < x.size(); ++j) right += x[j] * aty[j];
+  CHECK(std::abs(left - right) <= 1e-12 * size);
+}
