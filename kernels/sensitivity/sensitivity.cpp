@@ -259,7 +259,7 @@ class ReplicateMean {
 }  // namespace
 
 Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings,
-                                const Image* mu_per_mm, Stream stream, const Progress& progress) {
+                                const Image* mu_per_mm, Stream stream, const SensitivityProgress& progress) {
   validate(settings);
   scanner.validate();
   if (mu_per_mm) require_same_grid(mu_per_mm->grid, projector.grid());
