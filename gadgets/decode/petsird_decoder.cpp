@@ -16,9 +16,9 @@
 
 namespace tofstream {
 
-constexpr auto enum_names(petsird::EventKind) {
-  return names(petsird::EventKind::prompt, "prompts", petsird::EventKind::delayed, "delayeds");
-}
+namespace petsird {
+constexpr auto enum_names(EventKind) { return names(EventKind::prompt, "prompts", EventKind::delayed, "delayeds"); }
+}  // namespace petsird
 
 namespace {
 

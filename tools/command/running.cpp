@@ -84,7 +84,7 @@ class ProgressLine {
       const std::string line =
           text(engine.snapshot(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (line.empty()) continue;
-      fmt::print(stderr, terminal_ ? "\r\033[K{}" : "{}\n", line);
+      fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
       std::fflush(stderr);
       shown_ = true;
     }
