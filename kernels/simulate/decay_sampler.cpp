@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ DecaySampler::DecaySampler(const Phantom& phantom, RingBounds ring, bool attenua
         if (cells_.empty())
           throw std::invalid_argument(
               fmt::format("phantom {} has no activity in the scanner", phantom.name()));
-        return AliasTable(estimate_bounds(phantom));
+        return AliasTable(rates_of_pairs(phantom));
       }()) {}
 
 void DecaySampler::add_cells(const Phantom& phantom, std::uint32_t index, double edge_mm) {
@@ -78,43 +79,42 @@ void DecaySampler::add_cells(const Phantom& phantom, std::uint32_t index, double
       for (int i = 0; i < count[0]; ++i) {
         const Vec3d low{i * size.x - 1, j * size.y - 1, k * size.z - 1};
         if (!may_meet(solid, low, low + size)) continue;
-        // The steepest line from the cell: its ends meet the radius within the half length, the
-        // nearer end at a distance of at least radius - r, both at a sum of at least the chord.
         const Vec3d centre = solid.from_unit(low + 0.5 * size);
-        const double r = std::min(std::hypot(centre.x, centre.y) + reach, 0.999 * ring_.radius_mm);
-        const double z = std::max(std::abs(centre.z) - reach, 0.0);
-        if (z >= ring_.half_length_mm) continue;
-        const double slope =
-            std::min((ring_.half_length_mm - z) / (ring_.radius_mm - r),
-                     ring_.half_length_mm / std::sqrt(ring_.radius_mm * ring_.radius_mm - r * r));
-        cells_.push_back({index, low.as<float>(), size.as<float>(),
-                          static_cast<float>(slope / std::hypot(1.0, slope))});
+        if (std::abs(centre.z) - reach >= ring_.half_length_mm) continue;
+        cells_.push_back({index, low.as<float>(), size.as<float>()});
       }
 }
 
-std::vector<double> DecaySampler::estimate_bounds(const Phantom& phantom) {
-  bounds_.assign(cells_.size() * direction_bins_, 1);
-  if (attenuation_)
-    tbb::parallel_for(std::size_t{0}, bounds_.size(), [&](std::size_t pair) {
-      RandomStream random(0, pair);
-      double best = 0;
-      for (int found = 0, tries = 0; found < lines_tried && tries < 8 * lines_tried; ++tries)
-        if (const auto decay = draw_from(phantom, pair, random)) {
-          ++found;
-          best = std::max(best,
-                          std::exp(-phantom.line_attenuation(decay->point_mm, decay->direction)));
-        }
-      // A corner of a solid that no try found keeps the bound 1.
-      if (best > 0) bounds_[pair] = static_cast<float>(std::min(1.0, margin * best));
-    });
+std::vector<double> DecaySampler::rates_of_pairs(const Phantom& phantom) {
+  best_.assign(cells_.size() * direction_bins_, 1);  // so that weights are shares
+  std::vector<double> tried(best_.size());
+  tbb::parallel_for(std::size_t{0}, best_.size(), [&](std::size_t pair) {
+    RandomStream random(0, pair);
+    for (int found = 0, tries = 0; found < lines_tried && tries < 8 * lines_tried; ++tries)
+      if (const auto decay = draw_from(phantom, pair, random)) {
+        ++found;
+        const double survival =
+            attenuation_ ? std::exp(-phantom.line_attenuation(decay->point_mm, decay->direction))
+                         : 1.0;
+        tried[pair] = std::max(tried[pair], decay->weight * survival);
+      }
+  });
+  // A pair of which no try is seen (most of them are covered by other solids) gets the mean of
+  // others: any value is right on average.
+  const auto seen = std::ranges::count_if(tried, [](double best) { return best > 0; });
+  const double typical =
+      seen ? std::accumulate(tried.begin(), tried.end(), 0.0) / static_cast<double>(seen) : 1.0;
+  for (std::size_t pair = 0; pair < best_.size(); ++pair)
+    best_[pair] = static_cast<float>(tried[pair] > 0 ? margin * tried[pair] : typical);
+
   std::vector<double> rates;
-  for (std::size_t pair = 0; pair < bounds_.size(); ++pair) {
+  for (std::size_t pair = 0; pair < best_.size(); ++pair) {
     const Cell& cell = cells_[pair / direction_bins_];
     const Solid& solid = phantom.solids()[cell.solid];
     const double cube = solid.half_axis_mm(0) * solid.half_axis_mm(1) * solid.half_axis_mm(2);
     const double decays = *solid.activity_Bq_mL * mL_per_mm3 * cube *
                           static_cast<double>(cell.size.x * cell.size.y * cell.size.z);
-    rates.push_back(decays * static_cast<double>(cell.max_cosine * bounds_[pair]) /
+    rates.push_back(decays * static_cast<double>(best_[pair]) /
                     static_cast<double>(direction_bins_));
     rate_ += rates.back();
   }
@@ -141,20 +141,26 @@ std::optional<Decay> DecaySampler::draw_from(const Phantom& phantom, std::size_t
   // A line has two directions: half a turn holds them all.
   const double turn = (static_cast<double>(pair % direction_bins_) + random.uniform()) *
                       (std::numbers::pi / static_cast<double>(direction_bins_));
-  const double cosine = static_cast<double>(cell.max_cosine) * random.symmetric();
-  const double sine = std::sqrt(1 - cosine * cosine);
-  const Vec3d u{sine * std::cos(turn), sine * std::sin(turn), cosine};
-  if (!may_be_seen(p, u) || !phantom.emits_at(cell.solid, born)) return std::nullopt;
-  return Decay{p, u, static_cast<double>(bounds_[pair])};
-}
+  const double ux = std::cos(turn), uy = std::sin(turn);
 
-bool DecaySampler::may_be_seen(Vec3d p, Vec3d u) const {
+  // Both ends of the line, where it meets the radius at distances `ahead` and `behind` across the
+  // axis, must lie within the half length: slopes dz / distance in [low, high].
   const double outside = p.x * p.x + p.y * p.y - ring_.radius_mm * ring_.radius_mm;
-  if (outside >= 0) return false;
-  const double a = u.x * u.x + u.y * u.y, b = p.x * u.x + p.y * u.y;
-  const double root = std::sqrt(b * b - a * outside);
-  return std::abs(a * p.z + (root - b) * u.z) <= a * ring_.half_length_mm &&
-         std::abs(a * p.z - (root + b) * u.z) <= a * ring_.half_length_mm;
+  if (outside >= 0 || std::abs(p.z) >= ring_.half_length_mm) return std::nullopt;
+  const double b = p.x * ux + p.y * uy, root = std::sqrt(b * b - outside);
+  const double ahead = 1 / (root - b), behind = 1 / (root + b);
+  const double up = ring_.half_length_mm - p.z, down = ring_.half_length_mm + p.z;
+  const double low = -std::min(down * ahead, up * behind),
+               high = std::min(up * ahead, down * behind);
+  const double low_cosine = low / std::sqrt(1 + low * low);
+  const double high_cosine = high / std::sqrt(1 + high * high);
+  if (!phantom.emits_at(cell.solid, born)) return std::nullopt;
+  const double cosine = low_cosine + (high_cosine - low_cosine) * random.uniform();
+  const double sine = std::sqrt(1 - cosine * cosine);
+  // An isotropic line has its cosine uniform in [-1, 1].
+  return Decay{p,
+               {sine * ux, sine * uy, cosine},
+               0.5 * (high_cosine - low_cosine) / static_cast<double>(best_[pair])};
 }
 
 }  // namespace tofstream

@@ -149,6 +149,9 @@ struct EventSimulator::Model {
 
   /// A decay's photons from its place to its record or its loss.
   void follow(Slice& slice, const Decay& decay, RandomStream& random) const {
+    // Kept weight x survival times on average; most decays that will not be are dropped at once.
+    const double chance = random.uniform();
+    if (decay.weight + chance < 1) return;
     const Vec3d p = decay.point_mm, u = decay.direction;
     const auto first = tracer.trace(p, u, random.exponential());
     if (!first) return;
@@ -156,14 +159,9 @@ struct EventSimulator::Model {
     if (acollinearity_rad > 0) back = deflected(back, acollinearity_rad, random);
     const auto second = tracer.trace(p, back, random.exponential());
     if (!second || !tracer.in_coincidence(first->module, second->module)) return;
+    const double survival = options.attenuation ? std::exp(-phantom.line_attenuation(p, u)) : 1.0;
 
-    // Kept with probability survival / bound; where that exceeds 1, by mischance of an estimate,
-    // the mean stays exact because the decay then counts more than once.
-    double copies = 1;
-    if (options.attenuation)
-      copies =
-          std::floor(std::exp(-phantom.line_attenuation(p, u)) / decay.bound + random.uniform());
-    for (; copies >= 1; --copies) {
+    for (double copies = std::floor(decay.weight * survival + chance); copies >= 1; --copies) {
       const bool swap = first->detector < second->detector;
       record(slice, swap ? *second : *first, swap ? *first : *second, random);
     }
