@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
-#include "kernels/simulate/alias_table.hpp"
+#include "kernels/simulate/decay_sampler.hpp"
 #include "kernels/simulate/random.hpp"
 #include "kernels/simulate/ring_tracer.hpp"
 
@@ -21,7 +21,6 @@ namespace tofstream {
 namespace {
 
 constexpr double fwhm_per_sigma = 2.3548200450309493;
-constexpr double mL_per_mm3 = 1e-3;
 constexpr double trials_per_slice = 32768;
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
@@ -54,7 +53,7 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
-void check(const SimulationOptions& o) {
+const SimulationOptions& checked(const SimulationOptions& o) {
   require(o.activity_scale > 0 && std::isfinite(o.activity_scale),
           "simulation: activity_scale must be positive");
   require(o.randoms_cps >= 0 && o.randoms_cps <= 1e12,
@@ -63,18 +62,16 @@ void check(const SimulationOptions& o) {
           "simulation: acollinearity_fwhm_deg must lie in [0, 5]");
   require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
           "simulation: positron_range_fwhm_mm must lie in [0, 50]");
+  return o;
 }
 
 }  // namespace
 
 SimulationTruth& SimulationTruth::operator+=(const SimulationTruth& o) {
-  candidates += o.candidates;
-  attenuated += o.attenuated;
-  missed += o.missed;
-  not_in_coincidence += o.not_in_coincidence;
-  outside_tof_window += o.outside_tof_window;
+  decays += o.decays;
   trues += o.trues;
   randoms += o.randoms;
+  outside_tof_window += o.outside_tof_window;
   return *this;
 }
 
@@ -82,80 +79,50 @@ struct EventSimulator::Model {
   RingScanner ring;
   Phantom phantom;
   SimulationOptions options;
+  double acollinearity_rad, range_mm;  // sigmas
   std::shared_ptr<const Scanner> scanner;
   RingTracer tracer;
-  double half_length = 0;                      // of the crystals, widened for acollinearity
-  double max_cosine = 0;                       // of candidate lines to the axis
-  double acollinearity_rad = 0, range_mm = 0;  // sigmas
-  std::vector<std::size_t> sources;            // solids that emit; a draw beyond them is a random
-  std::vector<double> rates;                   // of draws a second: of each source, then of randoms
-  AliasTable draws;
-  double trial_rate = 0;  // draws a second
-  double window_mm = 0, sigma_mm = 0, bin_mm = 0;
-  double events_per_trial = 0, expected_cps = 0;
+  DecaySampler decays;
+  double window_mm, sigma_mm, bin_mm;
+  double activity_Bq;
+  double trial_rate;  // draws of decays and of randoms, per second
+  double expected_cps = 0;
 
   Model(const RingScanner& ring_, Phantom phantom_, const SimulationOptions& options_)
       : ring(ring_),
         phantom(std::move(phantom_)),
-        options(options_),
+        options(checked(options_)),
+        acollinearity_rad(options.acollinearity_fwhm_deg / fwhm_per_sigma * std::numbers::pi / 180),
+        range_mm(options.positron_range_fwhm_mm / fwhm_per_sigma),
         scanner(make_scanner(ring)),
         tracer(ring),
-        rates(rates_of()),
-        draws(rates),
+        // Photons interact at or behind the inner radius, so that a line which leaves the crystals'
+        // length before it is not recorded; bent lines get some more.
+        decays(phantom,
+               {ring.inner_radius_mm,
+                0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
+               options.attenuation, range_mm),
         window_mm(ring.tof_window_mm()),
         sigma_mm(ring.tof_sigma_mm()),
-        bin_mm(ring.tof_bin_mm()) {
-    for (const double rate : rates) trial_rate += rate;
+        bin_mm(ring.tof_bin_mm()),
+        activity_Bq(options.activity_scale * phantom.total_activity_Bq()),
+        trial_rate(options.activity_scale * decays.rate() + options.randoms_cps) {
     run_pilot();
-  }
-
-  /// Fills the sources and bounds above, which must be declared before `rates`; returns the rates
-  /// of draws.
-  std::vector<double> rates_of() {
-    check(options);
-    acollinearity_rad = options.acollinearity_fwhm_deg / fwhm_per_sigma * std::numbers::pi / 180;
-    range_mm = options.positron_range_fwhm_mm / fwhm_per_sigma;
-    const double inner = ring.inner_radius_mm;
-    const double reach = phantom.transaxial_radius_mm() + 5 * range_mm;
-    if (!(reach < inner))
-      throw std::invalid_argument(fmt::format(
-          "phantom {} reaches {:.1f} mm from the axis, which does not fit scanner {} of "
-          "inner radius {:.1f} mm",
-          phantom.name(), reach, ring.name, inner));
-    // Photons interact at or behind the inner radius, so both ends of a candidate line lie
-    // within the crystals' length there; the shortest chord through the phantom bounds its slope.
-    half_length = 0.5 * ring.axial_length_mm() + 10 * inner * acollinearity_rad;
-    const double slope = half_length / std::sqrt(inner * inner - reach * reach);
-    max_cosine = slope / std::hypot(1.0, slope);
-    std::vector<double> result;
-    for (std::size_t i = 0; i < phantom.solids().size(); ++i) {
-      const Solid& solid = phantom.solids()[i];
-      const double activity = solid.activity_Bq_mL.value_or(0) * options.activity_scale;
-      if (activity <= 0) continue;
-      sources.push_back(i);
-      result.push_back(activity * solid.volume_mm3() * mL_per_mm3 * max_cosine);
-    }
-    if (sources.empty())
-      throw std::invalid_argument(fmt::format("phantom {} has no activity", phantom.name()));
-    result.push_back(options.randoms_cps);
-    return result;
   }
 
   void run_pilot() {
     SimulationTruth truth;
     double trials = 0;
-    for (std::uint64_t i = 0; i < 512 && (i < 8 || truth.trues < 1000); ++i) {
+    for (std::uint64_t i = 0; i < 512 && (i < 4 || truth.trues < 10000); ++i) {
       const Slice slice = simulate(pilot_streams + i, trials_per_slice / trial_rate, no_limit);
       truth += slice.truth;
       trials += slice.trials;
     }
     if (truth.trues == 0)
       throw std::invalid_argument(fmt::format(
-          "scanner {} sees none of 10 million decays of phantom {}: move the phantom into "
-          "its field of view",
+          "scanner {} sees no decay of phantom {}: move the phantom into its field of view",
           ring.name, phantom.name()));
     expected_cps = static_cast<double>(truth.trues) / trials * trial_rate + options.randoms_cps;
-    events_per_trial = expected_cps / trial_rate;
   }
 
   Slice simulate(std::uint64_t stream, double duration_s, std::int64_t max_events) const {
@@ -163,90 +130,54 @@ struct EventSimulator::Model {
     Slice slice;
     const auto trials = std::poisson_distribution<std::int64_t>(trial_rate * duration_s)(random);
     slice.trials = static_cast<double>(trials);
+    const double share_of_randoms = options.randoms_cps / trial_rate;
     for (std::int64_t i = 0; i < trials; ++i) {
-      const std::uint32_t draw = draws.draw(random);
-      if (draw == sources.size())
+      if (random.uniform() < share_of_randoms)
         add_random(slice, random);
-      else
-        follow_decay(slice, sources[draw], random);
-      if (static_cast<std::int64_t>(slice.records.size()) == max_events) {
+      else if (const auto decay = decays.draw(phantom, random))
+        follow(slice, *decay, random);
+      if (static_cast<std::int64_t>(slice.records.size()) >= max_events) {
+        for (; static_cast<std::int64_t>(slice.records.size()) > max_events; --slice.truth.trues)
+          slice.records.pop_back();
         slice.fraction = static_cast<double>(i + 1) / static_cast<double>(trials + 1);
         break;
       }
     }
+    slice.truth.decays = activity_Bq * duration_s * slice.fraction;
     return slice;
   }
 
-  /// One decay of a solid, from its place to its record or its loss.
-  void follow_decay(Slice& slice, std::size_t source, RandomStream& random) const {
-    const Solid& solid = phantom.solids()[source];
-    Vec3d unit;
-    do unit = {random.symmetric(), random.symmetric(), random.symmetric()};
-    while (!solid.unit_contains(unit));
-    const Vec3d born = solid.from_unit(unit);
-    Vec3d p = born;
-    if (range_mm > 0) p = p + range_mm * Vec3d{random.normal(), random.normal(), random.normal()};
-    const Vec3d u = random_direction(random);
-    if (!may_be_seen(p, u) || !phantom.emits_at(source, born)) return;
-
-    SimulationTruth& truth = slice.truth;
-    ++truth.candidates;
-    if (options.attenuation && phantom.line_attenuation(p, u) > random.exponential()) {
-      ++truth.attenuated;
-      return;
-    }
+  /// A decay's photons from its place to its record or its loss.
+  void follow(Slice& slice, const Decay& decay, RandomStream& random) const {
+    // Kept weight x survival times on average; most decays that will not be are dropped at once.
+    const double chance = random.uniform();
+    if (decay.weight + chance < 1) return;
+    const Vec3d p = decay.point_mm, u = decay.direction;
     const auto first = tracer.trace(p, u, random.exponential());
-    if (!first) {
-      ++truth.missed;
-      return;
-    }
+    if (!first) return;
     Vec3d back = -1.0 * u;
     if (acollinearity_rad > 0) back = deflected(back, acollinearity_rad, random);
     const auto second = tracer.trace(p, back, random.exponential());
-    if (!second) {
-      ++truth.missed;
-      return;
+    if (!second || !tracer.in_coincidence(first->module, second->module)) return;
+    const double survival = options.attenuation ? std::exp(-phantom.line_attenuation(p, u)) : 1.0;
+
+    for (double copies = std::floor(decay.weight * survival + chance); copies >= 1; --copies) {
+      const bool swap = first->detector < second->detector;
+      record(slice, swap ? *second : *first, swap ? *first : *second, random);
     }
-    if (!tracer.in_coincidence(first->module, second->module)) {
-      ++truth.not_in_coincidence;
-      return;
-    }
-    const bool swap = first->detector < second->detector;
-    const auto& one = swap ? *second : *first;
-    const auto& two = swap ? *first : *second;
+  }
+
+  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two,
+              RandomStream& random) const {
     // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
     double tof = 0.5 * (one.path_mm - two.path_mm);
     if (sigma_mm > 0) tof += sigma_mm * random.normal();
     if (!(std::abs(tof) < window_mm)) {
-      ++truth.outside_tof_window;
+      ++slice.truth.outside_tof_window;
       return;
     }
-    ++truth.trues;
+    ++slice.truth.trues;
     slice.records.push_back({one.detector, two.detector, recorded(tof), false});
-  }
-
-  /// Uniform over the sphere's belt of cosines up to max_cosine.
-  Vec3d random_direction(RandomStream& random) const {
-    double a, b, square;
-    do {
-      a = random.symmetric();
-      b = random.symmetric();
-      square = a * a + b * b;
-    } while (square > 1 || square < 1e-12);
-    const double cosine = max_cosine * random.symmetric(), sine = std::sqrt(1 - cosine * cosine);
-    // The double angle of a point uniform in the disc is uniform, and needs no trigonometry.
-    return {sine * (a * a - b * b) / square, sine * 2 * a * b / square, cosine};
-  }
-
-  /// True unless an end of the line leaves the crystals' length before it meets the inner radius.
-  bool may_be_seen(Vec3d p, Vec3d u) const {
-    const double inner = ring.inner_radius_mm;
-    const double outside = p.x * p.x + p.y * p.y - inner * inner;
-    if (outside >= 0) return false;
-    const double a = u.x * u.x + u.y * u.y, b = p.x * u.x + p.y * u.y;
-    const double root = std::sqrt(b * b - a * outside);
-    return std::abs(a * p.z + (root - b) * u.z) <= a * half_length &&
-           std::abs(a * p.z - (root + b) * u.z) <= a * half_length;
   }
 
   void add_random(Slice& slice, RandomStream& random) const {
@@ -339,7 +270,7 @@ SimulatedEvents EventSimulator::next_events(std::int64_t count) {
   require(count > 0 && count < std::int64_t{1} << 31,
           "simulation: a batch holds at least one and fewer than 2^31 events");
   const double slice_s = trials_per_slice / model_->trial_rate;
-  const double per_slice = trials_per_slice * model_->events_per_trial;
+  const double per_slice = model_->expected_cps * slice_s;
   std::vector<Slice> slices;
   std::int64_t missing = count;
   double duration_s = 0;

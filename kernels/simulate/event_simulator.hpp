@@ -22,17 +22,12 @@ struct SimulationOptions {
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
 };
 
-/// What became of the decays, each counted once: candidates = attenuated + missed +
-/// not_in_coincidence + outside_tof_window + trues. Candidates are the decays along lines that may
-/// meet crystals at both ends; all others are never sampled.
+/// What a stretch of scanner time held.
 struct SimulationTruth {
-  std::uint64_t candidates = 0;
-  std::uint64_t attenuated = 0;          // a photon was stopped or scattered in the phantom
-  std::uint64_t missed = 0;              // a photon passed through a gap, the crystals or an end
-  std::uint64_t not_in_coincidence = 0;  // both were seen, by modules not in coincidence
-  std::uint64_t outside_tof_window = 0;
+  double decays = 0;  // mean number in the whole phantom: activity x time
   std::uint64_t trues = 0;
   std::uint64_t randoms = 0;
+  std::uint64_t outside_tof_window = 0;  // trues that the window then refused, not among events
   SimulationTruth& operator+=(const SimulationTruth& other);
   friend bool operator==(const SimulationTruth&, const SimulationTruth&) = default;
 };

@@ -69,7 +69,7 @@ Solid::Solid(Shape shape, Vec3d centre_mm, Vec3d half_axes_mm, Vec3d rotation_de
 }
 
 double Solid::volume_mm3() const {
-  const double block = norm(scaled_axes_[0]) * norm(scaled_axes_[1]) * norm(scaled_axes_[2]);
+  const double block = half_axis_mm(0) * half_axis_mm(1) * half_axis_mm(2);
   const double whole = shape_ == Shape::ellipsoid  ? 4.0 / 3 * std::numbers::pi * block
                        : shape_ == Shape::cylinder ? 2 * std::numbers::pi * block
                                                    : 8 * block;

@@ -45,6 +45,7 @@ class Solid {
   Vec3d centre_mm() const { return centre_; }
   bool contains(Vec3d point_mm) const { return unit_contains(to_unit(point_mm - centre_)); }
   double volume_mm3() const;
+  double half_axis_mm(int axis) const { return norm(scaled_axes_[axis]); }
   /// Largest direction . (p - centre) of the whole shape's points (of both halves, where halved).
   double extent(Vec3d direction) const;
   /// The smallest box along the axes around the whole shape.
@@ -60,6 +61,13 @@ class Solid {
     if (std::abs(u.z) > 1) return false;
     if (shape_ == Shape::cylinder) return u.x * u.x + u.y * u.y <= 1;
     return std::abs(u.x) <= 1 && std::abs(u.y) <= 1;
+  }
+  /// False where no point of the box [low, high] of the unit shape's frame lies in the kept half.
+  bool may_keep(Vec3d low, Vec3d high) const {
+    const auto best = [](double slope, double a, double b) { return slope * (slope > 0 ? b : a); };
+    return !halved_ || best(unit_half_.x, low.x, high.x) + best(unit_half_.y, low.y, high.y) +
+                               best(unit_half_.z, low.z, high.z) >=
+                           0;
   }
 
  private:

@@ -1,0 +1,242 @@
+// The gadgets of gadgets.hpp, registered as authors register theirs.
+#include "gadgets.hpp"
+
+namespace tofstream::test {
+namespace {
+
+void sleep_ms(double ms) {
+  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+}
+
+struct Count {
+  struct Params {
+    std::uint64_t messages = 20;
+    double pause_ms = 0;
+    std::int64_t throw_at = -1;
+    bool endless = false;
+    std::filesystem::path path;
+  };
+  static constexpr auto params =
+      describe(param<&Params::messages>("messages", "Batches to send"),
+               param<&Params::pause_ms>("pause_ms", non_negative, unit("ms"), "Pause after each"),
+               param<&Params::throw_at>("throw_at", "Batch at which to fail"),
+               param<&Params::endless>("endless", "Send until stopped"),
+               param<&Params::path>("path", "A file, which is not read"));
+  void run(Emit<Batch>& emit, std::stop_token stop, const Params& p, Context& context) {
+    for (std::uint64_t i = 0; (p.endless || i < p.messages) && !stop.stop_requested(); ++i) {
+      if (static_cast<std::int64_t>(i) == p.throw_at) throw std::runtime_error("source fails");
+      context.books().received(10);
+      emit(Batch{.number = i});
+      if (p.pause_ms > 0) sleep_ms(p.pause_ms);
+    }
+  }
+};
+TOFSTREAM_GADGET(Count, "count", "Numbered batches of 10 events");
+
+// A source that says nothing of events received.
+struct SilentCount {
+  void run(Emit<Batch>& emit, std::stop_token) {
+    for (std::uint64_t i = 0; i < 5; ++i) emit(Batch{.number = i});
+  }
+};
+TOFSTREAM_GADGET(SilentCount, "silent_count", "Five batches, received by nobody");
+
+struct Pass {
+  struct Params {
+    double delay_ms = 0;
+    bool uneven = false;
+    std::int64_t throw_at = -1;
+    bool odd_exception = false;
+  };
+  static constexpr auto params =
+      describe(param<&Params::delay_ms>("delay_ms", non_negative, unit("ms"), "Time for each"),
+               param<&Params::uneven>("uneven", "Even batches take longer"),
+               param<&Params::throw_at>("throw_at", "Batch at which to fail"),
+               param<&Params::odd_exception>("odd_exception", "Fail with an int"));
+  Batch operator()(Batch batch, const Params& p) const {
+    if (static_cast<std::int64_t>(batch.number) == p.throw_at) {
+      if (p.odd_exception) throw 42;
+      throw std::runtime_error("pass\nfails");
+    }
+    const double delay = p.uneven && batch.number % 2 == 0 ? 3 * p.delay_ms : p.delay_ms;
+    if (delay > 0) sleep_ms(delay);
+    return batch;
+  }
+};
+TOFSTREAM_GADGET(Pass, "pass", "Hands batches on");
+
+// Keeps 7 of 10 events, and drops every fifth batch altogether.
+struct Filter {
+  std::optional<Batch> operator()(const Batch& batch, Context& context) const {
+    if (batch.number % 5 == 4) return std::nullopt;
+    context.books().rejected(1, "too soft");
+    Batch kept = batch;
+    kept.events = 7;
+    return kept;
+  }
+};
+TOFSTREAM_GADGET(Filter, "filter", "Drops three events of ten");
+
+struct Split {
+  struct Out {
+    std::shared_ptr<const Batch> even, odd;
+    static constexpr auto outputs = ports(port<&Out::even>("even"), port<&Out::odd>("odd"));
+  };
+  Out operator()(std::shared_ptr<const Batch> batch) const {
+    return batch->number % 2 == 0 ? Out{batch, nullptr} : Out{nullptr, batch};
+  }
+};
+TOFSTREAM_GADGET(Split, "split", "Even batches one way, odd ones the other");
+
+// Counts all that comes, as reconstructed unless told otherwise.
+struct Collect {
+  struct Params {
+    std::string as = "collect";
+    double delay_ms = 0;
+    std::string book = "reconstructed";
+    bool throw_in_construct = false;
+    bool throw_in_flush = false;
+  };
+  static constexpr auto params =
+      describe(param<&Params::as>("as", "Name for the witness"),
+               param<&Params::delay_ms>("delay_ms", non_negative, unit("ms"), "Time for each"),
+               param<&Params::book>("book", one_of("reconstructed", "written", "nothing"),
+                                    "Where events go"),
+               param<&Params::throw_in_construct>("throw_in_construct", "Fail at once"),
+               param<&Params::throw_in_flush>("throw_in_flush", "Fail at the end"));
+  explicit Collect(const Params& p) : p_(p) {
+    if (p.throw_in_construct) throw std::invalid_argument("cannot be made");
+  }
+  void process(std::shared_ptr<const Batch> batch, Context& context) {
+    if (Witness::current) {
+      if (Witness::current->on_sink) Witness::current->on_sink(batch->number);
+      Witness::current->saw(p_.as, batch->number);
+      Witness::current->saw_address(batch.get());
+    }
+    if (p_.delay_ms > 0) sleep_ms(p_.delay_ms);
+    if (p_.book == "reconstructed") context.books().reconstructed(batch->event_count());
+    if (p_.book == "written") context.books().written(batch->event_count());
+  }
+  void flush() {
+    if (Witness::current) Witness::current->note("flush " + p_.as);
+    if (p_.throw_in_flush) throw std::runtime_error("flush fails");
+  }
+
+ private:
+  Params p_;
+};
+TOFSTREAM_GADGET(Collect, "collect", "Takes batches");
+
+struct BlockingCollect : Collect {
+  using Collect::Collect;
+  using Params = Collect::Params;
+  static constexpr bool own_thread = true;
+  void process(std::shared_ptr<const Batch> batch, Context& context) {
+    Collect::process(std::move(batch), context);
+  }
+  void flush() { Collect::flush(); }
+};
+TOFSTREAM_GADGET(BlockingCollect, "blocking_collect", "Takes batches on a thread of its own");
+
+// Several messages a call, and one more at the end.
+struct Burst {
+  struct Params {
+    std::uint64_t copies = 3;
+  };
+  static constexpr auto params = describe(param<&Params::copies>("copies", "Messages a call"));
+  static constexpr bool own_thread = true;
+  explicit Burst(const Params& p) : p_(p) {}
+  void process(const Batch& batch, Emit<Batch>& emit) {
+    for (std::uint64_t i = 0; i < p_.copies; ++i)
+      emit(Batch{.number = batch.number * p_.copies + i, .events = 0});
+  }
+  void flush(Emit<Batch>& emit) { emit(Batch{.number = 1000, .events = 0}); }
+
+ private:
+  Params p_;
+};
+TOFSTREAM_GADGET(Burst, "burst", "Several empty batches for each");
+
+struct Pair {
+  struct In {
+    std::shared_ptr<const Batch> left, right;
+    static constexpr auto inputs = ports(port<&In::left>("left"), port<&In::right>("right"));
+  };
+  void process(const In& in, Emit<Batch>& emit) {
+    if (Witness::current) Witness::current->saw("pair", 100 * in.left->number + in.right->number);
+    emit(in.left);
+  }
+};
+TOFSTREAM_GADGET(Pair, "pair", "Joins two streams");
+
+// The shape of OSEM: subsets and the estimate that they update, fed back.
+struct Project {
+  struct In {
+    std::shared_ptr<const Batch> events;
+    std::shared_ptr<const Picture> image;
+    static constexpr auto inputs =
+        ports(port<&In::events>("events"), port<&In::image>("image", feedback));
+  };
+  void process(const In& in, Emit<Picture>& emit, Context& context) {
+    context.books().reconstructed(in.events->event_count());
+    emit(Picture{2 * in.image->value + static_cast<double>(in.events->number)});
+  }
+};
+TOFSTREAM_GADGET(Project, "project", "x -> 2 x + number");
+
+struct Update {
+  struct Params {
+    bool silent_start = false;
+  };
+  static constexpr auto params =
+      describe(param<&Params::silent_start>("silent_start", "Emit nothing in start"));
+  void start(Emit<Picture>& emit, const Params& p) {
+    if (!p.silent_start) emit(Picture{1});
+  }
+  void process(const Picture& image, Emit<Picture>& emit, Context& context) {
+    context.append("values", image.value);
+    emit(image);
+  }
+};
+TOFSTREAM_GADGET(Update, "update", "Hands the estimate back");
+
+struct FailingStart {
+  void start(Emit<Picture>&) { throw std::runtime_error("start fails"); }
+  void process(const Picture& image, Emit<Picture>& emit) { emit(image); }
+};
+TOFSTREAM_GADGET(FailingStart, "failing_start", "Cannot begin");
+
+struct Show {
+  void process(const Picture& image) {
+    if (Witness::current) Witness::current->saw("show", static_cast<std::uint64_t>(image.value));
+  }
+};
+TOFSTREAM_GADGET(Show, "show", "Takes images");
+
+// A gadget that changes what it takes by value, and one that lets it be seen.
+struct Mark {
+  Batch operator()(Batch batch) const {
+    batch.number += 1000;
+    return batch;
+  }
+};
+TOFSTREAM_GADGET(Mark, "mark", "Adds 1000 to a batch's number");
+
+// Never ends by itself and does not watch for anything.
+struct Stubborn {
+  struct Params {
+    double hold_ms = 500;
+  };
+  static constexpr auto params =
+      describe(param<&Params::hold_ms>("hold_ms", positive, unit("ms"), "Time for each"));
+  static constexpr bool own_thread = true;
+  void process(const Batch& batch, const Params& p, Context& context) {
+    if (Witness::current) ++Witness::current->in_process;
+    sleep_ms(p.hold_ms);
+    context.books().reconstructed(batch.event_count());
+  }
+};
+TOFSTREAM_GADGET(Stubborn, "stubborn", "Holds on to each batch");
+
+}  // namespace
+}  // namespace tofstream::test
