@@ -85,8 +85,6 @@ struct Simulator {
     context.report("seconds", seconds);
     context.report("trues", static_cast<std::int64_t>(truth.trues));
     context.report("randoms", static_cast<std::int64_t>(truth.randoms));
-    context.report("attenuated", static_cast<std::int64_t>(truth.attenuated));
-    context.report("missed", static_cast<std::int64_t>(truth.missed));
   }
 
   Params p_;

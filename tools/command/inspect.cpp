@@ -15,8 +15,7 @@ namespace {
 
 struct Options {
   std::string file;
-  std::optional<std::uint32_t> bin;
-  std::size_t type = 0;
+  std::optional<std::uint64_t> bin;
   bool json = false;
 };
 
@@ -25,7 +24,10 @@ void inspect(const Options& options) {
   nlohmann::json result = petsird::to_json(summary);
   if (options.bin)
     result["bin_centre_mm"] =
-        from_input([&] { return petsird::bin_centre(summary.header.scanner, options.type, *options.bin); });
+        from_input([&] {
+      const auto& scanner = summary.header.scanner;
+      return petsird::bin_centre(scanner, petsird::nth_bin(scanner, *options.bin));
+    });
   if (options.json) {
     fmt::print("{}\n", result.dump(2));
     return;
@@ -41,7 +43,6 @@ void add_inspect(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("file", options->file, "PETSIRD file, binary form")->required();
   command->add_option("--bin", options->bin, "Also say where this detection bin's crystal is (mm)");
-  command->add_option("--type", options->type, "The bin's type of module (default: 0)");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example: tofstream inspect scan.petsird --bin 1000 --json");
   command->callback([options] { inspect(*options); });

@@ -59,7 +59,7 @@ enum class Frame { gantry, aligned };
 Point crystal_centre(const ScannerInformation& scanner, std::size_t type, std::uint32_t module, std::uint32_t element,
                      Frame frame = Frame::gantry);
 /// The centre of the crystal of a detection bin, mm. Throws Error if the type has no such bin.
-Point bin_centre(const ScannerInformation& scanner, std::size_t type, std::uint32_t bin, Frame frame = Frame::gantry);
+Point bin_centre(const ScannerInformation& scanner, DetectionBin bin, Frame frame = Frame::gantry);
 /// Of all crystals of a type, at [module*elements + element].
 std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_t type, Frame frame = Frame::gantry);
 
