@@ -15,27 +15,29 @@ namespace {
 
 struct JosephProjector {
   struct Params {
-    JosephSettings::Edge edge = JosephSettings::Edge::full;
+    JosephSettings::Edge edges = JosephSettings::Edge::full;
     bool tof = true;
     float tof_cut_sigma = 3;
     SensitivityParams sensitivity;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
   };
-  static constexpr auto params = describe(
-      param<&Params::edge>("edge", "full bilinear support, or clipped at the side faces as libparallelproj does"),
-      param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
-      param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-      param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
-      param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-      param<&Params::backend>("backend", "Where the projector runs"));
+  static constexpr auto params =
+      describe(param<&Params::edges>("edges",
+                                     "full: bilinear support up to the border; clipped: planes crossed outside the "
+                                     "side faces are dropped, as libparallelproj does"),
+               param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
+               param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
+               param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
+               param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
+               param<&Params::backend>("backend", "Where the projector runs"));
   static constexpr bool own_thread = true;
 
   explicit JosephProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood,
-               fmt::format("joseph {} {}", static_cast<int>(p.edge), p.tof_cut_sigma)},
+               fmt::format("joseph {} {}", static_cast<int>(p.edges), p.tof_cut_sigma)},
               [p](const Grid& grid, Backend backend) {
-                return make_joseph_projector(grid, {p.edge, p.tof_cut_sigma}, backend);
+                return make_joseph_projector(grid, {p.edges, p.tof_cut_sigma}, backend);
               }) {}
 
   void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
