@@ -42,11 +42,9 @@ std::string words_of(std::exception_ptr cause) {
 }  // namespace
 
 void Scheduler::examine(Section& section, Node& node) {
-  if (!launched_ || cancelled_ || node.phase != Node::Phase::running) return;
-  if (!node.on_graph()) {
-    if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
-    return;
-  }
+  if (!launched_ || cancelled_) return;
+  if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
+  if (!node.on_graph() || node.phase != Node::Phase::running) return;
   if (joins_unevenly(section, node)) return;
   while (node.in_work < node.gadget->parallel) {
     const bool flush = inputs_over(node);
