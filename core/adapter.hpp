@@ -23,8 +23,8 @@ decltype(auto) take_input(std::span<Payload> inputs) {
     return [&]<auto... Members>(const Ports<Members...>&) {
       T all{};
       std::size_t index = 0;
-      ((all.*Members = std::static_pointer_cast<const typename PortMember<Members>::Payload>(
-            std::move(inputs[index++].data))),
+      ((all.*Members =
+            std::static_pointer_cast<const typename PortMember<Members>::Payload>(std::move(inputs[index++].data))),
        ...);
       return all;
     }
@@ -35,8 +35,7 @@ decltype(auto) take_input(std::span<Payload> inputs) {
     return *static_cast<const T*>(inputs[0].data.get());
   } else {
     // Core made a movable object itself, and not const.
-    if (inputs[0].movable)
-      return T(std::move(*static_cast<T*>(const_cast<void*>(inputs[0].data.get()))));
+    if (inputs[0].movable) return T(std::move(*static_cast<T*>(const_cast<void*>(inputs[0].data.get()))));
     return T(*static_cast<const T*>(inputs[0].data.get()));
   }
 }
@@ -48,8 +47,7 @@ class Adapter final : public GadgetInstance {
 
  public:
   Adapter(const std::shared_ptr<const void>& params, Context& context)
-      : params_(std::static_pointer_cast<const Params>(params)),
-        gadget_(construct(*params_, context)) {}
+      : params_(std::static_pointer_cast<const Params>(params)), gadget_(construct(*params_, context)) {}
 
   void start(EmitTarget& target, Context& context) override {
     if constexpr (HasStart<G>) call(&G::start, {}, target, {}, context);
@@ -81,8 +79,8 @@ class Adapter final : public GadgetInstance {
   }
 
   template <class F>
-  decltype(auto) call(F function, std::span<Payload> inputs, EmitTarget& target,
-                      std::stop_token stop, Context& context) {
+  decltype(auto) call(F function, std::span<Payload> inputs, EmitTarget& target, std::stop_token stop,
+                      Context& context) {
     Emit<Out> emit(target);
     return call_with(function, typename Signature<F>::Arguments{}, inputs, emit, stop, context);
   }
@@ -95,9 +93,8 @@ class Adapter final : public GadgetInstance {
   }
 
   template <class A>
-  decltype(auto) argument([[maybe_unused]] std::span<Payload> inputs,
-                          [[maybe_unused]] Emit<Out>& emit, [[maybe_unused]] std::stop_token& stop,
-                          [[maybe_unused]] Context& context) {
+  decltype(auto) argument([[maybe_unused]] std::span<Payload> inputs, [[maybe_unused]] Emit<Out>& emit,
+                          [[maybe_unused]] std::stop_token& stop, [[maybe_unused]] Context& context) {
     constexpr Role role = role_of<G, A>();
     if constexpr (role == Role::emit)
       return (emit);
@@ -134,8 +131,7 @@ class Adapter final : public GadgetInstance {
       send(std::move(result));
     }
     const std::uint64_t accounted = events_out + (context.books().removed() - removed_before);
-    if (filters && events_in > accounted)
-      context.books().rejected(events_in - accounted, context.name());
+    if (filters && events_in > accounted) context.books().rejected(events_in - accounted, context.name());
   }
 
   std::shared_ptr<const Params> params_;
@@ -144,8 +140,7 @@ class Adapter final : public GadgetInstance {
 
 template <auto... Members>
 std::vector<PortInfo> listed_ports(const Ports<Members...>& listed) {
-  return {PortInfo{std::get<Port<Members>>(listed.all).name,
-                   &payload_type<typename PortMember<Members>::Payload>(),
+  return {PortInfo{std::get<Port<Members>>(listed.all).name, &payload_type<typename PortMember<Members>::Payload>(),
                    std::get<Port<Members>>(listed.all).is_feedback}...};
 }
 
@@ -200,8 +195,7 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
                                                                : GadgetKind::stateful;
     info.own_thread = detail::wants_own_thread<G>();
     info.has_start = detail::HasStart<G>;
-    if constexpr (!std::is_same_v<Params, detail::NoParams>)
-      info.params = detail::infos_from<Params>(G::params);
+    if constexpr (!std::is_same_v<Params, detail::NoParams>) info.params = detail::infos_from<Params>(G::params);
     info.inputs = detail::input_ports<G>();
     info.outputs = detail::output_ports<G>();
     info.default_params = [] { return std::static_pointer_cast<void>(std::make_shared<Params>()); };
@@ -215,9 +209,7 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
 // Adds gadget G to the registry when the program or plug-in is loaded.
 template <class G>
 struct GadgetRegistration {
-  GadgetRegistration(const char* name, const char* doc) {
-    registry().add(describe_gadget<G>(name, doc));
-  }
+  GadgetRegistration(const char* name, const char* doc) { registry().add(describe_gadget<G>(name, doc)); }
 };
 
 }  // namespace tofstream

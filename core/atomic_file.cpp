@@ -56,8 +56,7 @@ void AtomicFile::write(std::string_view text) {
 
 void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t written =
-        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail("cannot write", errno);
     offset += static_cast<std::size_t>(written);
@@ -74,8 +73,7 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::fail(const char* action, int cause) const {
-  throw std::system_error(cause, std::generic_category(),
-                          std::string(action) + " " + path_.string());
+  throw std::system_error(cause, std::generic_category(), std::string(action) + " " + path_.string());
 }
 
 }  // namespace tofstream

@@ -16,29 +16,21 @@ struct Course {
 };
 using Courses = std::vector<Course>;
 
-constexpr std::size_t most_courses =
-    64;  // copies multiply; beyond this many, further ones are not checked
+constexpr std::size_t most_courses = 64;  // copies multiply; beyond this many, further ones are not checked
 
 class Settlement {
  public:
-  Settlement(const Pipeline& pipeline, const std::vector<GadgetReport>& gadgets,
-             const std::vector<EdgeReport>& edges)
-      : pipeline_(pipeline),
-        gadgets_(gadgets),
-        edges_(edges),
-        courses_(gadgets.size()),
-        counts_(gadgets.size()) {
+  Settlement(const Pipeline& pipeline, const std::vector<GadgetReport>& gadgets, const std::vector<EdgeReport>& edges)
+      : pipeline_(pipeline), gadgets_(gadgets), edges_(edges), courses_(gadgets.size()), counts_(gadgets.size()) {
     bool any = false;
-    for (std::size_t i = gadgets.size();
-         i-- > 0;) {  // topological order: successors come first here
+    for (std::size_t i = gadgets.size(); i-- > 0;) {  // topological order: successors come first here
       counts_[i] = settles(i);
       for (const PipelineEdge& edge : pipeline.edges)
         if (edge.from == i && !edge.is_feedback && counts_[edge.to]) counts_[i] = true;
       any = any || counts_[i];
     }
-    if (!any)
-      counts_.assign(gadgets.size(),
-                     true);  // nothing settles, so every branch has to explain itself
+    if (!any) counts_.assign(gadgets.size(),
+                             true);  // nothing settles, so every branch has to explain itself
   }
 
   BookBalance settle() {
@@ -47,16 +39,15 @@ class Settlement {
       if (counts_[i]) balance.received += received(i);
     Courses whole{Course{}};
     for (std::size_t i = 0; i < gadgets_.size(); ++i) {
-      const bool is_root = std::ranges::none_of(
-          pipeline_.edges, [&](const PipelineEdge& e) { return e.to == i && !e.is_feedback; });
+      const bool is_root =
+          std::ranges::none_of(pipeline_.edges, [&](const PipelineEdge& e) { return e.to == i && !e.is_feedback; });
       if (is_root && counts_[i]) whole = together(whole, from(i));
     }
     std::optional<std::size_t> shown;
     for (const Course& course : whole) {
       const BookBalance books = sum(course, balance.received);
       // The course that reconstructs is the one to show; an unbalanced one before all.
-      if (!shown || (balance.balanced() &&
-                     (!books.balanced() || books.reconstructed > balance.reconstructed)))
+      if (!shown || (balance.balanced() && (!books.balanced() || books.reconstructed > balance.reconstructed)))
         balance = books;
       shown = 0;
     }
@@ -64,16 +55,13 @@ class Settlement {
   }
 
  private:
-  bool settles(std::size_t i) const {
-    return gadgets_[i].books.reconstructed + gadgets_[i].books.written > 0;
-  }
+  bool settles(std::size_t i) const { return gadgets_[i].books.reconstructed + gadgets_[i].books.written > 0; }
 
   std::uint64_t received(std::size_t i) const {
     const GadgetInfo& info = *pipeline_.gadgets[i].info;
     const auto counts = [](const PortInfo& port) { return port.payload->counts_events; };
     const BookEntries& books = gadgets_[i].books;
-    const bool first_to_count =
-        std::ranges::any_of(info.outputs, counts) && std::ranges::none_of(info.inputs, counts);
+    const bool first_to_count = std::ranges::any_of(info.outputs, counts) && std::ranges::none_of(info.inputs, counts);
     if (books.received > 0 || !first_to_count) return books.received;
     return gadgets_[i].events_out + books.rejected_total() + books.lost_total();
   }
@@ -100,8 +88,7 @@ class Settlement {
       Courses copies;  // the edges of one output carry the same events: each is a course of its own
       for (std::size_t e = 0; e < pipeline_.edges.size(); ++e) {
         const PipelineEdge& edge = pipeline_.edges[e];
-        if (edge.from != i || edge.from_port != port || edge.is_feedback || !counts_[edge.to])
-          continue;
+        if (edge.from != i || edge.from_port != port || edge.is_feedback || !counts_[edge.to]) continue;
         for (const Course& course : from(edge.to))
           if (copies.size() < most_courses) copies.push_back(joined(course, Course{{}, {e}}));
       }
@@ -120,16 +107,14 @@ class Settlement {
       books.written += entries.written;
       for (const auto& [reason, events] : entries.rejected) books.rejected[reason] += events;
       for (const auto& [reason, events] : entries.lost) books.lost[reason] += events;
-      accounted +=
-          entries.reconstructed + entries.written + entries.rejected_total() + entries.lost_total();
+      accounted += entries.reconstructed + entries.written + entries.rejected_total() + entries.lost_total();
     }
     for (const std::size_t e : course.edges) books.discarded += edges_[e].figures.dropped_events;
     accounted += books.discarded;
     if (accounted != received)
-      books.difference = fmt::format(
-          "{} events were received but {} accounted for ({} {}) on the way {}", received, accounted,
-          accounted < received ? received - accounted : accounted - received,
-          accounted < received ? "missing" : "too many", names(course));
+      books.difference = fmt::format("{} events were received but {} accounted for ({} {}) on the way {}", received,
+                                     accounted, accounted < received ? received - accounted : accounted - received,
+                                     accounted < received ? "missing" : "too many", names(course));
     return books;
   }
 

@@ -21,13 +21,11 @@ Value merged_pipelines(const Value& base, const Value& over) {
   return result;
 }
 
-Value include_all(Value document, const std::filesystem::path& folder, Files& open,
-                  Problems& problems) {
+Value include_all(Value document, const std::filesystem::path& folder, Files& open, Problems& problems) {
   if (document.kind != Value::Kind::map) return document;
   const Value* include = document.find("include");
   if (!include) return document;
-  const std::vector<Value> files =
-      include->kind == Value::Kind::sequence ? include->items : std::vector{*include};
+  const std::vector<Value> files = include->kind == Value::Kind::sequence ? include->items : std::vector{*include};
   std::erase_if(document.entries, [](const Value::Entry& entry) { return entry.key == "include"; });
   Value base = Value::map();
   for (const Value& file : files) {
@@ -110,8 +108,7 @@ void apply_set(Value& document, const std::string& text, Problems& problems) {
   set_path(document, is_gadget ? "gadgets." + path : path, std::move(value), where);
 }
 
-void apply_input(Value& document, const std::string& input, const Registry& known,
-                 Problems& problems) {
+void apply_input(Value& document, const std::string& input, const Registry& known, Problems& problems) {
   const Location where = option_place("--input " + input);
   std::vector<Value::Entry*> sources;
   if (Value* gadgets = document.find("gadgets")) {
@@ -122,15 +119,14 @@ void apply_input(Value& document, const std::string& input, const Registry& know
     }
   }
   if (sources.size() != 1) {
-    problems.add(where, fmt::format("the pipeline has {} sources, so say which: --set NAME.path={}",
-                                    sources.size(), input));
+    problems.add(where,
+                 fmt::format("the pipeline has {} sources, so say which: --set NAME.path={}", sources.size(), input));
     return;
   }
   const GadgetInfo* info = known.find(sources[0]->value.find("use")->text);
   if (std::ranges::find(info->params, "path", &ParamInfo::name) == info->params.end()) {
-    problems.add(where,
-                 fmt::format("the source '{}' ({}) reads no file: it has no parameter 'path'",
-                             sources[0]->key, info->name));
+    problems.add(where, fmt::format("the source '{}' ({}) reads no file: it has no parameter 'path'", sources[0]->key,
+                                    info->name));
     return;
   }
   Value path = Value::scalar(input, true);
@@ -145,8 +141,7 @@ Value with_includes(Value document, const std::filesystem::path& folder, Problem
   return include_all(std::move(document), folder, open, problems);
 }
 
-void apply_options(Value& document, const PipelineOptions& options, const Registry& known,
-                   Problems& problems) {
+void apply_options(Value& document, const PipelineOptions& options, const Registry& known, Problems& problems) {
   if (document.kind != Value::Kind::map) return;
   for (const std::string& set : options.sets) apply_set(document, set, problems);
   if (options.backend) {

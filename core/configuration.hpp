@@ -17,7 +17,6 @@ Value with_includes(Value document, const std::filesystem::path& folder, Problem
 
 // Applies --set, --input and --backend. Unknown names are left for the later checks, whose messages
 // then begin with the option's text.
-void apply_options(Value& document, const PipelineOptions& options, const Registry& known,
-                   Problems& problems);
+void apply_options(Value& document, const PipelineOptions& options, const Registry& known, Problems& problems);
 
 }  // namespace tofstream

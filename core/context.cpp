@@ -42,8 +42,8 @@ void GadgetRecord::book(std::uint64_t BookEntries::*account, std::uint64_t event
   books_.*account += events;
 }
 
-void GadgetRecord::book(std::map<std::string, std::uint64_t> BookEntries::*account,
-                        std::uint64_t events, std::string_view reason) {
+void GadgetRecord::book(std::map<std::string, std::uint64_t> BookEntries::*account, std::uint64_t events,
+                        std::string_view reason) {
   if (events == 0) return;
   const std::lock_guard lock(mutex_);
   (books_.*account)[std::string(reason)] += events;

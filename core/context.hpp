@@ -40,8 +40,7 @@ struct BookEntries {
 };
 
 // A value that a gadget reports into run.json.
-using Figure = std::variant<bool, std::int64_t, double, std::string, std::vector<double>,
-                            std::vector<std::string>>;
+using Figure = std::variant<bool, std::int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
 
 struct Progress {
   double done = 0;
@@ -61,8 +60,7 @@ class GadgetRecord {
   Progress progress() const;
 
   void book(std::uint64_t BookEntries::*account, std::uint64_t events);
-  void book(std::map<std::string, std::uint64_t> BookEntries::*account, std::uint64_t events,
-            std::string_view reason);
+  void book(std::map<std::string, std::uint64_t> BookEntries::*account, std::uint64_t events, std::string_view reason);
   void set_figure(std::string_view key, Figure value);
   void append_figure(std::string_view key, double value);
   void set_progress(Progress progress);

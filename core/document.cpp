@@ -21,9 +21,7 @@ class Converter {
     v.where = place(node.Mark());
     // Aliases make small files of endless trees.
     if (depth > deepest || ++nodes_ > most_nodes) {
-      if (!overgrown_)
-        problems_.add(v.where,
-                      "the document is too deep or too large when its aliases are followed");
+      if (!overgrown_) problems_.add(v.where, "the document is too deep or too large when its aliases are followed");
       overgrown_ = true;
       return v;
     }
@@ -102,8 +100,7 @@ Value parse_document(std::string_view text, const std::string& name, Problems& p
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.empty()) return {};
     if (documents.size() > 1) {
-      problems.add(converter.place(documents[1].Mark()),
-                   "a second document: a pipeline file holds one");
+      problems.add(converter.place(documents[1].Mark()), "a second document: a pipeline file holds one");
       return {};
     }
     return converter.convert(documents[0]);
@@ -123,13 +120,9 @@ Value load_document(const std::filesystem::path& file, Problems& problems) {
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
-  if (stream && stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
-  if (!stream || stream.bad()) {
-    if (stream.eof()) {
-      problems.add(where, "is empty");
-    } else {
-      problems.add(where, fmt::format("cannot be read: {}", std::strerror(errno ? errno : EIO)));
-    }
+  if (!stream || !(text << stream.rdbuf())) {
+    const bool is_empty = stream.is_open() && errno == 0;  // inserting nothing counts as a failure
+    problems.add(where, is_empty ? "is empty" : fmt::format("cannot be read: {}", std::strerror(errno ? errno : EIO)));
     return {};
   }
   return parse_document(std::move(text).str(), file.string(), problems);

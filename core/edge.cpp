@@ -20,8 +20,7 @@ void Edge::push(Message message, std::vector<Message>& trash) {
   ++figures_.messages;
   const EdgeSettings& limits = description_->settings;
   if (limits.policy == EdgePolicy::drop_oldest) {
-    while (!queue_.empty() &&
-           (queue_.size() >= limits.messages || bytes_ + message.bytes > limits.bytes)) {
+    while (!queue_.empty() && (queue_.size() >= limits.messages || bytes_ + message.bytes > limits.bytes)) {
       count_drop(queue_.front());
       trash.push_back(pop());
     }

@@ -25,8 +25,8 @@ void prepare_output(const std::filesystem::path& dir) {
 
 Engine::Engine(Pipeline pipeline, EngineOptions options)
     : options_(std::move(options)),
-      scheduler_(std::make_shared<Scheduler>(
-          std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir)) {}
+      scheduler_(
+          std::make_shared<Scheduler>(std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir)) {}
 
 Engine::~Engine() = default;
 
@@ -48,8 +48,7 @@ void Engine::execute() {
   try {
     if (!options_.output_dir.empty()) prepare_output(options_.output_dir);
   } catch (const std::exception& error) {
-    early_errors_.push_back(
-        {"", fmt::format("output folder: {}", one_line(error.what())), {}, std::nullopt});
+    early_errors_.push_back({"", fmt::format("output folder: {}", one_line(error.what())), {}, std::nullopt});
     return;
   }
   early_errors_ = scheduler_->construct();
@@ -64,18 +63,16 @@ void Engine::wait_for_end() {
   if (!finished && !scheduler_->cancelled()) {  // stopping
     finished = scheduler_->wait(Clock::now() + options_.stop_deadline, false, true);
     if (!finished && !scheduler_->cancelled())
-      scheduler_->cancel(
-          RunError{"",
-                   fmt::format("did not drain within {} s of being stopped; in work: {}",
-                               std::chrono::duration<double>(options_.stop_deadline).count(),
-                               fmt::join(scheduler_->in_code(), ", ")),
-                   {},
-                   std::nullopt});
+      scheduler_->cancel(RunError{"",
+                                  fmt::format("did not drain within {} s of being stopped; in work: {}",
+                                              std::chrono::duration<double>(options_.stop_deadline).count(),
+                                              fmt::join(scheduler_->in_code(), ", ")),
+                                  {},
+                                  std::nullopt});
   }
   if (!finished)
-    finished = scheduler_->wait(
-        Clock::now() + (scheduler_->aborted() ? options_.abort_grace : options_.failure_grace),
-        false, false);
+    finished = scheduler_->wait(Clock::now() + (scheduler_->aborted() ? options_.abort_grace : options_.failure_grace),
+                                false, false);
   if (finished) {
     scheduler_->join();
   } else {
@@ -89,8 +86,7 @@ void Engine::finish(RunReport& report) {
   report.books = settle_books(scheduler_->pipeline(), report.gadgets, report.edges);
   const bool complete = began_ && !report.aborted && report.errors.empty();
   if (complete && !report.books.balanced())
-    report.errors.push_back(
-        {"", "the books do not balance: " + report.books.difference, {}, std::nullopt});
+    report.errors.push_back({"", "the books do not balance: " + report.books.difference, {}, std::nullopt});
   if (report.aborted)
     report.exit_code = exit_abort;
   else if (!report.errors.empty())

@@ -23,9 +23,8 @@
 
 // Registers the gadget `Type` as `use: name`, with one line of documentation. Once, at namespace
 // scope of a source file.
-#define TOFSTREAM_GADGET(Type, name, doc)                                                    \
-  namespace {                                                                                \
-  const ::tofstream::GadgetRegistration<Type> TOFSTREAM_UNIQUE_NAME(gadget_registration_,    \
-                                                                    __COUNTER__){name, doc}; \
-  }                                                                                          \
+#define TOFSTREAM_GADGET(Type, name, doc)                                                                          \
+  namespace {                                                                                                      \
+  const ::tofstream::GadgetRegistration<Type> TOFSTREAM_UNIQUE_NAME(gadget_registration_, __COUNTER__){name, doc}; \
+  }                                                                                                                \
   static_assert(true, "TOFSTREAM_GADGET is followed by a semicolon")

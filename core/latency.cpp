@@ -7,8 +7,7 @@ namespace tofstream {
 
 void LatencyHistogram::add(std::chrono::steady_clock::duration latency) {
   const double seconds = std::max(0.0, std::chrono::duration<double>(latency).count());
-  const double step =
-      std::ceil(std::log2(std::max(seconds, smallest) / smallest) * steps_per_octave);
+  const double step = std::ceil(std::log2(std::max(seconds, smallest) / smallest) * steps_per_octave);
   ++buckets_[std::min(static_cast<std::size_t>(step), buckets_.size() - 1)];
   ++count_;
   max_ = std::max(max_, seconds);

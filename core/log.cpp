@@ -12,8 +12,7 @@ namespace tofstream {
 
 spdlog::logger& program_log() {
   static const std::shared_ptr<spdlog::logger> log = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "tofstream", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("tofstream", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     made->set_pattern("%H:%M:%S.%e %^%l%$ %v");
     made->flush_on(spdlog::level::warn);
     return made;
@@ -25,8 +24,8 @@ void set_log_level(std::string_view level) {
   static const std::vector<std::string> levels{"trace", "debug", "info", "warning", "error", "off"};
   for (const std::string& known : levels)
     if (level == known) return program_log().set_level(spdlog::level::from_str(known));
-  throw std::invalid_argument(fmt::format("unknown log level '{}': use one of {}{}", level,
-                                          fmt::join(levels, ", "), did_you_mean(level, levels)));
+  throw std::invalid_argument(fmt::format("unknown log level '{}': use one of {}{}", level, fmt::join(levels, ", "),
+                                          did_you_mean(level, levels)));
 }
 
 std::string one_line(std::string_view text) {

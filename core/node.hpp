@@ -33,10 +33,9 @@ struct NodeFigures {
   std::uint64_t messages_out = 0;
   std::uint64_t events_in = 0;
   std::uint64_t events_out = 0;
-  std::chrono::steady_clock::duration busy{};  // in the gadget's own code
-  std::chrono::steady_clock::duration
-      waiting_output{};      // with work to do but a full edge behind it
-  LatencyHistogram latency;  // of a sink: from ingress to the end of process
+  std::chrono::steady_clock::duration busy{};            // in the gadget's own code
+  std::chrono::steady_clock::duration waiting_output{};  // with work to do but a full edge behind it
+  LatencyHistogram latency;                              // of a sink: from ingress to the end of process
 };
 
 struct Node {

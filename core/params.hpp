@@ -29,6 +29,9 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+// The limits as a sentence has them: "in [1, 64] mm", "greater than 0 mm", "at least 2", "at most 7".
+std::string limits_in_words(const Limits& limits, const char* unit);
+
 constexpr Limits range(double lo, double hi) {
   return {.lo = lo, .hi = hi};
 }
@@ -53,8 +56,7 @@ struct Choices {
 };
 template <class... Names>
 constexpr Choices one_of(Names... names) {
-  static_assert(sizeof...(Names) <= 16,
-                "one_of takes at most 16 names: make the parameter an enum");
+  static_assert(sizeof...(Names) <= 16, "one_of takes at most 16 names: make the parameter an enum");
   return {{names...}, sizeof...(Names)};
 }
 
@@ -137,15 +139,14 @@ struct ParamInfo {
   Value default_value;
   std::vector<ParamInfo> fields;  // of a nested struct
   std::vector<std::string> choices;
-  void (*read)(void* object, const Value&, const std::string& path, const ParamRules&,
-               Problems&) = nullptr;
+  void (*read)(void* object, const Value&, const std::string& path, const ParamRules&, Problems&) = nullptr;
   Value (*write)(const void* object) = nullptr;
 };
 
 // Reads a map into the described object: unknown keys, missing required ones and every wrong value
 // become problems. `path` is the dotted name that messages begin with.
-void read_params(const std::vector<ParamInfo>& params, void* object, const Value& map,
-                 const std::string& path, Problems& problems);
+void read_params(const std::vector<ParamInfo>& params, void* object, const Value& map, const std::string& path,
+                 Problems& problems);
 
 // The object's parameters as a map, every default spelled out.
 Value write_params(const std::vector<ParamInfo>& params, const void* object);
@@ -185,16 +186,14 @@ struct MemberOf<Member> {
 // Scalars: false after a problem was added. The number forms reject NaN, infinity and what is
 // outside the limits.
 bool read_bool(const Value&, const std::string& path, bool& out, Problems&);
-bool read_signed(const Value&, const std::string& path, const ParamRules&, std::int64_t lo,
-                 std::int64_t hi, std::int64_t& out, Problems&);
-bool read_unsigned(const Value&, const std::string& path, const ParamRules&, std::uint64_t hi,
-                   std::uint64_t& out, Problems&);
-bool read_real(const Value&, const std::string& path, const ParamRules&, double largest,
-               double& out, Problems&);
-bool read_text(const Value&, const std::string& path, const std::vector<std::string>& choices,
-               std::string& out, Problems&);
-bool read_list(const Value&, const std::string& path, std::optional<std::size_t> size,
-               const char* element, Problems&);
+bool read_signed(const Value&, const std::string& path, const ParamRules&, std::int64_t lo, std::int64_t hi,
+                 std::int64_t& out, Problems&);
+bool read_unsigned(const Value&, const std::string& path, const ParamRules&, std::uint64_t hi, std::uint64_t& out,
+                   Problems&);
+bool read_real(const Value&, const std::string& path, const ParamRules&, double largest, double& out, Problems&);
+bool read_text(const Value&, const std::string& path, const std::vector<std::string>& choices, std::string& out,
+               Problems&);
+bool read_list(const Value&, const std::string& path, std::optional<std::size_t> size, const char* element, Problems&);
 std::string real_text(float);
 std::string real_text(double);
 std::vector<std::string> choice_list(const Choices&);
@@ -224,8 +223,7 @@ std::string type_words() {
   } else if constexpr (NamedEnum<T>) {
     return "enum";
   } else if constexpr (IsArray<T>::value) {
-    return "list of " + std::to_string(std::tuple_size_v<T>) + " x " +
-           type_words<typename T::value_type>();
+    return "list of " + std::to_string(std::tuple_size_v<T>) + " x " + type_words<typename T::value_type>();
   } else if constexpr (IsVector<T>::value) {
     return "list of " + type_words<typename T::value_type>();
   } else if constexpr (IsOptional<T>::value) {
@@ -240,19 +238,16 @@ std::string type_words() {
 }
 
 template <class T>
-void read_value(const Value& v, const std::string& path, const ParamRules& rules, T& out,
-                Problems& problems) {
+void read_value(const Value& v, const std::string& path, const ParamRules& rules, T& out, Problems& problems) {
   if constexpr (std::is_same_v<T, bool>) {
     read_bool(v, path, out, problems);
   } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
     std::int64_t x = 0;
-    if (read_signed(v, path, rules, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), x,
-                    problems))
+    if (read_signed(v, path, rules, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), x, problems))
       out = static_cast<T>(x);
   } else if constexpr (std::is_integral_v<T>) {
     std::uint64_t x = 0;
-    if (read_unsigned(v, path, rules, std::numeric_limits<T>::max(), x, problems))
-      out = static_cast<T>(x);
+    if (read_unsigned(v, path, rules, std::numeric_limits<T>::max(), x, problems)) out = static_cast<T>(x);
   } else if constexpr (std::is_floating_point_v<T>) {
     double x = 0;
     if (read_real(v, path, rules, static_cast<double>(std::numeric_limits<T>::max()), x, problems))
@@ -350,15 +345,11 @@ ParamInfo info_of(const ParamRules& rules, const typename MemberOf<Member>::Clas
   info.choices = choice_list(rules.choices);
   if constexpr (!std::is_void_v<typename EnumOf<Type>::Type>)
     info.choices = enum_choices<typename EnumOf<Type>::Type>();
-  if constexpr (!std::is_void_v<typename StructOf<Type>::Type>)
-    info.fields = infos_of<typename StructOf<Type>::Type>();
-  info.read = [](void* object, const Value& v, const std::string& path, const ParamRules& r,
-                 Problems& problems) {
+  if constexpr (!std::is_void_v<typename StructOf<Type>::Type>) info.fields = infos_of<typename StructOf<Type>::Type>();
+  info.read = [](void* object, const Value& v, const std::string& path, const ParamRules& r, Problems& problems) {
     read_value(v, path, r, static_cast<Class*>(object)->*Member, problems);
   };
-  info.write = [](const void* object) {
-    return write_value(static_cast<const Class*>(object)->*Member);
-  };
+  info.write = [](const void* object) { return write_value(static_cast<const Class*>(object)->*Member); };
   return info;
 }
 

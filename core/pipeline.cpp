@@ -67,10 +67,9 @@ class Checker {
     }
     for (const Value::Entry& entry : listed->entries) {
       if (entry.value.kind != Value::Kind::map) {
-        problems_.add(
-            entry.value.where,
-            fmt::format("gadgets.{} must be a map such as {{use: GADGET, from: NAME}}, not {}",
-                        entry.key, entry.value.in_words()));
+        problems_.add(entry.value.where,
+                      fmt::format("gadgets.{} must be a map such as {{use: GADGET, from: NAME}}, not {}", entry.key,
+                                  entry.value.in_words()));
       } else {
         gadgets.push_back(read_gadget(entry));
       }
@@ -85,9 +84,7 @@ class Checker {
     gadget.where = entry.where;
     const std::string label = "gadgets." + entry.key;
     if (entry.key.empty() || entry.key.find_first_of(". \t/") != std::string::npos)
-      problems_.add(
-          entry.where,
-          fmt::format("'{}' cannot name a gadget: no dots, slashes or blanks", entry.key));
+      problems_.add(entry.where, fmt::format("'{}' cannot name a gadget: no dots, slashes or blanks", entry.key));
     gadget.info = find_type(entry, label);
     if (const Value* from = entry.value.find("from")) unwired.from = *from;
     read_edge(entry.value, label, unwired);
@@ -100,8 +97,7 @@ class Checker {
   const GadgetInfo* find_type(const Value::Entry& entry, const std::string& label) {
     const Value* use = entry.value.find("use");
     if (!use || use->kind != Value::Kind::scalar) {
-      problems_.add(use ? use->where : entry.where,
-                    fmt::format("{}: 'use' must name the kind of gadget", label));
+      problems_.add(use ? use->where : entry.where, fmt::format("{}: 'use' must name the kind of gadget", label));
       return nullptr;
     }
     const GadgetInfo* info = known_.find(use->text);
@@ -117,20 +113,17 @@ class Checker {
     read_params(detail::infos_of<EdgeSettings>(), &unwired.edge, *edge, label + ".edge", problems_);
     unwired.messages_given = edge->find("messages") != nullptr;
     if (unwired.gadget.info && unwired.gadget.info->inputs.empty())
-      problems_.add(
-          edge->where,
-          fmt::format("{}: a source reads from no edge: set 'edge' where its output is read",
-                      label));
+      problems_.add(edge->where,
+                    fmt::format("{}: a source reads from no edge: set 'edge' where its output is read", label));
   }
 
   void read_parallel(const Value& map, const std::string& label, PipelineGadget& gadget) {
     const Value* parallel = map.find("parallel");
     if (!parallel) return;
     if (gadget.info->kind != GadgetKind::pure || gadget.info->own_thread) {
-      problems_.add(
-          parallel->where,
-          fmt::format("{}: {} is not a pure gadget on the shared threads, so it cannot be parallel",
-                      label, gadget.info->name));
+      problems_.add(parallel->where,
+                    fmt::format("{}: {} is not a pure gadget on the shared threads, so it cannot be parallel", label,
+                                gadget.info->name));
     } else if (parallel->text == "auto") {
       gadget.parallel = std::max(1U, std::thread::hardware_concurrency());
     } else {
@@ -141,8 +134,7 @@ class Checker {
   }
 
   // A value under the gadget wins over a top-level one; of two maps (image: {...}) key by key.
-  void read_gadget_params(const Value::Entry& entry, const std::string& label,
-                          PipelineGadget& gadget) {
+  void read_gadget_params(const Value::Entry& entry, const std::string& label, PipelineGadget& gadget) {
     const std::shared_ptr<void> params = gadget.info->default_params();
     std::vector<std::string> keys = gadget_keys();
     for (const ParamInfo& param : gadget.info->params) {
@@ -150,20 +142,18 @@ class Checker {
       const Value* own = entry.value.find(param.name);
       const Value* shared = document_.find(param.name);
       if (own) {
-        param.read(params.get(), shared ? merged(*shared, *own) : *own, label + "." + param.name,
-                   param.rules, problems_);
+        param.read(params.get(), shared ? merged(*shared, *own) : *own, label + "." + param.name, param.rules,
+                   problems_);
       } else if (shared) {
         param.read(params.get(), *shared, param.name, param.rules, problems_);
       } else if (param.rules.is_required) {
-        problems_.add(entry.where,
-                      fmt::format("{}.{} is missing: {}", label, param.name, param.rules.doc));
+        problems_.add(entry.where, fmt::format("{}.{} is missing: {}", label, param.name, param.rules.doc));
       }
     }
     for (const Value::Entry& given : entry.value.entries)
       if (std::ranges::find(keys, given.key) == keys.end())
-        problems_.add(given.where,
-                      fmt::format("{}: {} has no parameter '{}'{}", label, gadget.info->name,
-                                  given.key, did_you_mean(given.key, keys)));
+        problems_.add(given.where, fmt::format("{}: {} has no parameter '{}'{}", label, gadget.info->name, given.key,
+                                               did_you_mean(given.key, keys)));
     gadget.resolved = write_params(gadget.info->params, params.get());
     gadget.params = params;
   }
@@ -178,8 +168,8 @@ class Checker {
     for (const UnwiredGadget& unwired : gadgets) candidates.push_back(unwired.gadget.name);
     for (const Value::Entry& entry : document_.entries)
       if (std::ranges::find(keys, entry.key) == keys.end())
-        problems_.add(entry.where, fmt::format("no gadget of this pipeline declares '{}'{}",
-                                               entry.key, did_you_mean(entry.key, candidates)));
+        problems_.add(entry.where, fmt::format("no gadget of this pipeline declares '{}'{}", entry.key,
+                                               did_you_mean(entry.key, candidates)));
   }
 
   Value resolve(const std::string& name, const std::vector<UnwiredGadget>& gadgets) {
@@ -211,14 +201,13 @@ std::string joined(const std::vector<Problem>& problems) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-Pipeline check_document(Value document, const std::filesystem::path& file,
-                        const PipelineOptions& options, const Registry& known, Problems& problems) {
+Pipeline check_document(Value document, const std::filesystem::path& file, const PipelineOptions& options,
+                        const Registry& known, Problems& problems) {
   for (const std::string& problem : known.problems()) problems.add({}, problem);
   Pipeline pipeline;
   if (problems.empty() && document.kind != Value::Kind::map) {
     const Location where{std::make_shared<const std::string>(file.string()), 0, 0};
-    problems.add(document.where.line ? document.where : where,
-                 "a pipeline is a map with the key 'gadgets'");
+    problems.add(document.where.line ? document.where : where, "a pipeline is a map with the key 'gadgets'");
   }
   if (document.kind == Value::Kind::map) {
     document = with_includes(std::move(document), file.parent_path(), problems);
@@ -234,15 +223,14 @@ Pipeline check_document(Value document, const std::filesystem::path& file,
 ConfigErrors::ConfigErrors(std::vector<Problem> problems)
     : std::runtime_error(joined(problems)), problems_(std::move(problems)) {}
 
-Pipeline load_pipeline(const std::filesystem::path& file, const PipelineOptions& options,
-                       const Registry& known) {
+Pipeline load_pipeline(const std::filesystem::path& file, const PipelineOptions& options, const Registry& known) {
   Problems problems;
   Value document = load_document(file, problems);
   return check_document(std::move(document), file, options, known, problems);
 }
 
-Pipeline parse_pipeline(std::string_view text, const std::string& name,
-                        const PipelineOptions& options, const Registry& known) {
+Pipeline parse_pipeline(std::string_view text, const std::string& name, const PipelineOptions& options,
+                        const Registry& known) {
   Problems problems;
   Value document = parse_document(text, name, problems);
   return check_document(std::move(document), name, options, known, problems);

@@ -43,8 +43,7 @@ struct EdgeSettings {
   std::size_t bytes = std::size_t{512} << 20;
 
   static constexpr auto params = describe(
-      param<&EdgeSettings::policy>(
-          "policy", "What a full edge does: block its writer, or drop the oldest message"),
+      param<&EdgeSettings::policy>("policy", "What a full edge does: block its writer, or drop the oldest message"),
       param<&EdgeSettings::messages>("messages", range(1, 1e6), "Messages that may wait"),
       param<&EdgeSettings::bytes>("bytes", at_least(1), unit("byte"), "Bytes that may wait"));
 };
@@ -91,7 +90,7 @@ Pipeline load_pipeline(const std::filesystem::path& file, const PipelineOptions&
 
 // As load_pipeline, from text; `name` stands for the file in messages, and includes are relative to
 // its folder.
-Pipeline parse_pipeline(std::string_view text, const std::string& name,
-                        const PipelineOptions& options = {}, const Registry& known = registry());
+Pipeline parse_pipeline(std::string_view text, const std::string& name, const PipelineOptions& options = {},
+                        const Registry& known = registry());
 
 }  // namespace tofstream

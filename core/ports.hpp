@@ -85,8 +85,7 @@ class Emit {
   void operator()(Out value) { send(std::move(value)); }
 
   void operator()(std::shared_ptr<const Out> shared) requires(!ManyOutputs<Out>) {
-    if (!shared)
-      throw std::invalid_argument("a gadget emitted a null pointer: emit only what exists");
+    if (!shared) throw std::invalid_argument("a gadget emitted a null pointer: emit only what exists");
     target_->emit(0, Payload{std::move(shared), false});
   }
 

@@ -29,22 +29,19 @@ void Registry::add(GadgetInfo info) {
   for (const ParamInfo& param : info.params) {
     if (std::ranges::find(reserved, param.name) != reserved.end())
       problems_.push_back(
-          fmt::format("gadget '{}': a parameter may not be named '{}', a key of the runtime",
-                      info.name, param.name));
+          fmt::format("gadget '{}': a parameter may not be named '{}', a key of the runtime", info.name, param.name));
     if (param.rules.is_required) continue;
     Problems wrong;
     param.read(info.default_params().get(), param.default_value, param.name, param.rules, wrong);
     for (const Problem& problem : wrong.all())
       problems_.push_back(fmt::format("gadget '{}': default of {}", info.name, problem.message));
   }
-  const auto place =
-      std::ranges::lower_bound(gadgets_, info.name, {}, [](const auto& g) { return g->name; });
+  const auto place = std::ranges::lower_bound(gadgets_, info.name, {}, [](const auto& g) { return g->name; });
   gadgets_.insert(place, std::make_unique<const GadgetInfo>(std::move(info)));
 }
 
 const GadgetInfo* Registry::find(std::string_view name) const {
-  const auto it =
-      std::ranges::find(gadgets_, name, [](const auto& g) -> std::string_view { return g->name; });
+  const auto it = std::ranges::find(gadgets_, name, [](const auto& g) -> std::string_view { return g->name; });
   return it == gadgets_.end() ? nullptr : it->get();
 }
 

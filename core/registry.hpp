@@ -45,9 +45,7 @@ struct GadgetInfo {
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
   std::function<std::shared_ptr<void>()> default_params;
-  std::function<std::unique_ptr<GadgetInstance>(const std::shared_ptr<const void>& params,
-                                                Context&)>
-      construct;
+  std::function<std::unique_ptr<GadgetInstance>(const std::shared_ptr<const void>& params, Context&)> construct;
 };
 
 class Registry {

@@ -21,10 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string utc(std::chrono::system_clock::time_point time) {
-  const auto milliseconds =
-      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
-                     fmt::gmtime(std::chrono::system_clock::to_time_t(time)), milliseconds % 1000);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(time)),
+                     milliseconds % 1000);
 }
 
 Json host_json() {
@@ -162,27 +161,25 @@ void write_run_json(const RunReport& report, const std::filesystem::path& output
 std::string run_table(const RunReport& report) {
   std::size_t width = 6;
   for (const GadgetReport& gadget : report.gadgets) width = std::max(width, gadget.name.size());
-  std::string table =
-      fmt::format("{:<{}} {:>10} {:>10} {:>14} {:>14} {:>9} {:>9}\n", "gadget", width, "msgs in",
-                  "msgs out", "events in", "events out", "busy s", "blocked s");
+  std::string table = fmt::format("{:<{}} {:>10} {:>10} {:>14} {:>14} {:>9} {:>9}\n", "gadget", width, "msgs in",
+                                  "msgs out", "events in", "events out", "busy s", "blocked s");
   for (const GadgetReport& g : report.gadgets)
-    table += fmt::format("{:<{}} {:>10} {:>10} {:>14} {:>14} {:>9.3f} {:>9.3f}\n", g.name, width,
-                         g.messages_in, g.messages_out, g.events_in, g.events_out, g.busy_seconds,
-                         g.waiting_output_seconds);
+    table += fmt::format("{:<{}} {:>10} {:>10} {:>14} {:>14} {:>9.3f} {:>9.3f}\n", g.name, width, g.messages_in,
+                         g.messages_out, g.events_in, g.events_out, g.busy_seconds, g.waiting_output_seconds);
   for (const EdgeReport& edge : report.edges)
     if (edge.figures.dropped_messages > 0)
-      table += fmt::format("edge {} dropped {} messages with {} events\n", edge.name,
-                           edge.figures.dropped_messages, edge.figures.dropped_events);
+      table += fmt::format("edge {} dropped {} messages with {} events\n", edge.name, edge.figures.dropped_messages,
+                           edge.figures.dropped_events);
   if (report.latency.messages > 0)
-    table += fmt::format("latency p50 {:.3g} s, p99 {:.3g} s, max {:.3g} s over {} messages\n",
-                         report.latency.p50_seconds, report.latency.p99_seconds,
-                         report.latency.max_seconds, report.latency.messages);
+    table +=
+        fmt::format("latency p50 {:.3g} s, p99 {:.3g} s, max {:.3g} s over {} messages\n", report.latency.p50_seconds,
+                    report.latency.p99_seconds, report.latency.max_seconds, report.latency.messages);
   const BookBalance& books = report.books;
   table += fmt::format(
       "events received {} = reconstructed {} + written {} + rejected {} + lost {} + discarded "
       "{}{}\n",
-      books.received, books.reconstructed, books.written, by_reason(books.rejected),
-      by_reason(books.lost), books.discarded, books.balanced() ? "" : ": NOT BALANCED");
+      books.received, books.reconstructed, books.written, by_reason(books.rejected), by_reason(books.lost),
+      books.discarded, books.balanced() ? "" : ": NOT BALANCED");
   return table + fmt::format("{} after {:.3f} s\n", outcome(report), report.seconds);
 }
 

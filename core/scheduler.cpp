@@ -16,8 +16,7 @@ namespace tofstream {
 // what one call emits beyond it.
 class Scheduler::Outlet final : public EmitTarget {
  public:
-  Outlet(Scheduler& scheduler, Node& node, Job* job)
-      : scheduler_(scheduler), node_(node), job_(job) {}
+  Outlet(Scheduler& scheduler, Node& node, Job* job) : scheduler_(scheduler), node_(node), job_(job) {}
 
   void emit(std::size_t port, Payload payload) override {
     const PayloadType& type = *node_.info().outputs[port].payload;
@@ -39,8 +38,7 @@ class Scheduler::Outlet final : public EmitTarget {
   void wait_for_room(Section& section, std::size_t port) {
     if (scheduler_.cancelled_ || node_.port_has_room(port)) return;
     const Clock::time_point since = Clock::now();
-    while (!scheduler_.cancelled_ && !node_.port_has_room(port))
-      section.wait(node_, Node::Waiting::for_room, port);
+    while (!scheduler_.cancelled_ && !node_.port_has_room(port)) section.wait(node_, Node::Waiting::for_room, port);
     node_.figures.waiting_output += Clock::now() - since;
   }
 
@@ -49,10 +47,8 @@ class Scheduler::Outlet final : public EmitTarget {
   Job* job_;
 };
 
-Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir)
-    : pipeline_(std::move(pipeline)) {
-  for (const PipelineGadget& gadget : pipeline_.gadgets)
-    nodes_.push_back(std::make_unique<Node>(gadget, output_dir));
+Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir) : pipeline_(std::move(pipeline)) {
+  for (const PipelineGadget& gadget : pipeline_.gadgets) nodes_.push_back(std::make_unique<Node>(gadget, output_dir));
   for (const PipelineEdge& description : pipeline_.edges) {
     Node& writer = *nodes_[description.from];
     Node& reader = *nodes_[description.to];
@@ -109,12 +105,11 @@ void Scheduler::launch_flow_graph() {
     auto flow = std::make_unique<FlowGraph>();
     for (const auto& node : nodes_) {
       if (!node->on_graph()) continue;
-      flow->nodes.emplace_back(node.get(),
-                               std::make_unique<FlowGraph::FunctionNode>(
-                                   flow->graph, node->gadget->parallel, [this, &n = *node](Ticket) {
-                                     work(n);
-                                     return oneapi::tbb::flow::continue_msg{};
-                                   }));
+      flow->nodes.emplace_back(node.get(), std::make_unique<FlowGraph::FunctionNode>(
+                                               flow->graph, node->gadget->parallel, [this, &n = *node](Ticket) {
+                                                 work(n);
+                                                 return oneapi::tbb::flow::continue_msg{};
+                                               }));
     }
     graph& flow_graph = flow->graph;
     flow_graph.reserve_wait();
@@ -189,8 +184,7 @@ std::optional<Job> Scheduler::next_own_job(Node& node) {
 void Scheduler::run_job(Node& node, Job& job) {
   const Clock::time_point began = Clock::now();
   // Of a gadget with its own thread, which alone changes it while a job runs.
-  const Clock::duration waited_before =
-      node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
+  const Clock::duration waited_before = node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
   std::exception_ptr cause;
   try {
     call_gadget(node, job);
@@ -202,8 +196,7 @@ void Scheduler::run_job(Node& node, Job& job) {
   Section section(*this);
   node.figures.busy += ended - began;
   if (!node.on_graph()) node.figures.busy -= node.figures.waiting_output - waited_before;
-  if (node.info().kind == GadgetKind::sink && !job.is_flush)
-    node.figures.latency.add(ended - job.info.ingress);
+  if (node.info().kind == GadgetKind::sink && !job.is_flush) node.figures.latency.add(ended - job.info.ingress);
   if (cause) fail(section, node, &job, cause);
   finish(section, node, std::move(job));
 }
@@ -211,8 +204,7 @@ void Scheduler::run_job(Node& node, Job& job) {
 void Scheduler::call_gadget(Node& node, Job& job) {
   Outlet outlet(*this, node, &job);
   GadgetInstance& gadget = *node.instance;
-  if (node.info().kind == GadgetKind::source)
-    return gadget.run(outlet, stop_source_.get_token(), node.context);
+  if (node.info().kind == GadgetKind::source) return gadget.run(outlet, stop_source_.get_token(), node.context);
   if (job.is_flush) return gadget.flush(outlet, node.context);
   boost::container::small_vector<Payload, 4> inputs;
   for (Message& message : job.inputs) inputs.push_back(std::move(message.payload));
@@ -225,12 +217,9 @@ void Scheduler::call_gadget(Node& node, Job& job) {
   gadget.process({inputs.data(), inputs.size()}, outlet, context);
 }
 
-bool Scheduler::wait(std::optional<Clock::time_point> deadline, bool until_stop,
-                     bool until_cancel) {
+bool Scheduler::wait(std::optional<Clock::time_point> deadline, bool until_stop, bool until_cancel) {
   std::unique_lock lock(mutex_);
-  const auto done = [&] {
-    return finished_ || (until_stop && stopping_) || (until_cancel && cancelled_);
-  };
+  const auto done = [&] { return finished_ || (until_stop && stopping_) || (until_cancel && cancelled_); };
   if (deadline)
     changed_.wait_until(lock, *deadline, done);
   else
@@ -284,16 +273,14 @@ RunReport Scheduler::figures() const {
   const std::lock_guard lock(mutex_);
   for (const auto& node : nodes_) {
     const NodeFigures& figures = node->figures;
-    report.gadgets.push_back({node->name(), node->info().name, figures.messages_in,
-                              figures.messages_out, figures.events_in, figures.events_out,
-                              seconds(figures.busy), seconds(figures.waiting_output),
-                              node->record.books(), node->record.figures(),
+    report.gadgets.push_back({node->name(), node->info().name, figures.messages_in, figures.messages_out,
+                              figures.events_in, figures.events_out, seconds(figures.busy),
+                              seconds(figures.waiting_output), node->record.books(), node->record.figures(),
                               node->record.progress()});
     latency.add(figures.latency);
   }
   for (const auto& edge : edges_)
-    report.edges.push_back(
-        {edge->description().name, edge->description().settings, edge->figures()});
+    report.edges.push_back({edge->description().name, edge->description().settings, edge->figures()});
   report.latency = {latency.count(), latency.quantile_seconds(0.5), latency.quantile_seconds(0.99),
                     latency.max_seconds()};
   report.errors = errors_;

@@ -20,8 +20,7 @@ bool has_events(const MessageInfo& info) {
 void widen(MessageInfo& info, const MessageInfo& other) {
   info.ingress = std::min(info.ingress, other.ingress);
   if (!has_events(other)) return;
-  info.first_event =
-      has_events(info) ? std::min(info.first_event, other.first_event) : other.first_event;
+  info.first_event = has_events(info) ? std::min(info.first_event, other.first_event) : other.first_event;
   info.end_event = std::max(info.end_event, other.end_event);
 }
 
@@ -34,19 +33,16 @@ std::string words_of(std::exception_ptr cause) {
     return what.empty() ? boost::core::demangle(typeid(error).name()) : what;
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    return "an exception that is no std::exception: " +
-           (type ? boost::core::demangle(type->name()) : "unknown");
+    return "an exception that is no std::exception: " + (type ? boost::core::demangle(type->name()) : "unknown");
   }
 }
 
 }  // namespace
 
 void Scheduler::examine(Section& section, Node& node) {
-  if (!launched_ || cancelled_ || node.phase != Node::Phase::running) return;
-  if (!node.on_graph()) {
-    if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
-    return;
-  }
+  if (!launched_ || cancelled_) return;
+  if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
+  if (!node.on_graph() || node.phase != Node::Phase::running) return;
   if (joins_unevenly(section, node)) return;
   while (node.in_work < node.gadget->parallel) {
     const bool flush = inputs_over(node);
@@ -82,10 +78,8 @@ bool Scheduler::joins_unevenly(Section& section, Node& node) {
   const auto& ports = node.info().inputs;
   cancel(section,
          RunError{node.name(),
-                  fmt::format(
-                      "its input '{}' ended while '{}' goes on, and it takes one message of each",
-                      ports[over - node.inputs.begin()].name,
-                      ports[going_on - node.inputs.begin()].name),
+                  fmt::format("its input '{}' ended while '{}' goes on, and it takes one message of each",
+                              ports[over - node.inputs.begin()].name, ports[going_on - node.inputs.begin()].name),
                   node.gadget->where, std::nullopt});
   return true;
 }
@@ -155,8 +149,7 @@ void Scheduler::finish(Section& section, Node& node, Job job) {
   const bool flushed = job.is_flush;
   if (node.publishes_in_order()) {
     node.finished.emplace(job.order, std::move(job));
-    for (auto first = node.finished.begin();
-         first != node.finished.end() && first->first == node.next_published;
+    for (auto first = node.finished.begin(); first != node.finished.end() && first->first == node.next_published;
          first = node.finished.begin()) {
       publish_outputs(section, node, first->second);
       node.finished.erase(first);
@@ -186,8 +179,7 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
   MessageInfo& info = message.info;
   info = job && node.publishes_in_order() ? job->info : node.origin;
   node.origin_was_emitted = true;
-  if (node.info().kind == GadgetKind::source || info.ingress == Clock::time_point{})
-    info.ingress = Clock::now();
+  if (node.info().kind == GadgetKind::source || info.ingress == Clock::time_point{}) info.ingress = Clock::now();
   info.sequence = node.next_sequence[port]++;
   if (!has_events(info) && message.events > 0) {  // here events are counted for the first time
     info.first_event = node.next_event;
@@ -244,10 +236,8 @@ void Scheduler::check_progress(Section& section) {
   if (cancelled_ || alive_ == 0) return;
   for (const auto& node : nodes_)
     if (node->waiting != Node::Waiting::no && can_go_on(*node)) return;  // it was notified
-  cancel(section, RunError{"",
-                           "the pipeline is stuck, each gadget waiting for another: " + who_waits(),
-                           {},
-                           std::nullopt});
+  cancel(section,
+         RunError{"", "the pipeline is stuck, each gadget waiting for another: " + who_waits(), {}, std::nullopt});
 }
 
 std::string Scheduler::who_waits() const {
@@ -256,13 +246,11 @@ std::string Scheduler::who_waits() const {
     if (node->phase == Node::Phase::ended) continue;
     for (std::size_t port = 0; port < node->inputs.size(); ++port)
       if (!node->inputs[port]->has_message() && !node->inputs[port]->is_over())
-        words.push_back(
-            fmt::format("'{}' waits for {}", node->name(), node->inputs[port]->description().name));
+        words.push_back(fmt::format("'{}' waits for {}", node->name(), node->inputs[port]->description().name));
     for (const auto& port : node->outputs)
       for (const Edge* edge : port)
         if (!edge->has_room())
-          words.push_back(fmt::format("'{}' is held up by the full edge {}", node->name(),
-                                      edge->description().name));
+          words.push_back(fmt::format("'{}' is held up by the full edge {}", node->name(), edge->description().name));
   }
   return fmt::format("{}", fmt::join(words, "; "));
 }

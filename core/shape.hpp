@@ -179,8 +179,7 @@ template <class G>
 struct OutputOf {
   template <class A, class B>
   using Or = std::conditional_t<std::is_void_v<A>, B, A>;
-  using Emitted =
-      Or<emitted_t<G, main_t<G>>, Or<emitted_t<G, flush_t<G>>, emitted_t<G, start_t<G>>>>;
+  using Emitted = Or<emitted_t<G, main_t<G>>, Or<emitted_t<G, flush_t<G>>, emitted_t<G, start_t<G>>>>;
   using Type = std::conditional_t<HasCall<G>, payload_t<typename main_t<G>::Result>, Emitted>;
 };
 template <class G>
@@ -227,17 +226,14 @@ constexpr Fault find_fault() {
   constexpr int inputs = count_role<G>(Role::input, typename Main::Arguments{});
   if constexpr (HasRun<G>) {
     if (inputs != 0) return Fault::source_takes_input;
-    if (count_role<G>(Role::emit, typename Main::Arguments{}) != 1)
-      return Fault::source_without_emit;
-    if (count_role<G>(Role::stop, typename Main::Arguments{}) != 1)
-      return Fault::source_without_stop;
+    if (count_role<G>(Role::emit, typename Main::Arguments{}) != 1) return Fault::source_without_emit;
+    if (count_role<G>(Role::stop, typename Main::Arguments{}) != 1) return Fault::source_without_stop;
   } else {
     if constexpr (inputs == 0) return Fault::no_input;
     if constexpr (inputs > 1) return Fault::many_inputs;
     if constexpr (std::is_lvalue_reference_v<Arg> && !std::is_const_v<std::remove_reference_t<Arg>>)
       return Fault::input_by_reference;
-    if constexpr (!std::is_reference_v<Arg> &&
-                  !std::is_copy_constructible_v<std::remove_cvref_t<Arg>>)
+    if constexpr (!std::is_reference_v<Arg> && !std::is_copy_constructible_v<std::remove_cvref_t<Arg>>)
       return Fault::input_not_copyable;
   }
   if constexpr (HasCall<G>) {
@@ -248,13 +244,10 @@ constexpr Fault find_fault() {
   if (count_role<G>(Role::input, typename flush_t<G>::Arguments{}) != 0 ||
       count_role<G>(Role::input, typename start_t<G>::Arguments{}) != 0)
     return Fault::flush_takes_input;
-  if (!emits_only_output<G, flush_t<G>>() || !emits_only_output<G, start_t<G>>())
-    return Fault::two_outputs;
-  if constexpr (!std::is_same_v<Params, NoParams> && !requires { G::params; })
-    return Fault::params_undescribed;
+  if (!emits_only_output<G, flush_t<G>>() || !emits_only_output<G, start_t<G>>()) return Fault::two_outputs;
+  if constexpr (!std::is_same_v<Params, NoParams> && !requires { G::params; }) return Fault::params_undescribed;
   if constexpr (!std::is_default_constructible_v<Params>) return Fault::params_no_default;
-  if constexpr (!std::is_constructible_v<G, const Params&, Context&> &&
-                !std::is_constructible_v<G, const Params&> &&
+  if constexpr (!std::is_constructible_v<G, const Params&, Context&> && !std::is_constructible_v<G, const Params&> &&
                 !std::is_constructible_v<G, Context&> && !std::is_default_constructible_v<G>)
     return Fault::not_constructible;
   return Fault::none;
@@ -269,32 +262,26 @@ constexpr bool check_gadget() {
                 "Emit<Out>&)', "
                 "'void process(In)' or 'void run(Emit<Out>&, std::stop_token)', not overloaded and "
                 "no template.");
-  static_assert(
-      fault != Fault::many_functions,
-      "A gadget has only one of operator(), process and run: it is pure, stateful or a source.");
+  static_assert(fault != Fault::many_functions,
+                "A gadget has only one of operator(), process and run: it is pure, stateful or a source.");
   static_assert(fault != Fault::call_not_const,
                 "A pure gadget's operator() must be const, since it may run in parallel: "
                 "add const, or use process for a gadget that keeps state.");
-  static_assert(
-      fault != Fault::call_returns_nothing,
-      "A pure gadget's operator() returns its output: use 'void process(In)' for a sink.");
-  static_assert(
-      fault != Fault::call_emits,
-      "A pure gadget's operator() returns its output: use process to emit several messages.");
-  static_assert(fault != Fault::no_input,
-                "A gadget's process or operator() takes one input: use run for a source.");
+  static_assert(fault != Fault::call_returns_nothing,
+                "A pure gadget's operator() returns its output: use 'void process(In)' for a sink.");
+  static_assert(fault != Fault::call_emits,
+                "A pure gadget's operator() returns its output: use process to emit several messages.");
+  static_assert(fault != Fault::no_input, "A gadget's process or operator() takes one input: use run for a source.");
   static_assert(fault != Fault::many_inputs,
                 "A gadget takes one input: several inputs are a struct of named members that lists "
                 "them as 'inputs'.");
   static_assert(fault != Fault::source_takes_input,
                 "A source's run takes no input: 'run(Emit<Out>&, std::stop_token)'.");
-  static_assert(fault != Fault::source_without_emit,
-                "A source's run takes 'Emit<Out>&', through which it sends.");
+  static_assert(fault != Fault::source_without_emit, "A source's run takes 'Emit<Out>&', through which it sends.");
   static_assert(fault != Fault::source_without_stop,
                 "A source's run takes a std::stop_token, and ends when it is set.");
-  static_assert(
-      fault != Fault::input_by_reference,
-      "A payload is immutable: take it as 'const T&', as 'T' or as 'std::shared_ptr<const T>'.");
+  static_assert(fault != Fault::input_by_reference,
+                "A payload is immutable: take it as 'const T&', as 'T' or as 'std::shared_ptr<const T>'.");
   static_assert(fault != Fault::input_not_copyable,
                 "An input taken by value may have to be copied, and this type cannot be: take it "
                 "as 'const T&'.");
@@ -309,9 +296,8 @@ constexpr bool check_gadget() {
                 "describe(param<...>(...), ...);'.");
   static_assert(fault != Fault::params_no_default,
                 "A gadget's Params can be default constructed: give every member a default.");
-  static_assert(
-      fault != Fault::not_constructible,
-      "A gadget is constructed from 'const Params&' (and optionally 'Context&'), or from nothing.");
+  static_assert(fault != Fault::not_constructible,
+                "A gadget is constructed from 'const Params&' (and optionally 'Context&'), or from nothing.");
   return fault == Fault::none;
 }
 

@@ -21,9 +21,7 @@ namespace detail {
 
 class Collector : public EmitTarget {
  public:
-  void emit(std::size_t port, Payload payload) override {
-    collected_.emplace_back(port, std::move(payload));
-  }
+  void emit(std::size_t port, Payload payload) override { collected_.emplace_back(port, std::move(payload)); }
 
  protected:
   std::vector<std::pair<std::size_t, Payload>> collected_;

@@ -43,8 +43,7 @@ Value* Value::find(std::string_view key) {
 
 Value& Value::set(std::string_view key, Value value, const Location& key_where) {
   const auto it = std::ranges::find(entries, key, &Entry::key);
-  if (it == entries.end())
-    return entries.emplace_back(Entry{std::string(key), key_where, std::move(value)}).value;
+  if (it == entries.end()) return entries.emplace_back(Entry{std::string(key), key_where, std::move(value)}).value;
   it->where = key_where;
   it->value = std::move(value);
   return it->value;
@@ -83,8 +82,7 @@ std::string Problem::text() const {
 void Problems::add(const Location& where, std::string message) {
   Problem problem{where, std::move(message)};
   const std::string text = problem.text();
-  const bool known =
-      std::ranges::any_of(problems_, [&](const Problem& p) { return p.text() == text; });
+  const bool known = std::ranges::any_of(problems_, [&](const Problem& p) { return p.text() == text; });
   if (!known) problems_.push_back(std::move(problem));
 }
 
@@ -97,10 +95,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] =
-          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
     }
     std::swap(before, last);
     std::swap(last, row);
@@ -111,13 +107,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
-  constexpr std::size_t longest =
-      100;  // a name; more is no misspelling, and the distance is quadratic
+  constexpr std::size_t longest = 100;  // a name; more is no misspelling, and the distance is quadratic
   std::size_t best = std::max<std::size_t>(1, std::min<std::size_t>(name.size(), longest) / 3) + 1;
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
     if (name.size() > longest || candidate.size() > longest) continue;
-    const std::size_t distance = edit_distance(name, candidate);
+    const bool is_part = name.size() >= 3 && candidate.starts_with(name);  // delay for delay_ms
+    const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
     if (distance < best) {
       best = distance;
       nearest = &candidate;

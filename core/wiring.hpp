@@ -23,7 +23,6 @@ std::vector<PipelineEdge> wire(const std::vector<UnwiredGadget>& gadgets, Proble
 // The indices of the gadgets so that every edge but feedback points forward. A cycle without a
 // feedback input, and one in which no gadget has a start() to open it, are problems.
 std::vector<std::size_t> topological_order(const std::vector<UnwiredGadget>& gadgets,
-                                           const std::vector<PipelineEdge>& edges,
-                                           Problems& problems);
+                                           const std::vector<PipelineEdge>& edges, Problems& problems);
 
 }  // namespace tofstream

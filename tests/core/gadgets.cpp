@@ -100,8 +100,7 @@ struct Collect {
   static constexpr auto params =
       describe(param<&Params::as>("as", "Name for the witness"),
                param<&Params::delay_ms>("delay_ms", non_negative, unit("ms"), "Time for each"),
-               param<&Params::book>("book", one_of("reconstructed", "written", "nothing"),
-                                    "Where events go"),
+               param<&Params::book>("book", one_of("reconstructed", "written", "nothing"), "Where events go"),
                param<&Params::throw_in_construct>("throw_in_construct", "Fail at once"),
                param<&Params::throw_in_flush>("throw_in_flush", "Fail at the end"));
   explicit Collect(const Params& p) : p_(p) {
@@ -131,9 +130,7 @@ struct BlockingCollect : Collect {
   using Collect::Collect;
   using Params = Collect::Params;
   static constexpr bool own_thread = true;
-  void process(std::shared_ptr<const Batch> batch, Context& context) {
-    Collect::process(std::move(batch), context);
-  }
+  void process(std::shared_ptr<const Batch> batch, Context& context) { Collect::process(std::move(batch), context); }
   void flush() { Collect::flush(); }
 };
 TOFSTREAM_GADGET(BlockingCollect, "blocking_collect", "Takes batches on a thread of its own");
@@ -147,8 +144,7 @@ struct Burst {
   static constexpr bool own_thread = true;
   explicit Burst(const Params& p) : p_(p) {}
   void process(const Batch& batch, Emit<Batch>& emit) {
-    for (std::uint64_t i = 0; i < p_.copies; ++i)
-      emit(Batch{.number = batch.number * p_.copies + i, .events = 0});
+    for (std::uint64_t i = 0; i < p_.copies; ++i) emit(Batch{.number = batch.number * p_.copies + i, .events = 0});
   }
   void flush(Emit<Batch>& emit) { emit(Batch{.number = 1000, .events = 0}); }
 
@@ -174,8 +170,7 @@ struct Project {
   struct In {
     std::shared_ptr<const Batch> events;
     std::shared_ptr<const Picture> image;
-    static constexpr auto inputs =
-        ports(port<&In::events>("events"), port<&In::image>("image", feedback));
+    static constexpr auto inputs = ports(port<&In::events>("events"), port<&In::image>("image", feedback));
   };
   void process(const In& in, Emit<Picture>& emit, Context& context) {
     context.books().reconstructed(in.events->event_count());
@@ -188,8 +183,7 @@ struct Update {
   struct Params {
     bool silent_start = false;
   };
-  static constexpr auto params =
-      describe(param<&Params::silent_start>("silent_start", "Emit nothing in start"));
+  static constexpr auto params = describe(param<&Params::silent_start>("silent_start", "Emit nothing in start"));
   void start(Emit<Picture>& emit, const Params& p) {
     if (!p.silent_start) emit(Picture{1});
   }
@@ -227,8 +221,7 @@ struct Stubborn {
   struct Params {
     double hold_ms = 500;
   };
-  static constexpr auto params =
-      describe(param<&Params::hold_ms>("hold_ms", positive, unit("ms"), "Time for each"));
+  static constexpr auto params = describe(param<&Params::hold_ms>("hold_ms", positive, unit("ms"), "Time for each"));
   static constexpr bool own_thread = true;
   void process(const Batch& batch, const Params& p, Context& context) {
     if (Witness::current) ++Witness::current->in_process;

@@ -96,3 +96,13 @@ struct PayloadName<test::Picture> {
   static constexpr auto value = "image";
 };
 }  // namespace tofstream
+
+namespace doctest {
+// So that a failed comparison of messages shows them.
+template <>
+struct StringMaker<std::vector<std::string>> {
+  static String convert(const std::vector<std::string>& lines) {
+    return fmt::format("\n  {}", fmt::join(lines, "\n  ")).c_str();
+  }
+};
+}  // namespace doctest

@@ -61,8 +61,7 @@ gadgets:
   CHECK(report.books.rejected.at("kept") == 40 * 2 + 10 * 10);
 }
 
-TEST_CASE(
-    "a fan-out shares one payload, and a gadget that changes its copy is not seen by the others") {
+TEST_CASE("a fan-out shares one payload, and a gadget that changes its copy is not seen by the others") {
   Witness witness;
   const RunReport report = run_text(R"(
 gadgets:
@@ -143,8 +142,7 @@ gadgets:
   CHECK(witness.numbers["shown"].empty());
   CHECK(witness.numbers["show"] == wanted);
   CHECK(report.books.reconstructed == 400);
-  const auto& values =
-      std::get<std::vector<double>>(gadget(report, "estimate").figures.at("values"));
+  const auto& values = std::get<std::vector<double>>(gadget(report, "estimate").figures.at("values"));
   CHECK(values.size() == 40);
   CHECK(report.edges[1].name == "estimate -> projected.image");
   CHECK(report.edges[1].figures.dropped_messages == 0);
@@ -160,10 +158,8 @@ gadgets:
 )");
   CHECK(report.exit_code == exit_run);
   REQUIRE(report.errors.size() == 1);
-  CHECK(report.errors[0].what.find("'projected' waits for estimate -> projected.image") !=
-        std::string::npos);
-  CHECK(report.errors[0].what.find(
-            "'subsets' is held up by the full edge subsets -> projected.events") !=
+  CHECK(report.errors[0].what.find("'projected' waits for estimate -> projected.image") != std::string::npos);
+  CHECK(report.errors[0].what.find("'subsets' is held up by the full edge subsets -> projected.events") !=
         std::string::npos);
 }
 

@@ -1,0 +1,82 @@
+// Files appear by rename: whole, or not at all.
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <system_error>
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "core/atomic_file.hpp"
+#include "gadgets.hpp"
+
+using namespace tofstream;
+using namespace tofstream::test;
+
+namespace {
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_empty(const TemporaryFolder& folder) {
+  return std::filesystem::is_empty(folder.path);
+}
+
+}  // namespace
+
+TEST_CASE("a file appears at commit, replaces an older one, and leaves no temporary") {
+  TemporaryFolder folder;
+  const std::filesystem::path path = folder.path / "image.bin";
+  std::ofstream(path) << "old";
+  {
+    AtomicFile file(path);
+    file.write("....data");
+    file.write_at(0, std::as_bytes(std::span("head", 4)));
+    CHECK(content(path) == "old");
+    file.commit();
+  }
+  CHECK(content(path) == "headdata");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path), {}) == 1);
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  const mode_t mask = umask(0);
+  umask(mask);
+  CHECK((status.st_mode & 0777) == (0666 & ~mask));
+}
+
+TEST_CASE("without commit, or moved away, nothing is left") {
+  TemporaryFolder folder;
+  {
+    AtomicFile file(folder.path / "a");
+    file.write("half");
+    const AtomicFile moved(std::move(file));
+  }
+  CHECK(is_empty(folder));
+}
+
+TEST_CASE("errors name the file and the cause") {
+  TemporaryFolder folder;
+  const std::filesystem::path missing = folder.path / "no" / "a";
+  CHECK_THROWS_WITH_AS(AtomicFile{missing},
+                       ("cannot create " + missing.string() + ": No such file or directory").c_str(),
+                       std::system_error);
+
+  // A limit on the size of files stands in for a full disk.
+  const std::filesystem::path path = folder.path / "big";
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  {
+    AtomicFile file(path);
+    CHECK_THROWS_WITH_AS(file.write(std::string(5000, 'x')),
+                         ("cannot write " + path.string() + ": File too large").c_str(), std::system_error);
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(is_empty(folder));
+}
