@@ -10,29 +10,49 @@
 namespace tofstream {
 
 SlotImages::SlotImages(std::int64_t voxels, std::int64_t budget_bytes) : voxels_(voxels) {
-  const std::int64_t image_bytes =
-      std::max<std::int64_t>(voxels, 1) * static_cast<std::int64_t>(sizeof(float));
-  slots_ = static_cast<int>(std::clamp<std::int64_t>(budget_bytes / image_bytes, 1,
-                                                     tbb::this_task_arena::max_concurrency()));
+  const std::int64_t image_bytes = std::max<std::int64_t>(voxels, 1) * static_cast<std::int64_t>(sizeof(float));
+  slots_ = static_cast<int>(
+      std::clamp<std::int64_t>(budget_bytes / image_bytes, 1, tbb::this_task_arena::max_concurrency()));
 }
 
-// Slots take blocks in turn, so that events sorted by cost spread evenly and which slot an event
-// goes to does not depend on timing.
-void SlotImages::accumulate(
-    std::int64_t count, float* target,
-    const std::function<void(int, std::int64_t, std::int64_t, float*)>& work) {
-  if (slots_ == 1) {
+int SlotImages::slots_for(std::int64_t count) const {
+  return count < voxels_ / voxels_an_event ? 1 : slots_;
+}
+
+void SlotImages::accumulate(std::int64_t count, float* target,
+                            const std::function<void(int, std::int64_t, std::int64_t, float*)>& work) {
+  const int slots = slots_for(count);
+  if (slots == 1) {
     work(0, 0, count, target);
     return;
   }
-  images_.resize(static_cast<std::size_t>(slots_));
-  tbb::parallel_for(0, slots_, [&](int slot) {
-    auto& image = images_[static_cast<std::size_t>(slot)];
+  images_.resize(static_cast<std::size_t>(slots_ - 1));
+  const auto image_of = [&](int slot) -> float* {
+    if (slot == 0) return target;
+    auto& image = images_[static_cast<std::size_t>(slot - 1)];
     image.resize(static_cast<std::size_t>(voxels_), 0.0f);
-    constexpr std::int64_t block = 4096;
-    for (std::int64_t begin = slot * block; begin < count; begin += slots_ * block)
-      work(slot, begin, std::min(begin + block, count), image.data());
-  });
+    return image.data();
+  };
+  try {
+    // Slots take blocks in turn, so that events sorted by cost spread evenly and which slot an
+    // event goes to does not depend on timing.
+    tbb::parallel_for(
+        0, slots, 1,
+        [&](int slot) {
+          float* image = image_of(slot);
+          constexpr std::int64_t block = 4096;
+          for (std::int64_t begin = slot * block; begin < count; begin += slots * block)
+            work(slot, begin, std::min(begin + block, count), image);
+        },
+        tbb::simple_partitioner());
+  } catch (...) {
+    images_.clear();  // half-filled images must not reach the next call
+    throw;
+  }
+  add_images(target);
+}
+
+void SlotImages::add_images(float* target) {
   tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, voxels_, 1 << 14), [&](const auto& range) {
     for (auto& image : images_) {
       float* from = image.data();

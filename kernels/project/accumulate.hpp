@@ -1,6 +1,6 @@
-// Back projection on several cores without atomics: each slot of events adds into an image of its
-// own, and the slots are then summed in a fixed order. Same input and same number of slots give the
-// same image, bit for bit.
+// Back projection on several cores without atomics: the first slot of events adds into the target,
+// each other slot into an image of its own, which are then added in a fixed order. Same input and
+// same number of slots give the same image, bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,17 @@ class SlotImages {
   int slots() const { return slots_; }
 
   /// Cuts [0, count) into blocks that `slots()` slots take in turn, runs work(slot, begin, end,
-  /// image) for each block, slots in parallel, then adds all slots' images into `target` and zeroes
-  /// them. With one slot, work adds straight into `target`.
+  /// image) for each block, slots in parallel, then adds the slots' images into `target` and zeroes
+  /// them. Few events for the size of the image are one slot's work: adding images would cost more.
   void accumulate(std::int64_t count, float* target,
-                  const std::function<void(int slot, std::int64_t begin, std::int64_t end,
-                                           float* image)>& work);
+                  const std::function<void(int slot, std::int64_t begin, std::int64_t end, float* image)>& work);
 
  private:
+  /// Adding a slot's image costs about as much as projecting an event for so many voxels.
+  static constexpr std::int64_t voxels_an_event = 256;
+  int slots_for(std::int64_t count) const;
+  void add_images(float* target);
+
   std::int64_t voxels_;
   int slots_;
   std::vector<std::vector<float>> images_;

@@ -93,15 +93,15 @@ TEST_CASE("A bin of Edge::clipped inside the image sums to the bin's width") {
 }
 
 TEST_CASE("A bin of Edge::clipped that reaches out of the image keeps its outer planes' share") {
-  // Along x with the bin's centre at x = 7 (the last plane), sigma 2 mm, a bin of 2 mm: planes from
-  // x = 1 to x = 13 hold weight, those up to 7 lie in the image.
+  // Along x with the bin's centre at x = 6.5, sigma 2 mm, a bin of 2 mm: the cut reaches from 0.5 to
+  // 12.5, so planes from x = -1 to x = 13 hold weight; those up to 7 lie in the image.
   double inside = 0, all = 0;
-  for (int x = 1; x <= 13; x += 2) {
-    const double weight = normal((x - 7 + 1) / 2.0) - normal((x - 7 - 1) / 2.0);
+  for (int x = -1; x <= 13; x += 2) {
+    const double weight = normal((x - 6.5 + 1) / 2.0) - normal((x - 6.5 - 1) / 2.0);
     all += weight;
     if (x <= 7) inside += weight;
   }
-  const EventBatch batch = batch_of({{{-50, 0, 0}, {50, 0, 0}, 7}}, {2, 2});
+  const EventBatch batch = batch_of({{{-50, 0, 0}, {50, 0, 0}, 6.5f}}, {2, 2});
   const auto clipped = JosephSettings{JosephSettings::Edge::clipped};
   const double expected = 2 * inside / all;
   CHECK(static_cast<double>(forward_of(*make_joseph_reference(box(), clipped), batch, ones(box()))[0]) ==

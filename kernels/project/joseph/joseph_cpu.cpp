@@ -2,12 +2,14 @@
 // 8-byte loads (and stores) a plane for its four voxels. Compiled for each instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/project/joseph/joseph_cpu.cpp"
+// clang-format off: this line compiles the file for each instruction set, so it comes first
+#include "kernels/math/simd_targets.hpp"
+// clang-format on
+
 #include <algorithm>
 
-#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "kernels/math/simd_targets.hpp"
 #include "kernels/project/cpu_kernel-inl.hpp"
 #include "kernels/project/joseph/joseph_backends.hpp"
 #include "kernels/project/joseph/joseph_line-inl.hpp"

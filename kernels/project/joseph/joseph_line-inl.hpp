@@ -144,7 +144,7 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
   line.first = 0;
   line.last = -1;
   const double length = square_root(dot(direction, direction));
-  if (!(length > 0 && length <= 1e30)) return line;
+  if (!(length > 0 && length <= 1e40)) return line;  // floats reach 1.2e39
 
   line.axis = dominant_axis_of(direction);
   line.u_axis = line.axis == 0 ? 1 : 0;
@@ -170,7 +170,10 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
     planes.low = maximum(planes.low, box.low);
     planes.high = minimum(planes.high, box.high);
   } else {
-    planes.keep_where(fraction, 0, 1);
+    const auto plane_of = [&](double position) {
+      return (position - static_cast<double>(grid.origin_mm[line.axis])) / spacing;
+    };
+    planes.keep(plane_of(end1[line.axis]), plane_of(lor.end2[line.axis]));
   }
   if (planes.empty()) return line;
 

@@ -69,6 +69,8 @@ class JosephReference final : public ReferenceProjector {
     /// Position of a plane's crossing along the line, from the midpoint towards end 2.
     double position(int plane) const { return (crossing(plane) - 0.5) * length; }
     Vec3d point(double t) const { return end1 + t * (end2 - end1); }
+    /// Where a point lies along the dominant axis, counted in planes.
+    double plane_coordinate(const Vec3d& p) const { return (p[axis] - first_plane) / plane_spacing; }
   };
   struct PlaneRange {
     int first = 0, last = -1;
@@ -88,10 +90,10 @@ class JosephReference final : public ReferenceProjector {
   }
 
   PlaneRange planes_between_ends(const Line& line) const {
+    const double p1 = line.plane_coordinate(line.end1), p2 = line.plane_coordinate(line.end2);
     PlaneRange range{grid().size[line.axis], -1};
     for (int plane = 0; plane < grid().size[line.axis]; ++plane) {
-      const double t = line.crossing(plane);
-      if (t < 0 || t > 1) continue;
+      if (plane < std::min(p1, p2) || plane > std::max(p1, p2)) continue;
       range.first = std::min(range.first, plane);
       range.last = std::max(range.last, plane);
     }
@@ -116,17 +118,15 @@ class JosephReference final : public ReferenceProjector {
       to = std::min(to, leave);
     }
     if (from > to) return {};
-    const auto plane_coordinate = [&](double t) {
-      return (line.point(t)[line.axis] - line.first_plane) / line.plane_spacing;
-    };
-    const auto [low, high] = std::minmax({plane_coordinate(from), plane_coordinate(to)});
+    const auto [low, high] =
+        std::minmax({line.plane_coordinate(line.point(from)), line.plane_coordinate(line.point(to))});
     return {std::max(static_cast<int>(std::floor(low)) + 1, 0),
             std::min(static_cast<int>(std::floor(high)), grid().size[line.axis] - 1)};
   }
 
   /// Planes from floor(-cut) to ceil(+cut) about the bin's centre, in the image or not.
   static PlaneRange planes_in_cut(const Line& line, double tof, double cut_mm) {
-    const double centre = (line.point(0.5 + tof / line.length)[line.axis] - line.first_plane) / line.plane_spacing;
+    const double centre = line.plane_coordinate(line.point(0.5 + tof / line.length));
     const double reach = cut_mm / line.step;
     constexpr double limit = joseph_plane_limit;
     return {static_cast<int>(std::floor(std::clamp(centre - reach, -limit, limit))),

@@ -1,0 +1,59 @@
+// Slot images: every event is treated once, sums repeat bit for bit, and an exception leaves nothing
+// behind.
+#include <stdexcept>
+
+#include "kernels/project/accumulate.hpp"
+
+namespace tofstream {
+
+namespace {
+
+constexpr std::int64_t voxels = 100, events = 50000;
+
+/// Adds event i's number to voxel i % voxels.
+void add_events(std::int64_t begin, std::int64_t end, float* image) {
+  for (std::int64_t i = begin; i < end; ++i) image[i % voxels] += 0.1f * static_cast<float>(i % 7);
+}
+
+}  // namespace
+
+TEST_CASE("Slot images add every event once, the same way twice") {
+  SlotImages slots(voxels);
+  std::vector<float> first(voxels, 1.0f), second(voxels, 1.0f), alone(voxels, 1.0f);
+  const auto work = [](int, std::int64_t begin, std::int64_t end, float* image) { add_events(begin, end, image); };
+  slots.accumulate(events, first.data(), work);
+  slots.accumulate(events, second.data(), work);
+  add_events(0, events, alone.data());
+  CHECK(first == second);
+  for (std::size_t v = 0; v < voxels; ++v) CHECK(first[v] == doctest::Approx(alone[v]).epsilon(1e-5));
+}
+
+TEST_CASE("Slot images stay within their budget and take few events in one piece") {
+  CHECK(SlotImages(1 << 20, 1 << 20).slots() == 1);
+  SlotImages slots(1 << 20);
+  int calls = 0;
+  std::vector<float> target(1 << 20, 0.0f);
+  slots.accumulate(100, target.data(), [&](int slot, std::int64_t begin, std::int64_t end, float* image) {
+    ++calls;
+    CHECK(slot == 0);
+    CHECK(begin == 0);
+    CHECK(end == 100);
+    CHECK(image == target.data());
+  });
+  CHECK(calls == 1);
+}
+
+TEST_CASE("After an exception slot images are clean") {
+  SlotImages slots(voxels);
+  std::vector<float> target(voxels, 0.0f), clean(voxels, 0.0f);
+  CHECK_THROWS_AS(slots.accumulate(events, target.data(),
+                                   [](int, std::int64_t begin, std::int64_t end, float* image) {
+                                     add_events(begin, end, image);
+                                     if (end == events) throw std::runtime_error("work failed");
+                                   }),
+                  std::runtime_error);
+  slots.accumulate(events, clean.data(), [](int, std::int64_t, std::int64_t, float*) {});
+  CHECK(clean == std::vector<float>(voxels, 0.0f));
+}
+
+}  // namespace tofstream
