@@ -60,12 +60,14 @@ struct TubeWeight {
   TOFSTREAM_HOST_DEVICE V operator()(V a, V b, V u_crossing) const {
     const V r2 = mul_add(a, mul_add(pp, a, pq * b), qq * b * b);
     const V u = mul_add(p_along, a, mul_add(q_along, b, u_crossing));
+    // Far outside, where the weight is zero anyway, exponents would give denormals, which are slow.
+    const V lowest = splat<V>(-80.0f);
     V w;
     if constexpr (gaussian) {
-      w = exponential(mul_add(radial_rate, r2, tof_rate * u * u));
+      w = exponential(maximum(mul_add(radial_rate, r2, tof_rate * u * u), lowest));
     } else {
       w = interpolate(table, square_root(minimum(r2, radius2)) * table_rate);
-      if (tof) w = w * exponential(tof_rate * u * u);
+      if (tof) w = w * exponential(maximum(tof_rate * u * u, lowest));
     }
     const V zero = splat<V>(0.0f);
     w = select(less(radius2, r2), zero, w);
