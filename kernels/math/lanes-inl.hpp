@@ -37,6 +37,7 @@ using tofstream::less;
 using tofstream::maximum;
 using tofstream::minimum;
 using tofstream::mul_add;
+using tofstream::power_of_two;
 using tofstream::round_down;
 using tofstream::select;
 using tofstream::square_root;
@@ -73,6 +74,23 @@ HWY_INLINE V square_root(V a) {
 template <class V>
 HWY_INLINE V exponential(V a) {
   return hn::Exp(hn::DFromV<V>(), a);
+}
+/// 2^a for a in [-120, 120], a third of the instructions of hn::Exp: the fraction by a polynomial
+/// (minimax for the relative error, 8e-8), the whole number added to the exponent bits.
+template <class V>
+HWY_INLINE V power_of_two(V a) {
+  const hn::DFromV<V> d;
+  const hn::RebindToSigned<decltype(d)> bits;
+  const V whole = hn::Round(a);
+  const V fraction = a - whole;
+  V p = hn::Set(d, 1.3276472e-03f);
+  p = hn::MulAdd(p, fraction, hn::Set(d, 9.67554133e-03f));
+  p = hn::MulAdd(p, fraction, hn::Set(d, 5.55071327e-02f));
+  p = hn::MulAdd(p, fraction, hn::Set(d, 2.40221197e-01f));
+  p = hn::MulAdd(p, fraction, hn::Set(d, 6.93146967e-01f));
+  p = hn::MulAdd(p, fraction, hn::Set(d, 1.00000007f));
+  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(bits, whole));
+  return hn::BitCast(d, hn::BitCast(bits, p) + exponent);
 }
 template <class V>
 HWY_INLINE auto less(V a, V b) {

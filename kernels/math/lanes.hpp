@@ -37,6 +37,11 @@ template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T exponential(T a) {
   return std::exp(a);
 }
+/// 2^a, for a in [-120, 120].
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T power_of_two(T a) {
+  return std::exp2(a);
+}
 template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T error_function(T a) {
   return std::erf(a);

@@ -53,8 +53,7 @@ struct TorSettings {
 
 /// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid,
 /// std::runtime_error for a missing GPU.
-std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings,
-                                              Backend backend);
+std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of
 /// all other versions.

@@ -17,13 +17,11 @@ constexpr int block_threads = 128;
 /// Calls visit(voxel, weight) for the voxels of every group_lanes-th slice of the tube from `lane`
 /// on.
 template <bool gaussian, class Visit>
-__device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* table, int lane,
-                               Visit&& visit) {
+__device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* table, int lane, Visit&& visit) {
   const single_lane::TubeWeight<float, gaussian> weight(pass, tube, table);
   const Grid& grid = pass.model.grid;
   const std::int64_t p_stride = grid.stride(tube.axes.p), q_stride = grid.stride(tube.axes.q);
   const int columns = grid.size[tube.axes.p], rows = grid.size[tube.axes.q];
-  constexpr float hair = 1e-3f;  // rounding of the row's ends; the weight decides
   for (int k = tube.first + lane; k <= tube.last; k += group_lanes) {
     const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
     const auto u = static_cast<float>(tube.u0 + k * tube.u_step);
@@ -34,12 +32,10 @@ __device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* 
     const auto p_offset = static_cast<float>(p - p_near);
     for (int row = q_first; row <= q_last; ++row) {
       const auto b = static_cast<float>(row - q);
-      const float half = sqrtf(fmaxf(tube.row_half2 - tube.row_narrowing * b * b, 0.0f)) + hair;
-      const float centre = p_offset + tube.shear * b;
-      const int a_first = max(static_cast<int>(ceilf(centre - half)), -p_near);
-      const int a_last = min(static_cast<int>(floorf(centre + half)), columns - 1 - p_near);
-      const std::int64_t row_begin =
-          k * grid.stride(tube.axes.slice) + row * q_stride + p_near * p_stride;
+      const auto reach = tube.columns_of_rows(b, b);
+      const int a_first = max(static_cast<int>(ceilf(p_offset + reach.first)), -p_near);
+      const int a_last = min(static_cast<int>(floorf(p_offset + reach.last)), columns - 1 - p_near);
+      const std::int64_t row_begin = k * grid.stride(tube.axes.slice) + row * q_stride + p_near * p_stride;
       for (int a = a_first; a <= a_last; ++a)
         visit(row_begin + a * p_stride, weight(static_cast<float>(a) - p_offset, b, u));
     }
@@ -48,8 +44,7 @@ __device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* 
 
 /// The sum over the lanes of a group, in each of them.
 __device__ float group_sum(float value) {
-  for (int offset = group_lanes / 2; offset > 0; offset /= 2)
-    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  for (int offset = group_lanes / 2; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
   return value;
 }
 
@@ -63,32 +58,27 @@ __device__ Place place() {
 }
 
 template <bool gaussian>
-__device__ float expectation_of(const Pass& pass, const Tube& tube, const float* table,
-                                const float* image, Place at) {
+__device__ float expectation_of(const Pass& pass, const Tube& tube, const float* table, const float* image, Place at) {
   float sum = 0;
   if (at.event < pass.events.count)
-    for_each_voxel<gaussian>(pass, tube, table, at.lane, [&](std::int64_t voxel, float weight) {
-      sum += weight * __ldg(image + voxel);
-    });
+    for_each_voxel<gaussian>(pass, tube, table, at.lane,
+                             [&](std::int64_t voxel, float weight) { sum += weight * __ldg(image + voxel); });
   return group_sum(sum);
 }
 
 template <bool gaussian>
-__device__ void add_along(const Pass& pass, const Tube& tube, const float* table, float value,
-                          float* image, Place at) {
+__device__ void add_along(const Pass& pass, const Tube& tube, const float* table, float value, float* image, Place at) {
   for_each_voxel<gaussian>(pass, tube, table, at.lane, [&](std::int64_t voxel, float weight) {
     if (weight > 0) atomicAdd(image + voxel, value * weight);
   });
 }
 
 template <bool gaussian>
-__global__ void forward_kernel(Pass pass, const float* table, const float* image,
-                               float* expectation) {
+__global__ void forward_kernel(Pass pass, const float* table, const float* image, float* expectation) {
   const Place at = place();
   const Tube tube = at.event < pass.events.count ? pass.tube(at.event) : Tube{};
   const float sum = expectation_of<gaussian>(pass, tube, table, image, at);
-  if (at.event < pass.events.count && at.lane == 0)
-    expectation[at.event] = sum * pass.scale(at.event);
+  if (at.event < pass.events.count && at.lane == 0) expectation[at.event] = sum * pass.scale(at.event);
 }
 
 template <bool gaussian>
@@ -117,62 +107,52 @@ __device__ void add_tally(bool used, bool skipped, double log_expectation, Devic
 }
 
 template <bool gaussian>
-__global__ void em_kernel(Pass pass, const float* table, const float* image, float* accumulator,
-                          DeviceTally* tally) {
+__global__ void em_kernel(Pass pass, const float* table, const float* image, float* accumulator, DeviceTally* tally) {
   const Place at = place();
   const bool inside = at.event < pass.events.count;
   const Tube tube = inside ? pass.tube(at.event) : Tube{};
   const float scale = inside ? pass.scale(at.event) : 0.0f;
   const float additive = inside && pass.events.additive ? pass.events.additive[at.event] : 0.0f;
-  const float expectation =
-      scale * expectation_of<gaussian>(pass, tube, table, image, at) + additive;
+  const float expectation = scale * expectation_of<gaussian>(pass, tube, table, image, at) + additive;
   const bool use = inside && usable(expectation);
   const bool first = at.lane == 0;
-  add_tally(use && first, inside && first && !use,
-            use && first ? log(static_cast<double>(expectation)) : 0.0, tally);
+  add_tally(use && first, inside && first && !use, use && first ? log(static_cast<double>(expectation)) : 0.0, tally);
   if (use) add_along<gaussian>(pass, tube, table, scale / expectation, accumulator, at);
 }
 
 class CudaTorProjector final : public Projector {
  public:
   CudaTorProjector(const Model& model, const RadialResponse& response)
-      : model_(model),
-        table_(Buffer<float>::from(response.values()).to(Memory::device)),
-        tally_(Memory::device, 1) {
+      : model_(model), table_(Buffer<float>::from(response.values()).to(Memory::device)), tally_(Memory::device, 1) {
     synchronize(nullptr);  // the table is there before any stream reads it
   }
 
   const Grid& grid() const override { return model_.grid; }
   Backend backend() const override { return Backend::cuda; }
 
-  void forward(const EventView& events, const float* image, float* expectation,
-               Stream stream) override {
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
-      forward_kernel<gaussian()>
-          <<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image, expectation);
+      forward_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image, expectation);
       check_launch("project events forward");
     });
   }
 
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
     launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
-      back_kernel<gaussian()>
-          <<<blocks, block_threads, 0, stream>>>(pass, table_.data(), values, image);
+      back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(pass, table_.data(), values, image);
       check_launch("project events back");
     });
   }
 
-  EmTally em_step(const EventView& events, const float* image, float* accumulator,
-                  Stream stream) override {
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
     tally_.clear(stream);
     launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
-      em_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image,
-                                                                  accumulator, tally_.data());
+      em_kernel<gaussian()>
+          <<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image, accumulator, tally_.data());
       check_launch("step EM");
     });
     const DeviceTally tally = tally_.to_vector(stream).front();
-    return {static_cast<std::int64_t>(tally.used), static_cast<std::int64_t>(tally.skipped),
-            tally.log_sum};
+    return {static_cast<std::int64_t>(tally.used), static_cast<std::int64_t>(tally.skipped), tally.log_sum};
   }
 
  private:
@@ -181,8 +161,7 @@ class CudaTorProjector final : public Projector {
     if (events.count == 0) return;
     constexpr std::int64_t events_a_block = block_threads / group_lanes;
     const std::int64_t blocks = (events.count + events_a_block - 1) / events_a_block;
-    if (blocks > 0x7fffffff)
-      throw std::invalid_argument("TOR projector: more than 3e10 events in one batch: cut it");
+    if (blocks > 0x7fffffff) throw std::invalid_argument("TOR projector: more than 3e10 events in one batch: cut it");
     const Pass pass = make_pass(model_, events);
     if (model_.gaussian)
       kernel(pass, std::true_type(), static_cast<unsigned>(blocks));

@@ -35,8 +35,7 @@ HWY_INLINE hn::Vec<D> load_tile(D d, const float* first, [[maybe_unused]] std::i
   else {
     const hn::Half<D> half;
     const std::int64_t rows = static_cast<std::int64_t>(hn::MaxLanes(half)) / tile_columns;
-    return hn::Combine(d, load_tile(half, first + rows * row_stride, row_stride),
-                       load_tile(half, first, row_stride));
+    return hn::Combine(d, load_tile(half, first + rows * row_stride, row_stride), load_tile(half, first, row_stride));
   }
 #endif
 }
@@ -44,8 +43,7 @@ HWY_INLINE hn::Vec<D> load_tile(D d, const float* first, [[maybe_unused]] std::i
 /// Adds `values` to the tile, row after row: rows may overlap in memory where a tile sticks out of
 /// a slice.
 template <class D>
-HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first,
-                         [[maybe_unused]] std::int64_t row_stride) {
+HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first, [[maybe_unused]] std::int64_t row_stride) {
   if constexpr (hn::MaxLanes(D()) <= tile_columns) {
     hn::StoreU(hn::LoadU(d, first) + values, d, first);
   }
@@ -78,29 +76,31 @@ class TubeTracer {
 
   float gather(const float* image) {
     FloatLanes sum = splat<FloatLanes>(0.0f);
-    tiles_ = 0;
-    for_each_tile([&](std::int64_t tile, FloatLanes weight) HWY_ATTR {
-      sum = mul_add(weight, load_tile(d_, image + tile, slices_->row_stride), sum);
-      if (tiles_ < capacity) {
-        kept_tiles_[tiles_] = tile;
-        hn::Store(weight, d_, kept_weights_.data() + tiles_ * hn::Lanes(d_));
+    std::size_t count = 0;
+    float* const weights = kept_weights_.data();
+    std::int64_t* const tiles = kept_tiles_.data();
+    for_each_tile([&](std::int64_t tile, std::int64_t row_stride, FloatLanes weight) HWY_ATTR {
+      sum = mul_add(weight, load_tile(d_, image + tile, row_stride), sum);
+      if (count < capacity) {
+        tiles[count] = tile;
+        hn::Store(weight, d_, weights + count * hn::Lanes(d_));
       }
-      ++tiles_;
+      ++count;
     });
+    tiles_ = count;
     return scale_ * sum_of_lanes(sum);
   }
 
   void scatter(float value, float* image) {
     const FloatLanes factor = splat<FloatLanes>(scale_ * value);
-    if (tiles_ <= capacity) {
-      for (std::size_t t = 0; t < tiles_; ++t)
-        add_tile(d_, factor * hn::Load(d_, kept_weights_.data() + t * hn::Lanes(d_)),
-                 image + kept_tiles_[t], slices_->row_stride);
-    } else {
-      for_each_tile([&](std::int64_t tile, FloatLanes weight) HWY_ATTR {
-        add_tile(d_, factor * weight, image + tile, slices_->row_stride);
-      });
+    if (tiles_ > capacity) {
+      for_each_tile([&](std::int64_t tile, std::int64_t row_stride, FloatLanes weight)
+                        HWY_ATTR { add_tile(d_, factor * weight, image + tile, row_stride); });
+      return;
     }
+    const std::int64_t row_stride = slices_->row_stride;
+    for (std::size_t t = 0; t < tiles_; ++t)
+      add_tile(d_, factor * hn::Load(d_, kept_weights_.data() + t * hn::Lanes(d_)), image + kept_tiles_[t], row_stride);
   }
 
  private:
@@ -109,30 +109,37 @@ class TubeTracer {
   static constexpr std::size_t capacity = 4096;
   static constexpr std::size_t not_gathered = capacity + 1;
 
-  /// Calls visit(place of the tile's first voxel, weights) for the tiles that cover the tube.
+  /// Calls visit(place of the tile's first voxel, its row stride, weights) for the tiles that cover the tube.
   template <class Visit>
   HWY_INLINE void for_each_tile(Visit&& visit) const {
     if (tube_.empty()) return;
-    const TubeWeight<FloatLanes, gaussian> weight(pass_, tube_, setup_.table.data());
+    // Copies, so that what `visit` writes cannot change them: they stay in registers.
+    const tor::Tube tube = tube_;
+    const SliceLayout::Slices slices = *slices_;
+    const TubeWeight<FloatLanes, gaussian> weight(pass_, tube, setup_.table.data());
     const FloatLanes lane = lane_index<FloatLanes>();
     const FloatLanes lane_row = round_down(lane * splat<FloatLanes>(1.0f / tile_columns));
     const FloatLanes lane_column = lane - lane_row * splat<FloatLanes>(tile_columns);
-    for (int k = tube_.first; k <= tube_.last; ++k) {
-      const double p = tube_.p0 + k * tube_.p_step, q = tube_.q0 + k * tube_.q_step;
-      const FloatLanes u = splat<FloatLanes>(static_cast<float>(tube_.u0 + k * tube_.u_step));
-      const int p_first = std::max(static_cast<int>(std::ceil(p - tube_.p_half)), 0);
-      const int p_last =
-          std::min(static_cast<int>(std::floor(p + tube_.p_half)), slices_->columns - 1);
-      const int q_first = std::max(static_cast<int>(std::ceil(q - tube_.q_half)), 0);
-      const int q_last =
-          std::min(static_cast<int>(std::floor(q + tube_.q_half)), slices_->rows - 1);
+    for (int k = tube.first; k <= tube.last; ++k) {
+      const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
+      const FloatLanes u = splat<FloatLanes>(static_cast<float>(tube.u0 + k * tube.u_step));
+      const int box_first = std::max(static_cast<int>(std::ceil(p - tube.p_half)), 0);
+      const int box_last = std::min(static_cast<int>(std::floor(p + tube.p_half)), slices.columns - 1);
+      const int q_first = std::max(static_cast<int>(std::ceil(q - tube.q_half)), 0);
+      const int q_last = std::min(static_cast<int>(std::floor(q + tube.q_half)), slices.rows - 1);
       for (int row = q_first; row <= q_last; row += tile_rows) {
-        const FloatLanes b = lane_row + splat<FloatLanes>(static_cast<float>(row - q));
-        const std::int64_t row_offset =
-            slices_->base + k * slices_->slice_stride + row * slices_->row_stride;
+        const auto b_first = static_cast<float>(row - q);
+        int p_first = box_first, p_last = box_last;
+        if (p_last - p_first >= tile_columns) {  // more than a tile: look at the rows' own extent
+          const auto reach = tube.columns_of_rows(b_first, b_first + (tile_rows - 1));
+          p_first = std::max(p_first, static_cast<int>(std::ceil(p + reach.first)));
+          p_last = std::min(p_last, static_cast<int>(std::floor(p + reach.last)));
+        }
+        const FloatLanes b = lane_row + splat<FloatLanes>(b_first);
+        const std::int64_t row_place = slices.base + k * slices.slice_stride + row * slices.row_stride;
         for (int column = p_first; column <= p_last; column += tile_columns) {
           const FloatLanes a = lane_column + splat<FloatLanes>(static_cast<float>(column - p));
-          visit(row_offset + column, weight(a, b, u));
+          visit(row_place + column, slices.row_stride, weight(a, b, u));
         }
       }
     }
@@ -150,8 +157,7 @@ class TubeTracer {
 };
 
 std::unique_ptr<const CpuKernel> MakeTorKernel(const CpuSetup& setup) {
-  if (setup.model.gaussian)
-    return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup);
+  if (setup.model.gaussian) return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup);
   return std::make_unique<TracingKernel<TubeTracer<false>, CpuSetup>>(setup);
 }
 

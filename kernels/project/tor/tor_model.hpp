@@ -2,13 +2,15 @@
 // batch (ToF): the constants of a_ij = V f(r_ij) g(u_ij - t_i) (PHYSICS 3), for host and device.
 #pragma once
 
+#include <numbers>
+
 #include "kernels/math/tof.hpp"
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/project/tor/tube.hpp"
 
 namespace tofstream::tor {
 
-/// Constants of a projector. The weight is scale exp(-radial_rate r^2) for a Gaussian response,
+/// Constants of a projector. The weight is scale 2^(-radial_rate r^2) for a Gaussian response,
 /// else scale times the table's value at r table_steps_per_mm.
 struct Model {
   Grid grid;
@@ -26,15 +28,15 @@ Model make_model(const Grid& grid, const TorSettings& settings);
 /// The ToF response of a batch of events.
 struct TofTerm {
   double cut_mm = -1;  // negative: non-ToF
-  float rate = 0;      // 1/mm^2, of exp(-rate (u - t)^2)
+  float rate = 0;      // 1/mm^2, of 2^(-rate (u - t)^2)
   float peak = 1;      // 1/mm
 };
 
 inline TofTerm make_tof_term(const EventView& events, double cut_sigma) {
   if (!events.has_tof()) return {};
   const auto kernel = TofKernel<double>::make(events.tof.sigma_mm, cut_sigma);
-  return {kernel.cut_mm, static_cast<float>(0.5 * kernel.inverse_sigma * kernel.inverse_sigma),
-          static_cast<float>(kernel.density_peak)};
+  const double rate = 0.5 * std::numbers::log2e * kernel.inverse_sigma * kernel.inverse_sigma;
+  return {kernel.cut_mm, static_cast<float>(rate), static_cast<float>(kernel.density_peak)};
 }
 
 /// A batch of events under a model.

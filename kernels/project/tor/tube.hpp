@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/math/host_device.hpp"
+#include "kernels/math/lanes.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
 
@@ -24,12 +25,12 @@ TOFSTREAM_HOST_DEVICE constexpr SliceAxes slice_axes(int axis) {
 /// columns and `b` rows.
 struct Tube {
   SliceAxes axes{};
-  int first = 0, last = -1;      // slices that the tube may meet; none where last < first
-  double p0 = 0, p_step = 0;     // the line crosses slice k in column p0 + k p_step
-  double q0 = 0, q_step = 0;     // and row q0 + k q_step (voxels)
-  double u0 = 0, u_step = 0;     // at u0 + k u_step mm from the ToF centre (non-ToF: the midpoint)
-  float u_low = 0, u_high = 0;   // voxels with u in [u_low, u_high] count
-  float pp = 0, pq = 0, qq = 0;  // r^2 = pp a^2 + pq a b + qq b^2 (mm^2)
+  int first = 0, last = -1;        // slices that the tube may meet; none where last < first
+  double p0 = 0, p_step = 0;       // the line crosses slice k in column p0 + k p_step
+  double q0 = 0, q_step = 0;       // and row q0 + k q_step (voxels)
+  double u0 = 0, u_step = 0;       // at u0 + k u_step mm from the ToF centre (non-ToF: the midpoint)
+  float u_low = 0, u_high = 0;     // voxels with u in [u_low, u_high] count
+  float pp = 0, pq = 0, qq = 0;    // r^2 = pp a^2 + pq a b + qq b^2 (mm^2)
   float p_along = 0, q_along = 0;  // u = u of the crossing + p_along a + q_along b (mm)
   float p_half = 0, q_half = 0;    // half extents of the ellipse in columns and rows
   // Row b of the ellipse is centred shear b columns from the crossing and reaches
@@ -37,20 +38,33 @@ struct Tube {
   float shear = 0, row_half2 = 0, row_narrowing = 0;
 
   TOFSTREAM_HOST_DEVICE bool empty() const { return last < first; }
+
+  struct Columns {
+    float first, last;
+  };
+  /// The columns, counted from the crossing, between which rows `b_first` to `b_last` of the ellipse
+  /// lie: a superset by a hair. Always inline: a call in the middle of SIMD code spills its vectors.
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE Columns columns_of_rows(float b_first, float b_last) const {
+    const float b_widest = maximum(b_first, minimum(b_last, 0.0f));
+    const float half2 = row_half2 - row_narrowing * b_widest * b_widest;
+    const float half = std::sqrt(maximum(half2, 0.0f)) + 1e-3f;
+    const float centre1 = shear * maximum(b_first, -q_half);
+    const float centre2 = shear * minimum(b_last, q_half);
+    return {minimum(centre1, centre2) - half, maximum(centre1, centre2) + half};
+  }
 };
 
 namespace detail {
 
 /// Narrows [low, high] to the k at which start + k step lies in [from, to].
-TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from, double to,
-                                         double& low, double& high) {
+TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from, double to, double& low, double& high) {
   if (std::abs(step) < 1e-12) {
     if (start < from || start > to) high = low - 1;
     return;
   }
   const double k1 = (from - start) / step, k2 = (to - start) / step;
-  low = std::fmax(low, std::fmin(k1, k2));
-  high = std::fmin(high, std::fmax(k1, k2));
+  low = maximum(low, minimum(k1, k2));
+  high = minimum(high, maximum(k1, k2));
 }
 
 }  // namespace detail
@@ -58,8 +72,7 @@ TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from,
 /// The tube of `lor` with the given radius. ToF is limited to `tof_cut_mm` about the ToF centre; a
 /// negative `tof_cut_mm` stands for non-ToF. Empty for a LOR that misses the grid, has no length or
 /// is not finite. Slices and extents are supersets by a hair: r and u of each voxel decide.
-TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, double radius_mm,
-                                            double tof_cut_mm) {
+TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, double radius_mm, double tof_cut_mm) {
   Tube tube;
   const Vec3d end1 = lor.end1.as<double>(), end2 = lor.end2.as<double>();
   const Vec3d along = end2 - end1;
@@ -85,8 +98,8 @@ TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, do
   tube.q_step = tube.u_step * dq / vq;
 
   const double half = 0.5 * length;
-  const double u_low = tof ? std::fmax(-half - centre, -tof_cut_mm) : -half;
-  const double u_high = tof ? std::fmin(half - centre, tof_cut_mm) : half;
+  const double u_low = tof ? maximum(-half - centre, -tof_cut_mm) : -half;
+  const double u_high = tof ? minimum(half - centre, tof_cut_mm) : half;
   const double cosine = std::abs(ds);
   const double hair = 1e-4;
   const double p_half = radius_mm * std::sqrt(1 - dq * dq) / (cosine * vp) + hair;
@@ -97,8 +110,8 @@ TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, do
   detail::narrow(tube.p0, tube.p_step, -p_half, grid.size[p] - 1 + p_half, low, high);
   detail::narrow(tube.q0, tube.q_step, -q_half, grid.size[q] - 1 + q_half, low, high);
   if (!(u_low <= u_high) || !(low <= high + 2 * hair)) return tube;
-  tube.first = static_cast<int>(std::fmax(std::ceil(low - hair), 0.0));
-  tube.last = static_cast<int>(std::fmin(std::floor(high + hair), grid.size[s] - 1.0));
+  tube.first = static_cast<int>(maximum(std::ceil(low - hair), 0.0));
+  tube.last = static_cast<int>(minimum(std::floor(high + hair), grid.size[s] - 1.0));
 
   const double pp = (1 - dp * dp) * vp * vp, qq = (1 - dq * dq) * vq * vq;
   const double pq = -2 * dp * dq * vp * vq;

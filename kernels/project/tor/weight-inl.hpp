@@ -40,8 +40,7 @@ struct TubeWeight {
   const float* table;
   bool tof;
 
-  TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube,
-                                   const float* radial_table)
+  TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube, const float* radial_table)
       : pp(splat<V>(tube.pp)),
         pq(splat<V>(tube.pq)),
         qq(splat<V>(tube.qq)),
@@ -60,12 +59,13 @@ struct TubeWeight {
   TOFSTREAM_HOST_DEVICE V operator()(V a, V b, V u_crossing) const {
     const V r2 = mul_add(a, mul_add(pp, a, pq * b), qq * b * b);
     const V u = mul_add(p_along, a, mul_add(q_along, b, u_crossing));
+    const V lowest = splat<V>(-120.0f);  // reached only far outside, where the weight is zero
     V w;
     if constexpr (gaussian) {
-      w = exponential(mul_add(radial_rate, r2, tof_rate * u * u));
+      w = power_of_two(maximum(mul_add(radial_rate, r2, tof_rate * u * u), lowest));
     } else {
       w = interpolate(table, square_root(minimum(r2, radius2)) * table_rate);
-      if (tof) w = w * exponential(tof_rate * u * u);
+      if (tof) w = w * power_of_two(maximum(tof_rate * u * u, lowest));
     }
     const V zero = splat<V>(0.0f);
     w = select(less(radius2, r2), zero, w);
