@@ -105,9 +105,11 @@ double lay_out(std::array<Panel, 3>& p, int width, double top) {
     panel.x = margin;
     panel.y = top;
   }
-  p[1].x = p[2].x = margin + p[0].width + gap;
+  const double narrowest = std::min(180.0, room / 3 - gap);  // leaves its caption room
+  const auto beside = [&](const Panel& panel) { return panel.x + std::max<double>(panel.width, narrowest) + gap; };
+  p[1].x = p[2].x = std::round(beside(p[0]));
   if (row >= column) {
-    p[2].x = p[1].x + p[1].width + gap;
+    p[2].x = std::round(beside(p[1]));
   } else {
     p[2].y = top + p[1].height + gap + caption - 14;
   }
@@ -172,16 +174,20 @@ void draw_panel(Canvas& canvas, const Panel& p, const Range& range, const ViewSe
   const double shade = base.green > 0.5 ? 0.15 : 1.0;
   TextStyle style{
       .size = 14, .bold = true, .colour = {shade, shade, shade}, .align = Align::centre, .middle = true, .halo = true};
-  canvas.text(p.x + 13, p.y + 0.5 * p.height, p.letters[0], style);
-  canvas.text(p.x + p.width - 13, p.y + 0.5 * p.height, p.letters[1], style);
-  canvas.text(p.x + 0.5 * p.width, p.y + 14, p.letters[2], style);
-  canvas.text(p.x + 0.5 * p.width, p.y + p.height - 14, p.letters[3], style);
+  if (p.width > 60) {
+    canvas.text(p.x + 13, p.y + 0.5 * p.height, p.letters[0], style);
+    canvas.text(p.x + p.width - 13, p.y + 0.5 * p.height, p.letters[1], style);
+  }
+  if (p.height > 60) {
+    canvas.text(p.x + 0.5 * p.width, p.y + 14, p.letters[2], style);
+    canvas.text(p.x + 0.5 * p.width, p.y + p.height - 14, p.letters[3], style);
+  }
   draw_cuts(canvas, p);
 }
 
-/// A bar of round length below a panel.
-void draw_scale_bar(Canvas& canvas, double x, double y, double pixels_per_mm, double panel_mm) {
-  const double mm = round_down(0.4 * panel_mm), end = x + mm * pixels_per_mm;
+/// A bar of round length, at most 0.4 of the widest panel.
+void draw_scale_bar(Canvas& canvas, double x, double y, double pixels_per_mm, double widest_mm) {
+  const double mm = round_down(0.4 * widest_mm), end = x + mm * pixels_per_mm;
   const Colour ink{0.13, 0.13, 0.15};
   canvas.line(x, y, end, y, ink, 2);
   canvas.line(x, y - 5, x, y + 5, ink, 2);
@@ -222,16 +228,17 @@ void write_view_png(const std::filesystem::path& path, const Image& image, const
   const Range range = range_of(panels, settings);
   const double top = margin + caption + (settings.title.empty() ? 0 : 34);
   const double scale = lay_out(panels, settings.width_px, top);
-  double bottom = 0, right = 0;
+  double bottom = 0, right = 0, widest = 0;
   for (const Panel& p : panels) {
     bottom = std::max(bottom, p.y + p.height);
     right = std::max(right, p.x + p.width);
+    widest = std::max(widest, p.plane.width_mm());
   }
   TemporaryFile temporary(path);
   Canvas canvas(temporary.path(), false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
   if (!settings.title.empty()) canvas.text(margin, margin + 14, settings.title, {.size = 21, .bold = true});
   for (const Panel& p : panels) draw_panel(canvas, p, range, settings);
-  draw_scale_bar(canvas, margin, bottom + 28, scale, panels[0].plane.width_mm());
+  draw_scale_bar(canvas, margin, bottom + 28, scale, widest);
   draw_colour_bar(canvas, std::round(right + gap), top, static_cast<int>(bottom - top), range, settings);
   canvas.finish();
   temporary.commit();

@@ -133,10 +133,10 @@ class Frame {
     }
     canvas_.line(left_, bottom_, right_, bottom_, ink, 1.5);
     canvas_.line(left_, top_, left_, bottom_, ink, 1.5);
-    canvas_.text(0.5 * (left_ + right_), bottom_ + 54, x_.ticks.unit_label(settings_.x_label),
-                 {.size = 17, .align = Align::centre});
-    canvas_.text(30, 0.5 * (top_ + bottom_), y_.ticks.unit_label(settings_.y_label),
-                 {.size = 17, .align = Align::centre, .upright = true});
+    canvas_.text(0.5 * (left_ + right_), bottom_ + 54, settings_.x_label, {.size = 17, .align = Align::centre});
+    canvas_.text(30, 0.5 * (top_ + bottom_), settings_.y_label, {.size = 17, .align = Align::centre, .upright = true});
+    canvas_.text(right_, bottom_ + 44, x_.ticks.unit_label(""), {.size = 15, .align = Align::right});
+    canvas_.text(left_, top_ - 16, y_.ticks.unit_label(""), {.size = 15, .align = Align::right});
     if (!settings_.title.empty()) canvas_.text(left_, 38, settings_.title, {.size = 21, .bold = true});
   }
   void clip() {
@@ -152,7 +152,7 @@ class Frame {
       if (!s.label.empty()) legend = std::max(legend, 64 + canvas_.text_width(s.label, {.size = 15}));
     left_ = 52 + labels + 14;
     right_ = std::max(canvas_.width() - (legend > 0 ? legend + 30 : 40), left_ + 100);
-    top_ = settings_.title.empty() ? 30 : 64;
+    top_ = settings_.title.empty() ? 40 : 72;
     bottom_ = canvas_.height() - 78;
   }
 
@@ -168,7 +168,8 @@ struct Style {
   int marker;
 };
 
-Style style_of(std::size_t index) {
+Style style_of(const std::vector<PlotSeries>& series, std::size_t place) {
+  const std::size_t index = series[place].style.value_or(place);
   return {series_colours[index % series_colours.size()], static_cast<int>(index % 5)};
 }
 
@@ -228,9 +229,9 @@ void draw_legend(Canvas& canvas, const Frame& frame, const std::vector<PlotSerie
     if (series[i].line) {
       cairo_move_to(canvas.cairo(), x, y);
       cairo_line_to(canvas.cairo(), x + 36, y);
-      stroke_series(canvas, series[i], style_of(i));
+      stroke_series(canvas, series[i], style_of(series, i));
     }
-    if (series[i].markers) draw_marker(canvas, x + 18, y, style_of(i));
+    if (series[i].markers) draw_marker(canvas, x + 18, y, style_of(series, i));
     canvas.text(x + 46, y, series[i].label, {.size = std::min(15.0, 0.9 * step), .middle = true});
     y += step;
   }
@@ -248,7 +249,7 @@ void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>
   frame.draw();
   cairo_save(canvas.cairo());
   frame.clip();
-  for (std::size_t i = 0; i < series.size(); ++i) draw_series(canvas, frame, series[i], style_of(i));
+  for (std::size_t i = 0; i < series.size(); ++i) draw_series(canvas, frame, series[i], style_of(series, i));
   cairo_restore(canvas.cairo());
   draw_legend(canvas, frame, series);
   canvas.finish();

@@ -17,6 +17,13 @@ std::string superscript(int number) {
   return result;
 }
 
+/// The smallest of 1, 2, 5 x 10^n that is not below `value`, which is positive.
+double round_up(double value) {
+  const double power = std::pow(10.0, std::floor(std::log10(value)));
+  const double factor = value / power * (1 - 1e-9);
+  return power * (factor <= 1 ? 1 : (factor <= 2 ? 2 : (factor <= 5 ? 5 : 10)));
+}
+
 }  // namespace
 
 std::string Ticks::unit_label(const std::string& unit) const {
@@ -31,9 +38,7 @@ double round_down(double value) {
 }
 
 Ticks linear_ticks(double low, double high, int most) {
-  const double finest = (high - low) / most;
-  double step = round_down(finest);
-  if (step < finest * (1 - 1e-9)) step = round_down(finest * 2.5);  // the next of 1, 2, 5
+  const double step = round_up((high - low) / most);
   Ticks ticks;
   const double largest = std::max(std::abs(low), std::abs(high));
   const int magnitude = static_cast<int>(std::floor(std::log10(largest)));
