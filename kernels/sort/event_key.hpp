@@ -30,8 +30,8 @@ TOFSTREAM_HOST_DEVICE inline int predominant_axis(Vec3 v) {
 /// Midpoint + tof * direction (mm); the midpoint where the ends coincide.
 TOFSTREAM_HOST_DEVICE inline Vec3 tof_centre(const Lor& lor, bool has_tof) {
   const Vec3 along = lor.end2 - lor.end1, sum = lor.end1 + lor.end2;
-  const float squared = rounded_product(along.x, along.x) + rounded_product(along.y, along.y) +
-                        rounded_product(along.z, along.z);
+  const float squared =
+      rounded_product(along.x, along.x) + rounded_product(along.y, along.y) + rounded_product(along.z, along.z);
   const float t = has_tof && squared > 0 ? lor.tof_mm / std::sqrt(squared) : 0.0f;
   return {rounded_product(0.5f, sum.x) + rounded_product(t, along.x),
           rounded_product(0.5f, sum.y) + rounded_product(t, along.y),
@@ -46,9 +46,7 @@ struct EventKey {
   SortKey order = SortKey::morton;
   float inverse_cell = 0.125f;
 
-  TOFSTREAM_HOST_DEVICE int position_bits() const {
-    return order == SortKey::morton ? morton_bits : centre_bits;
-  }
+  TOFSTREAM_HOST_DEVICE int position_bits() const { return order == SortKey::morton ? morton_bits : centre_bits; }
   TOFSTREAM_HOST_DEVICE int bits() const { return position_bits() + 2; }
 
   TOFSTREAM_HOST_DEVICE std::uint32_t operator()(std::int64_t i) const {
@@ -56,9 +54,8 @@ struct EventKey {
     const int axis = predominant_axis(lor.end2 - lor.end1);
     const Vec3 centre = tof_centre(lor, events.has_tof());
     const std::uint32_t position =
-        order == SortKey::morton
-            ? spread(cell(centre.x)) | spread(cell(centre.y)) << 1 | spread(cell(centre.z)) << 2
-            : fixed_point(centre[axis]);
+        order == SortKey::morton ? spread(cell(centre.x)) | spread(cell(centre.y)) << 1 | spread(cell(centre.z)) << 2
+                                 : fixed_point(centre[axis]);
     return static_cast<std::uint32_t>(axis) << position_bits() | position;
   }
 

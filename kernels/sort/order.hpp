@@ -27,10 +27,9 @@ SortedOrder sorted_order_cuda(std::int64_t count, const Key& key, int bits,
                               const std::vector<std::uint32_t>& thresholds, Stream stream);
 
 /// to[k] = from[order[k]] for k in [0, count), in host memory.
-void gather_cpu(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count,
-                std::uint32_t* to);
+void gather_cpu(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to);
 /// The same in device memory, queued on the stream.
-void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count,
-                 std::uint32_t* to, Stream stream);
+void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to,
+                 Stream stream);
 
 }  // namespace tofstream::detail

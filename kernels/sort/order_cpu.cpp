@@ -42,9 +42,8 @@ class DigitPass {
 
   template <class Work>
   void each_slice(const Work& work) {
-    tbb::parallel_for(std::size_t{0}, slices_.size() - 1, [&](std::size_t s) {
-      work(slices_[s], slices_[s + 1], next_.data() + s * digits_);
-    });
+    tbb::parallel_for(std::size_t{0}, slices_.size() - 1,
+                      [&](std::size_t s) { work(slices_[s], slices_[s + 1], next_.data() + s * digits_); });
   }
   void counts_to_starts() {
     std::int64_t start = 0;
@@ -58,8 +57,7 @@ class DigitPass {
   int shift_;
   std::size_t digits_;
   std::vector<std::int64_t> slices_;
-  std::vector<std::int64_t>
-      next_;  // first counts, then where each slice writes its next of a digit
+  std::vector<std::int64_t> next_;  // first counts, then where each slice writes its next of a digit
 };
 
 std::vector<std::int64_t> cut_into_slices(std::int64_t count) {
@@ -72,10 +70,9 @@ std::vector<std::int64_t> cut_into_slices(std::int64_t count) {
 
 template <class Visit>
 void for_each_position(std::int64_t count, const Visit& visit) {
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, smallest_slice),
-                    [&](const auto& range) {
-                      for (std::int64_t i = range.begin(); i < range.end(); ++i) visit(i);
-                    });
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count, smallest_slice), [&](const auto& range) {
+    for (std::int64_t i = range.begin(); i < range.end(); ++i) visit(i);
+  });
 }
 
 }  // namespace
@@ -84,9 +81,8 @@ template <class Key>
 SortedOrder sorted_order_cpu(std::int64_t count, const Key& key, int bits,
                              const std::vector<std::uint32_t>& thresholds) {
   Buffer<std::uint64_t> pairs(Memory::host, count);
-  for_each_position(count, [&](std::int64_t i) {
-    pairs[i] = std::uint64_t{key(i)} << 32 | static_cast<std::uint64_t>(i);
-  });
+  for_each_position(count,
+                    [&](std::int64_t i) { pairs[i] = std::uint64_t{key(i)} << 32 | static_cast<std::uint64_t>(i); });
   {
     Buffer<std::uint64_t> other(Memory::host, count);
     const std::vector<std::int64_t> slices = cut_into_slices(count);
@@ -98,22 +94,17 @@ SortedOrder sorted_order_cpu(std::int64_t count, const Key& key, int bits,
     }
   }
   SortedOrder result{Buffer<std::uint32_t>(Memory::host, count), {}};
-  for_each_position(
-      count, [&](std::int64_t i) { result.order[i] = static_cast<std::uint32_t>(pairs[i]); });
+  for_each_position(count, [&](std::int64_t i) { result.order[i] = static_cast<std::uint32_t>(pairs[i]); });
   const auto sorted = pairs.span();
   for (const std::uint32_t threshold : thresholds)
-    result.bounds.push_back(std::ranges::lower_bound(sorted, std::uint64_t{threshold} << 32) -
-                            sorted.begin());
+    result.bounds.push_back(std::ranges::lower_bound(sorted, std::uint64_t{threshold} << 32) - sorted.begin());
   return result;
 }
 
-template SortedOrder sorted_order_cpu(std::int64_t, const EventKey&, int,
-                                      const std::vector<std::uint32_t>&);
-template SortedOrder sorted_order_cpu(std::int64_t, const PieceKey&, int,
-                                      const std::vector<std::uint32_t>&);
+template SortedOrder sorted_order_cpu(std::int64_t, const EventKey&, int, const std::vector<std::uint32_t>&);
+template SortedOrder sorted_order_cpu(std::int64_t, const PieceKey&, int, const std::vector<std::uint32_t>&);
 
-void gather_cpu(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count,
-                std::uint32_t* to) {
+void gather_cpu(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to) {
   for_each_position(count, [&](std::int64_t k) { to[k] = from[order[k]]; });
 }
 

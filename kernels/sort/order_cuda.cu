@@ -15,8 +15,7 @@ unsigned blocks_for(std::int64_t count) {
 }
 
 template <class Key>
-__global__ void make_pairs(std::int64_t count, Key key, std::uint32_t* keys,
-                           std::uint32_t* positions) {
+__global__ void make_pairs(std::int64_t count, Key key, std::uint32_t* keys, std::uint32_t* positions) {
   const std::int64_t i = std::int64_t{blockIdx.x} * block + threadIdx.x;
   if (i >= count) return;
   keys[i] = key(i);
@@ -24,9 +23,8 @@ __global__ void make_pairs(std::int64_t count, Key key, std::uint32_t* keys,
 }
 
 /// bounds[t] = number of sorted keys below thresholds[t]; one thread a threshold.
-__global__ void find_bounds(const std::uint32_t* sorted, std::int64_t count,
-                            const std::uint32_t* thresholds, std::int64_t threshold_count,
-                            std::int64_t* bounds) {
+__global__ void find_bounds(const std::uint32_t* sorted, std::int64_t count, const std::uint32_t* thresholds,
+                            std::int64_t threshold_count, std::int64_t* bounds) {
   const std::int64_t t = std::int64_t{blockIdx.x} * block + threadIdx.x;
   if (t >= threshold_count) return;
   std::int64_t low = 0, high = count;
@@ -41,8 +39,7 @@ __global__ void find_bounds(const std::uint32_t* sorted, std::int64_t count,
   bounds[t] = low;
 }
 
-__global__ void gather(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count,
-                       std::uint32_t* to) {
+__global__ void gather(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to) {
   const std::int64_t k = std::int64_t{blockIdx.x} * block + threadIdx.x;
   if (k < count) to[k] = from[order[k]];
 }
@@ -53,8 +50,7 @@ std::vector<std::int64_t> bounds_of(const std::uint32_t* sorted, std::int64_t co
   if (n == 0) return {};
   const auto on_device = Buffer<std::uint32_t>::from(thresholds).to(Memory::device, stream);
   Buffer<std::int64_t> bounds(Memory::device, n, stream);
-  find_bounds<<<blocks_for(n), block, 0, stream>>>(sorted, count, on_device.data(), n,
-                                                   bounds.data());
+  find_bounds<<<blocks_for(n), block, 0, stream>>>(sorted, count, on_device.data(), n, bounds.data());
   check_launch("find where keys begin");
   return bounds.to_vector(stream);
 }
@@ -72,12 +68,10 @@ SortedOrder sorted_order_cuda(std::int64_t count, const Key& key, int bits,
   cub::DoubleBuffer<std::uint32_t> key_buffers(keys.data(), keys2.data());
   cub::DoubleBuffer<std::uint32_t> order_buffers(order.data(), order2.data());
   std::size_t bytes = 0;
-  check_cuda(cub::DeviceRadixSort::SortPairs(nullptr, bytes, key_buffers, order_buffers, count, 0,
-                                             bits, stream),
+  check_cuda(cub::DeviceRadixSort::SortPairs(nullptr, bytes, key_buffers, order_buffers, count, 0, bits, stream),
              "size the sort's scratch");
   Buffer<std::byte> scratch(Memory::device, static_cast<std::int64_t>(bytes), stream);
-  check_cuda(cub::DeviceRadixSort::SortPairs(scratch.data(), bytes, key_buffers, order_buffers,
-                                             count, 0, bits, stream),
+  check_cuda(cub::DeviceRadixSort::SortPairs(scratch.data(), bytes, key_buffers, order_buffers, count, 0, bits, stream),
              "sort events");
   SortedOrder result;
   result.bounds = bounds_of(key_buffers.Current(), count, thresholds, stream);
@@ -85,13 +79,11 @@ SortedOrder sorted_order_cuda(std::int64_t count, const Key& key, int bits,
   return result;
 }
 
-template SortedOrder sorted_order_cuda(std::int64_t, const EventKey&, int,
-                                       const std::vector<std::uint32_t>&, Stream);
-template SortedOrder sorted_order_cuda(std::int64_t, const PieceKey&, int,
-                                       const std::vector<std::uint32_t>&, Stream);
+template SortedOrder sorted_order_cuda(std::int64_t, const EventKey&, int, const std::vector<std::uint32_t>&, Stream);
+template SortedOrder sorted_order_cuda(std::int64_t, const PieceKey&, int, const std::vector<std::uint32_t>&, Stream);
 
-void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count,
-                 std::uint32_t* to, Stream stream) {
+void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to,
+                 Stream stream) {
   if (count == 0) return;
   gather<<<blocks_for(count), block, 0, stream>>>(from, order, count, to);
   check_launch("put an array into its order");

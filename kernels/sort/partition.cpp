@@ -19,12 +19,10 @@ namespace {
 using detail::SortedOrder;
 
 template <class Key>
-SortedOrder sorted_order(std::int64_t count, const Key& key, int bits,
-                         const std::vector<std::uint32_t>& thresholds, Memory memory,
-                         [[maybe_unused]] Stream stream) {
+SortedOrder sorted_order(std::int64_t count, const Key& key, int bits, const std::vector<std::uint32_t>& thresholds,
+                         Memory memory, [[maybe_unused]] Stream stream) {
 #ifdef TOFSTREAM_HAVE_CUDA
-  if (memory == Memory::device)
-    return detail::sorted_order_cuda(count, key, bits, thresholds, stream);
+  if (memory == Memory::device) return detail::sorted_order_cuda(count, key, bits, thresholds, stream);
 #endif
   if (!on_host(memory)) require_cuda();
   return detail::sorted_order_cpu(count, key, bits, thresholds);
@@ -32,8 +30,7 @@ SortedOrder sorted_order(std::int64_t count, const Key& key, int bits,
 
 /// Elements order[0] to order[count - 1] of an array of 32-bit values.
 template <class T>
-Buffer<T> gathered(const Buffer<T>& from, const std::uint32_t* order, std::int64_t count,
-                   Stream stream) {
+Buffer<T> gathered(const Buffer<T>& from, const std::uint32_t* order, std::int64_t count, Stream stream) {
   static_assert(sizeof(T) == sizeof(std::uint32_t), "the gather moves 32-bit values");
   Buffer<T> to(from.memory(), count, stream);
   const auto* source = reinterpret_cast<const std::uint32_t*>(from.data());
@@ -48,11 +45,16 @@ Buffer<T> gathered(const Buffer<T>& from, const std::uint32_t* order, std::int64
   return to;
 }
 
+/// Device memory goes back in the order of the stream that it came from, which need not be the
+/// sort's: what the sort still reads must not go back before.
+void wait_before_release(Memory memory, Stream stream) {
+  if (memory == Memory::device) synchronize(stream);
+}
+
 void require_ranks_fit(const EventBatch& batch) {
   if (batch.count > std::numeric_limits<std::uint32_t>::max())
-    throw std::length_error(fmt::format(
-        "a sort takes at most 4294967295 events, not {}: use smaller batches or subsets",
-        batch.count));
+    throw std::length_error(
+        fmt::format("a sort takes at most 4294967295 events, not {}: use smaller batches or subsets", batch.count));
 }
 
 /// What a piece shares with its batch: everything but events and time.
@@ -78,56 +80,51 @@ void put_array(EventBatch& batch, int index, Buffer<T> array) {
 
 }  // namespace
 
-EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream,
-                              const SortSettings& settings) {
+EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream, const SortSettings& settings) {
   if (!(std::isfinite(settings.cell_mm) && settings.cell_mm > 0))
     throw std::invalid_argument(
         fmt::format("sort cells must be of finite, positive size (mm), not {}", settings.cell_mm));
   require_ranks_fit(batch);
   const Memory memory = memory_of(backend);
-  if (batch.count > 0 && on_host(batch.memory()) != on_host(memory))
-    batch = batch.to(memory, stream);
+  if (batch.count > 0 && on_host(batch.memory()) != on_host(memory)) batch = batch.to(memory, stream);
 
   const detail::EventKey key{batch.view(), settings.key, 1.0f / settings.cell_mm};
   std::vector<std::uint32_t> axis_starts;
   for (std::uint32_t axis = 0; axis < 3; ++axis) axis_starts.push_back(axis << key.position_bits());
   SortedOrder sorted = sorted_order(batch.count, key, key.bits(), axis_starts, memory, stream);
 
-  for (int axis = 0; axis < 3; ++axis)
-    batch.axis_begin[axis] = sorted.bounds[static_cast<std::size_t>(axis)];
+  for (int axis = 0; axis < 3; ++axis) batch.axis_begin[axis] = sorted.bounds[static_cast<std::size_t>(axis)];
   batch.axis_begin[3] = batch.count;
   for_each_array(batch, [&](auto& array) {
-    if (!array.empty()) array = gathered(array, sorted.order.data(), batch.count, stream);
+    if (array.empty()) return;
+    auto moved = gathered(array, sorted.order.data(), batch.count, stream);
+    wait_before_release(array.memory(), stream);
+    array = std::move(moved);
   });
   if (batch.arrival.empty()) batch.arrival = std::move(sorted.order);
   return batch;
 }
 
-std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts,
-                                         Stream stream) {
+std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts, Stream stream) {
   require_ranks_fit(batch);
   std::int64_t previous = 0;
   for (const std::int64_t cut : cuts) {
     if (cut < previous || cut > batch.count)
-      throw std::invalid_argument(
-          fmt::format("cuts of a batch must not decrease and lie in [0, {}]: {} follows {}",
-                      batch.count, cut, previous));
+      throw std::invalid_argument(fmt::format("cuts of a batch must not decrease and lie in [0, {}]: {} follows {}",
+                                              batch.count, cut, previous));
     previous = cut;
   }
   const std::size_t pieces = cuts.size() + 1;
-  if (pieces > (std::size_t{1} << 29))
-    throw std::invalid_argument("a batch is cut into at most 2^29 pieces");
+  if (pieces > (std::size_t{1} << 29)) throw std::invalid_argument("a batch is cut into at most 2^29 pieces");
   const Memory memory = batch.count > 0 ? batch.memory() : Memory::host;
   const Buffer<std::int64_t> cuts_there = Buffer<std::int64_t>::from(cuts).to(memory, stream);
-  detail::PieceKey key{batch.arrival.empty() ? nullptr : batch.arrival.data(),
-                       cuts_there.data(),
-                       cuts_there.size(),
-                       {}};
+  detail::PieceKey key{
+      batch.arrival.empty() ? nullptr : batch.arrival.data(), cuts_there.data(), cuts_there.size(), {}};
   for (int a = 0; a < 4; ++a) key.axis_begin[a] = batch.axis_begin[a];
   std::vector<std::uint32_t> starts;  // of each piece and axis, and the end
   for (std::size_t k = 0; k <= 4 * pieces; ++k) starts.push_back(static_cast<std::uint32_t>(k));
-  const SortedOrder sorted = sorted_order(
-      batch.count, key, static_cast<int>(std::bit_width(4 * pieces)), starts, memory, stream);
+  const SortedOrder sorted =
+      sorted_order(batch.count, key, static_cast<int>(std::bit_width(4 * pieces)), starts, memory, stream);
 
   const bool partitioned = batch.axis_begin[3] == batch.count;
   std::vector<EventBatch> result;
@@ -135,8 +132,7 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
     const std::int64_t begin = sorted.bounds[4 * p], end = sorted.bounds[4 * p + 4];
     EventBatch piece = without_events(batch);
     piece.count = end - begin;
-    for (std::size_t a = 0; partitioned && a < 4; ++a)
-      piece.axis_begin[a] = sorted.bounds[4 * p + a] - begin;
+    for (std::size_t a = 0; partitioned && a < 4; ++a) piece.axis_begin[a] = sorted.bounds[4 * p + a] - begin;
     const double share = batch.count > 0 ? batch.duration_s / static_cast<double>(batch.count) : 0;
     piece.start_s = batch.start_s + share * static_cast<double>(begin);
     piece.duration_s = share * static_cast<double>(end - begin);
@@ -151,6 +147,7 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
       const std::uint32_t* order = sorted.order.data() + sorted.bounds[4 * p];
       put_array(result[p], index, gathered(from, order, result[p].count, stream));
     }
+    wait_before_release(memory, stream);
     from = {};
     ++index;
   });

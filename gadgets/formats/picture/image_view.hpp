@@ -30,7 +30,6 @@ struct ViewSettings {
 /// patient's left is on the right. The file appears by rename, or not at all. Throws
 /// std::invalid_argument for a width outside [400, 8000], a point outside the image, voxels that
 /// are not finite or an empty range; std::runtime_error when it cannot be written.
-void write_view_png(const std::filesystem::path& path, const Image& image,
-                    const ViewSettings& settings = {});
+void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings = {});
 
 }  // namespace tofstream

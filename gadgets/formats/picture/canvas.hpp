@@ -1,0 +1,67 @@
+// A drawing surface over cairo: text, lines and pixels on white, saved as PNG or SVG; sizes in
+// pixels. Internal to pictures and plots.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cairo.h>
+
+#include "gadgets/formats/picture/colour_map.hpp"
+
+namespace tofstream::detail {
+
+enum class Align { left, centre, right };
+
+struct TextStyle {
+  double size = 14;
+  bool bold = false;
+  Colour colour{0.13, 0.13, 0.15};
+  Align align = Align::left;
+  bool middle = false;   // y is the middle of the letters, not their base line
+  bool upright = false;  // written upwards, turned by 90 degrees
+  bool halo = false;     // a soft outline in the opposite shade, for text over an image
+};
+
+class Canvas {
+ public:
+  /// A white canvas for a file of suffix .png or .svg, written to `file` by finish(). Throws
+  /// std::runtime_error when cairo refuses.
+  Canvas(std::filesystem::path file, bool svg, int width, int height);
+
+  int width() const { return width_; }
+  int height() const { return height_; }
+  cairo_t* cairo() { return context_.get(); }
+
+  void set_colour(const Colour& colour, double alpha = 1);
+  void text(double x, double y, const std::string& words, const TextStyle& style);
+  double text_width(const std::string& words, const TextStyle& style);
+  void line(double x1, double y1, double x2, double y2, const Colour& colour, double width = 1);
+  void frame(double x, double y, double width, double height, const Colour& colour);
+  /// Copies width x height pixels (0xRRGGBB) to whole-numbered (x, y).
+  void pixels(double x, double y, int width, int height, std::vector<std::uint32_t> rgb);
+
+  /// Writes the file. Throws std::runtime_error when that fails.
+  void finish();
+
+ private:
+  struct Destroy {
+    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
+    void operator()(cairo_t* context) const { cairo_destroy(context); }
+  };
+  void check(cairo_status_t status) const;
+  void select_font(const TextStyle& style);
+
+  std::filesystem::path file_;
+  bool svg_;
+  int width_, height_;
+  std::unique_ptr<cairo_surface_t, Destroy> surface_;
+  std::unique_ptr<cairo_t, Destroy> context_;
+};
+
+/// True for .svg, false for .png. Throws std::invalid_argument for another suffix.
+bool is_svg(const std::filesystem::path& path);
+
+}  // namespace tofstream::detail

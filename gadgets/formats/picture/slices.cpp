@@ -1,0 +1,55 @@
+// Planes of an image: see slices.hpp.
+#include "gadgets/formats/picture/slices.hpp"
+
+#include <algorithm>
+
+namespace tofstream::detail {
+
+namespace {
+
+/// Calls take(plane position, voxel index) for every sample of slice `index`. In LPS x grows to the
+/// patient's left, y to the back, z to the head: transverse and coronal have x to the right,
+/// sagittal y to the right; z is up.
+template <class Take>
+void visit(const Grid& grid, Looking along, int index, const Take& take) {
+  const int axis = static_cast<int>(along);
+  const int horizontal = along == Looking::sagittal ? 1 : 0, vertical = along == Looking::transverse ? 1 : 2;
+  std::size_t position = 0;
+  for (int row = 0; row < grid.size[vertical]; ++row) {
+    const int v = vertical == 2 ? grid.size[2] - 1 - row : row;
+    const std::int64_t start = index * grid.stride(axis) + v * grid.stride(vertical);
+    for (int column = 0; column < grid.size[horizontal]; ++column)
+      take(position++, start + column * grid.stride(horizontal));
+  }
+}
+
+Plane empty_plane(const Grid& grid, Looking along) {
+  const int horizontal = along == Looking::sagittal ? 1 : 0, vertical = along == Looking::transverse ? 1 : 2;
+  Plane plane{grid.size[horizontal],
+              grid.size[vertical],
+              static_cast<double>(grid.voxel_mm[horizontal]),
+              static_cast<double>(grid.voxel_mm[vertical]),
+              {}};
+  plane.values.resize(static_cast<std::size_t>(plane.columns) * static_cast<std::size_t>(plane.rows));
+  return plane;
+}
+
+}  // namespace
+
+Plane slice(const Image& image, Looking along, int index) {
+  Plane plane = empty_plane(image.grid, along);
+  visit(image.grid, along, index,
+        [&](std::size_t position, std::int64_t voxel) { plane.values[position] = image.voxels[voxel]; });
+  return plane;
+}
+
+Plane maximum_projection(const Image& image, Looking along) {
+  Plane plane = slice(image, along, 0);
+  for (int index = 1; index < image.grid.size[static_cast<int>(along)]; ++index)
+    visit(image.grid, along, index, [&](std::size_t position, std::int64_t voxel) {
+      plane.values[position] = std::max(plane.values[position], image.voxels[voxel]);
+    });
+  return plane;
+}
+
+}  // namespace tofstream::detail
