@@ -82,7 +82,7 @@ TEST_CASE("a mistake in a scanner is one line that says where and what") {
   refused(changed("inner_radius_mm: 60", "radius_mm: 60\ninner_radius_mm: 60"),
           "small.yaml:2:1: a scanner has no key 'radius_mm'; it knows name, description, "
           "inner_radius_mm, fov_radius_mm, modules, crystals, coincidence, tof, energy");
-  refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:35: 'axial' must be a whole number");
+  refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:34: 'axial' must be a whole number");
   refused(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: 'size_mm' must be a list of 2 numbers");
   refused(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "'window_ns' is given twice");
   refused(changed("modules: {", "modules: ["), "small.yaml:3:");
