@@ -16,7 +16,9 @@ namespace tofstream::formats {
 namespace {
 
 [[noreturn]] void fail_mark(const YAML::Mark& mark, const std::string& file, const std::string& message) {
-  throw std::runtime_error(fmt::format("{}:{}:{}: {}", file, mark.line + 1, mark.column + 1, message));
+  // An empty document has no mark: its mistakes lie at the beginning.
+  throw std::runtime_error(
+      fmt::format("{}:{}:{}: {}", file, std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1, message));
 }
 
 void refuse_duplicates(const YAML::Node& node, const std::string& file) {

@@ -36,8 +36,7 @@ bool may_meet(const Solid& solid, Vec3d low, Vec3d high) {
 
 }  // namespace
 
-DecaySampler::DecaySampler(const Phantom& phantom, RingBounds ring, bool attenuation,
-                           double range_mm)
+DecaySampler::DecaySampler(const Phantom& phantom, RingBounds ring, bool attenuation, double range_mm)
     : ring_(ring),
       attenuation_(attenuation),
       range_mm_(range_mm),
@@ -45,10 +44,10 @@ DecaySampler::DecaySampler(const Phantom& phantom, RingBounds ring, bool attenua
       table_([&] {
         const double reach = phantom.transaxial_radius_mm() + 5 * range_mm;
         if (!(reach < ring.radius_mm))
-          throw std::invalid_argument(fmt::format(
-              "phantom {} reaches {:.1f} mm from the axis, beyond the scanner's inner radius of "
-              "{:.1f} mm",
-              phantom.name(), reach, ring.radius_mm));
+          throw std::invalid_argument(
+              fmt::format("phantom {} reaches {:.1f} mm from the axis, beyond the scanner's inner radius of "
+                          "{:.1f} mm",
+                          phantom.name(), reach, ring.radius_mm));
         double volume = 0;
         const auto active = [&](const Solid& s) { return s.activity_Bq_mL.value_or(0) > 0; };
         for (const Solid& solid : phantom.solids())
@@ -57,8 +56,7 @@ DecaySampler::DecaySampler(const Phantom& phantom, RingBounds ring, bool attenua
         for (std::uint32_t i = 0; i < phantom.solids().size(); ++i)
           if (active(phantom.solids()[i])) add_cells(phantom, i, edge);
         if (cells_.empty())
-          throw std::invalid_argument(
-              fmt::format("phantom {} has no activity in the scanner", phantom.name()));
+          throw std::invalid_argument(fmt::format("phantom {} has no activity in the scanner", phantom.name()));
         return AliasTable(rates_of_pairs(phantom));
       }()) {}
 
@@ -70,10 +68,9 @@ void DecaySampler::add_cells(const Phantom& phantom, std::uint32_t index, double
     count[axis] = static_cast<int>(std::ceil(2 * solid.half_axis_mm(axis) / edge_mm));
     size.set(axis, 2.0 / count[axis]);
   }
-  const double reach =
-      0.5 * norm(Vec3d{size.x * solid.half_axis_mm(0), size.y * solid.half_axis_mm(1),
-                       size.z * solid.half_axis_mm(2)}) +
-      5 * range_mm_;
+  const double reach = 0.5 * norm(Vec3d{size.x * solid.half_axis_mm(0), size.y * solid.half_axis_mm(1),
+                                        size.z * solid.half_axis_mm(2)}) +
+                       5 * range_mm_;
   for (int k = 0; k < count[2]; ++k)
     for (int j = 0; j < count[1]; ++j)
       for (int i = 0; i < count[0]; ++i) {
@@ -94,16 +91,14 @@ std::vector<double> DecaySampler::rates_of_pairs(const Phantom& phantom) {
       if (const auto decay = draw_from(phantom, pair, random)) {
         ++found;
         const double survival =
-            attenuation_ ? std::exp(-phantom.line_attenuation(decay->point_mm, decay->direction))
-                         : 1.0;
+            attenuation_ ? std::exp(-phantom.line_attenuation(decay->point_mm, decay->direction)) : 1.0;
         tried[pair] = std::max(tried[pair], decay->weight * survival);
       }
   });
   // A pair of which no try is seen (most of them are covered by other solids) gets the mean of
   // others: any value is right on average.
   const auto seen = std::ranges::count_if(tried, [](double best) { return best > 0; });
-  const double typical =
-      seen ? std::accumulate(tried.begin(), tried.end(), 0.0) / static_cast<double>(seen) : 1.0;
+  const double typical = seen ? std::accumulate(tried.begin(), tried.end(), 0.0) / static_cast<double>(seen) : 1.0;
   for (std::size_t pair = 0; pair < best_.size(); ++pair)
     best_[pair] = static_cast<float>(tried[pair] > 0 ? margin * tried[pair] : typical);
 
@@ -112,10 +107,9 @@ std::vector<double> DecaySampler::rates_of_pairs(const Phantom& phantom) {
     const Cell& cell = cells_[pair / direction_bins_];
     const Solid& solid = phantom.solids()[cell.solid];
     const double cube = solid.half_axis_mm(0) * solid.half_axis_mm(1) * solid.half_axis_mm(2);
-    const double decays = *solid.activity_Bq_mL * mL_per_mm3 * cube *
-                          static_cast<double>(cell.size.x * cell.size.y * cell.size.z);
-    rates.push_back(decays * static_cast<double>(best_[pair]) /
-                    static_cast<double>(direction_bins_));
+    const double decays =
+        *solid.activity_Bq_mL * mL_per_mm3 * cube * static_cast<double>(cell.size.x * cell.size.y * cell.size.z);
+    rates.push_back(decays * static_cast<double>(best_[pair]) / static_cast<double>(direction_bins_));
     rate_ += rates.back();
   }
   return rates;
@@ -125,15 +119,13 @@ std::optional<Decay> DecaySampler::draw(const Phantom& phantom, RandomStream& ra
   return draw_from(phantom, table_.draw(random), random);
 }
 
-std::optional<Decay> DecaySampler::draw_from(const Phantom& phantom, std::size_t pair,
-                                             RandomStream& random) const {
+std::optional<Decay> DecaySampler::draw_from(const Phantom& phantom, std::size_t pair, RandomStream& random) const {
   const Cell& cell = cells_[pair / direction_bins_];
   const Solid& solid = phantom.solids()[cell.solid];
   const auto within = [&](float low, float size) {
     return static_cast<double>(low) + static_cast<double>(size) * random.uniform();
   };
-  const Vec3d unit{within(cell.low.x, cell.size.x), within(cell.low.y, cell.size.y),
-                   within(cell.low.z, cell.size.z)};
+  const Vec3d unit{within(cell.low.x, cell.size.x), within(cell.low.y, cell.size.y), within(cell.low.z, cell.size.z)};
   if (!solid.unit_contains(unit)) return std::nullopt;
   const Vec3d born = solid.from_unit(unit);
   Vec3d p = born;
@@ -150,17 +142,14 @@ std::optional<Decay> DecaySampler::draw_from(const Phantom& phantom, std::size_t
   const double b = p.x * ux + p.y * uy, root = std::sqrt(b * b - outside);
   const double ahead = 1 / (root - b), behind = 1 / (root + b);
   const double up = ring_.half_length_mm - p.z, down = ring_.half_length_mm + p.z;
-  const double low = -std::min(down * ahead, up * behind),
-               high = std::min(up * ahead, down * behind);
+  const double low = -std::min(down * ahead, up * behind), high = std::min(up * ahead, down * behind);
   const double low_cosine = low / std::sqrt(1 + low * low);
   const double high_cosine = high / std::sqrt(1 + high * high);
   if (!phantom.emits_at(cell.solid, born)) return std::nullopt;
   const double cosine = low_cosine + (high_cosine - low_cosine) * random.uniform();
   const double sine = std::sqrt(1 - cosine * cosine);
   // An isotropic line has its cosine uniform in [-1, 1].
-  return Decay{p,
-               {sine * ux, sine * uy, cosine},
-               0.5 * (high_cosine - low_cosine) / static_cast<double>(best_[pair])};
+  return Decay{p, {sine * ux, sine * uy, cosine}, 0.5 * (high_cosine - low_cosine) / static_cast<double>(best_[pair])};
 }
 
 }  // namespace tofstream

@@ -44,8 +44,7 @@ Vec3d deflected(Vec3d direction, double sigma_rad, RandomStream& random) {
   const double across = std::hypot(direction.x, direction.y);
   const Vec3d first{-direction.y / across, direction.x / across, 0};
   const Vec3d second{-direction.z * first.y, direction.z * first.x, across};
-  const Vec3d bent =
-      direction + (sigma_rad * random.normal()) * first + (sigma_rad * random.normal()) * second;
+  const Vec3d bent = direction + (sigma_rad * random.normal()) * first + (sigma_rad * random.normal()) * second;
   return (1 / norm(bent)) * bent;
 }
 
@@ -54,10 +53,8 @@ void require(bool holds, const char* what) {
 }
 
 const SimulationOptions& checked(const SimulationOptions& o) {
-  require(o.activity_scale > 0 && std::isfinite(o.activity_scale),
-          "simulation: activity_scale must be positive");
-  require(o.randoms_cps >= 0 && o.randoms_cps <= 1e12,
-          "simulation: randoms_cps must lie in [0, 1e12]");
+  require(o.activity_scale > 0 && std::isfinite(o.activity_scale), "simulation: activity_scale must be positive");
+  require(o.randoms_cps >= 0 && o.randoms_cps <= 1e12, "simulation: randoms_cps must lie in [0, 1e12]");
   require(o.acollinearity_fwhm_deg >= 0 && o.acollinearity_fwhm_deg <= 5,
           "simulation: acollinearity_fwhm_deg must lie in [0, 5]");
   require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
@@ -99,8 +96,7 @@ struct EventSimulator::Model {
         // Photons interact at or behind the inner radius, so that a line which leaves the crystals'
         // length before it is not recorded; bent lines get some more.
         decays(phantom,
-               {ring.inner_radius_mm,
-                0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
+               {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
                options.attenuation, range_mm),
         window_mm(ring.tof_window_mm()),
         sigma_mm(ring.tof_sigma_mm()),
@@ -119,9 +115,9 @@ struct EventSimulator::Model {
       trials += slice.trials;
     }
     if (truth.trues == 0)
-      throw std::invalid_argument(fmt::format(
-          "scanner {} sees no decay of phantom {}: move the phantom into its field of view",
-          ring.name, phantom.name()));
+      throw std::invalid_argument(
+          fmt::format("scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name,
+                      phantom.name()));
     expected_cps = static_cast<double>(truth.trues) / trials * trial_rate + options.randoms_cps;
   }
 
@@ -167,8 +163,7 @@ struct EventSimulator::Model {
     }
   }
 
-  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two,
-              RandomStream& random) const {
+  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two, RandomStream& random) const {
     // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
     double tof = 0.5 * (one.path_mm - two.path_mm);
     if (sigma_mm > 0) tof += sigma_mm * random.normal();
@@ -203,12 +198,10 @@ struct EventSimulator::Model {
   }
 
   /// Slices [first, first + count) of equal duration, in parallel.
-  std::vector<Slice> simulate_many(std::uint64_t first, std::size_t count,
-                                   double duration_s) const {
+  std::vector<Slice> simulate_many(std::uint64_t first, std::size_t count, double duration_s) const {
     std::vector<Slice> slices(count);
-    tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
-      slices[i] = simulate(first + i, duration_s, no_limit);
-    });
+    tbb::parallel_for(std::size_t{0}, count,
+                      [&](std::size_t i) { slices[i] = simulate(first + i, duration_s, no_limit); });
     return slices;
   }
 
@@ -254,16 +247,14 @@ EventSimulator& EventSimulator::operator=(EventSimulator&&) noexcept = default;
 SimulatedEvents EventSimulator::next_seconds(double duration_s) {
   require(duration_s > 0 && std::isfinite(duration_s), "simulation: duration_s must be positive");
   if (model_->expected_cps * duration_s >= 0x1p31)
-    throw std::invalid_argument(
-        fmt::format("simulation: {} s would hold {:.3g} events at once; ask for shorter times",
-                    duration_s, model_->expected_cps * duration_s));
-  const auto slices = static_cast<std::size_t>(
-      std::ceil(std::max(1.0, model_->trial_rate * duration_s / trials_per_slice)));
+    throw std::invalid_argument(fmt::format("simulation: {} s would hold {:.3g} events at once; ask for shorter times",
+                                            duration_s, model_->expected_cps * duration_s));
+  const auto slices =
+      static_cast<std::size_t>(std::ceil(std::max(1.0, model_->trial_rate * duration_s / trials_per_slice)));
   const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
   const std::uint64_t first = std::exchange(next_slice_, next_slice_ + slices);
-  return model_->assemble(
-      model_->simulate_many(first, slices, duration_s / static_cast<double>(slices)), start_s,
-      duration_s);
+  return model_->assemble(model_->simulate_many(first, slices, duration_s / static_cast<double>(slices)), start_s,
+                          duration_s);
 }
 
 SimulatedEvents EventSimulator::next_events(std::int64_t count) {
@@ -306,8 +297,7 @@ double EventSimulator::randoms_per_pair() const {
   const auto modules = static_cast<std::uint32_t>(ring.modules());
   double pairs = 0;
   for (std::uint32_t m1 = 0; m1 < modules; ++m1)
-    for (std::uint32_t m2 = 0; m2 < m1; ++m2)
-      pairs += model_->tracer.in_coincidence(m1, m2) ? 1 : 0;
+    for (std::uint32_t m2 = 0; m2 < m1; ++m2) pairs += model_->tracer.in_coincidence(m1, m2) ? 1 : 0;
   pairs *= static_cast<double>(ring.elements()) * static_cast<double>(ring.elements());
   const double per_pair = model_->options.randoms_cps / pairs;
   return model_->sigma_mm > 0 ? per_pair / (2 * model_->window_mm) : per_pair;

@@ -46,8 +46,8 @@ Phantom::Phantom(std::string name, std::vector<Solid> solids)
   const auto add = [&](Layer& layer, std::size_t i, double value, const char* what) {
     if (!(value >= 0 && std::isfinite(value)))
       throw std::invalid_argument(
-          fmt::format("phantom {}: solid {} ('{}') has {} {}; it must be finite and not negative",
-                      name_, i + 1, solids_[i].name, what, value));
+          fmt::format("phantom {}: solid {} ('{}') has {} {}; it must be finite and not negative", name_, i + 1,
+                      solids_[i].name, what, value));
     layer.solids.push_back(i);
     layer.values.push_back(value);
   };
@@ -57,8 +57,7 @@ Phantom::Phantom(std::string name, std::vector<Solid> solids)
   }
   for (std::size_t i = 0; i < solids_.size(); ++i)
     for (const std::size_t above : activity_.solids)
-      if (above > i && solids_[above].bounds().intersects(solids_[i].bounds()))
-        active_over_[i].push_back(above);
+      if (above > i && solids_[above].bounds().intersects(solids_[i].bounds())) active_over_[i].push_back(above);
 }
 
 double Phantom::value_at(const Layer& layer, Vec3d point_mm) const {
@@ -157,8 +156,7 @@ Image Phantom::mu_image(const Grid& grid, int samples) const {
 Image Phantom::image(const Layer& layer, const Grid& grid, int samples) const {
   validate(grid);
   if (samples < 1 || samples > 32)
-    throw std::invalid_argument(
-        fmt::format("voxels cannot be sampled at {} points an edge: 1 to 32", samples));
+    throw std::invalid_argument(fmt::format("voxels cannot be sampled at {} points an edge: 1 to 32", samples));
   Image result = Image::zeros(grid);
   std::vector<Box3> boxes;
   for (const std::size_t i : layer.solids) boxes.push_back(solids_[i].bounds());
@@ -168,11 +166,9 @@ Image Phantom::image(const Layer& layer, const Grid& grid, int samples) const {
   const auto mean = [&](Vec3d centre, const std::vector<std::size_t>& near) {
     double sum = 0;
     for (int n = 0; n < samples * samples * samples; ++n) {
-      const auto offset = [&](int index, double width) {
-        return ((index % samples + 0.5) / samples - 0.5) * width;
-      };
-      const Vec3d point = centre + Vec3d{offset(n, edge.x), offset(n / samples, edge.y),
-                                         offset(n / samples / samples, edge.z)};
+      const auto offset = [&](int index, double width) { return ((index % samples + 0.5) / samples - 0.5) * width; };
+      const Vec3d point =
+          centre + Vec3d{offset(n, edge.x), offset(n / samples, edge.y), offset(n / samples / samples, edge.z)};
       for (const std::size_t k : near)
         if (solids_[layer.solids[k]].contains(point)) {
           sum += layer.values[k];
@@ -185,8 +181,7 @@ Image Phantom::image(const Layer& layer, const Grid& grid, int samples) const {
     return Box3{low_centre - 0.5 * edge, high_centre + 0.5 * edge};
   };
   const auto fill_row = [&](int j, int k) {
-    const Box3 row =
-        box_of(grid.centre(0, j, k).as<double>(), grid.centre(grid.size[0] - 1, j, k).as<double>());
+    const Box3 row = box_of(grid.centre(0, j, k).as<double>(), grid.centre(grid.size[0] - 1, j, k).as<double>());
     std::vector<std::size_t> in_row, near;  // topmost first
     for (std::size_t s = boxes.size(); s-- > 0;)
       if (boxes[s].intersects(row)) in_row.push_back(s);
@@ -195,15 +190,13 @@ Image Phantom::image(const Layer& layer, const Grid& grid, int samples) const {
       near.clear();
       for (const std::size_t s : in_row)
         if (boxes[s].intersects(box_of(centre, centre))) near.push_back(s);
-      if (!near.empty())
-        result.voxels[grid.index(i, j, k)] = static_cast<float>(mean(centre, near));
+      if (!near.empty()) result.voxels[grid.index(i, j, k)] = static_cast<float>(mean(centre, near));
     }
   };
   tbb::parallel_for(tbb::blocked_range2d<int>(0, grid.size[2], 0, grid.size[1]),
                     [&](const tbb::blocked_range2d<int>& range) {
                       for (int k = range.rows().begin(); k != range.rows().end(); ++k)
-                        for (int j = range.cols().begin(); j != range.cols().end(); ++j)
-                          fill_row(j, k);
+                        for (int j = range.cols().begin(); j != range.cols().end(); ++j) fill_row(j, k);
                     });
   return result;
 }

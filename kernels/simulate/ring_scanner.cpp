@@ -38,8 +38,7 @@ void for_each_element(const RingScanner& ring, Visit&& visit) {
     const double middle_mm = front_mm + 0.5 * ring.layers[layer].depth_mm;
     for (int axial = 0; axial < ring.crystals_axial; ++axial)
       for (int across = 0; across < ring.crystals_transaxial; ++across)
-        visit(layer, Vec3d{middle_mm,
-                           centre_of(across, ring.crystals_transaxial, ring.pitch_transaxial_mm),
+        visit(layer, Vec3d{middle_mm, centre_of(across, ring.crystals_transaxial, ring.pitch_transaxial_mm),
                            centre_of(axial, ring.crystals_axial, ring.pitch_axial_mm)});
     front_mm += ring.layers[layer].depth_mm;
   }
@@ -57,13 +56,11 @@ GeometricEfficiency efficiencies_of(const RingScanner& ring) {
     const double depth = layer.depth_mm * layer.attenuation_per_cm / 10;
     // The mean of an exponential cut to the layer, in mean free paths from its front.
     const double mean = 1 - depth / std::expm1(depth);
-    layers.push_back({static_cast<float>(ring.crystal_transaxial_mm * ring.crystal_axial_mm),
-                      static_cast<float>(front), static_cast<float>(front + depth),
-                      static_cast<float>((mean / depth - 0.5) * layer.depth_mm)});
+    layers.push_back({static_cast<float>(ring.crystal_transaxial_mm * ring.crystal_axial_mm), static_cast<float>(front),
+                      static_cast<float>(front + depth), static_cast<float>((mean / depth - 0.5) * layer.depth_mm)});
     front += depth;
   }
-  for_each_element(ring,
-                   [&](std::size_t layer, Vec3d) { result.elements.push_back(layers[layer]); });
+  for_each_element(ring, [&](std::size_t layer, Vec3d) { result.elements.push_back(layers[layer]); });
   return result;
 }
 
@@ -97,17 +94,14 @@ std::shared_ptr<Scanner> scanner_of(const RingScanner& ring) {
   std::vector<Vec3> positions;
   positions.reserve(static_cast<std::size_t>(ring.detectors()));
   for (const RigidTransform& module : geometry.module_transforms)
-    for_each_element(ring, [&](std::size_t, Vec3d local) {
-      positions.push_back(apply(module, local).as<float>());
-    });
+    for_each_element(ring, [&](std::size_t, Vec3d local) { positions.push_back(apply(module, local).as<float>()); });
   scanner->detectors = std::make_shared<const DetectorTable>(positions);
   ModuleType type;
   type.modules = static_cast<std::uint32_t>(ring.modules());
   type.elements = static_cast<std::uint32_t>(ring.elements());
   scanner->types = {type};
   if (ring.tof_fwhm_ps > 0)
-    scanner->tof = {
-        {static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm())}};
+    scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm())}};
   scanner->calibration = static_cast<float>(mL_per_mm3);
   return scanner;
 }
@@ -120,8 +114,7 @@ double RingScanner::depth_mm() const {
 }
 
 double RingScanner::axial_length_mm() const {
-  return (modules_axial - 1) * module_pitch_axial_mm + (crystals_axial - 1) * pitch_axial_mm +
-         crystal_axial_mm;
+  return (modules_axial - 1) * module_pitch_axial_mm + (crystals_axial - 1) * pitch_axial_mm + crystal_axial_mm;
 }
 
 double RingScanner::tof_sigma_mm() const {
@@ -147,36 +140,30 @@ std::vector<double> RingScanner::tof_bin_edges_mm() const {
 
 void validate(const RingScanner& ring) {
   const auto check = [&](bool holds, const char* what) { require(holds, ring.name, what); };
-  check(std::isfinite(ring.inner_radius_mm) && ring.inner_radius_mm > 0 &&
-            ring.inner_radius_mm <= 1e4,
+  check(std::isfinite(ring.inner_radius_mm) && ring.inner_radius_mm > 0 && ring.inner_radius_mm <= 1e4,
         "inner_radius_mm must lie in (0, 10000]");
   check(ring.modules_transaxial >= 6 && ring.modules_transaxial <= 4096,
         "modules around the ring must number 6 to 4096");
-  check(ring.modules_axial >= 1 && ring.modules_axial <= 4096,
-        "modules along the axis must number 1 to 4096");
-  check(ring.crystals_transaxial >= 1 && ring.crystals_transaxial <= 1024 &&
-            ring.crystals_axial >= 1 && ring.crystals_axial <= 1024,
+  check(ring.modules_axial >= 1 && ring.modules_axial <= 4096, "modules along the axis must number 1 to 4096");
+  check(ring.crystals_transaxial >= 1 && ring.crystals_transaxial <= 1024 && ring.crystals_axial >= 1 &&
+            ring.crystals_axial <= 1024,
         "crystals along an edge of a module must number 1 to 1024");
   check(ring.modules() <= 16384, "a scanner may have 16384 modules");
   check(!ring.layers.empty() && ring.layers.size() <= 16, "crystals must have 1 to 16 layers");
   check(ring.detectors() <= std::int64_t{1} << 28, "a scanner may have 2^28 detectors");
   for (const CrystalLayer& layer : ring.layers)
-    check(layer.depth_mm > 0 && layer.depth_mm <= 1000 && layer.attenuation_per_cm > 0 &&
-              layer.attenuation_per_cm <= 100,
-          "a crystal layer needs a depth in (0, 1000] mm and an attenuation in (0, 100] per cm");
-  check(ring.crystal_transaxial_mm > 0 && ring.crystal_axial_mm > 0,
-        "the edges of crystals must be positive");
-  check(ring.pitch_transaxial_mm >= ring.crystal_transaxial_mm &&
-            ring.pitch_axial_mm >= ring.crystal_axial_mm,
+    check(
+        layer.depth_mm > 0 && layer.depth_mm <= 1000 && layer.attenuation_per_cm > 0 && layer.attenuation_per_cm <= 100,
+        "a crystal layer needs a depth in (0, 1000] mm and an attenuation in (0, 100] per cm");
+  check(ring.crystal_transaxial_mm > 0 && ring.crystal_axial_mm > 0, "the edges of crystals must be positive");
+  check(ring.pitch_transaxial_mm >= ring.crystal_transaxial_mm && ring.pitch_axial_mm >= ring.crystal_axial_mm,
         "crystals are wider than their pitch");
   const double tangent = std::tan(std::numbers::pi / ring.modules_transaxial);
-  const double width =
-      (ring.crystals_transaxial - 1) * ring.pitch_transaxial_mm + ring.crystal_transaxial_mm;
+  const double width = (ring.crystals_transaxial - 1) * ring.pitch_transaxial_mm + ring.crystal_transaxial_mm;
   check(0.5 * width <= ring.inner_radius_mm * tangent * (1 + 1e-9),
         "the modules are too wide for the ring: enlarge inner_radius_mm or use fewer");
-  check(ring.modules_axial == 1 ||
-            ring.module_pitch_axial_mm * (1 + 1e-9) >=
-                (ring.crystals_axial - 1) * ring.pitch_axial_mm + ring.crystal_axial_mm,
+  check(ring.modules_axial == 1 || ring.module_pitch_axial_mm * (1 + 1e-9) >=
+                                       (ring.crystals_axial - 1) * ring.pitch_axial_mm + ring.crystal_axial_mm,
         "modules overlap along the axis: enlarge their axial pitch");
   check(ring.tof_fwhm_ps >= 0 && ring.tof_fwhm_ps <= 1e5, "tof fwhm_ps must lie in [0, 100000]");
   check(ring.tof_bins >= 0 && ring.tof_bins <= 65536, "ToF bins must number 0 to 65536");
@@ -184,14 +171,11 @@ void validate(const RingScanner& ring) {
         "ToF bins need a width in ps and a ToF resolution");
   check(ring.coincidence_window_ns > 0 && ring.coincidence_window_ns <= 1000,
         "the coincidence window must lie in (0, 1000] ns");
-  check(ring.energy_low_keV >= 0 && ring.energy_high_keV > ring.energy_low_keV &&
-            ring.energy_high_keV <= 5000,
+  check(ring.energy_low_keV >= 0 && ring.energy_high_keV > ring.energy_low_keV && ring.energy_high_keV <= 5000,
         "the energy window must ascend within [0, 5000] keV");
-  check(ring.energy_resolution > 0 && ring.energy_resolution < 2,
-        "the energy resolution must lie in (0, 2)");
-  check(
-      ring.min_sector_difference >= 1 && ring.min_sector_difference <= ring.modules_transaxial / 2,
-      "min_sector_difference must lie between 1 and half the modules around the ring");
+  check(ring.energy_resolution > 0 && ring.energy_resolution < 2, "the energy resolution must lie in (0, 2)");
+  check(ring.min_sector_difference >= 1 && ring.min_sector_difference <= ring.modules_transaxial / 2,
+        "min_sector_difference must lie between 1 and half the modules around the ring");
   check(ring.max_module_ring_difference >= 0, "max_module_ring_difference must not be negative");
   check(ring.fov_radius_mm >= 0 && ring.fov_radius_mm <= ring.inner_radius_mm,
         "fov_radius_mm must lie within inner_radius_mm");
@@ -199,8 +183,8 @@ void validate(const RingScanner& ring) {
 
 Vec3d apply(const RigidTransform& t, Vec3d p) {
   const auto row = [&](std::size_t r) {
-    return static_cast<double>(t[r]) * p.x + static_cast<double>(t[r + 1]) * p.y +
-           static_cast<double>(t[r + 2]) * p.z + static_cast<double>(t[r + 3]);
+    return static_cast<double>(t[r]) * p.x + static_cast<double>(t[r + 1]) * p.y + static_cast<double>(t[r + 2]) * p.z +
+           static_cast<double>(t[r + 3]);
   };
   return {row(0), row(4), row(8)};
 }
@@ -208,12 +192,11 @@ Vec3d apply(const RigidTransform& t, Vec3d p) {
 RingGeometry ring_geometry(const RingScanner& ring) {
   validate(ring);
   RingGeometry result;
-  const Vec3d half{0.5 * ring.depth_mm() / static_cast<double>(ring.layers.size()),
-                   0.5 * ring.crystal_transaxial_mm, 0.5 * ring.crystal_axial_mm};
+  const Vec3d half{0.5 * ring.depth_mm() / static_cast<double>(ring.layers.size()), 0.5 * ring.crystal_transaxial_mm,
+                   0.5 * ring.crystal_axial_mm};
   for (unsigned i = 0; i < 8; ++i)
     result.crystal_corners[i] =
-        Vec3d{i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z}
-            .as<float>();
+        Vec3d{i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z}.as<float>();
   const auto f = [](double value) { return static_cast<float>(value); };
   for_each_element(ring, [&](std::size_t, Vec3d c) {
     result.element_transforms.push_back({1, 0, 0, f(c.x), 0, 1, 0, f(c.y), 0, 0, 1, f(c.z)});
@@ -222,9 +205,8 @@ RingGeometry ring_geometry(const RingScanner& ring) {
     for (int sector = 0; sector < ring.modules_transaxial; ++sector) {
       const double angle = sector_angle(ring, sector);
       const double c = std::cos(angle), s = std::sin(angle), r = ring.inner_radius_mm;
-      result.module_transforms.push_back(
-          {f(c), f(-s), 0, f(r * c), f(s), f(c), 0, f(r * s), 0, 0, 1,
-           f(centre_of(along, ring.modules_axial, ring.module_pitch_axial_mm))});
+      result.module_transforms.push_back({f(c), f(-s), 0, f(r * c), f(s), f(c), 0, f(r * s), 0, 0, 1,
+                                          f(centre_of(along, ring.modules_axial, ring.module_pitch_axial_mm))});
     }
   return result;
 }
@@ -232,15 +214,13 @@ RingGeometry ring_geometry(const RingScanner& ring) {
 std::shared_ptr<const Scanner> make_scanner(const RingScanner& ring) {
   const auto scanner = scanner_of(ring);
   scanner->geometric = efficiencies_of(ring);
-  scanner->module_pair = module_pairs(ring, [&](int sector_step, int ring_step) {
-    return class_of(ring, sector_step, ring_step) < 0 ? -1 : 0;
-  });
+  scanner->module_pair = module_pairs(
+      ring, [&](int sector_step, int ring_step) { return class_of(ring, sector_step, ring_step) < 0 ? -1 : 0; });
   scanner->validate();
   return scanner;
 }
 
-std::shared_ptr<const Scanner> with_efficiency_tables(const RingScanner& ring,
-                                                      std::size_t max_bytes) {
+std::shared_ptr<const Scanner> with_efficiency_tables(const RingScanner& ring, std::size_t max_bytes) {
   const auto scanner = scanner_of(ring);
   const GeometricEfficiency geometric = efficiencies_of(ring);
   const auto elements = static_cast<std::uint32_t>(ring.elements());
@@ -258,8 +238,8 @@ std::shared_ptr<const Scanner> with_efficiency_tables(const RingScanner& ring,
       for (std::uint32_t e1 = 0; e1 < elements; ++e1)
         for (std::uint32_t e2 = 0; e2 < elements; ++e2)
           table.values[std::size_t{e1} * elements + e2] =
-              geometric.pair(module1, e1, scanner->detectors->position(module1 * elements + e1), 0,
-                             e2, scanner->detectors->position(e2));
+              geometric.pair(module1, e1, scanner->detectors->position(module1 * elements + e1), 0, e2,
+                             scanner->detectors->position(e2));
       scanner->pair_tables.push_back(std::move(table));
     }
   scanner->module_pair = module_pairs(ring, [&](int sector_step, int ring_step) {

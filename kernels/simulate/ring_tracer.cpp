@@ -89,8 +89,7 @@ std::optional<RingTracer::Hit> RingTracer::trace(Vec3d p, Vec3d u, double free_p
     n = normals_[static_cast<std::size_t>(sector)];
     across = n.x * q.y - n.y * q.x;
     depth = q.x * n.x + q.y * n.y - radius_;
-    layer = static_cast<std::size_t>(std::ranges::upper_bound(layer_back_mm_, depth) -
-                                     layer_back_mm_.begin());
+    layer = static_cast<std::size_t>(std::ranges::upper_bound(layer_back_mm_, depth) - layer_back_mm_.begin());
     if (layer == layer_back_mm_.size()) return std::nullopt;
   }
   double along = q.z;
@@ -99,8 +98,8 @@ std::optional<RingTracer::Hit> RingTracer::trace(Vec3d p, Vec3d u, double free_p
   if (column < 0) return std::nullopt;
   const auto module = static_cast<std::uint32_t>(sector + sectors_ * ring);
   const auto per_layer = static_cast<std::uint32_t>(across_.count * along_.count);
-  const auto element = static_cast<std::uint32_t>(column + across_.count * row) +
-                       per_layer * static_cast<std::uint32_t>(layer);
+  const auto element =
+      static_cast<std::uint32_t>(column + across_.count * row) + per_layer * static_cast<std::uint32_t>(layer);
   const auto elements = per_layer * static_cast<std::uint32_t>(layer_back_mm_.size());
   return Hit{element + elements * module, module, path};
 }

@@ -55,8 +55,8 @@ Interval below_zero(double a, double b, double c) {
 
 Solid::Solid(Shape shape, Vec3d centre_mm, Vec3d half_axes_mm, Vec3d rotation_deg, Vec3d half)
     : shape_(shape), halved_(half != Vec3d{}), centre_(centre_mm) {
-  if (!finite(centre_mm) || !finite(half_axes_mm) || !finite(rotation_deg) || !finite(half) ||
-      half_axes_mm.x <= 0 || half_axes_mm.y <= 0 || half_axes_mm.z <= 0)
+  if (!finite(centre_mm) || !finite(half_axes_mm) || !finite(rotation_deg) || !finite(half) || half_axes_mm.x <= 0 ||
+      half_axes_mm.y <= 0 || half_axes_mm.z <= 0)
     throw std::invalid_argument("a solid needs a finite place and positive finite sizes");
   for (int k = 0; k < 3; ++k) {
     Vec3d axis;
@@ -77,8 +77,7 @@ double Solid::volume_mm3() const {
 }
 
 double Solid::extent(Vec3d direction) const {
-  const Vec3d along{dot(direction, scaled_axes_[0]), dot(direction, scaled_axes_[1]),
-                    dot(direction, scaled_axes_[2])};
+  const Vec3d along{dot(direction, scaled_axes_[0]), dot(direction, scaled_axes_[1]), dot(direction, scaled_axes_[2])};
   if (shape_ == Shape::ellipsoid) return norm(along);
   if (shape_ == Shape::cylinder) return std::hypot(along.x, along.y) + std::abs(along.z);
   return std::abs(along.x) + std::abs(along.y) + std::abs(along.z);
@@ -97,8 +96,7 @@ Interval Solid::intersect(Vec3d origin_mm, Vec3d direction) const {
   } else {
     inside = in_slab(o.z, d.z);
     if (shape_ == Shape::cylinder)
-      inside = overlap(inside, below_zero(d.x * d.x + d.y * d.y, o.x * d.x + o.y * d.y,
-                                          o.x * o.x + o.y * o.y - 1));
+      inside = overlap(inside, below_zero(d.x * d.x + d.y * d.y, o.x * d.x + o.y * d.y, o.x * o.x + o.y * o.y - 1));
     else
       inside = overlap(overlap(inside, in_slab(o.x, d.x)), in_slab(o.y, d.y));
   }
@@ -124,26 +122,25 @@ std::vector<Solid> rods_of(const RodSector& sector, Vec3d centre_mm, double half
         sector.radius_mm > sector.inner_mm && sector.width_deg > 0 && sector.width_deg <= 180 &&
         std::isfinite(sector.radius_mm) && std::isfinite(sector.angle_deg)))
     throw std::invalid_argument(
-        "rods need a positive diameter, a spacing no smaller, 0 <= inner < outer radius and a "
-        "sector "
+        "rods need a positive diameter, a spacing no smaller, inner below outer radius and a width "
         "within 180 degrees");
   if (sector.radius_mm / sector.spacing_mm > 100)
-    throw std::invalid_argument(fmt::format(
-        "rods of {} mm would fill the sector with more than 10000", sector.diameter_mm));
-  // Rows across the sector at equal distances from its apex: a triangle of 1, 2, 3 ... rods.
+    throw std::invalid_argument(
+        fmt::format("rods of {} mm would fill the sector with more than 10000", sector.diameter_mm));
+  // Rows of 1, 2, 3 ... rods across the sector. Centres keep half a spacing from its edges, so that
+  // rods of neighbouring sectors are as far apart as rods of one.
   const double half_width = 0.5 * sector.width_deg * radians_per_degree;
   const double row_step = sector.spacing_mm * std::sqrt(0.75);
-  const double first = std::max(radius / std::sin(half_width), sector.inner_mm + radius);
+  const double clear = 0.5 * sector.spacing_mm;
+  const double first = std::max(clear / std::sin(half_width), sector.inner_mm + radius);
   std::vector<Solid> rods;
   for (int row = 0; first + row * row_step <= sector.radius_mm; ++row) {
     const double along = first + row * row_step;
     for (int place = 0; place <= row; ++place) {
       const double across = (place - 0.5 * row) * sector.spacing_mm;
       if (std::hypot(along, across) + radius > sector.radius_mm) continue;
-      // Distance to the sector's nearer edge.
-      if (along * std::sin(half_width) - std::abs(across) * std::cos(half_width) <
-          radius * (1 - 1e-9))
-        continue;
+      const double to_edge = along * std::sin(half_width) - std::abs(across) * std::cos(half_width);
+      if (to_edge < clear * (1 - 1e-9)) continue;
       const Vec3d offset = rotated({along, across, 0}, {0, 0, sector.angle_deg});
       rods.emplace_back(Shape::cylinder, centre_mm + offset, Vec3d{radius, radius, half_length_mm});
     }

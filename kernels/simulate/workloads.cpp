@@ -71,8 +71,8 @@ std::vector<std::string> workload_names() {
 Workload find_workload(std::string_view name) {
   for (const Workload& workload : workloads())
     if (workload.name == name) return workload;
-  throw std::invalid_argument(fmt::format("no workload is called '{}': choose one of {}", name,
-                                          fmt::join(workload_names(), ", ")));
+  throw std::invalid_argument(
+      fmt::format("no workload is called '{}': choose one of {}", name, fmt::join(workload_names(), ", ")));
 }
 
 EventBatch random_lors(const Workload& workload, std::int64_t count, std::uint64_t seed) {
@@ -87,8 +87,7 @@ EventBatch random_lors(const Workload& workload, std::int64_t count, std::uint64
   std::mt19937_64 generator(seed);
   std::int64_t tries_left = 1000 * (count + 1000);
   for (std::int64_t i = 0; i < count;) {
-    if (--tries_left < 0)
-      throw std::runtime_error("hardly any line between the cylinder's walls crosses the image");
+    if (--tries_left < 0) throw std::runtime_error("hardly any line between the cylinder's walls crosses the image");
     const Vec3d a = point_on_wall(workload, generator), b = point_on_wall(workload, generator);
     const double position = uniform(generator);
     const Chord chord = chord_in_box(workload.grid, a, b);
