@@ -216,12 +216,14 @@ const Plan& Planner::list(const Type& type, const std::string& path) {
   if (type.kind == Type::Kind::optional) {  // absent: an empty list
     return add({.op = Plan::Op::optional, .steps = {{"", &list<T>(type.item(), path), same}}});
   }
-  if (type.kind == Type::Kind::record && type.parts.size() == 1) {
+  constexpr std::size_t floats = detail::floats_in<Item>;
+  const bool is_one_item = floats > 1 && detail::is_all_float32(type) && type.fixed_bytes == floats * sizeof(float);
+  if (type.kind == Type::Kind::record && type.parts.size() == 1 && !is_one_item) {
     return list<T>(type.item(), path + '.' + type.parts.front().name);
   }
   Plan plan{.op = Plan::Op::list};
   const auto append = [](void* place, std::uint64_t) -> void* { return &static_cast<T*>(place)->emplace_back(); };
-  if (type.kind == Type::Kind::list || type.kind == Type::Kind::array) {
+  if (!is_one_item && (type.kind == Type::Kind::list || type.kind == Type::Kind::array)) {
     plan.rank = type.length ? 0 : type.kind == Type::Kind::array ? type.rank : 1;
     plan.length = type.length.value_or(1);
     const Type& item = type.item();

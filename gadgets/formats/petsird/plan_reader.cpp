@@ -314,7 +314,9 @@ std::string PlanReader::path() const {
     const std::vector<Step>& steps = frame.plan->steps;
     switch (frame.plan->op) {
       case Plan::Op::record:
-        if (index < steps.size()) path += (path.empty() ? "" : ".") + steps[index].name;
+        if (index < steps.size() && !steps[index].name.empty()) {
+          path += (path.empty() ? "" : ".") + steps[index].name;
+        }
         break;
       case Plan::Op::choice:
         if (frame.begun) path += '.' + steps[frame.columns].name;
