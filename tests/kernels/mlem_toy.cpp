@@ -4,9 +4,10 @@
 
 #include "kernels/project/projector.hpp"
 #include "kernels/project/tor/tor.hpp"
-#include "tests/support/list_mode.hpp"
+#include "tests/kernels/line_support.hpp"
 
 using namespace tofstream;
+using namespace tofstream::testing;
 
 namespace {
 
@@ -62,7 +63,7 @@ EventBatch measure(int count, unsigned seed, Sample&& sample) {
     const float u = dot(source - 0.5f * (end1 + end2), (1 / norm(along)) * along) + blur(engine);
     lors.push_back({end1, end2, std::round(u / tof.bin_width_mm) * tof.bin_width_mm});
   }
-  return events_of(lors, tof);
+  return batch_of(lors, tof);
 }
 
 struct Mlem {
@@ -72,7 +73,7 @@ struct Mlem {
 
 Mlem reconstruct(Projector& projector, const EventBatch& events, int iterations) {
   Mlem run{Image::filled(grid, 1), Image::zeros(grid), {}, {}};
-  const EventBatch lors = events_of(all_lors());
+  const EventBatch lors = batch_of(all_lors());
   projector.back(lors.view(), nullptr, run.sensitivity.voxels.data());
   const auto x = run.estimate.voxels.span(), s = run.sensitivity.voxels.span();
   const auto total = [&] { return std::inner_product(x.begin(), x.end(), s.begin(), 0.0); };

@@ -1,10 +1,11 @@
 // The fused EM step of the TOR projector: forward, ratio and back in one pass, skipped events,
 // additive terms, the same image twice; and what the projector refuses.
 #include "kernels/project/tor/tor.hpp"
+#include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"
-#include "tests/support/list_mode.hpp"
 
 using namespace tofstream;
+using namespace tofstream::testing;
 
 namespace {
 
@@ -13,7 +14,7 @@ const Grid grid = Grid::centred(30, 30, 20, {4, 4, 4});
 void check_fused(Backend backend, float tube_radius) {
   const auto projector =
       make_tor_projector(grid, {RadialResponse::gaussian(0.86f * tube_radius, tube_radius)}, backend);
-  EventBatch events = events_of(random_lines(grid, 500, 8), {40.5f, 0});
+  EventBatch events = batch_of(random_lines(grid, 500, 8), {40.5f, 0});
   events.additive = Buffer<float>(Memory::host, events.count);
   for (std::int64_t i = 0; i < events.count; ++i) events.additive[i] = 0.01f * static_cast<float>(i % 5);
   const EventBatch there = events.to(memory_of(backend));
@@ -34,7 +35,7 @@ void check_fused(Backend backend, float tube_radius) {
 
   Image fused = Image::filled(grid, 0.5f, memory_of(backend));
   const EmTally tally = projector->em_step(there.view(), image.voxels.data(), fused.voxels.data());
-  CHECK(largest_deviation(fused.voxels.to_vector(), expected.voxels.to_vector()) < 2e-6);
+  CHECK(error_of_range(fused.voxels.to_vector(), expected.voxels.to_vector()) < 2e-6);
   CHECK(tally.used == 500);
   CHECK(tally.skipped == 0);
   CHECK(tally.log_sum == doctest::Approx(log_sum).epsilon(1e-6));
@@ -43,8 +44,7 @@ void check_fused(Backend backend, float tube_radius) {
 void check_skipped(Backend backend) {
   const auto projector = make_tor_projector(grid, {RadialResponse::gaussian(5, 6)}, backend);
   const EventBatch events =
-      events_of(
-          {{{{-200, 0, 0}, {200, 0, 0}, 0}, {{-200, 300, 0}, {200, 300, 0}, 0}, {{-200, 0, NAN}, {200, 0, 0}, 0}}})
+      batch_of({{{{-200, 0, 0}, {200, 0, 0}, 0}, {{-200, 300, 0}, {200, 300, 0}, 0}, {{-200, 0, NAN}, {200, 0, 0}, 0}}})
           .to(memory_of(backend));
   const Image image = Image::filled(grid, 1, memory_of(backend));
   Image sum = Image::zeros(grid, memory_of(backend));
@@ -83,7 +83,7 @@ TEST_CASE("the TOR's EM step on CUDA counts and skips events without expectation
 
 TEST_CASE("the CPU's TOR projector gives the same image twice, bit for bit") {
   const auto projector = make_tor_projector(grid, {RadialResponse::gaussian(5, 6)}, Backend::cpu);
-  const EventBatch events = events_of(random_lines(grid, 20000, 9), {40.5f, 0});
+  const EventBatch events = batch_of(random_lines(grid, 20000, 9), {40.5f, 0});
   const Image image = noise_image(grid, 2);
   Image first = Image::zeros(grid), second = Image::zeros(grid);
   projector->em_step(events.view(), image.voxels.data(), first.voxels.data());

@@ -1,6 +1,7 @@
 // Joseph's projector in CUDA: one thread an event, the math of joseph_line-inl.hpp, atomic adds in
 // back projection. The EM step walks the line twice rather than keep its weights.
 #include "kernels/cuda/check.hpp"
+#include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/joseph/joseph_backends.hpp"
 #include "kernels/project/joseph/joseph_line-inl.hpp"
@@ -18,11 +19,6 @@ using single_lane::JosephSetup;
 using single_lane::prepare_line;
 
 constexpr int threads_a_block = 128;
-
-struct DeviceTally {
-  unsigned long long used, skipped;
-  double log_sum;
-};
 
 /// Calls visit(offset, weight) for each voxel of a line that has weight.
 template <class Visit>
@@ -71,18 +67,6 @@ __global__ void back_kernel(JosephLines lines, const float* values, float* image
   if (i >= lines.events.count) return;
   const float value = values ? values[i] : 1.0f;
   if (value != 0) add_line(lines.setup.grid, prepare_line<float>(lines, i, 1), value, image);
-}
-
-/// Adds each warp's share of the tally with one atomic a field.
-__device__ void add_tally(bool used, bool skipped, double logarithm, DeviceTally* tally) {
-  constexpr unsigned all = 0xffffffffu;
-  const unsigned used_lanes = __ballot_sync(all, used), skipped_lanes = __ballot_sync(all, skipped);
-  for (int distance = 16; distance > 0; distance /= 2) logarithm += __shfl_down_sync(all, logarithm, distance);
-  if (threadIdx.x % 32 != 0) return;
-  if (skipped_lanes) atomicAdd(&tally->skipped, static_cast<unsigned long long>(__popc(skipped_lanes)));
-  if (!used_lanes) return;
-  atomicAdd(&tally->used, static_cast<unsigned long long>(__popc(used_lanes)));
-  atomicAdd(&tally->log_sum, logarithm);
 }
 
 __global__ void em_kernel(JosephLines lines, const float* image, float* accumulator, DeviceTally* tally) {
@@ -136,8 +120,7 @@ class JosephCuda final : public Projector {
                                                         tally_.data());
       check_launch("launch Joseph's EM step");
     });
-    const DeviceTally tally = tally_.to_vector(stream).front();
-    return {static_cast<std::int64_t>(tally.used), static_cast<std::int64_t>(tally.skipped), tally.log_sum};
+    return tally_.to_vector(stream).front().on_host();
   }
 
  private:

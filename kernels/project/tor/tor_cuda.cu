@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/tor/tor_backends.hpp"
 #include "kernels/project/tor/weight-inl.hpp"
@@ -89,23 +90,6 @@ __global__ void back_kernel(Pass pass, const float* table, const float* values, 
   add_along<gaussian>(pass, pass.tube(at.event), table, value, image, at);
 }
 
-struct DeviceTally {
-  unsigned long long used, skipped;
-  double log_sum;
-};
-
-/// Adds the lanes' tallies to `total`, one atomic a warp.
-__device__ void add_tally(bool used, bool skipped, double log_expectation, DeviceTally* total) {
-  const unsigned used_lanes = __ballot_sync(0xffffffffu, used);
-  const unsigned skipped_lanes = __ballot_sync(0xffffffffu, skipped);
-  for (int offset = 16; offset > 0; offset /= 2)
-    log_expectation += __shfl_xor_sync(0xffffffffu, log_expectation, offset);
-  if (threadIdx.x % 32 != 0) return;
-  atomicAdd(&total->used, static_cast<unsigned long long>(__popc(used_lanes)));
-  atomicAdd(&total->skipped, static_cast<unsigned long long>(__popc(skipped_lanes)));
-  atomicAdd(&total->log_sum, log_expectation);
-}
-
 template <bool gaussian>
 __global__ void em_kernel(Pass pass, const float* table, const float* image, float* accumulator, DeviceTally* tally) {
   const Place at = place();
@@ -151,8 +135,7 @@ class CudaTorProjector final : public Projector {
           <<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image, accumulator, tally_.data());
       check_launch("step EM");
     });
-    const DeviceTally tally = tally_.to_vector(stream).front();
-    return {static_cast<std::int64_t>(tally.used), static_cast<std::int64_t>(tally.skipped), tally.log_sum};
+    return tally_.to_vector(stream).front().on_host();
   }
 
  private:
