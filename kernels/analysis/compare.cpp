@@ -65,7 +65,7 @@ Comparison compare(const Image& image, const Image& reference) {
   const Moments of_a = moments(a, "image"), of_b = moments(b, "reference");
   double squares = 0, products = 0, max_abs = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
     squares += (x - y) * (x - y);
     products += (x - of_a.mean) * (y - of_b.mean);
     max_abs = std::max(max_abs, std::abs(x - y));

@@ -19,7 +19,7 @@ struct Box {
 
 /// Voxels that [low, high] (mm) touches along an axis. Throws where it leaves the image.
 void touch(const Grid& grid, int axis, double low, double high, Box& box) {
-  const double voxel = static_cast<double>(grid.voxel_mm[axis]);
+  const auto voxel = static_cast<double>(grid.voxel_mm[axis]);
   const double edge = static_cast<double>(grid.origin_mm[axis]) - 0.5 * voxel;
   const double extent = voxel * grid.size[axis], slack = 1e-4 * voxel;
   if (!(low >= edge - slack && high <= edge + extent + slack))
@@ -59,7 +59,7 @@ class WeightedSum {
  public:
   void add(float value, double weight) {
     if (weight <= 0) return;
-    const double v = static_cast<double>(value);
+    const auto v = static_cast<double>(value);
     if (!std::isfinite(v)) throw std::invalid_argument("a region of interest holds a voxel that is not finite");
     if (weights_ == 0) shift_ = v;
     weights_ += weight;

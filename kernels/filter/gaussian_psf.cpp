@@ -50,8 +50,7 @@ void blur_bundle(float* first, int n, std::int64_t step, int width, const std::v
   const int reach = std::min(static_cast<int>(w.size()) - 1, n - 1);
   lines.assign(static_cast<std::size_t>(n + 2 * reach) * bundle, 0.0f);
   float* inside = lines.data() + std::ptrdiff_t{reach} * bundle;
-  for (int i = 0; i < n; ++i)
-    std::copy_n(first + i * step, width, inside + std::ptrdiff_t{i} * bundle);
+  for (int i = 0; i < n; ++i) std::copy_n(first + i * step, width, inside + std::ptrdiff_t{i} * bundle);
   for (int i = 0; i < n; ++i) {
     float sum[bundle];
     const float* centre = inside + std::ptrdiff_t{i} * bundle;
@@ -73,8 +72,8 @@ void blur_across(float* image, const Grid& grid, int axis, const std::vector<flo
   tbb::parallel_for(0, grid.size[other] * bundles, [&](int task) {
     thread_local std::vector<float> lines;
     const int x = task % bundles * bundle;
-    blur_bundle(image + x + grid.stride(other) * (task / bundles), grid.size[axis],
-                grid.stride(axis), std::min(bundle, grid.size[0] - x), w, lines);
+    blur_bundle(image + x + grid.stride(other) * (task / bundles), grid.size[axis], grid.stride(axis),
+                std::min(bundle, grid.size[0] - x), w, lines);
   });
 }
 
@@ -102,27 +101,26 @@ void blur_along(float* image, const Grid& grid, const std::vector<float>& w) {
 
 std::vector<float> gaussian_weights(double sigma_voxels) {
   if (!(sigma_voxels >= 0 && sigma_voxels <= largest_sigma))
-    throw std::invalid_argument(fmt::format("a Gaussian's sigma must be in [0, {}] voxels, not {}",
-                                            largest_sigma, sigma_voxels));
+    throw std::invalid_argument(
+        fmt::format("a Gaussian's sigma must be in [0, {}] voxels, not {}", largest_sigma, sigma_voxels));
   const double t = sigma_voxels * sigma_voxels;
   if (t < 1e-12) return {1.0f};
   const int last = static_cast<int>(std::ceil(9 * sigma_voxels)) + 12;
   std::vector<double> weights = scaled_bessel(t, last);
   double beyond = 0;
   int cut = last;
-  while (cut > std::ceil(4 * sigma_voxels) &&
-         beyond + 2 * weights[static_cast<std::size_t>(cut)] <= tail) {
+  while (cut > std::ceil(4 * sigma_voxels) && beyond + 2 * weights[static_cast<std::size_t>(cut)] <= tail) {
     beyond += 2 * weights[static_cast<std::size_t>(cut)];
     --cut;
   }
   weights.resize(static_cast<std::size_t>(cut) + 1);
   std::vector<float> result;
+  result.reserve(weights.size());
   for (const double w : weights) result.push_back(static_cast<float>(w / (1 - beyond)));
   return result;
 }
 
-GaussianPsf::GaussianPsf(const Grid& grid, Vec3 fwhm_mm, Backend backend)
-    : grid_(grid), backend_(backend) {
+GaussianPsf::GaussianPsf(const Grid& grid, Vec3 fwhm_mm, Backend backend) : grid_(grid), backend_(backend) {
   validate(grid);
   if (backend == Backend::cuda) require_cuda();
   for (int axis = 0; axis < 3; ++axis) {
@@ -130,10 +128,9 @@ GaussianPsf::GaussianPsf(const Grid& grid, Vec3 fwhm_mm, Backend backend)
     if (!(std::isfinite(fwhm) && fwhm >= 0))
       throw std::invalid_argument(
           fmt::format("the FWHM of a Gaussian must be finite and not negative (mm), not {}", fwhm));
-    weights_[axis] = gaussian_weights(sigma_per_fwhm * static_cast<double>(fwhm) /
-                                      static_cast<double>(grid.voxel_mm[axis]));
-    if (backend == Backend::cuda)
-      device_weights_[axis] = Buffer<float>::from(weights_[axis]).to(Memory::device);
+    weights_[axis] =
+        gaussian_weights(sigma_per_fwhm * static_cast<double>(fwhm) / static_cast<double>(grid.voxel_mm[axis]));
+    if (backend == Backend::cuda) device_weights_[axis] = Buffer<float>::from(weights_[axis]).to(Memory::device);
   }
   if (backend == Backend::cuda) synchronize(nullptr);
 }
@@ -144,8 +141,7 @@ bool GaussianPsf::is_identity() const {
 
 void GaussianPsf::apply(float* image, Stream stream) {
   if (backend_ == Backend::cuda) {
-    if (scratch_.empty() && !is_identity())
-      scratch_ = Buffer<float>(Memory::device, grid_.voxels(), stream);
+    if (scratch_.empty() && !is_identity()) scratch_ = Buffer<float>(Memory::device, grid_.voxels(), stream);
     detail::blur_cuda(image, scratch_.data(), grid_, device_weights_, stream);
     return;
   }

@@ -55,7 +55,7 @@ const ModuleType& PairList::type_of_module(std::uint32_t module) const {
   return *(after - 1);
 }
 
-PairList::Walk::Walk(const PairList& list, std::int64_t first_number) : list_(list), block_(0) {
+PairList::Walk::Walk(const PairList& list, std::int64_t first_number) : list_(list) {
   const auto after = std::ranges::upper_bound(list.blocks_, first_number, {}, &Block::first_number);
   block_ = static_cast<std::size_t>(after - list.blocks_.begin()) - 1;
   enter_block();

@@ -35,7 +35,7 @@ class PairList {
     void enter_block();
 
     const PairList& list_;
-    std::size_t block_;
+    std::size_t block_ = 0;
     std::int64_t begin_ = 0, end_ = 0;  // numbers of the pairs in this block
     std::uint32_t module1_ = 0, module2_ = 0, first1_ = 0, first2_ = 0, elements2_ = 1;
     const ModuleType *type1_ = nullptr, *type2_ = nullptr;

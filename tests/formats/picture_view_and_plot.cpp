@@ -10,6 +10,14 @@
 #include "gadgets/formats/picture/slices.hpp"
 #include "gadgets/formats/picture/ticks.hpp"
 
+#ifdef __SANITIZE_ADDRESS__
+/// fontconfig keeps what it has read of the fonts until the program ends.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libfontconfig";
+}
+#endif
+
 using namespace tofstream;
 namespace fs = std::filesystem;
 
@@ -146,7 +154,9 @@ TEST_CASE("plots are written as PNG and SVG") {
   std::vector<PlotSeries> curves;
   for (const bool tof : {true, false})
     for (const int diameter : {10, 13, 17, 22, 28, 37}) {
-      PlotSeries s{.label = fmt::format("{} {} mm", tof ? "ToF" : "non-ToF", diameter), .dashed = !tof, .style = curves.size() % 6};
+      PlotSeries s{.label = fmt::format("{} {} mm", tof ? "ToF" : "non-ToF", diameter),
+                   .dashed = !tof,
+                   .style = curves.size() % 6};
       for (int iteration = 1; iteration <= 10; ++iteration) {
         s.x.push_back(2 + (tof ? 0.6 : 0.9) * iteration);
         s.y.push_back(95 * (1 - 5.0 / diameter) * (1 - std::exp(-iteration * (tof ? 0.6 : 0.35))));
