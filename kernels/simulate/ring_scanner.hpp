@@ -38,7 +38,6 @@ struct RingScanner {
   int max_module_ring_difference = 1 << 20;  // of two modules in coincidence, counted in rings of modules
   double fov_radius_mm = 0;  // transaxial field of view that images default to; 0: 0.75 of inner_radius_mm
 
-  int sectors() const { return modules_transaxial; }
   std::int64_t modules() const { return std::int64_t{modules_transaxial} * modules_axial; }
   std::int64_t elements() const {
     return std::int64_t{crystals_transaxial} * crystals_axial * static_cast<std::int64_t>(layers.size());
