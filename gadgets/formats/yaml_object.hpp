@@ -3,10 +3,8 @@
 #pragma once
 
 #include <filesystem>
-#include <limits>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <yaml-cpp/yaml.h>

@@ -78,8 +78,19 @@ void DecaySampler::add_cells(const Phantom& phantom, std::uint32_t index, double
         if (!may_meet(solid, low, low + size)) continue;
         const Vec3d centre = solid.from_unit(low + 0.5 * size);
         if (std::abs(centre.z) - reach >= ring_.half_length_mm) continue;
-        cells_.push_back({index, low.as<float>(), size.as<float>()});
+        const Vec3d half{reach, reach, reach};
+        const auto first = static_cast<std::uint32_t>(covers_.size());
+        for (const std::size_t above : phantom.covers_of(index))
+          if (phantom.solids()[above].bounds().intersects({centre - half, centre + half}))
+            covers_.push_back(static_cast<std::uint32_t>(above));
+        cells_.push_back({index, low.as<float>(), size.as<float>(), first, static_cast<std::uint32_t>(covers_.size())});
       }
+}
+
+bool DecaySampler::covered(const Phantom& phantom, const Cell& cell, Vec3d point) const {
+  for (std::uint32_t k = cell.first_cover; k != cell.end_cover; ++k)
+    if (phantom.solids()[covers_[k]].contains(point)) return true;
+  return false;
 }
 
 std::vector<double> DecaySampler::rates_of_pairs(const Phantom& phantom) {
@@ -145,7 +156,7 @@ std::optional<Decay> DecaySampler::draw_from(const Phantom& phantom, std::size_t
   const double low = -std::min(down * ahead, up * behind), high = std::min(up * ahead, down * behind);
   const double low_cosine = low / std::sqrt(1 + low * low);
   const double high_cosine = high / std::sqrt(1 + high * high);
-  if (!phantom.emits_at(cell.solid, born)) return std::nullopt;
+  if (covered(phantom, cell, born)) return std::nullopt;
   const double cosine = low_cosine + (high_cosine - low_cosine) * random.uniform();
   const double sine = std::sqrt(1 - cosine * cosine);
   // An isotropic line has its cosine uniform in [-1, 1].

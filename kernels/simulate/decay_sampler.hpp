@@ -40,18 +40,20 @@ class DecaySampler {
  private:
   struct Cell {
     std::uint32_t solid;
-    Vec3 low, size;  // in the unit shape's cube
+    Vec3 low, size;                        // in the unit shape's cube
+    std::uint32_t first_cover, end_cover;  // of covers_: solids that may take points from it
   };
+  bool covered(const Phantom& phantom, const Cell& cell, Vec3d point) const;
   void add_cells(const Phantom& phantom, std::uint32_t solid, double edge_mm);
   std::vector<double> rates_of_pairs(const Phantom& phantom);
-  std::optional<Decay> draw_from(const Phantom& phantom, std::size_t pair,
-                                 RandomStream& random) const;
+  std::optional<Decay> draw_from(const Phantom& phantom, std::size_t pair, RandomStream& random) const;
 
   RingBounds ring_;
   bool attenuation_;
   double range_mm_;
   std::size_t direction_bins_;
   std::vector<Cell> cells_;
+  std::vector<std::uint32_t> covers_;
   // Of each pair, direction bin + direction_bins_ * cell: the largest product expected of the share
   // of lines that the ring sees and their survival.
   std::vector<float> best_;

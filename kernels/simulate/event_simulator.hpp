@@ -15,9 +15,9 @@ namespace tofstream {
 
 struct SimulationOptions {
   std::uint64_t seed = 1;
-  bool attenuation = true;    // in the phantom; off: every photon leaves it
-  double activity_scale = 1;  // times the phantom's activity
-  double randoms_cps = 0;     // uniform over detector pairs in coincidence and the ToF window
+  bool attenuation = true;            // in the phantom; off: every photon leaves it
+  double activity_scale = 1;          // times the phantom's activity
+  double randoms_cps = 0;             // uniform over detector pairs in coincidence and the ToF window
   double acollinearity_fwhm_deg = 0;  // Gaussian; 0.5 in water
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
 };
@@ -33,8 +33,7 @@ struct SimulationTruth {
 };
 
 struct SimulatedEvents {
-  EventBatch
-      events;  // in host memory, detector1 > detector2; start_s and duration_s say which time
+  EventBatch events;                    // in host memory, detector1 > detector2; start_s and duration_s say which time
   std::vector<std::uint8_t> is_random;  // 1 for randoms, an entry an event
   SimulationTruth truth;
 };

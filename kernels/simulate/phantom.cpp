@@ -137,7 +137,10 @@ double Phantom::total_activity_Bq() const {
         const Vec3d unit{random.symmetric(), random.symmetric(), random.symmetric()};
         if (!solids_[i].unit_contains(unit)) continue;
         ++inside;
-        seen += emits_at(i, solids_[i].from_unit(unit)) ? 1 : 0;
+        const Vec3d point = solids_[i].from_unit(unit);
+        seen += std::ranges::none_of(active_over_[i], [&](std::size_t above) { return solids_[above].contains(point); })
+                    ? 1
+                    : 0;
       }
       visible = static_cast<double>(seen) / points;
     }

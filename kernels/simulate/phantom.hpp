@@ -33,12 +33,8 @@ class Phantom {
   double activity_integral(Vec3d from_mm, Vec3d to_mm) const;
   /// Integral of mu along the whole line through `point_mm`, dimensionless; unit direction.
   double line_attenuation(Vec3d point_mm, Vec3d direction) const;
-  /// True where no later solid that names an activity covers this point of solid `i`.
-  bool emits_at(std::size_t i, Vec3d point_mm) const {
-    for (const std::size_t above : active_over_[i])
-      if (solids_[above].contains(point_mm)) return false;
-    return true;
-  }
+  /// The later solids that name an activity and may cover part of solid `i`.
+  const std::vector<std::size_t>& covers_of(std::size_t i) const { return active_over_[i]; }
   /// All activity in Bq: exact in solids that no other overlaps, else by 2^18 fixed points a solid
   /// (about 0.1% of that solid's).
   double total_activity_Bq() const;
@@ -60,8 +56,7 @@ class Phantom {
   std::string name_;
   std::vector<Solid> solids_;
   Layer activity_, mu_;
-  std::vector<std::vector<std::size_t>>
-      active_over_;  // of each solid: later active ones that meet its box
+  std::vector<std::vector<std::size_t>> active_over_;  // of each solid: later active ones that meet its box
 };
 
 }  // namespace tofstream

@@ -38,13 +38,9 @@ class RandomStream {
   /// Exponential with mean 1.
   double exponential() { return -std::log1p(-uniform()); }
   /// Normal with mean 0 and variance 1 (Box and Muller).
-  double normal() {
-    return std::sqrt(2 * exponential()) * std::cos(2 * std::numbers::pi * uniform());
-  }
+  double normal() { return std::sqrt(2 * exponential()) * std::cos(2 * std::numbers::pi * uniform()); }
   /// Uniform in [0, n), for n below 2^32.
-  std::uint32_t below(std::uint32_t n) {
-    return static_cast<std::uint32_t>((((*this)() >> 32) * n) >> 32);
-  }
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((((*this)() >> 32) * n) >> 32); }
 
  private:
   static std::uint64_t split_mix(std::uint64_t& state) {

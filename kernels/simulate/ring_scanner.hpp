@@ -33,18 +33,14 @@ struct RingScanner {
   double tof_bin_ps = 0;             // of the time difference
   double coincidence_window_ns = 4;  // largest |t1 - t2| of a coincidence
   double energy_low_keV = 435, energy_high_keV = 650;
-  double energy_resolution = 0.12;  // FWHM / 511 keV
-  int min_sector_difference = 1;    // of two modules in coincidence, counted around the ring
-  int max_module_ring_difference =
-      1 << 20;  // of two modules in coincidence, counted in rings of modules
-  double fov_radius_mm =
-      0;  // transaxial field of view that images default to; 0: 0.75 of inner_radius_mm
+  double energy_resolution = 0.12;           // FWHM / 511 keV
+  int min_sector_difference = 1;             // of two modules in coincidence, counted around the ring
+  int max_module_ring_difference = 1 << 20;  // of two modules in coincidence, counted in rings of modules
+  double fov_radius_mm = 0;  // transaxial field of view that images default to; 0: 0.75 of inner_radius_mm
 
-  int sectors() const { return modules_transaxial; }
   std::int64_t modules() const { return std::int64_t{modules_transaxial} * modules_axial; }
   std::int64_t elements() const {
-    return std::int64_t{crystals_transaxial} * crystals_axial *
-           static_cast<std::int64_t>(layers.size());
+    return std::int64_t{crystals_transaxial} * crystals_axial * static_cast<std::int64_t>(layers.size());
   }
   std::int64_t detectors() const { return modules() * elements(); }
   double depth_mm() const;         // of all layers

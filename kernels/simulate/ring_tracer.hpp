@@ -22,7 +22,6 @@ class RingTracer {
   /// where it happens in a gap, beyond an end or behind the crystals.
   std::optional<Hit> trace(Vec3d origin_mm, Vec3d direction, double free_paths) const;
   bool in_coincidence(std::uint32_t module1, std::uint32_t module2) const;
-  double inner_radius_mm() const { return radius_; }
 
  private:
   struct Normal {

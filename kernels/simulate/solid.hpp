@@ -21,8 +21,8 @@ struct Interval {
 struct Box3 {
   Vec3d low, high;
   bool intersects(const Box3& other) const {
-    return low.x < other.high.x && other.low.x < high.x && low.y < other.high.y &&
-           other.low.y < high.y && low.z < other.high.z && other.low.z < high.z;
+    return low.x < other.high.x && other.low.x < high.x && low.y < other.high.y && other.low.y < high.y &&
+           low.z < other.high.z && other.low.z < high.z;
   }
 };
 
@@ -65,15 +65,13 @@ class Solid {
   /// False where no point of the box [low, high] of the unit shape's frame lies in the kept half.
   bool may_keep(Vec3d low, Vec3d high) const {
     const auto best = [](double slope, double a, double b) { return slope * (slope > 0 ? b : a); };
-    return !halved_ || best(unit_half_.x, low.x, high.x) + best(unit_half_.y, low.y, high.y) +
-                               best(unit_half_.z, low.z, high.z) >=
-                           0;
+    return !halved_ ||
+           best(unit_half_.x, low.x, high.x) + best(unit_half_.y, low.y, high.y) + best(unit_half_.z, low.z, high.z) >=
+               0;
   }
 
  private:
-  Vec3d to_unit(Vec3d v) const {
-    return {dot(inverse_[0], v), dot(inverse_[1], v), dot(inverse_[2], v)};
-  }
+  Vec3d to_unit(Vec3d v) const { return {dot(inverse_[0], v), dot(inverse_[1], v), dot(inverse_[2], v)}; }
 
   Shape shape_;
   bool halved_ = false;

@@ -16,8 +16,7 @@ namespace tofstream {
 struct ElementResponse {
   float area_mm2 = 0;         // of the face that records
   float front = 0, back = 0;  // optical depths, dimensionless
-  float mean_shift_mm =
-      0;  // from the detector's position to the mean interaction point, along the outward normal
+  float mean_shift_mm = 0;    // from the detector's position to the mean interaction point, along the outward normal
 };
 
 struct GeometricEfficiency {

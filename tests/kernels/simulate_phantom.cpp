@@ -29,13 +29,10 @@ std::vector<Solid> every_shape() {
 }  // namespace
 
 TEST_CASE("volumes follow the closed forms") {
-  CHECK(Solid(Shape::ellipsoid, {}, {1, 2, 3}, {10, 20, 30}).volume_mm3() ==
-        doctest::Approx(8 * pi).epsilon(1e-12));
-  CHECK(Solid(Shape::cylinder, {}, {5, 2, 10}).volume_mm3() ==
-        doctest::Approx(200 * pi).epsilon(1e-12));
+  CHECK(Solid(Shape::ellipsoid, {}, {1, 2, 3}, {10, 20, 30}).volume_mm3() == doctest::Approx(8 * pi).epsilon(1e-12));
+  CHECK(Solid(Shape::cylinder, {}, {5, 2, 10}).volume_mm3() == doctest::Approx(200 * pi).epsilon(1e-12));
   CHECK(Solid(Shape::box, {}, {1, 2, 3}).volume_mm3() == doctest::Approx(48).epsilon(1e-12));
-  CHECK(Solid(Shape::box, {}, {1, 2, 3}, {}, {1, 2, 3}).volume_mm3() ==
-        doctest::Approx(24).epsilon(1e-12));
+  CHECK(Solid(Shape::box, {}, {1, 2, 3}, {}, {1, 2, 3}).volume_mm3() == doctest::Approx(24).epsilon(1e-12));
 }
 
 TEST_CASE("points within a solid's box fill its volume, and none lies outside its box") {
@@ -47,12 +44,10 @@ TEST_CASE("points within a solid's box fill its volume, and none lies outside it
     int inside = 0, outside = 0;
     for (int i = 0; i < points; ++i) {
       // A box half as large again on every side.
-      const Vec3d u{2 * random.uniform() - 0.5, 2 * random.uniform() - 0.5,
-                    2 * random.uniform() - 0.5};
+      const Vec3d u{2 * random.uniform() - 0.5, 2 * random.uniform() - 0.5, 2 * random.uniform() - 0.5};
       const bool in = solid.contains(box.low + Vec3d{u.x * edge.x, u.y * edge.y, u.z * edge.z});
       inside += in;
-      outside += in && (std::abs(u.x - 0.5) > 0.5 || std::abs(u.y - 0.5) > 0.5 ||
-                        std::abs(u.z - 0.5) > 0.5);
+      outside += in && (std::abs(u.x - 0.5) > 0.5 || std::abs(u.y - 0.5) > 0.5 || std::abs(u.z - 0.5) > 0.5);
     }
     const double share = static_cast<double>(inside) / points;
     const double volume = 8 * edge.x * edge.y * edge.z * share;
@@ -67,11 +62,9 @@ TEST_CASE("a ray is inside a solid exactly within its interval") {
   for (const Solid& solid : every_shape()) {
     int hits = 0;
     for (int ray = 0; ray < 300; ++ray) {
-      const Vec3d origin = solid.centre_mm() +
-                           40.0 * Vec3d{random.symmetric(), random.symmetric(), random.symmetric()};
+      const Vec3d origin = solid.centre_mm() + 40.0 * Vec3d{random.symmetric(), random.symmetric(), random.symmetric()};
       const Vec3d direction =
-          solid.centre_mm() - origin +
-          12.0 * Vec3d{random.symmetric(), random.symmetric(), random.symmetric()};
+          solid.centre_mm() - origin + 12.0 * Vec3d{random.symmetric(), random.symmetric(), random.symmetric()};
       const Interval in = solid.intersect(origin, direction);
       hits += !in.empty();
       for (int i = 0; i < 40; ++i) {
@@ -99,8 +92,7 @@ TEST_CASE("rays along an axis, in a face's plane and past a corner") {
 TEST_CASE("the last solid that names a quantity wins") {
   std::vector<Solid> solids{filled(Solid(Shape::cylinder, {}, {100, 100, 100}), 10, 0.1),
                             filled(Solid(Shape::ellipsoid, {}, {50, 50, 50}), 40, 0.2),
-                            Solid(Shape::ellipsoid, {}, {20, 20, 20}),
-                            Solid(Shape::ellipsoid, {}, {10, 10, 10})};
+                            Solid(Shape::ellipsoid, {}, {20, 20, 20}), Solid(Shape::ellipsoid, {}, {10, 10, 10})};
   solids[2].activity_Bq_mL = 0;
   solids[3].mu_per_cm = 0.05;
   const Phantom phantom("nested", solids);
@@ -112,8 +104,7 @@ TEST_CASE("the last solid that names a quantity wins") {
   CHECK(phantom.activity_at({0, 0, 101}) == 0);
   // Across the middle: 2 (50 mm of 0.1, 40 of 0.2, 10 of 0.05) per cm; 2 (50 of 10, 30 of 40).
   CHECK(phantom.attenuation({-300, 0, 0}, {300, 0, 0}) == doctest::Approx(2.7).epsilon(1e-12));
-  CHECK(phantom.activity_integral({-300, 0, 0}, {300, 0, 0}) ==
-        doctest::Approx(3400).epsilon(1e-12));
+  CHECK(phantom.activity_integral({-300, 0, 0}, {300, 0, 0}) == doctest::Approx(3400).epsilon(1e-12));
   CHECK(phantom.attenuation({0, 0, 0}, {60, 0, 0}) == doctest::Approx(0.95).epsilon(1e-12));
   CHECK(phantom.line_attenuation({0, 300, 0}, {0, 1, 0}) == doctest::Approx(2.7).epsilon(1e-12));
   const double balls = 4.0 / 3 * pi * (30 * (125000 - 8000) - 10 * 8000);
@@ -124,8 +115,7 @@ TEST_CASE("the last solid that names a quantity wins") {
 TEST_CASE("line integrals through overlapping solids equal a fine sum of the values") {
   std::vector<Solid> solids = every_shape();
   for (std::size_t i = 0; i < solids.size(); ++i)
-    solids[i] =
-        filled(solids[i], 1 + static_cast<double>(i * i), 0.02 * static_cast<double>(i + 1));
+    solids[i] = filled(solids[i], 1 + static_cast<double>(i * i), 0.02 * static_cast<double>(i + 1));
   const Phantom phantom("overlapping", solids);
   RandomStream random(5, 6);
   for (int ray = 0; ray < 30; ++ray) {
@@ -184,6 +174,5 @@ TEST_CASE("solids and phantoms refuse what makes no sense") {
   Solid cold(Shape::box, {}, {1, 1, 1});
   cold.name = "cold";
   cold.activity_Bq_mL = -1;
-  CHECK_THROWS_WITH_AS(Phantom("p", {cold}), doctest::Contains("solid 1 ('cold')"),
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(Phantom("p", {cold}), doctest::Contains("solid 1 ('cold')"), std::invalid_argument);
 }

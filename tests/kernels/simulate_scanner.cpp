@@ -39,8 +39,7 @@ TEST_CASE("crystals lie where the figures put them") {
   CHECK(scanner->detectors->size() == 16 * 2 * 4 * 3 * 2);
   // element = transaxial + 4 (axial + 3 layer), module = sector + 16 ring, by hand:
   const auto detector = [](int sector, int along, int across, int axial, int layer) {
-    return static_cast<std::uint32_t>(across + 4 * (axial + 3 * layer) +
-                                      24 * (sector + 16 * along));
+    return static_cast<std::uint32_t>(across + 4 * (axial + 3 * layer) + 24 * (sector + 16 * along));
   };
   const auto position = [&](std::uint32_t d) { return scanner->detectors->position(d); };
   CHECK(distance(position(detector(0, 0, 0, 0, 0)), {103, -11.25, -24}) < 1e-4);
@@ -60,8 +59,7 @@ TEST_CASE("a header's transforms of the box give the detectors, and boxes do not
   REQUIRE(geometry.module_transforms.size() == 32);
   double worst = 0;
   for (std::uint32_t d = 0; d < scanner->detectors->size(); ++d) {
-    const Vec3d centre =
-        apply(geometry.module_transforms[d / 24], apply(geometry.element_transforms[d % 24], mean));
+    const Vec3d centre = apply(geometry.module_transforms[d / 24], apply(geometry.element_transforms[d % 24], mean));
     worst = std::max(worst, distance(scanner->detectors->position(d), centre));
   }
   CHECK(worst < 2e-5);
@@ -116,14 +114,12 @@ TEST_CASE("the efficiency of two facing crystals follows the formula") {
   const double mean_depth = 20 * (1 / depth - 1 / std::expm1(depth));
   const double length = 2 * (100 + mean_depth);
   CHECK(scanner->efficiency(0, 8) ==
-        doctest::Approx(1e-3 * response * response / (2 * std::numbers::pi * length * length))
-            .epsilon(1e-5));
+        doctest::Approx(1e-3 * response * response / (2 * std::numbers::pi * length * length)).epsilon(1e-5));
   // Two sectors off: both crystals are seen at 22.5 degrees.
   const double c = std::cos(std::numbers::pi / 8);
   const double oblique = 7 * 8 * c * (1 - std::exp(-depth / c));
   CHECK(scanner->efficiency(6, 0) ==
-        doctest::Approx(1e-3 * oblique * oblique / (2 * std::numbers::pi * length * length * c * c))
-            .epsilon(1e-5));
+        doctest::Approx(1e-3 * oblique * oblique / (2 * std::numbers::pi * length * length * c * c)).epsilon(1e-5));
 }
 
 TEST_CASE("layers share the photons of a crystal without layers") {
@@ -147,8 +143,7 @@ TEST_CASE("tables by classes of module pairs hold the closed form") {
   const auto tables = with_efficiency_tables(ring);
   REQUIRE(tables);
   CHECK(tables->geometric.empty());
-  CHECK(tables->pair_tables.size() ==
-        2 * 11);  // 16 sector steps less those below 3, two ring steps
+  CHECK(tables->pair_tables.size() == 2 * 11);  // 16 sector steps less those below 3, two ring steps
   double worst = 0;
   for (std::uint32_t d1 = 0; d1 < closed->detectors->size(); d1 += 5)
     for (std::uint32_t d2 = 0; d2 < d1; d2 += 3) {
