@@ -1,7 +1,9 @@
 // Allocation, release and copies in host, pinned and device memory: see memory.hpp.
 #include "kernels/types/memory.hpp"
 
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 
 #include <fmt/format.h>
@@ -18,12 +20,30 @@ namespace {
 
 constexpr std::size_t alignment = 64;  // a cache line and the widest SIMD vector
 
+double gib(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1073741824.0;
+}
+
+// Bytes that can be had without swapping, as the kernel estimates; the largest number where it does not say.
+std::size_t available_host_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("MemAvailable:")) return std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
+  return SIZE_MAX;
+}
+
+// Linux grants memory that it does not have and kills the program when it is touched, so a large request is compared
+// with what there is before it is made.
 void* allocate_host(std::size_t bytes) {
-  void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  constexpr std::size_t large = std::size_t{256} << 20;
+  const std::size_t available = bytes >= large ? available_host_bytes() : SIZE_MAX;
+  void* pointer =
+      bytes <= available ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : nullptr;
   if (!pointer)
     throw std::runtime_error(
-        fmt::format("cannot allocate {:.1f} MiB of host memory: use a smaller image or fewer events a subset",
-                    static_cast<double>(bytes) / 1048576.0));
+        fmt::format("cannot allocate {:.1f} GiB of host memory ({:.1f} GiB are free): use a smaller image or "
+                    "fewer events a subset",
+                    gib(bytes), gib(available_host_bytes())));
   return pointer;
 }
 

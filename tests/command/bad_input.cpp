@@ -1,0 +1,127 @@
+// Wrong input of every kind ends in one clear line and the right exit code, and leaves nothing behind.
+#include <fstream>
+
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+std::string good_stream() {
+  static const std::string bytes = [] {
+    const TemporaryFolder folder;
+    const auto file = folder / "scan.petsird";
+    REQUIRE(tofstream("simulate --quiet --events 2000 -o " + file.string()).code == 0);
+    return text_of(file);
+  }();
+  return bytes;
+}
+
+struct Outcome {
+  CommandResult result;
+  bool left_image = false;
+};
+
+// Runs the main pipeline on a file of these bytes.
+Outcome reconstruct(const std::string& bytes, const std::string& more = "") {
+  const TemporaryFolder folder;
+  const auto file = folder / "scan.petsird", out = folder / "out";
+  std::ofstream(file, std::ios::binary) << bytes;
+  Outcome outcome;
+  outcome.result = tofstream(
+      "run listmode_osem --quiet --backend cpu --set projected.sensitivity.cache=false --set image.size=[16,16,8] "
+      "--set image.voxel_mm=[16,16,16] --input " +
+      file.string() + " --out " + out.string() + " " + more);
+  if (std::filesystem::exists(out))
+    for (const auto& entry : std::filesystem::directory_iterator(out))
+      outcome.left_image = outcome.left_image || entry.path().filename() != "run.json";
+  return outcome;
+}
+
+void check_fails(const Outcome& outcome, int code, const std::string& says) {
+  CHECK(outcome.result.code == code);
+  CHECK_FALSE(outcome.left_image);
+  const std::string& err = outcome.result.err;
+  CHECK_MESSAGE(err.find(says) != std::string::npos, err);
+  CHECK_MESSAGE(std::ranges::count(err, '\n') == 1, err);  // one line
+}
+
+}  // namespace
+
+TEST_CASE("a stream that is not whole PETSIRD") {
+  const std::string good = good_stream();
+  check_fails(reconstruct(""), 1, "empty");
+  check_fails(reconstruct("This is a text file.\nIt is not list mode.\n"), 1, "PETSIRD");
+  check_fails(reconstruct(good.substr(0, good.size() / 2)), 1, "byte");
+  check_fails(reconstruct(good.substr(0, 3000)), 1, "byte");
+  std::string other_version = good;
+  other_version[5] = 9;
+  check_fails(reconstruct(other_version), 1, "version");
+  std::string other_schema = good;
+  other_schema.replace(other_schema.find("CoincidenceEvent"), 16, "CoincidenceErent");
+  check_fails(reconstruct(other_schema), 1, "schema");
+  std::string corrupt = good;
+  for (std::size_t i = good.size() - 4000; i < good.size() - 3900; ++i) corrupt[i] = static_cast<char>(0xff);
+  check_fails(reconstruct(corrupt), 1, "byte");
+}
+
+TEST_CASE("a file that cannot be read, and a pipeline that is not there") {
+  const auto missing = tofstream("run listmode_osem --input /nonexistent.petsird --out /tmp/never");
+  CHECK(missing.code == 2);
+  CHECK(missing.err.find("/nonexistent.petsird") != std::string::npos);
+  CHECK(tofstream("inspect /nonexistent.petsird").code == 2);
+  CHECK(tofstream("view /nonexistent.nii -o /tmp/x.png").code == 2);
+  CHECK(tofstream("compare a.nii b.nii").code == 2);
+  const auto pipeline = tofstream("run no_such_pipeline");
+  CHECK(pipeline.code == 2);
+  CHECK(pipeline.err.find("listmode_osem") != std::string::npos);  // it names those there are
+}
+
+TEST_CASE("parameters that make no sense are refused before anything starts") {
+  const std::string run = "run listmode_osem --input /dev/null --out /tmp/never ";
+  const auto refused = [&](const std::string& set, const std::string& says) {
+    const auto result = tofstream(run + "--set " + set);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(result.err.find(says) != std::string::npos, result.err);
+    CHECK_MESSAGE(std::ranges::count(result.err, '\n') == 1, result.err);
+  };
+  refused("projected.tube_width_voxels=.nan", "tube_width_voxels");
+  refused("projected.tube_width_voxels=-3", "[0.5, 64]");
+  refused("image.size=[0,10,10]", "image.size");
+  refused("image.voxel_mm=[2,2]", "image.voxel_mm");
+  refused("subsets.subset=3", "did you mean");
+  refused("subsets.iterations=many", "iterations");
+  CHECK(tofstream("run").code == 2);
+  CHECK(tofstream("frobnicate").code == 2);
+  CHECK_FALSE(std::filesystem::exists("/tmp/never"));
+}
+
+TEST_CASE("several errors of a pipeline are told at once, each with its place") {
+  const TemporaryFolder folder;
+  const auto file = folder / "bad.yaml";
+  std::ofstream(file)
+      << "pipeline: bad\ngadgets:\n  feed: {use: file_sorce, path: x}\n  events: {use: petsird_decoder, from: fed}\n";
+  const auto result = tofstream("check " + file.string());
+  CHECK(result.code == 2);
+  CHECK(result.err.find("bad.yaml:3:") != std::string::npos);
+  CHECK(result.err.find("did you mean 'file_source'") != std::string::npos);
+  CHECK(result.err.find("bad.yaml:4:") != std::string::npos);
+}
+
+TEST_CASE("an image larger than memory, an output that cannot be written, a disk that fills") {
+  const std::string good = good_stream();
+  check_fails(reconstruct(good, "--set image.size=[4096,4096,4096] --set image.voxel_mm=[0.1,0.1,0.1]"), 2, "memory");
+  check_fails(reconstruct(good, "--out /proc/nowhere"), 2, "/proc/nowhere");
+  const TemporaryFolder folder;
+  const auto scan = folder / "scan.petsird";
+  std::ofstream(scan, std::ios::binary) << good;
+  // A limit on file size stands for the full disk: writes fail with an error instead of a signal.
+  const std::string line =
+      "cd " + folder.path().string() + "; trap '' XFSZ; ulimit -f 8; " + program().string() +
+      " run listmode_osem --quiet --backend cpu --set projected.sensitivity.cache=false --set image.size=[64,64,32] "
+      "--input scan.petsird --out full 2>err >/dev/null";
+  const int status = std::system(line.c_str());
+  CHECK(WEXITSTATUS(status) == 1);
+  CHECK_MESSAGE(text_of(folder / "err").find("image") != std::string::npos, text_of(folder / "err"));
+  CHECK_FALSE(std::filesystem::exists(folder / "full/image.nii.gz"));
+}
