@@ -136,12 +136,13 @@ std::uint32_t packed(const Colour& c) {
 std::vector<std::uint32_t> colours_of(const Panel& panel, const Range& range, const ViewSettings& settings) {
   constexpr int shades = 1024;
   std::vector<std::uint32_t> map;
+  map.reserve(shades);
   for (int s = 0; s < shades; ++s) map.push_back(packed(colour(settings.map, s / (shades - 1.0))));
   std::vector<std::uint32_t> pixels;
   pixels.reserve(static_cast<std::size_t>(panel.width) * static_cast<std::size_t>(panel.height));
   for (int y = 0; y < panel.height; ++y)
     for (int x = 0; x < panel.width; ++x) {
-      const double value =
+      const auto value =
           static_cast<double>(sample(panel.plane, (x + 0.5) * panel.plane.columns / panel.width,
                                      (y + 0.5) * panel.plane.rows / panel.height, settings.interpolate));
       const double part = std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
