@@ -125,6 +125,7 @@ void plot_contrast(const std::string& file, const ordered_json& studies) {
       curve.label = fmt::format("{} {} mm", study["label"].get<std::string>(),
                                 study["images"][0]["spheres"][s]["diameter_mm"].get<double>());
       curve.dashed = &study != &studies[0];
+      curve.style = s;
       for (const auto& image : study["images"]) {
         curve.x.push_back(image["spheres"][s]["background_variability_percent"].get<double>());
         curve.y.push_back(image["spheres"][s]["contrast_percent"].get<double>());

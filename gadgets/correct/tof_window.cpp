@@ -1,0 +1,28 @@
+// Rejects events whose ToF lies far from the middle of their line: outside the field of view there is nothing to emit.
+#include <cmath>
+#include <utility>
+
+#include "core/gadget.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/sort/select.hpp"
+
+namespace tofstream {
+namespace {
+
+struct TofWindow {
+  struct Params {
+    float half_width_mm = 300;
+  };
+  static constexpr auto params = describe(param<&Params::half_width_mm>(
+      "half_width_mm", positive, unit("mm"), "Events farther from the middle are rejected"));
+  EventBatch operator()(EventBatch batch, const Params& p) const {
+    return select(std::move(batch), [&](const EventView& events, std::int64_t i) {
+      return !events.tof_mm || std::abs(events.tof_mm[i]) <= p.half_width_mm;
+    });
+  }
+};
+
+TOFSTREAM_GADGET(TofWindow, "tof_window", "Rejects events far from the middle of their line");
+
+}  // namespace
+}  // namespace tofstream
