@@ -10,7 +10,7 @@
 
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/formats/nifti_stream.hpp"
-#include "gadgets/formats/temporary_file.hpp"
+#include "core/atomic_file.hpp"
 
 namespace tofstream {
 
@@ -79,8 +79,8 @@ void write_nifti(const std::filesystem::path& path, const Image& image, const Ni
   if (static_cast<std::int64_t>(voxels.size()) != image.grid.voxels())
     throw std::invalid_argument(fmt::format("{}: the image's grid and voxels disagree", path.string()));
 
-  TemporaryFile temporary(path);
-  detail::ZnzStream stream(temporary.path(), gzip ? "wb3" : "wb", gzip, path);  // noise compresses no better at 9
+  AtomicFile temporary(path);
+  detail::ZnzStream stream(temporary.temporary_path(), gzip ? "wb3" : "wb", gzip, path);  // noise compresses no better at 9
   const nifti_1_header header = header_of(image.grid, text);
   stream.write(&header, sizeof header);
   write_comment(stream, text.comment);

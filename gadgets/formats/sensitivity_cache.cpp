@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <sodium.h>
 
-#include "gadgets/formats/temporary_file.hpp"
+#include "core/atomic_file.hpp"
 
 namespace tofstream {
 
@@ -129,8 +129,8 @@ void SensitivityCache::store(const std::string& key, const Sensitivity& sensitiv
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) throw std::runtime_error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
-  TemporaryFile temporary(path(key));
-  std::ofstream file(temporary.path(), std::ios::binary);
+  AtomicFile temporary(path(key));
+  std::ofstream file(temporary.temporary_path(), std::ios::binary);
   file.write(reinterpret_cast<const char*>(&header), sizeof header);
   file.write(reinterpret_cast<const char*>(voxels.data()), static_cast<std::streamsize>(voxels.size_bytes()));
   file.write(reinterpret_cast<const char*>(digest.data()), sizeof digest);

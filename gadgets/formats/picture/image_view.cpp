@@ -12,7 +12,7 @@
 #include "gadgets/formats/picture/canvas.hpp"
 #include "gadgets/formats/picture/slices.hpp"
 #include "gadgets/formats/picture/ticks.hpp"
-#include "gadgets/formats/temporary_file.hpp"
+#include "core/atomic_file.hpp"
 
 namespace tofstream {
 
@@ -235,8 +235,8 @@ void write_view_png(const std::filesystem::path& path, const Image& image, const
     right = std::max(right, p.x + p.width);
     widest = std::max(widest, p.plane.width_mm());
   }
-  TemporaryFile temporary(path);
-  Canvas canvas(temporary.path(), false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
+  AtomicFile temporary(path);
+  Canvas canvas(temporary.temporary_path(), false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
   if (!settings.title.empty()) canvas.text(margin, margin + 14, settings.title, {.size = 21, .bold = true});
   for (const Panel& p : panels) draw_panel(canvas, p, range, settings);
   draw_scale_bar(canvas, margin, bottom + 28, scale, widest);

@@ -11,7 +11,7 @@
 
 #include "gadgets/formats/picture/canvas.hpp"
 #include "gadgets/formats/picture/ticks.hpp"
-#include "gadgets/formats/temporary_file.hpp"
+#include "core/atomic_file.hpp"
 
 namespace tofstream {
 
@@ -243,8 +243,8 @@ void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>
                 const PlotSettings& settings) {
   const bool svg = is_svg(path);
   validate(series, settings);
-  TemporaryFile temporary(path);
-  Canvas canvas(temporary.path(), svg, settings.width_px, settings.height_px);
+  AtomicFile temporary(path);
+  Canvas canvas(temporary.temporary_path(), svg, settings.width_px, settings.height_px);
   Frame frame(canvas, series, settings);
   frame.draw();
   cairo_save(canvas.cairo());
