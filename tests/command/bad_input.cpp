@@ -11,7 +11,7 @@ std::string good_stream() {
   static const std::string bytes = [] {
     const TemporaryFolder folder;
     const auto file = folder / "scan.petsird";
-    REQUIRE(tofstream("simulate --quiet --events 2000 -o " + file.string()).code == 0);
+    REQUIRE(run_command("simulate --quiet --events 2000 -o " + file.string()).code == 0);
     return text_of(file);
   }();
   return bytes;
@@ -28,7 +28,7 @@ Outcome reconstruct(const std::string& bytes, const std::string& more = "") {
   const auto file = folder / "scan.petsird", out = folder / "out";
   std::ofstream(file, std::ios::binary) << bytes;
   Outcome outcome;
-  outcome.result = tofstream(
+  outcome.result = run_command(
       "run listmode_osem --quiet --backend cpu --set projected.sensitivity.cache=false --set image.size=[16,16,8] "
       "--set image.voxel_mm=[16,16,16] --input " +
       file.string() + " --out " + out.string() + " " + more);
@@ -66,13 +66,13 @@ TEST_CASE("a stream that is not whole PETSIRD") {
 }
 
 TEST_CASE("a file that cannot be read, and a pipeline that is not there") {
-  const auto missing = tofstream("run listmode_osem --input /nonexistent.petsird --out /tmp/never");
+  const auto missing = run_command("run listmode_osem --input /nonexistent.petsird --out /tmp/never");
   CHECK(missing.code == 2);
   CHECK(missing.err.find("/nonexistent.petsird") != std::string::npos);
-  CHECK(tofstream("inspect /nonexistent.petsird").code == 2);
-  CHECK(tofstream("view /nonexistent.nii -o /tmp/x.png").code == 2);
-  CHECK(tofstream("compare a.nii b.nii").code == 2);
-  const auto pipeline = tofstream("run no_such_pipeline");
+  CHECK(run_command("inspect /nonexistent.petsird").code == 2);
+  CHECK(run_command("view /nonexistent.nii -o /tmp/x.png").code == 2);
+  CHECK(run_command("compare a.nii b.nii").code == 2);
+  const auto pipeline = run_command("run no_such_pipeline");
   CHECK(pipeline.code == 2);
   CHECK(pipeline.err.find("listmode_osem") != std::string::npos);  // it names those there are
 }
@@ -80,7 +80,7 @@ TEST_CASE("a file that cannot be read, and a pipeline that is not there") {
 TEST_CASE("parameters that make no sense are refused before anything starts") {
   const std::string run = "run listmode_osem --input /dev/null --out /tmp/never ";
   const auto refused = [&](const std::string& set, const std::string& says) {
-    const auto result = tofstream(run + "--set " + set);
+    const auto result = run_command(run + "--set " + set);
     CHECK(result.code == 2);
     CHECK_MESSAGE(result.err.find(says) != std::string::npos, result.err);
     CHECK_MESSAGE(std::ranges::count(result.err, '\n') == 1, result.err);
@@ -91,8 +91,8 @@ TEST_CASE("parameters that make no sense are refused before anything starts") {
   refused("image.voxel_mm=[2,2]", "image.voxel_mm");
   refused("subsets.subset=3", "did you mean");
   refused("subsets.iterations=many", "iterations");
-  CHECK(tofstream("run").code == 2);
-  CHECK(tofstream("frobnicate").code == 2);
+  CHECK(run_command("run").code == 2);
+  CHECK(run_command("frobnicate").code == 2);
   CHECK_FALSE(std::filesystem::exists("/tmp/never"));
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("several errors of a pipeline are told at once, each with its place") 
   const auto file = folder / "bad.yaml";
   std::ofstream(file)
       << "pipeline: bad\ngadgets:\n  feed: {use: file_sorce, path: x}\n  events: {use: petsird_decoder, from: fed}\n";
-  const auto result = tofstream("check " + file.string());
+  const auto result = run_command("check " + file.string());
   CHECK(result.code == 2);
   CHECK(result.err.find("bad.yaml:3:") != std::string::npos);
   CHECK(result.err.find("did you mean 'file_source'") != std::string::npos);

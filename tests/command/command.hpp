@@ -55,7 +55,7 @@ inline std::filesystem::path program() {
 }
 
 /// Runs `tofstream ARGUMENTS` by the shell, so arguments are quoted as a user would.
-inline CommandResult tofstream(const std::string& arguments) {
+inline CommandResult run_command(const std::string& arguments) {
   const TemporaryFolder folder;
   const auto out = folder / "out", err = folder / "err";
   const std::string line = program().string() + " " + arguments + " >" + out.string() + " 2>" + err.string();

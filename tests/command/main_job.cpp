@@ -15,7 +15,7 @@ const std::filesystem::path& scan() {
   static const TemporaryFolder folder;
   static const std::filesystem::path file = folder / "scan.petsird";
   if (!std::filesystem::exists(file)) {
-    const auto made = tofstream(
+    const auto made = run_command(
         "simulate --quiet --phantom uniform_cylinder --events 300000 --seed 5 --no-attenuation -o " + file.string());
     REQUIRE_MESSAGE(made.code == 0, made.err);
   }
@@ -25,7 +25,7 @@ const std::filesystem::path& scan() {
 }  // namespace
 
 TEST_CASE("inspect says what a simulated file holds, as JSON with the promised keys") {
-  const auto result = tofstream("inspect --json --bin 0 " + scan().string());
+  const auto result = run_command("inspect --json --bin 0 " + scan().string());
   REQUIRE(result.code == 0);
   const auto json = result.json();
   CHECK(json["prompts"] == 300000);
@@ -41,7 +41,7 @@ TEST_CASE("inspect says what a simulated file holds, as JSON with the promised k
 TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both projectors and both paths") {
   const TemporaryFolder out;
   const auto run = [&](const std::string& pipeline, const std::string& folder, const std::string& more) {
-    const auto result = tofstream("run " + pipeline + image_sets + more + " --quiet --out " + (out / folder).string());
+    const auto result = run_command("run " + pipeline + image_sets + more + " --quiet --out " + (out / folder).string());
     REQUIRE_MESSAGE(result.code == 0, result.err);
     return read_nifti(out / folder / "image.nii.gz");
   };
@@ -58,17 +58,17 @@ TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both
     CHECK(statistics(*image, Cylinder{{0, 0, 0}, 60, 60}).mean ==
           doctest::Approx(statistics(tor, Cylinder{{0, 0, 0}, 60, 60}).mean).epsilon(0.01));
   const auto compared =
-      tofstream("compare --json " + (out / "direct/image.nii.gz").string() + " " + (out / "tor/image.nii.gz").string());
+      run_command("compare --json " + (out / "direct/image.nii.gz").string() + " " + (out / "tor/image.nii.gz").string());
   REQUIRE(compared.code == 0);
   CHECK(compared.json()["correlation"].get<double>() > 0.99);
   CHECK(compared.json().contains("nrms"));
   CHECK(compared.json().contains("max_abs"));
   for (const char* name : {"image.png", "image_mip.png"}) CHECK(std::filesystem::file_size(out / "tor" / name) > 10000);
   const auto view =
-      tofstream("view " + (out / "tor/image.nii.gz").string() + " --mip -o " + (out / "view.png").string());
+      run_command("view " + (out / "tor/image.nii.gz").string() + " --mip -o " + (out / "view.png").string());
   CHECK(view.code == 0);
   CHECK(std::filesystem::file_size(out / "view.png") > 10000);
-  const auto analysed = tofstream("analyse --json --phantom uniform_cylinder " + (out / "tor").string());
+  const auto analysed = run_command("analyse --json --phantom uniform_cylinder " + (out / "tor").string());
   REQUIRE_MESSAGE(analysed.code == 0, analysed.err);
   for (const auto& region : analysed.json()["studies"][0]["images"][0]["regions"])
     CHECK(region["mean"].get<double>() == doctest::Approx(region["truth"].get<double>()).epsilon(0.03));
@@ -77,10 +77,10 @@ TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both
 TEST_CASE("the same scan gives the same image, bit for bit") {
   const TemporaryFolder out;
   for (const char* folder : {"a", "b"})
-    REQUIRE(tofstream("run listmode_osem --quiet --set subsets.iterations=1" + image_sets + " --input " +
+    REQUIRE(run_command("run listmode_osem --quiet --set subsets.iterations=1" + image_sets + " --input " +
                       scan().string() + " --out " + (out / folder).string())
                 .code == 0);
-  CHECK(tofstream("compare --json " + (out / "a/image.nii.gz").string() + " " + (out / "b/image.nii.gz").string())
+  CHECK(run_command("compare --json " + (out / "a/image.nii.gz").string() + " " + (out / "b/image.nii.gz").string())
             .json()["max_abs"] == 0);
 }
 
@@ -95,13 +95,13 @@ TEST_CASE("standard input and a named pipe are sources too") {
                             " --input " + fifo + " --out " + (out / "named").string() + " >/dev/null 2>&1; }";
   CHECK(std::system(named.c_str()) == 0);
   CHECK(
-      tofstream("compare --json " + (out / "piped/image.nii.gz").string() + " " + (out / "named/image.nii.gz").string())
+      run_command("compare --json " + (out / "piped/image.nii.gz").string() + " " + (out / "named/image.nii.gz").string())
           .json()["max_abs"] == 0);
 }
 
 TEST_CASE("the resolution model's pipeline runs, and every iteration can be written") {
   const TemporaryFolder out;
-  const auto result = tofstream("run listmode_osem_psf --quiet --set subsets.iterations=2 --set file.every=iteration" +
+  const auto result = run_command("run listmode_osem_psf --quiet --set subsets.iterations=2 --set file.every=iteration" +
                                 image_sets + " --input " + scan().string() + " --out " + (out / "psf").string());
   REQUIRE_MESSAGE(result.code == 0, result.err);
   for (const char* name : {"image_0001.nii.gz", "image_0002.nii.gz", "image.nii.gz"})
@@ -110,7 +110,7 @@ TEST_CASE("the resolution model's pipeline runs, and every iteration can be writ
 
 TEST_CASE("without a GPU the CUDA backend says so, and auto takes the CPU") {
   if (why_no_cuda().empty()) return;
-  const auto result = tofstream("run listmode_osem --backend cuda --out /tmp/none --input " + scan().string());
+  const auto result = run_command("run listmode_osem --backend cuda --out /tmp/none --input " + scan().string());
   CHECK(result.code == 2);
   CHECK(result.err.find("CUDA") != std::string::npos);
 }
