@@ -161,7 +161,7 @@ bool Decoder::Impl::read_events(const PlanReader& reader, const Plan& plan) {
       deliver(plan.event_kind);
       return false;
     }
-    if (batched_ == batch_size) deliver(plan.event_kind);
+    if (batch_size - batched_ < most_events_at_once) deliver(plan.event_kind);
   }
   deliver(plan.event_kind);
   list_ = {};

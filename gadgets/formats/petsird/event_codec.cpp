@@ -25,7 +25,6 @@ bool read_varint(const std::byte*& next, std::uint64_t& value) {
 
 std::size_t decode_bytewise(std::span<const std::byte>& bytes, std::span<CoincidenceEvent> events,
                             const EventLimits& limits) {
-  constexpr std::size_t longest_event = 15;
   std::size_t decoded = 0;
   while (decoded < events.size() && bytes.size() >= longest_event) {
     const std::byte* next = bytes.data();
@@ -58,7 +57,7 @@ __attribute__((target("bmi,bmi2"))) std::size_t decode_bmi2(std::span<const std:
                                                             std::span<CoincidenceEvent> events,
                                                             const EventLimits& limits) {
   constexpr std::size_t block = 64;
-  constexpr std::size_t most_in_block = block / 3 + 1;
+  static_assert(block / 3 < most_events_at_once);
   constexpr std::size_t slack = sizeof(std::uint64_t);  // a word is read at each event's start
   constexpr std::uint64_t high = 0x8080808080808080U;
   const std::uint64_t last1 = std::uint64_t{limits.bins1} - 1;
@@ -69,7 +68,8 @@ __attribute__((target("bmi,bmi2"))) std::size_t decode_bmi2(std::span<const std:
   CoincidenceEvent* out = events.data();
   CoincidenceEvent* const out_end = out + events.size();
   bool regular = true;
-  while (regular && out_end - out >= std::ptrdiff_t{most_in_block} && end - next >= std::ptrdiff_t{block + slack}) {
+  while (regular && out_end - out >= std::ptrdiff_t{most_events_at_once} &&
+         end - next >= std::ptrdiff_t{block + slack}) {
     std::uint64_t ends = varint_ends(next);
     const std::byte* const start = next;
     int whole_events = std::popcount(ends) / 3;
@@ -109,12 +109,21 @@ __attribute__((target("bmi,bmi2"))) std::size_t decode_bmi2(std::span<const std:
 
 std::size_t decode_events(std::span<const std::byte>& bytes, std::span<CoincidenceEvent> events,
                           const EventLimits& limits) {
-  std::size_t decoded = 0;
 #if defined(__x86_64__)
   static const bool has_bmi2 = __builtin_cpu_supports("bmi2") != 0;
-  if (has_bmi2) decoded = decode_bmi2(bytes, events, limits);
+  const std::size_t decoded = has_bmi2 ? decode_bmi2(bytes, events, limits) : 0;
+  if (decoded > 0) return decoded;
 #endif
-  return decoded + decode_bytewise(bytes, events.subspan(decoded), limits);
+  return decode_bytewise(bytes, events, limits);
+}
+
+std::size_t encode_event(const CoincidenceEvent& event, std::span<std::byte, longest_event> bytes) {
+  std::byte* next = bytes.data();
+  for (std::uint32_t value : {event.bin1, event.bin2, event.tof}) {
+    for (; value >= 0x80; value >>= 7) *next++ = static_cast<std::byte>(value | 0x80);
+    *next++ = static_cast<std::byte>(value);
+  }
+  return static_cast<std::size_t>(next - bytes.data());
 }
 
 void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {

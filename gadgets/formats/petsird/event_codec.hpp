@@ -22,11 +22,19 @@ struct EventLimits {
   }
 };
 
-/// Decodes events from the front of `bytes` into `events` and takes their bytes away; returns how
-/// many. It stops early before an event that is out of the limits and within a few events of the
-/// end of `bytes`: what is left is for a reader that goes byte by byte.
+/// Bytes that an event takes at most.
+inline constexpr std::size_t longest_event = 15;
+/// The fast decoding takes events in groups: give it room for at least so many.
+inline constexpr std::size_t most_events_at_once = 22;
+
+/// Decodes events from the front of `bytes` into `events` and takes their bytes away; returns how many: fewer than
+/// there is room for, where it is not worth going on in the same way. 0 means that the next event is out of the limits
+/// or that `bytes` is near its end: what is left is for a reader that goes byte by byte.
 std::size_t decode_events(std::span<const std::byte>& bytes, std::span<CoincidenceEvent> events,
                           const EventLimits& limits);
+
+/// Writes an event; returns how many bytes it took.
+std::size_t encode_event(const CoincidenceEvent& event, std::span<std::byte, longest_event> bytes);
 
 /// Appends a varint.
 void append_varint(std::vector<std::byte>& bytes, std::uint64_t value);

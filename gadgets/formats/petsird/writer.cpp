@@ -1,6 +1,7 @@
 // The writer: values by the schema's types, lists of coincidences by hand.
 #include "gadgets/formats/petsird/writer.hpp"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -120,6 +121,7 @@ void Writer::Impl::write_table(const EventLists& lists, bool stored, const char*
 
 void Writer::Impl::write_list(std::span<const CoincidenceEvent> events, TypePair types) {
   const EventLimits limits = layout_.limits(types.first, types.second);
+  std::array<std::byte, longest_event> encoded{};
   append_varint(bytes_, events.size());
   for (CoincidenceEvent event : events) {
     if (!limits.contain(event)) {
@@ -137,9 +139,8 @@ void Writer::Impl::write_list(std::span<const CoincidenceEvent> events, TypePair
                         types.first));
       }
     }
-    append_varint(bytes_, event.bin1);
-    append_varint(bytes_, event.bin2);
-    append_varint(bytes_, event.tof);
+    const std::size_t size = encode_event(event, encoded);
+    bytes_.insert(bytes_.end(), encoded.begin(), encoded.begin() + static_cast<std::ptrdiff_t>(size));
     drain();
   }
 }
