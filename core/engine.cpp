@@ -14,11 +14,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The folder exists and takes files; a report of an earlier run there must not pass for this one's.
-void prepare_output(const std::filesystem::path& dir) {
-  std::filesystem::create_directories(dir);
+// The folder exists and takes files; a report of an earlier run there must not pass for this one's. True where it was
+// made.
+bool prepare_output(const std::filesystem::path& dir) {
+  const bool made = std::filesystem::create_directories(dir);
   AtomicFile(dir / "run.json").write("{}");
   std::filesystem::remove(dir / "run.json");
+  return made;
 }
 
 }  // namespace
@@ -28,7 +30,11 @@ Engine::Engine(Pipeline pipeline, EngineOptions options)
       scheduler_(
           std::make_shared<Scheduler>(std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir)) {}
 
-Engine::~Engine() = default;
+Engine::~Engine() {
+  scheduler_.reset();
+  std::error_code not_empty;  // then it is not ours to remove
+  if (made_output_dir_ && !began_) std::filesystem::remove(options_.output_dir, not_empty);
+}
 
 RunReport Engine::run() {
   const auto started = std::chrono::system_clock::now();
@@ -46,7 +52,7 @@ RunReport Engine::run() {
 
 void Engine::execute() {
   try {
-    if (!options_.output_dir.empty()) prepare_output(options_.output_dir);
+    if (!options_.output_dir.empty()) made_output_dir_ = prepare_output(options_.output_dir);
   } catch (const std::exception& error) {
     early_errors_.push_back({"", fmt::format("output folder: {}", one_line(error.what())), {}, std::nullopt});
     return;
@@ -91,7 +97,7 @@ void Engine::finish(RunReport& report) {
     report.exit_code = exit_abort;
   else if (!report.errors.empty())
     report.exit_code = began_ ? exit_run : exit_config;
-  if (options_.output_dir.empty() || !std::filesystem::is_directory(options_.output_dir)) return;
+  if (!began_ || options_.output_dir.empty()) return;  // what did not begin leaves nothing behind
   try {
     write_run_json(report, options_.output_dir);
   } catch (const std::exception& error) {

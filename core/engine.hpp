@@ -31,9 +31,9 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Constructs the gadgets, lets the data flow to its end, settles the books and writes run.json.
-  // Once. Whatever goes wrong is in the report (errors, exit_code); nothing is thrown but
-  // std::bad_alloc. Where `still_running` is not empty, threads are left in gadget code: end the
-  // program by std::_Exit.
+  // Once. A run that does not begin, because a gadget cannot be constructed, leaves nothing behind. Whatever goes wrong
+  // is in the report (errors, exit_code); nothing is thrown but std::bad_alloc. Where `still_running` is not empty,
+  // threads are left in gadget code: end the program by std::_Exit.
   RunReport run();
 
   // From any thread (no signal handler): sources end, the rest drains and flushes; the report says
@@ -53,6 +53,7 @@ class Engine {
 
   const EngineOptions options_;
   std::shared_ptr<Scheduler> scheduler_;
+  bool made_output_dir_ = false;
   bool began_ = false;  // data flowed: errors are those of the run, no longer of the configuration
   std::vector<RunError> early_errors_;
   std::vector<std::string> still_running_;

@@ -41,7 +41,8 @@ TEST_CASE("inspect says what a simulated file holds, as JSON with the promised k
 TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both projectors and both paths") {
   const TemporaryFolder out;
   const auto run = [&](const std::string& pipeline, const std::string& folder, const std::string& more) {
-    const auto result = run_command("run " + pipeline + image_sets + more + " --quiet --out " + (out / folder).string());
+    const auto result =
+        run_command("run " + pipeline + image_sets + more + " --quiet --out " + (out / folder).string());
     REQUIRE_MESSAGE(result.code == 0, result.err);
     return read_nifti(out / folder / "image.nii.gz");
   };
@@ -57,8 +58,8 @@ TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both
   for (const Image* image : {&tor, &joseph, &direct})
     CHECK(statistics(*image, Cylinder{{0, 0, 0}, 60, 60}).mean ==
           doctest::Approx(statistics(tor, Cylinder{{0, 0, 0}, 60, 60}).mean).epsilon(0.01));
-  const auto compared =
-      run_command("compare --json " + (out / "direct/image.nii.gz").string() + " " + (out / "tor/image.nii.gz").string());
+  const auto compared = run_command("compare --json " + (out / "direct/image.nii.gz").string() + " " +
+                                    (out / "tor/image.nii.gz").string());
   REQUIRE(compared.code == 0);
   CHECK(compared.json()["correlation"].get<double>() > 0.99);
   CHECK(compared.json().contains("nrms"));
@@ -78,7 +79,7 @@ TEST_CASE("the same scan gives the same image, bit for bit") {
   const TemporaryFolder out;
   for (const char* folder : {"a", "b"})
     REQUIRE(run_command("run listmode_osem --quiet --set subsets.iterations=1" + image_sets + " --input " +
-                      scan().string() + " --out " + (out / folder).string())
+                        scan().string() + " --out " + (out / folder).string())
                 .code == 0);
   CHECK(run_command("compare --json " + (out / "a/image.nii.gz").string() + " " + (out / "b/image.nii.gz").string())
             .json()["max_abs"] == 0);
@@ -94,15 +95,16 @@ TEST_CASE("standard input and a named pipe are sources too") {
   const std::string named = "mkfifo " + fifo + " && { cat " + scan().string() + " > " + fifo + " & " + run +
                             " --input " + fifo + " --out " + (out / "named").string() + " >/dev/null 2>&1; }";
   CHECK(std::system(named.c_str()) == 0);
-  CHECK(
-      run_command("compare --json " + (out / "piped/image.nii.gz").string() + " " + (out / "named/image.nii.gz").string())
-          .json()["max_abs"] == 0);
+  CHECK(run_command("compare --json " + (out / "piped/image.nii.gz").string() + " " +
+                    (out / "named/image.nii.gz").string())
+            .json()["max_abs"] == 0);
 }
 
 TEST_CASE("the resolution model's pipeline runs, and every iteration can be written") {
   const TemporaryFolder out;
-  const auto result = run_command("run listmode_osem_psf --quiet --set subsets.iterations=2 --set file.every=iteration" +
-                                image_sets + " --input " + scan().string() + " --out " + (out / "psf").string());
+  const auto result =
+      run_command("run listmode_osem_psf --quiet --set subsets.iterations=2 --set file.every=iteration" + image_sets +
+                  " --input " + scan().string() + " --out " + (out / "psf").string());
   REQUIRE_MESSAGE(result.code == 0, result.err);
   for (const char* name : {"image_0001.nii.gz", "image_0002.nii.gz", "image.nii.gz"})
     CHECK(std::filesystem::exists(out / "psf" / name));

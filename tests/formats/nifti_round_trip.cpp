@@ -250,7 +250,7 @@ TEST_CASE("what cannot be written leaves nothing behind") {
   CHECK_THROWS_AS(write_nifti(folder / "a.img", image), std::invalid_argument);
   CHECK_THROWS_WITH_AS(
       write_nifti(folder.path / "none" / "a.nii", image),
-      fmt::format("cannot write {}: No such file or directory", (folder.path / "none" / "a.nii").string()).c_str(),
+      fmt::format("cannot create {}: No such file or directory", (folder.path / "none" / "a.nii").string()).c_str(),
       std::runtime_error);
   fs::create_directory(folder / "taken.nii");
   CHECK_THROWS_AS(write_nifti(folder / "taken.nii", image), std::runtime_error);

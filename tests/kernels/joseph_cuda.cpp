@@ -17,7 +17,8 @@ void check_cuda_joseph(const Grid& grid, const JosephSettings& settings, const E
   CHECK(error_of_range(actual.em, expected.em) < 1e-5);
   CHECK(actual.tally.used == expected.tally.used);
   CHECK(actual.tally.skipped == expected.tally.skipped);
-  CHECK(actual.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
+  // Terms of either sign cancel in the sum, so its error is judged by their number.
+  CHECK(std::abs(actual.tally.log_sum - expected.tally.log_sum) < 1e-6 * static_cast<double>(batch.count));
   CHECK(inner(actual.forward, values) == doctest::Approx(inner(image, actual.back)).epsilon(1e-5));
 }
 
