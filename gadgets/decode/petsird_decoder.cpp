@@ -47,10 +47,19 @@ struct PetsirdDecoder : private petsird::Handler {
     decoder_->finish();
     for (auto& builder : builders_)
       if (builder && builder->count() > 0) emit(builder->take());
+    book_rejected(context);
     report();
   }
 
  private:
+  // What the decoder itself turned away was received too.
+  void book_rejected(Context& context) const {
+    const auto& counts = decoder_->counts();
+    context.books().received(counts.rejected + counts.ignored);
+    if (counts.rejected > 0) context.books().rejected(counts.rejected, "detection or ToF bin out of range");
+    if (counts.ignored > 0) context.books().rejected(counts.ignored, "of module types that the header does not have");
+  }
+
   void on_warning(std::string_view text) override { context_->log().warning(text); }
 
   void on_header(petsird::Header&& header) override {
