@@ -64,6 +64,10 @@ TEST_CASE("PETSIRD errors: a bad schema") {
               "lacks what is needed to read coincidences: header is missing");
 }
 
+TEST_CASE("PETSIRD errors: one line, even if a stream's names have several") {
+  CHECK(std::string(Error("type a\nb\x1b is unknown").what()) == "type a b  is unknown");
+}
+
 TEST_CASE("PETSIRD errors: cut short") {
   const toy::Bytes bytes = toy::stream(20);
   check_error({bytes.begin(), bytes.begin() + 5000}, "ends at byte 5000 in the middle of its schema");
