@@ -64,6 +64,24 @@ TEST_CASE("PETSIRD errors: a bad schema") {
               "lacks what is needed to read coincidences: header is missing");
 }
 
+TEST_CASE("PETSIRD errors: one line, even if a stream's names have several") {
+  CHECK(std::string(Error("type a\nb\x1b is unknown").what()) == "type a b  is unknown");
+}
+
+TEST_CASE("PETSIRD errors: a name that is not UTF-8 is replaced, with a warning") {
+  toy::Bytes bytes = toy::stream(3);
+  const std::string name = "TOY \xCE\xB3";
+  const auto view = std::as_bytes(std::span(name));
+  const auto at = std::search(bytes.begin(), bytes.end(), view.begin(), view.end());
+  REQUIRE(at != bytes.end());
+  *(at + 5) = std::byte{'x'};
+  toy::Recording recording;
+  toy::decode(bytes, recording);
+  CHECK(recording.header.scanner.model_name == "TOY \xEF\xBF\xBDx");
+  REQUIRE(recording.warnings.size() == 1);
+  CHECK(recording.warnings[0].find("modelName is not UTF-8") != std::string::npos);
+}
+
 TEST_CASE("PETSIRD errors: cut short") {
   const toy::Bytes bytes = toy::stream(20);
   check_error({bytes.begin(), bytes.begin() + 5000}, "ends at byte 5000 in the middle of its schema");

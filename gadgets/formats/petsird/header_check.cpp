@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "gadgets/formats/petsird/detection_bins.hpp"
 #include "gadgets/formats/petsird/error.hpp"
@@ -169,6 +171,16 @@ void check_pairs(DetectionEfficiencies& efficiencies, const ScannerInformation& 
   }
 }
 
+/// A name that is not UTF-8 would spoil every report that it gets into.
+void check_name(std::string& name, std::vector<std::string>& warnings) {
+  using nlohmann::json;
+  const std::string quoted = json(name).dump(-1, ' ', false, json::error_handler_t::replace);
+  auto valid = json::parse(quoted).get<std::string>();
+  if (valid == name) return;
+  name = std::move(valid);
+  warnings.emplace_back("modelName is not UTF-8; what is invalid was replaced");
+}
+
 void check_efficiencies(ScannerInformation& scanner, std::vector<std::string>& warnings) {
   DetectionEfficiencies& efficiencies = scanner.efficiencies;
   auto& singles = efficiencies.detection_bin_efficiencies;
@@ -201,6 +213,7 @@ EventLimits EventLayout::limits(std::uint32_t type1, std::uint32_t type2) const 
 
 CheckedHeader check_header(Header& header) {
   CheckedHeader checked;
+  check_name(header.scanner.model_name, checked.warnings);
   check_energies(header.scanner);
   check_geometry(header.scanner);
   checked.layout = check_tof(header.scanner);

@@ -126,9 +126,9 @@ struct IsOptional<std::optional<T>> : std::true_type {};
 
 /// Numbers of float32 in a std::array, nested or not; 0 for anything else.
 template <class T>
-constexpr std::size_t floats_in = std::is_same_v<T, float> ? 1 : 0;
+inline constexpr std::size_t floats_in = std::is_same_v<T, float> ? 1 : 0;
 template <class T, std::size_t N>
-constexpr std::size_t floats_in<std::array<T, N>> = N* floats_in<T>;
+inline constexpr std::size_t floats_in<std::array<T, N>> = N* floats_in<T>;
 
 /// True if a value of the type is float32 and nothing else, so that its raw bytes are ours.
 bool is_all_float32(const Type& type);

@@ -263,7 +263,7 @@ bool PlanReader::leaf_floats(std::vector<float>& values) {
     }
     const std::span<const std::byte> bytes = input_.take(leaf_.missing);
     if (bytes.empty()) return false;
-    std::byte* end = reinterpret_cast<std::byte*>(values.data() + values.size());
+    auto* end = reinterpret_cast<std::byte*>(values.data() + values.size());
     std::memcpy(end - leaf_.missing, bytes.data(), bytes.size());
     leaf_.missing -= bytes.size();
   }

@@ -325,6 +325,8 @@ Schema::Schema(std::string_view json_text) : sha256_(sha256_hex(json_text)), ver
       steps_.push_back({step.at("name").get<std::string>(), resolver.resolve(step.at("type"))});
     }
     has_triangular_tables_ = resolver.defines("LowerTriangularMatrix");
+  } catch (const json::parse_error& error) {
+    fail(fmt::format("not the JSON expected from its byte {} on", error.byte));
   } catch (const json::exception& error) {
     fail(fmt::format("not the JSON expected ({})", error.what()));
   }

@@ -47,8 +47,8 @@ Json array(Json items, Json dimensions) {
   return json;
 }
 
-Json list(std::vector<Json> items) {
-  return Json(std::move(items));
+Json list(const std::vector<Json>& items) {
+  return items;
 }
 Json length(int count) {
   return object("length", count);
@@ -99,7 +99,7 @@ class Table {
       part["type"] = type;
       parts.push_back(std::move(part));
     }
-    define(name, "fields", list(std::move(parts)), parameter);
+    define(name, "fields", list(parts), parameter);
   }
 
   void enumeration(const char* name, const std::vector<const char*>& symbols) {
@@ -109,7 +109,7 @@ class Table {
       value["value"] = values.size();
       values.push_back(std::move(value));
     }
-    define(name, "values", list(std::move(values)));
+    define(name, "values", list(values));
   }
 
   void choice(const char* name, const std::vector<const char*>& cases) {
@@ -119,7 +119,7 @@ class Table {
       one["type"] = own(tag);
       tagged.push_back(std::move(one));
     }
-    alias(name, list(std::move(tagged)));
+    alias(name, list(tagged));
   }
 
   void matrix(const char* name) { define(name, "type", vector(vector("T")), "T"); }
