@@ -42,8 +42,9 @@ struct Node {
   enum class Phase { running, flushing, ended };
   enum class Waiting { no, for_input, for_room };
 
-  Node(const PipelineGadget& g, const std::filesystem::path& output_dir)
-      : gadget(&g),
+  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir)
+      : index(place),
+        gadget(&g),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         record(g.name, output_dir),
@@ -52,6 +53,7 @@ struct Node {
   }
 
   // Fixed before the run.
+  const std::size_t index;  // in the pipeline
   const PipelineGadget* gadget;
   std::unique_ptr<GadgetInstance> instance;
   std::vector<Edge*> inputs;                // one a port
