@@ -1,6 +1,7 @@
 #include "core/flow_graph.hpp"
 
 #include <oneapi/tbb/flow_graph.h>
+#include <oneapi/tbb/task_arena.h>
 
 namespace tofstream {
 
@@ -20,7 +21,8 @@ FlowGraph::FlowGraph(const std::vector<unsigned>& parallel, Worker& worker) : no
   for (std::size_t i = 0; i < parallel.size(); ++i) {
     if (parallel[i] == 0) continue;
     nodes_->nodes[i] = std::make_unique<flow::function_node<Ticket>>(nodes_->graph, parallel[i], [&worker, i](Ticket) {
-      worker.work(i);
+      // A gadget that waits for its own parallel loop must not be given another gadget's work meanwhile.
+      oneapi::tbb::this_task_arena::isolate([&] { worker.work(i); });
       return flow::continue_msg{};
     });
   }

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "core/context.hpp"
 #include "core/edge.hpp"
 #include "core/latency.hpp"
@@ -22,10 +24,10 @@ namespace tofstream {
 struct Job {
   std::uint64_t order = 0;
   bool is_flush = false;
-  std::vector<Message> inputs;
-  MessageInfo info;            // of the inputs together
-  std::vector<bool> reserved;  // output ports whose place is still held
-  std::vector<std::pair<std::size_t, Message>> outputs;
+  boost::container::small_vector<Message, 2> inputs;
+  MessageInfo info;                                  // of the inputs together
+  boost::container::small_vector<bool, 4> reserved;  // output ports whose place is still held
+  boost::container::small_vector<std::pair<std::size_t, Message>, 1> outputs;
 };
 
 struct NodeFigures {
