@@ -27,7 +27,8 @@ target_include_directories(tofstream_options INTERFACE $<BUILD_INTERFACE:${PROJE
 if(TOFSTREAM_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
-                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>)
+                      $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
+                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)  # GCC's false alarms in instrumented code
   add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
 endif()
 

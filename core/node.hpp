@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
+
 #include "core/context.hpp"
 #include "core/edge.hpp"
 #include "core/latency.hpp"
@@ -22,10 +24,10 @@ namespace tofstream {
 struct Job {
   std::uint64_t order = 0;
   bool is_flush = false;
-  std::vector<Message> inputs;
-  MessageInfo info;            // of the inputs together
-  std::vector<bool> reserved;  // output ports whose place is still held
-  std::vector<std::pair<std::size_t, Message>> outputs;
+  boost::container::small_vector<Message, 2> inputs;
+  MessageInfo info;                                  // of the inputs together
+  boost::container::small_vector<bool, 4> reserved;  // output ports whose place is still held
+  boost::container::small_vector<std::pair<std::size_t, Message>, 1> outputs;
 };
 
 struct NodeFigures {
@@ -42,8 +44,9 @@ struct Node {
   enum class Phase { running, flushing, ended };
   enum class Waiting { no, for_input, for_room };
 
-  Node(const PipelineGadget& g, const std::filesystem::path& output_dir)
-      : gadget(&g),
+  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir)
+      : index(place),
+        gadget(&g),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         record(g.name, output_dir),
@@ -52,6 +55,7 @@ struct Node {
   }
 
   // Fixed before the run.
+  const std::size_t index;  // in the pipeline
   const PipelineGadget* gadget;
   std::unique_ptr<GadgetInstance> instance;
   std::vector<Edge*> inputs;                // one a port

@@ -1,11 +1,9 @@
 #include "core/scheduler.hpp"
 
-#include <algorithm>
+#include <future>
 #include <utility>
 
 #include <boost/container/small_vector.hpp>
-#include <fmt/format.h>
-#include <oneapi/tbb/task_arena.h>
 
 #include "core/scheduler_section.hpp"
 
@@ -48,7 +46,8 @@ class Scheduler::Outlet final : public EmitTarget {
 };
 
 Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir) : pipeline_(std::move(pipeline)) {
-  for (const PipelineGadget& gadget : pipeline_.gadgets) nodes_.push_back(std::make_unique<Node>(gadget, output_dir));
+  for (const PipelineGadget& gadget : pipeline_.gadgets)
+    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir));
   for (const PipelineEdge& description : pipeline_.edges) {
     Node& writer = *nodes_[description.from];
     Node& reader = *nodes_[description.to];
@@ -97,32 +96,16 @@ void Scheduler::launch() {
 // The graph lives on a thread of its own, which works with the others in wait_for_all: so it runs
 // on one core too, and the caller is free to watch deadlines.
 void Scheduler::launch_flow_graph() {
-  using oneapi::tbb::flow::graph;
-  std::mutex mutex;
-  std::condition_variable ready;
-  bool is_ready = false;
-  threads_.emplace_back([this, self = shared_from_this(), &mutex, &ready, &is_ready] {
-    auto flow = std::make_unique<FlowGraph>();
-    for (const auto& node : nodes_) {
-      if (!node->on_graph()) continue;
-      flow->nodes.emplace_back(node.get(), std::make_unique<FlowGraph::FunctionNode>(
-                                               flow->graph, node->gadget->parallel, [this, &n = *node](Ticket) {
-                                                 work(n);
-                                                 return oneapi::tbb::flow::continue_msg{};
-                                               }));
-    }
-    graph& flow_graph = flow->graph;
-    flow_graph.reserve_wait();
-    graph_ = std::move(flow);
-    {
-      const std::lock_guard lock(mutex);
-      is_ready = true;
-      ready.notify_one();
-    }
-    flow_graph.wait_for_all();
+  std::promise<void> ready;
+  threads_.emplace_back([self = shared_from_this(), &ready] {
+    std::vector<unsigned> parallel;
+    for (const auto& node : self->nodes_) parallel.push_back(node->on_graph() ? node->gadget->parallel : 0);
+    self->graph_ = std::make_unique<FlowGraph>(parallel, *self);
+    ready.set_value();
+    self->graph_->wait();
+    take_over(self.get());
   });
-  std::unique_lock lock(mutex);
-  ready.wait(lock, [&] { return is_ready; });
+  ready.get_future().wait();
 }
 
 void Scheduler::start_gadgets() {
@@ -141,8 +124,14 @@ void Scheduler::start_gadgets() {
   }
 }
 
-// One ticket: runs the job at the head of the node's line.
-void Scheduler::work(Node& node) {
+void Scheduler::work(std::size_t node) {
+  take_over(this);
+  run_dispatched(*nodes_[node]);
+  hand_over(this);
+}
+
+// Runs the job at the head of the node's line.
+void Scheduler::run_dispatched(Node& node) {
   Job job;
   {
     Section section(*this);

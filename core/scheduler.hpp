@@ -15,13 +15,14 @@
 #include <thread>
 #include <vector>
 
+#include "core/flow_graph.hpp"
 #include "core/node.hpp"
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
 
 namespace tofstream {
 
-class Scheduler : public std::enable_shared_from_this<Scheduler> {
+class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGraph::Worker {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -42,6 +43,9 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
   void join();
   void abandon();
 
+  // Called by the flow graph: runs one dispatched job.
+  void work(std::size_t node) override;
+
   // Sets the sources' stop tokens; the rest drains and flushes as at the end of the stream.
   void request_stop();
   // Drops everything; `error` says why, and is kept if it is the first. An abort has none.
@@ -57,11 +61,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler> {
  private:
   class Section;
   class Outlet;
-  struct FlowGraph;
 
   void launch_flow_graph();
   void start_gadgets();
-  void work(Node& node);
+  void run_dispatched(Node& node);
   void own_thread(Node& node);
   std::optional<Job> next_own_job(Node& node);
   void run_job(Node& node, Job& job);

@@ -148,11 +148,15 @@ void Scheduler::finish(Section& section, Node& node, Job job) {
   }
   const bool flushed = job.is_flush;
   if (node.publishes_in_order()) {
-    node.finished.emplace(job.order, std::move(job));
-    for (auto first = node.finished.begin(); first != node.finished.end() && first->first == node.next_published;
-         first = node.finished.begin()) {
-      publish_outputs(section, node, first->second);
-      node.finished.erase(first);
+    if (job.order == node.next_published) {
+      publish_outputs(section, node, job);
+      ++node.next_published;
+    } else {
+      node.finished.emplace(job.order, std::move(job));
+    }
+    while (!node.finished.empty() && node.finished.begin()->first == node.next_published) {
+      publish_outputs(section, node, node.finished.begin()->second);
+      node.finished.erase(node.finished.begin());
       ++node.next_published;
     }
   } else {
