@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include <boost/dll/shared_library.hpp>
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 namespace tofstream::command {
@@ -23,17 +23,33 @@ constexpr float cut_sigmas = 3;
 }  // namespace
 
 struct ParallelprojPeer::Library {
-  explicit Library(const std::string& path) : shared(path, boost::dll::load_mode::rtld_now) {}
-  boost::dll::shared_library shared;
+  // Never unloaded (RTLD_NODELETE): the threads of its OpenMP runtime outlive every call.
+  explicit Library(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
+    if (!handle) throw std::runtime_error(::dlerror());
+    forward = function<ForwardFunction>("joseph3d_tof_lm_fwd");
+    back = function<BackFunction>("joseph3d_tof_lm_back");
+    version = function<const char*()>("parallelproj_version");
+  }
+  ~Library() { ::dlclose(handle); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  template <class Function>
+  Function* function(const char* name) const {
+    void* symbol = ::dlsym(handle, name);
+    if (!symbol) throw std::runtime_error(fmt::format("it has no function {}", name));
+    return reinterpret_cast<Function*>(symbol);
+  }
+
+  void* handle;
   ForwardFunction* forward = nullptr;
   BackFunction* back = nullptr;
+  const char* (*version)() = nullptr;
 };
 
 ParallelprojPeer::ParallelprojPeer(const std::string& library) {
   try {
     library_ = std::make_unique<Library>(library);
-    library_->forward = &library_->shared.get<ForwardFunction>("joseph3d_tof_lm_fwd");
-    library_->back = &library_->shared.get<BackFunction>("joseph3d_tof_lm_back");
   } catch (const std::exception& error) {
     throw std::runtime_error(fmt::format("cannot use {} as libparallelproj: {}", library, error.what()));
   }
@@ -42,8 +58,7 @@ ParallelprojPeer::ParallelprojPeer(const std::string& library) {
 ParallelprojPeer::~ParallelprojPeer() = default;
 
 std::string ParallelprojPeer::version() const {
-  return library_->shared.has("parallelproj_version") ? library_->shared.get<const char*()>("parallelproj_version")()
-                                                      : "unknown";
+  return library_->version();
 }
 
 void ParallelprojPeer::set_events(const EventView& events, const Grid& grid) {
