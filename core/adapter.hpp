@@ -62,8 +62,8 @@ class Adapter final : public GadgetInstance {
     if constexpr (HasFlush<G>) call(&G::flush, {}, target, {}, context);
   }
 
-  void run(EmitTarget& target, std::stop_token stop, Context& context) override {
-    if constexpr (HasRun<G>) call(&G::run, {}, target, std::move(stop), context);
+  void run(EmitTarget& target, const std::stop_token& stop, Context& context) override {
+    if constexpr (HasRun<G>) call(&G::run, {}, target, stop, context);
   }
 
  private:
@@ -79,7 +79,7 @@ class Adapter final : public GadgetInstance {
   }
 
   template <class F>
-  decltype(auto) call(F function, std::span<Payload> inputs, EmitTarget& target, std::stop_token stop,
+  decltype(auto) call(F function, std::span<Payload> inputs, EmitTarget& target, const std::stop_token& stop,
                       Context& context) {
     Emit<Out> emit(target);
     return call_with(function, typename Signature<F>::Arguments{}, inputs, emit, stop, context);
@@ -87,14 +87,14 @@ class Adapter final : public GadgetInstance {
 
   template <class F, class... A>
   decltype(auto) call_with(F function, Types<A...>, [[maybe_unused]] std::span<Payload> inputs,
-                           [[maybe_unused]] Emit<Out>& emit, [[maybe_unused]] std::stop_token& stop,
+                           [[maybe_unused]] Emit<Out>& emit, [[maybe_unused]] const std::stop_token& stop,
                            [[maybe_unused]] Context& context) {
     return (gadget_.*function)(argument<A>(inputs, emit, stop, context)...);
   }
 
   template <class A>
   decltype(auto) argument([[maybe_unused]] std::span<Payload> inputs, [[maybe_unused]] Emit<Out>& emit,
-                          [[maybe_unused]] std::stop_token& stop, [[maybe_unused]] Context& context) {
+                          [[maybe_unused]] const std::stop_token& stop, [[maybe_unused]] Context& context) {
     constexpr Role role = role_of<G, A>();
     if constexpr (role == Role::emit)
       return (emit);

@@ -32,6 +32,7 @@ std::string flow_text(const Value& value) {
 
 std::string ports_in_words(const std::vector<PortInfo>& ports) {
   std::vector<std::string> words;
+  words.reserve(ports.size());
   for (const PortInfo& port : ports)
     words.push_back((ports.size() > 1 ? port.name + ": " : "") + port.payload->name +
                     (port.is_feedback ? " (feedback)" : ""));
@@ -46,8 +47,8 @@ std::string param_text(const ParamInfo& param, int indent) {
     facts.push_back(limits_in_words(rules.limits, rules.unit));
   else if (*rules.unit)
     facts.push_back(std::string("in ") + rules.unit);
-  facts.push_back(rules.is_required ? "required" : "default " + flow_text(param.default_value));
-  if (rules.is_live) facts.push_back("live");
+  facts.emplace_back(rules.is_required ? "required" : "default " + flow_text(param.default_value));
+  if (rules.is_live) facts.emplace_back("live");
   std::string text = fmt::format("{:{}}{:<24} {}\n{:{}}{:<24} ({})\n", "", indent, param.name, rules.doc, "", indent,
                                  "", fmt::join(facts, "; "));
   for (const ParamInfo& field : param.fields) text += param_text(field, indent + 2);

@@ -197,6 +197,7 @@ class Checker {
 
 std::string joined(const std::vector<Problem>& problems) {
   std::vector<std::string> lines;
+  lines.reserve(problems.size());
   for (const Problem& problem : problems) lines.push_back(problem.text());
   return fmt::format("{}", fmt::join(lines, "\n"));
 }

@@ -26,7 +26,7 @@ class GadgetInstance {
   // One payload for each input port, in the order of GadgetInfo::inputs.
   virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&) {}
   virtual void flush(EmitTarget&, Context&) {}
-  virtual void run(EmitTarget&, std::stop_token, Context&) {}
+  virtual void run(EmitTarget&, const std::stop_token&, Context&) {}
 };
 
 struct PortInfo {

@@ -196,12 +196,15 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
   const bool reserved = job && port < job->reserved.size() && job->reserved[port];
   if (reserved) job->reserved[port] = false;
   message.payload.movable = message.payload.movable && edges.size() == 1;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (reserved) edges[i]->release();
-    edges[i]->push(i + 1 < edges.size() ? Message(message) : std::move(message), section.trash());
-    section.touch(*edges[i]->reader);
+  for (Edge* edge : edges) {
+    if (reserved) edge->release();
+    if (edge != edges.back()) edge->push(message, section.trash());
+    section.touch(*edge->reader);
   }
-  if (edges.empty()) section.trash().push_back(std::move(message));
+  if (edges.empty())
+    section.trash().push_back(std::move(message));
+  else
+    edges.back()->push(std::move(message), section.trash());
 }
 
 void Scheduler::end(Section& section, Node& node) {

@@ -9,6 +9,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<PortInfo>& ports) {
   std::vector<std::string> names;
+  names.reserve(ports.size());
   for (const PortInfo& port : ports) names.push_back(port.name);
   return names;
 }
@@ -131,6 +132,7 @@ class Wiring {
     }
     if (port.empty() && outputs.size() == 1) return 0;
     std::vector<std::string> choices;
+    choices.reserve(outputs.size());
     for (const PortInfo& output : outputs) choices.push_back(writer.name + "." + output.name);
     if (port.empty()) {
       problems_.add(from.where, fmt::format("{}: '{}' has several outputs: write {}", label(reader), writer.name,
