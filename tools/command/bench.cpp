@@ -132,6 +132,7 @@ ordered_json measure(const Case& c, const Options& options) {
 
 ordered_json measure_peer(const Case& c, const Options& options) {
   ParallelprojPeer peer(options.peer);
+  peer.set_threads(c.threads);
   EventBatch random = random_lors(c.workload, options.events, 1);
   const Image image = test_image(c.workload.grid);
   Image back = Image::zeros(c.workload.grid);
@@ -192,7 +193,7 @@ void bench_projectors(const Options& options) {
           for (const std::string& projector : options.projectors)
             for (const bool tof : {true, false})
               add(measure({workload, projector, backend == "cuda" ? Backend::cuda : Backend::cpu, tof, n}, options));
-          if (backend == "cpu" && !options.peer.empty() && n == static_cast<int>(std::thread::hardware_concurrency()))
+          if (backend == "cpu" && !options.peer.empty() && n == threads.back())
             add(measure_peer({workload, "peer", Backend::cpu, true, n}, options));
         });
       }

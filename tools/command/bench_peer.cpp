@@ -29,6 +29,7 @@ struct ParallelprojPeer::Library {
     forward = function<ForwardFunction>("joseph3d_tof_lm_fwd");
     back = function<BackFunction>("joseph3d_tof_lm_back");
     version = function<const char*()>("parallelproj_version");
+    set_threads = function<void(int)>("omp_set_num_threads");
   }
   ~Library() { ::dlclose(handle); }
   Library(const Library&) = delete;
@@ -45,6 +46,7 @@ struct ParallelprojPeer::Library {
   ForwardFunction* forward = nullptr;
   BackFunction* back = nullptr;
   const char* (*version)() = nullptr;
+  void (*set_threads)(int) = nullptr;  // of the OpenMP runtime that it is linked with
 };
 
 ParallelprojPeer::ParallelprojPeer(const std::string& library) {
@@ -59,6 +61,10 @@ ParallelprojPeer::~ParallelprojPeer() = default;
 
 std::string ParallelprojPeer::version() const {
   return library_->version();
+}
+
+void ParallelprojPeer::set_threads(int threads) const {
+  library_->set_threads(threads);
 }
 
 void ParallelprojPeer::set_events(const EventView& events, const Grid& grid) {

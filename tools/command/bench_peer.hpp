@@ -19,6 +19,8 @@ class ParallelprojPeer {
   ~ParallelprojPeer();
 
   std::string version() const;
+  /// Threads for its calls from now on.
+  void set_threads(int threads) const;
   /// Takes over events with ToF (host memory) in the peer's layout: its axes are ours reversed, so that x is fastest.
   void set_events(const EventView& events, const Grid& grid);
   void forward(const float* image, float* expectation) const;
