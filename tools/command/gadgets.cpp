@@ -2,8 +2,8 @@
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "core/describe_text.hpp"
 #include "core/registry.hpp"
 #include "core/value.hpp"
 #include "tools/command/commands.hpp"
@@ -11,8 +11,6 @@
 namespace tofstream::command {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 struct Options {
   std::string name;
@@ -63,46 +61,6 @@ std::string ports_text(const std::vector<PortInfo>& ports) {
   return text.empty() ? "none" : text;
 }
 
-ordered_json gadget_json(const GadgetInfo& gadget) {
-  const auto ports = [](const std::vector<PortInfo>& all) {
-    ordered_json json = ordered_json::array();
-    for (const PortInfo& port : all)
-      json.push_back({{"name", port.name}, {"payload", port.payload->name}, {"feedback", port.is_feedback}});
-    return json;
-  };
-  ordered_json params = ordered_json::array();
-  for (const auto& [name, param] : flat(gadget))
-    params.push_back({{"name", name},
-                      {"type", param->type},
-                      {"unit", param->rules.unit},
-                      {"default", default_text(*param)},
-                      {"limits", limits_text(param->rules.limits)},
-                      {"choices", param->choices},
-                      {"live", param->rules.is_live},
-                      {"doc", param->rules.doc}});
-  return {{"name", gadget.name},
-          {"doc", gadget.doc},
-          {"kind", kind_name(gadget.kind)},
-          {"inputs", ports(gadget.inputs)},
-          {"outputs", ports(gadget.outputs)},
-          {"params", params}};
-}
-
-std::string remarks(const ParamInfo& param) {
-  std::string text = param.rules.doc;
-  if (!param.choices.empty()) text += fmt::format(" ({})", fmt::join(param.choices, ", "));
-  if (const std::string limits = limits_text(param.rules.limits); !limits.empty()) text += fmt::format(" {}", limits);
-  if (*param.rules.unit) text += fmt::format(" {}", param.rules.unit);
-  return text;
-}
-
-void print_text(const GadgetInfo& gadget) {
-  fmt::print("{}: {}\n  {}   takes {}   gives {}\n", gadget.name, gadget.doc, kind_name(gadget.kind),
-             ports_text(gadget.inputs), ports_text(gadget.outputs));
-  for (const auto& [name, param] : flat(gadget))
-    fmt::print("  {:<28} {:<14} {}\n", name, default_text(*param), remarks(*param));
-}
-
 void print_markdown(const GadgetInfo& gadget) {
   fmt::print("## {}\n\n{}.\n\nKind: {}. Takes: {}. Gives: {}.\n\n", gadget.name, gadget.doc, kind_name(gadget.kind),
              ports_text(gadget.inputs), ports_text(gadget.outputs));
@@ -127,16 +85,12 @@ void show(const Options& options) {
     gadgets = {one};
   }
   if (options.json) {
-    ordered_json all = ordered_json::array();
-    for (const GadgetInfo* gadget : gadgets) all.push_back(gadget_json(*gadget));
-    fmt::print("{}\n", (options.name.empty() ? all : all[0]).dump(2));
+    fmt::print("{}\n", (options.name.empty() ? gadget_list_json(registry()) : gadget_json(*gadgets.front())).dump(2));
   } else if (options.markdown) {
     fmt::print("# Gadgets\n\nWritten by `tofstream gadgets --markdown` from the gadgets' own declarations.\n\n");
     for (const GadgetInfo* gadget : gadgets) print_markdown(*gadget);
-  } else if (options.name.empty()) {
-    for (const GadgetInfo* gadget : gadgets) fmt::print("{:<22} {}\n", gadget->name, gadget->doc);
   } else {
-    print_text(*gadgets.front());
+    fmt::print("{}", options.name.empty() ? gadget_list_text(registry()) : gadget_text(*gadgets.front()));
   }
 }
 

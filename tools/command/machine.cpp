@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "core/version.hpp"
 #include "kernels/types/memory.hpp"
 
 namespace tofstream::command {
@@ -24,7 +25,8 @@ nlohmann::ordered_json machine() {
   return {{"processor", processor()},
           {"threads", std::thread::hardware_concurrency()},
           {"gpu", cuda_device_name()},
-          {"version", TOFSTREAM_VERSION}};
+          {"version", version()},
+          {"commit", TOFSTREAM_COMMIT}};
 }
 
 }  // namespace tofstream::command

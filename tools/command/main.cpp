@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/version.hpp"
 #include "tools/command/commands.hpp"
 
 namespace {
@@ -19,7 +20,7 @@ int fail(int code, const char* message) {
 
 int main(int argc, char** argv) {
   CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
-  app.set_version_flag("--version", "tofstream " TOFSTREAM_VERSION);
+  app.set_version_flag("--version", "tofstream " + std::string(tofstream::version()));
   app.require_subcommand(1);
   app.footer("tofstream COMMAND --help shows each command's options and examples.");
   // The callbacks run inside parse(), so every error of every command arrives here.
