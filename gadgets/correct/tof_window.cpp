@@ -13,8 +13,8 @@ struct TofWindow {
   struct Params {
     float half_width_mm = 300;
   };
-  static constexpr auto params = describe(param<&Params::half_width_mm>(
-      "half_width_mm", positive, unit("mm"), "Events farther from the middle are rejected"));
+  static constexpr auto params = describe(param<&Params::half_width_mm>("half_width_mm", positive, unit("mm"),
+                                                                        "Events farther from the middle are rejected"));
   EventBatch operator()(EventBatch batch, const Params& p) const {
     return select(std::move(batch), [&](const EventView& events, std::int64_t i) {
       return !events.tof_mm || std::abs(events.tof_mm[i]) <= p.half_width_mm;

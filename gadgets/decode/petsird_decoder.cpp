@@ -17,7 +17,9 @@
 namespace tofstream {
 
 namespace petsird {
-constexpr auto enum_names(EventKind) { return names(EventKind::prompt, "prompts", EventKind::delayed, "delayeds"); }
+constexpr auto enum_names(EventKind) {
+  return names(EventKind::prompt, "prompts", EventKind::delayed, "delayeds");
+}
 }  // namespace petsird
 
 namespace {

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <nifti1_io.h>
 
+#include "core/atomic_file.hpp"
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/formats/nifti_stream.hpp"
-#include "core/atomic_file.hpp"
 
 namespace tofstream {
 
@@ -80,7 +80,8 @@ void write_nifti(const std::filesystem::path& path, const Image& image, const Ni
     throw std::invalid_argument(fmt::format("{}: the image's grid and voxels disagree", path.string()));
 
   AtomicFile temporary(path);
-  detail::ZnzStream stream(temporary.temporary_path(), gzip ? "wb3" : "wb", gzip, path);  // noise compresses no better at 9
+  detail::ZnzStream stream(temporary.temporary_path(), gzip ? "wb3" : "wb", gzip,
+                           path);  // noise compresses no better at 9
   const nifti_1_header header = header_of(image.grid, text);
   stream.write(&header, sizeof header);
   write_comment(stream, text.comment);

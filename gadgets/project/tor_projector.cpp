@@ -34,7 +34,9 @@ struct TorProjector {
       param<&Params::response>("response", "Radial response: gaussian, bessel (Kaiser-Bessel blob) or table"),
       param<&Params::fwhm_mm>("fwhm_mm", range(0, 1000), unit("mm"),
                               "FWHM of the Gaussian; 0: 0.43 of the tube's diameter"),
-      param<&Params::bessel_alpha>("bessel_alpha", range(0, 100), "Shape of the Kaiser-Bessel blob; larger is narrower, and a tube of 3 voxels needs 6 or less"),
+      param<&Params::bessel_alpha>(
+          "bessel_alpha", range(0, 100),
+          "Shape of the Kaiser-Bessel blob; larger is narrower, and a tube of 3 voxels needs 6 or less"),
       param<&Params::table>("table", range(0, 1e30), "Any response, at equal steps from the tube's axis to its wall"),
       param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),

@@ -163,7 +163,8 @@ struct SubsetBuilder {
       std::uint64_t events = 0;
       for (const auto& batch : s.batches) events += batch->event_count();
       const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
-      s.time_fraction = timed ? s.seconds / reference_s : static_cast<double>(events) / static_cast<double>(total_events);
+      s.time_fraction =
+          timed ? s.seconds / reference_s : static_cast<double>(events) / static_cast<double>(total_events);
     }
   }
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int block = 256;
 
-__global__ void blur_axis(const float* from, float* to, std::int64_t voxels, int n,
-                          std::int64_t stride, const float* weights, int reach) {
+__global__ void blur_axis(const float* from, float* to, std::int64_t voxels, int n, std::int64_t stride,
+                          const float* weights, int reach) {
   const std::int64_t v = std::int64_t{blockIdx.x} * block + threadIdx.x;
   if (v >= voxels) return;
   const int i = static_cast<int>(v / stride % n);
@@ -27,8 +27,7 @@ __global__ void blur_axis(const float* from, float* to, std::int64_t voxels, int
 
 }  // namespace
 
-void blur_cuda(float* image, float* scratch, const Grid& grid, const Buffer<float> (&weights)[3],
-               Stream stream) {
+void blur_cuda(float* image, float* scratch, const Grid& grid, const Buffer<float> (&weights)[3], Stream stream) {
   const std::int64_t voxels = grid.voxels();
   float *from = image, *to = scratch;
   for (int axis = 0; axis < 3; ++axis) {
@@ -40,8 +39,7 @@ void blur_cuda(float* image, float* scratch, const Grid& grid, const Buffer<floa
     std::swap(from, to);
   }
   if (from != image)
-    copy(image, Memory::device, from, Memory::device,
-         static_cast<std::size_t>(voxels) * sizeof(float), stream);
+    copy(image, Memory::device, from, Memory::device, static_cast<std::size_t>(voxels) * sizeof(float), stream);
 }
 
 }  // namespace tofstream::detail

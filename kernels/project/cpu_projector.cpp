@@ -8,38 +8,29 @@
 
 namespace tofstream {
 
-CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel,
-                           std::int64_t image_floats)
+CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, std::int64_t image_floats)
     : grid_((validate(grid), grid)),
       kernel_(std::move(kernel)),
       slots_(image_floats > 0 ? image_floats : grid.voxels()) {}
 
-void CpuProjector::forward(const EventView& events, const float* image, float* expectation,
-                           Stream) {
+void CpuProjector::forward(const EventView& events, const float* image, float* expectation, Stream) {
   constexpr std::int64_t grain = 1024;
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, events.count, grain),
-                    [&](const auto& range) {
-                      kernel_->forward(events.slice(range.begin(), range.end() - range.begin()),
-                                       image, expectation + range.begin());
-                    });
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, events.count, grain), [&](const auto& range) {
+    kernel_->forward(events.slice(range.begin(), range.end() - range.begin()), image, expectation + range.begin());
+  });
 }
 
 void CpuProjector::back(const EventView& events, const float* values, float* image, Stream) {
-  slots_.accumulate(events.count, image,
-                    [&](int, std::int64_t begin, std::int64_t end, float* slot_image) {
-                      kernel_->back(events.slice(begin, end - begin),
-                                    values ? values + begin : nullptr, slot_image);
-                    });
+  slots_.accumulate(events.count, image, [&](int, std::int64_t begin, std::int64_t end, float* slot_image) {
+    kernel_->back(events.slice(begin, end - begin), values ? values + begin : nullptr, slot_image);
+  });
 }
 
-EmTally CpuProjector::em_step(const EventView& events, const float* image, float* accumulator,
-                              Stream) {
+EmTally CpuProjector::em_step(const EventView& events, const float* image, float* accumulator, Stream) {
   std::vector<EmTally> tallies(static_cast<std::size_t>(slots_.slots()));
-  slots_.accumulate(events.count, accumulator,
-                    [&](int slot, std::int64_t begin, std::int64_t end, float* slot_image) {
-                      tallies[static_cast<std::size_t>(slot)] +=
-                          kernel_->em_step(events.slice(begin, end - begin), image, slot_image);
-                    });
+  slots_.accumulate(events.count, accumulator, [&](int slot, std::int64_t begin, std::int64_t end, float* slot_image) {
+    tallies[static_cast<std::size_t>(slot)] += kernel_->em_step(events.slice(begin, end - begin), image, slot_image);
+  });
   EmTally total;
   for (const EmTally& tally : tallies) total += tally;
   return total;

@@ -20,53 +20,44 @@ ReferenceProjector::ReferenceProjector(const Grid& grid) : grid_(grid) {
   validate(grid);
 }
 
-double ReferenceProjector::line_sum(const EventView& events, std::int64_t i,
-                                    std::span<const double> image) const {
+double ReferenceProjector::line_sum(const EventView& events, std::int64_t i, std::span<const double> image) const {
   double sum = 0;
-  for_each_voxel(events, i, [&](std::int64_t voxel, double weight) {
-    sum += weight * image[static_cast<std::size_t>(voxel)];
-  });
+  for_each_voxel(events, i,
+                 [&](std::int64_t voxel, double weight) { sum += weight * image[static_cast<std::size_t>(voxel)]; });
   return sum;
 }
 
 void ReferenceProjector::add_line(const EventView& events, std::int64_t i, double value,
                                   std::vector<double>& image) const {
-  for_each_voxel(events, i, [&](std::int64_t voxel, double weight) {
-    image[static_cast<std::size_t>(voxel)] += weight * value;
-  });
+  for_each_voxel(events, i,
+                 [&](std::int64_t voxel, double weight) { image[static_cast<std::size_t>(voxel)] += weight * value; });
 }
 
-std::vector<double> ReferenceProjector::forward(const EventView& events,
-                                                std::span<const double> image) const {
+std::vector<double> ReferenceProjector::forward(const EventView& events, std::span<const double> image) const {
   std::vector<double> result;
   result.reserve(static_cast<std::size_t>(events.count));
   for (std::int64_t i = 0; i < events.count; ++i) result.push_back(line_sum(events, i, image));
   return result;
 }
 
-std::vector<double> ReferenceProjector::back(const EventView& events,
-                                             std::span<const double> values) const {
+std::vector<double> ReferenceProjector::back(const EventView& events, std::span<const double> values) const {
   std::vector<double> image(static_cast<std::size_t>(grid_.voxels()), 0.0);
   for (std::int64_t i = 0; i < events.count; ++i)
     add_line(events, i, values.empty() ? 1.0 : values[static_cast<std::size_t>(i)], image);
   return image;
 }
 
-void ReferenceProjector::forward(const EventView& events, const float* image, float* expectation,
-                                 Stream) {
+void ReferenceProjector::forward(const EventView& events, const float* image, float* expectation, Stream) {
   const std::vector<double> wide(image, image + grid_.voxels());
-  for (std::int64_t i = 0; i < events.count; ++i)
-    expectation[i] = static_cast<float>(line_sum(events, i, wide));
+  for (std::int64_t i = 0; i < events.count; ++i) expectation[i] = static_cast<float>(line_sum(events, i, wide));
 }
 
 void ReferenceProjector::back(const EventView& events, const float* values, float* image, Stream) {
-  const std::vector<double> wide =
-      values ? std::vector<double>(values, values + events.count) : std::vector<double>();
+  const std::vector<double> wide = values ? std::vector<double>(values, values + events.count) : std::vector<double>();
   add_to(image, back(events, wide));
 }
 
-EmTally ReferenceProjector::em_step(const EventView& events, const float* image, float* accumulator,
-                                    Stream) {
+EmTally ReferenceProjector::em_step(const EventView& events, const float* image, float* accumulator, Stream) {
   const std::vector<double> wide(image, image + grid_.voxels());
   std::vector<double> sum(wide.size(), 0.0);
   EmTally tally;

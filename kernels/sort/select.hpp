@@ -10,8 +10,8 @@
 
 namespace tofstream {
 
-/// The events i of a host batch for which keep(view, i) is true; all per-event arrays alike, partition bounds dropped. The batch
-/// still stands for the same scan time. Throws std::logic_error for a batch on a device.
+/// The events i of a host batch for which keep(view, i) is true; all per-event arrays alike, partition bounds dropped.
+/// The batch still stands for the same scan time. Throws std::logic_error for a batch on a device.
 template <class Keep>
 EventBatch select(EventBatch batch, Keep&& keep) {
   if (!on_host(batch.memory())) throw std::logic_error("events are selected on the host: copy the batch first");

@@ -44,8 +44,7 @@ float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
   return maximum;
 }
 
-void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels,
-                 Stream stream) {
+void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream) {
   invert<<<blocks_for(voxels), block, 0, stream>>>(s, threshold, inverse, voxels);
   check_launch("invert the sensitivity");
   synchronize(stream);

@@ -120,5 +120,6 @@ TEST_CASE("without a GPU the CUDA backend says so, and auto takes the CPU") {
 TEST_CASE("the reference page of gadgets is what the gadgets declare") {
   const std::filesystem::path page = "share/doc/reference/gadgets.md";
   if (!std::filesystem::exists(page)) return;  // an installed test has no documents beside it
-  CHECK_MESSAGE(text_of(page) == run_command("gadgets --markdown").out, "write it anew: tofstream gadgets --markdown > ", page.string());
+  CHECK_MESSAGE(text_of(page) == run_command("gadgets --markdown").out,
+                "write it anew: tofstream gadgets --markdown > ", page.string());
 }

@@ -23,8 +23,7 @@ void inspect(const Options& options) {
   const petsird::Summary summary = from_input([&] { return petsird::summarise_file(options.file); });
   nlohmann::json result = petsird::to_json(summary);
   if (options.bin)
-    result["bin_centre_mm"] =
-        from_input([&] {
+    result["bin_centre_mm"] = from_input([&] {
       const auto& scanner = summary.header.scanner;
       return petsird::bin_centre(scanner, petsird::nth_bin(scanner, *options.bin));
     });

@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "core/atomic_file.hpp"
 #include "gadgets/formats/picture/canvas.hpp"
 #include "gadgets/formats/picture/slices.hpp"
 #include "gadgets/formats/picture/ticks.hpp"
-#include "core/atomic_file.hpp"
 
 namespace tofstream {
 
@@ -142,9 +142,8 @@ std::vector<std::uint32_t> colours_of(const Panel& panel, const Range& range, co
   pixels.reserve(static_cast<std::size_t>(panel.width) * static_cast<std::size_t>(panel.height));
   for (int y = 0; y < panel.height; ++y)
     for (int x = 0; x < panel.width; ++x) {
-      const auto value =
-          static_cast<double>(sample(panel.plane, (x + 0.5) * panel.plane.columns / panel.width,
-                                     (y + 0.5) * panel.plane.rows / panel.height, settings.interpolate));
+      const auto value = static_cast<double>(sample(panel.plane, (x + 0.5) * panel.plane.columns / panel.width,
+                                                    (y + 0.5) * panel.plane.rows / panel.height, settings.interpolate));
       const double part = std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
       pixels.push_back(map[static_cast<std::size_t>(std::lround(part * (shades - 1)))]);
     }
@@ -236,7 +235,8 @@ void write_view_png(const std::filesystem::path& path, const Image& image, const
     widest = std::max(widest, p.plane.width_mm());
   }
   AtomicFile temporary(path);
-  Canvas canvas(temporary.temporary_path(), false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
+  Canvas canvas(temporary.temporary_path(), false, settings.width_px,
+                static_cast<int>(bottom + scale_bar_band + margin / 2));
   if (!settings.title.empty()) canvas.text(margin, margin + 14, settings.title, {.size = 21, .bold = true});
   for (const Panel& p : panels) draw_panel(canvas, p, range, settings);
   draw_scale_bar(canvas, margin, bottom + 28, scale, widest);

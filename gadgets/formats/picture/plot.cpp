@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "core/atomic_file.hpp"
 #include "gadgets/formats/picture/canvas.hpp"
 #include "gadgets/formats/picture/ticks.hpp"
-#include "core/atomic_file.hpp"
 
 namespace tofstream {
 

@@ -16,8 +16,8 @@ namespace {
 
 void require_radius(float tube_radius_mm) {
   if (!(tube_radius_mm > 0) || !std::isfinite(tube_radius_mm))
-    throw std::invalid_argument(fmt::format(
-        "radial response: tube radius {} mm: give a positive, finite number", tube_radius_mm));
+    throw std::invalid_argument(
+        fmt::format("radial response: tube radius {} mm: give a positive, finite number", tube_radius_mm));
 }
 
 /// Value at r of the function that joins `values`, given at equal steps over [0, radius], by lines.
@@ -47,8 +47,7 @@ RadialResponse::RadialResponse(float tube_radius_mm, std::function<double(double
     : radius_(tube_radius_mm), density_(std::move(density)) {
   values_.resize(samples);
   for (int i = 0; i < samples; ++i)
-    values_[static_cast<std::size_t>(i)] =
-        static_cast<float>(density_(radius_ * (i / (samples - 1.0))));
+    values_[static_cast<std::size_t>(i)] = static_cast<float>(density_(radius_ * (i / (samples - 1.0))));
 }
 
 double RadialResponse::operator()(double r_mm) const {
@@ -59,15 +58,13 @@ double RadialResponse::operator()(double r_mm) const {
 RadialResponse RadialResponse::gaussian(float fwhm_mm, float tube_radius_mm) {
   require_radius(tube_radius_mm);
   if (!(fwhm_mm > 0) || !std::isfinite(fwhm_mm))
-    throw std::invalid_argument(
-        fmt::format("radial response: FWHM {} mm: give a positive, finite number", fwhm_mm));
+    throw std::invalid_argument(fmt::format("radial response: FWHM {} mm: give a positive, finite number", fwhm_mm));
   const double sigma = fwhm_mm / std::sqrt(8 * std::numbers::ln2);
   const double inverse = 0.5 / (sigma * sigma);
   const double radius = tube_radius_mm;
   // The Gaussian's mass within the radius is 1 - exp(-R^2 / (2 sigma^2)).
   const double peak = inverse / (std::numbers::pi * -std::expm1(-radius * radius * inverse));
-  RadialResponse result(tube_radius_mm,
-                        [=](double r) { return peak * std::exp(-r * r * inverse); });
+  RadialResponse result(tube_radius_mm, [=](double r) { return peak * std::exp(-r * r * inverse); });
   result.gaussian_sigma_ = sigma;
   return result;
 }
@@ -82,8 +79,7 @@ RadialResponse RadialResponse::kaiser_bessel(float alpha, float tube_radius_mm) 
   // (2 pi / alpha)^(3/2) a^3 I_(m + 3/2)(alpha) / I_m(alpha) (Lewitt 1992).
   constexpr double order = 2;
   const double a = tube_radius_mm, shape = alpha;
-  const double scale =
-      shape / (2 * std::numbers::pi * a * a * boost::math::cyl_bessel_i(order + 1.5, shape));
+  const double scale = shape / (2 * std::numbers::pi * a * a * boost::math::cyl_bessel_i(order + 1.5, shape));
   return RadialResponse(tube_radius_mm, [=](double r) {
     const double w = std::sqrt(std::max(0.0, 1 - r * r / (a * a)));
     return scale * std::pow(w, order + 0.5) * boost::math::cyl_bessel_i(order + 0.5, shape * w);
@@ -92,21 +88,17 @@ RadialResponse RadialResponse::kaiser_bessel(float alpha, float tube_radius_mm) 
 
 RadialResponse RadialResponse::table(const std::vector<float>& values, float tube_radius_mm) {
   require_radius(tube_radius_mm);
-  if (values.size() < 2)
-    throw std::invalid_argument("radial response: give a table of at least two values");
+  if (values.size() < 2) throw std::invalid_argument("radial response: give a table of at least two values");
   for (const float value : values)
     if (!(value >= 0) || !std::isfinite(value))
-      throw std::invalid_argument(
-          fmt::format("radial response: table value {}: give finite numbers >= 0", value));
+      throw std::invalid_argument(fmt::format("radial response: table value {}: give finite numbers >= 0", value));
   std::vector<double> shape(values.begin(), values.end());
   const double integral = disc_integral(shape, tube_radius_mm);
-  if (!(integral > 0))
-    throw std::invalid_argument("radial response: the table is zero all over: give one above zero");
+  if (!(integral > 0)) throw std::invalid_argument("radial response: the table is zero all over: give one above zero");
   for (double& value : shape) value /= integral;
   const double radius = tube_radius_mm;
-  return RadialResponse(tube_radius_mm, [shape = std::move(shape), radius](double r) {
-    return interpolate(shape, radius, r);
-  });
+  return RadialResponse(tube_radius_mm,
+                        [shape = std::move(shape), radius](double r) { return interpolate(shape, radius, r); });
 }
 
 }  // namespace tofstream

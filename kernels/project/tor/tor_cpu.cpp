@@ -20,8 +20,7 @@ class CpuTorProjector final : public Projector {
   const Grid& grid() const override { return projector_.grid(); }
   Backend backend() const override { return Backend::cpu; }
 
-  void forward(const EventView& events, const float* image, float* expectation,
-               Stream stream) override {
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     layout_.pack(image, packed_.data());
     projector_.forward(events, packed_.data(), expectation, stream);
   }
@@ -29,8 +28,7 @@ class CpuTorProjector final : public Projector {
     projector_.back(events, values, packed_sum_.data(), stream);
     layout_.unpack_add(packed_sum_.data(), image);
   }
-  EmTally em_step(const EventView& events, const float* image, float* accumulator,
-                  Stream stream) override {
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
     layout_.pack(image, packed_.data());
     const EmTally tally = projector_.em_step(events, packed_.data(), packed_sum_.data(), stream);
     layout_.unpack_add(packed_sum_.data(), accumulator);
@@ -46,8 +44,7 @@ class CpuTorProjector final : public Projector {
 }  // namespace
 
 std::unique_ptr<Projector> make_cpu(const Model& model, const RadialResponse& response) {
-  return std::make_unique<CpuTorProjector>(
-      CpuSetup{model, response.values(), SliceLayout(model.grid)});
+  return std::make_unique<CpuTorProjector>(CpuSetup{model, response.values(), SliceLayout(model.grid)});
 }
 
 }  // namespace tofstream::tor

@@ -12,8 +12,7 @@ namespace {
 
 class TorReference final : public ReferenceProjector {
  public:
-  TorReference(const Grid& grid, const TorSettings& settings)
-      : ReferenceProjector(grid), settings_(settings) {
+  TorReference(const Grid& grid, const TorSettings& settings) : ReferenceProjector(grid), settings_(settings) {
     tor::make_model(grid, settings);  // refuses what the other versions refuse
   }
 
@@ -25,10 +24,9 @@ class TorReference final : public ReferenceProjector {
     const Vec3d direction = (1 / length) * (end2 - end1);
     const Vec3d middle = 0.5 * (end1 + end2);
     const bool has_tof = events.has_tof();
-    const auto tof = TofKernel<double>::make(has_tof ? events.tof.sigma_mm : 1.0f,
-                                             static_cast<double>(settings_.tof_cut_sigma));
-    const double volume =
-        static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
+    const auto tof =
+        TofKernel<double>::make(has_tof ? events.tof.sigma_mm : 1.0f, static_cast<double>(settings_.tof_cut_sigma));
+    const double volume = static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
 
     for_each_centre([&](std::int64_t voxel, Vec3d centre) {
       const Vec3d offset = centre - middle;
@@ -47,8 +45,7 @@ class TorReference final : public ReferenceProjector {
     for (int z = 0; z < grid().size[2]; ++z)
       for (int y = 0; y < grid().size[1]; ++y)
         for (int x = 0; x < grid().size[0]; ++x)
-          visit(grid().index(x, y, z),
-                Vec3d{origin.x + x * edge.x, origin.y + y * edge.y, origin.z + z * edge.z});
+          visit(grid().index(x, y, z), Vec3d{origin.x + x * edge.x, origin.y + y * edge.y, origin.z + z * edge.z});
   }
 
   TorSettings settings_;
