@@ -10,14 +10,6 @@
 #include "gadgets/formats/picture/slices.hpp"
 #include "gadgets/formats/picture/ticks.hpp"
 
-#ifdef __SANITIZE_ADDRESS__
-/// fontconfig keeps what it has read of the fonts until the program ends.
-extern "C" const char* __lsan_default_suppressions();
-extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig";
-}
-#endif
-
 using namespace tofstream;
 namespace fs = std::filesystem;
 
