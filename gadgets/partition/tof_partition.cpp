@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/gadget.hpp"
-#include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/sort/partition.hpp"
 
