@@ -141,7 +141,8 @@ class Adapter final : public GadgetInstance {
 template <auto... Members>
 std::vector<PortInfo> listed_ports(const Ports<Members...>& listed) {
   return {PortInfo{std::get<Port<Members>>(listed.all).name, &payload_type<typename PortMember<Members>::Payload>(),
-                   std::get<Port<Members>>(listed.all).is_feedback}...};
+                   std::get<Port<Members>>(listed.all).is_feedback,
+                   std::get<Port<Members>>(listed.all).is_optional}...};
 }
 
 template <class G>

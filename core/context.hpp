@@ -21,6 +21,7 @@ namespace tofstream {
 // from.
 struct MessageInfo {
   std::uint64_t sequence = 0;
+  std::uint64_t origin = 0;  // number of the source's message that it stems from, the latest where from several
   std::chrono::steady_clock::time_point ingress{};
   std::uint64_t first_event = 0;
   std::uint64_t end_event = 0;

@@ -3,6 +3,7 @@
 // found and reported at once.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -48,13 +49,46 @@ struct EdgeSettings {
       param<&EdgeSettings::bytes>("bytes", at_least(1), unit("byte"), "Bytes that may wait"));
 };
 
+// How messages of several writers into one input follow each other.
+enum class MergeOrder { unordered, ordered };
+constexpr auto enum_names(MergeOrder) {
+  return names(MergeOrder::unordered, "unordered", MergeOrder::ordered, "ordered");
+}
+
+// Which messages of several inputs belong to one call: the next of each, or those of equal MessageInfo::origin.
+enum class JoinMode { in_order, sequence };
+constexpr auto enum_names(JoinMode) {
+  return names(JoinMode::in_order, "in_order", JoinMode::sequence, "sequence");
+}
+
+// Deliberate misfortune, for authors and tests: `fault: {throw_at: 5}`. Messages are counted from 0 as the gadget takes
+// them; of a source, as it gives them.
+struct FaultSettings {
+  std::optional<std::uint64_t> throw_at, drop_at, duplicate_at, kill_at, delay_at;
+  double delay_ms = 0;
+
+  static constexpr auto params = describe(
+      param<&FaultSettings::throw_at>("throw_at", "The message at which the gadget throws"),
+      param<&FaultSettings::drop_at>("drop_at", "The message that is lost, and booked so"),
+      param<&FaultSettings::duplicate_at>("duplicate_at", "The message that comes twice"),
+      param<&FaultSettings::kill_at>("kill_at", "The message at which the process is killed, as by the kernel"),
+      param<&FaultSettings::delay_at>("delay_at", "The message that is delayed; without it every one is"),
+      param<&FaultSettings::delay_ms>("delay_ms", range(0, 600'000), unit("ms"), "How long a delay lasts"));
+
+  bool any() const { return throw_at || drop_at || duplicate_at || kill_at || delay_ms > 0; }
+};
+
 struct PipelineGadget {
   std::string name;
   const GadgetInfo* info = nullptr;
+  std::shared_ptr<const GadgetInfo> specialised;  // owns `info` where it depends on the parameters
   Location where;
   std::shared_ptr<const void> params;
   Value resolved;         // the parameters, every default spelled out
   unsigned parallel = 1;  // messages in work at a time
+  MergeOrder merge = MergeOrder::unordered;
+  JoinMode join = JoinMode::in_order;
+  FaultSettings fault;
 };
 
 // From output `from_port` of gadget `from` to input `to_port` of gadget `to` (indices into

@@ -12,12 +12,15 @@
 namespace tofstream {
 
 struct Feedback {};  // this input may close a cycle
+struct Optional {};  // this input may be left unconnected: the member is then null
 inline constexpr Feedback feedback{};
+inline constexpr Optional optional{};
 
 template <auto Member>
 struct Port {
   const char* name;
   bool is_feedback = false;
+  bool is_optional = false;
 };
 template <auto... Members>
 struct Ports {
@@ -30,7 +33,11 @@ constexpr Port<Member> port(const char* name) {
 }
 template <auto Member>
 constexpr Port<Member> port(const char* name, Feedback) {
-  return {name, true};
+  return {name, true, false};
+}
+template <auto Member>
+constexpr Port<Member> port(const char* name, Optional) {
+  return {name, false, true};
 }
 
 // Several inputs are a struct of shared_ptr<const T> members that lists them:

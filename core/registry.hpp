@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/context.hpp"
+#include "core/memory.hpp"
 #include "core/params.hpp"
 #include "core/ports.hpp"
 
@@ -33,6 +34,7 @@ struct PortInfo {
   std::string name;
   const PayloadType* payload;
   bool is_feedback = false;
+  bool is_optional = false;  // may be left unconnected; the gadget then finds no payload there
 };
 
 struct GadgetInfo {
@@ -46,6 +48,11 @@ struct GadgetInfo {
   std::vector<PortInfo> outputs;
   std::function<std::shared_ptr<void>()> default_params;
   std::function<std::unique_ptr<GadgetInstance>(const std::shared_ptr<const void>& params, Context&)> construct;
+  // Of a gadget whose ports depend on its parameters: the description that a pipeline uses once they are known. Its
+  // parameters are the same struct. Throws std::invalid_argument where they allow none.
+  std::function<GadgetInfo(const void* params)> specialise;
+  // What it needs beyond the messages on its edges; null where it does not say.
+  std::function<MemoryNeed(const void* params)> memory;
 };
 
 class Registry {
