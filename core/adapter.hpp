@@ -1,7 +1,9 @@
 // Wraps an author's gadget in the interface that the engine calls, and describes it for the
 // registry. Authors include core/gadget.hpp instead.
 #pragma once
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -47,7 +49,9 @@ class Adapter final : public GadgetInstance {
 
  public:
   Adapter(const std::shared_ptr<const void>& params, Context& context)
-      : params_(std::static_pointer_cast<const Params>(params)), gadget_(construct(*params_, context)) {}
+      : versions_{std::static_pointer_cast<const Params>(params)},
+        params_(versions_.front().get()),
+        gadget_(construct(*params_.load(), context)) {}
 
   void start(EmitTarget& target, Context& context) override {
     if constexpr (HasStart<G>) call(&G::start, {}, target, {}, context);
@@ -64,6 +68,13 @@ class Adapter final : public GadgetInstance {
 
   void run(EmitTarget& target, const std::stop_token& stop, Context& context) override {
     if constexpr (HasRun<G>) call(&G::run, {}, target, stop, context);
+  }
+
+  void set_params(std::shared_ptr<const void> params) override {
+    const std::lock_guard lock(versions_mutex_);
+    versions_.push_back(std::static_pointer_cast<const Params>(std::move(params)));
+    params_.store(versions_.back().get());
+    if constexpr (HasUpdate<G>) gadget_.update(*versions_.back());
   }
 
  private:
@@ -101,7 +112,7 @@ class Adapter final : public GadgetInstance {
     else if constexpr (role == Role::context)
       return (context);
     else if constexpr (role == Role::params)
-      return (*params_);
+      return (*params_.load());
     else if constexpr (role == Role::stop)
       return std::stop_token(stop);
     else
@@ -134,7 +145,10 @@ class Adapter final : public GadgetInstance {
     if (filters && events_in > accounted) context.books().rejected(events_in - accounted, context.name());
   }
 
-  std::shared_ptr<const Params> params_;
+  // Every version lives as long as the gadget: a call may still read an older one.
+  std::mutex versions_mutex_;
+  std::vector<std::shared_ptr<const Params>> versions_;
+  std::atomic<const Params*> params_;
   G gadget_;
 };
 

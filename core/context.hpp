@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -65,6 +66,10 @@ class GadgetRecord {
   void set_figure(std::string_view key, Figure value);
   void append_figure(std::string_view key, double value);
   void set_progress(Progress progress);
+
+  using Clock = std::chrono::steady_clock;
+  // Called by span(), from any thread; set before data flows.
+  std::function<void(std::string_view track, std::string_view name, Clock::time_point, Clock::time_point)> on_span;
 
  private:
   const std::string name_;
@@ -131,6 +136,11 @@ class Context {
   // How far the gadget is; total 0 where it is unknown.
   void progress(double done, double total, std::string_view unit) {
     record_->set_progress({done, total, std::string(unit)});
+  }
+  // Puts a stretch of time on a track of the run's trace, such as a kernel's on the GPU.
+  void span(std::string_view track, std::string_view name, std::chrono::steady_clock::time_point began,
+            std::chrono::steady_clock::time_point ended) {
+    if (record_->on_span) record_->on_span(track, name, began, ended);
   }
 
  private:

@@ -2,13 +2,28 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace tofstream {
 
-bool Edge::has_room() const {
+bool Edge::fits(std::size_t share) const {
   const EdgeSettings& limits = description_->settings;
   if (closed_ || limits.policy == EdgePolicy::drop_oldest) return true;
-  return queue_.size() + reserved_ < limits.messages && bytes_ < limits.bytes;
+  if (queue_.empty() && reserved_ == 0) return true;
+  return queue_.size() + reserved_ < std::max<std::size_t>(limits.messages / share, 1) &&
+         bytes_ + reserved_ * largest_ < limits.bytes / share;
+}
+
+std::uint64_t Edge::least_origin() const {
+  if (!queue_.empty()) return queue_.front().info.origin;
+  return ended_ ? std::numeric_limits<std::uint64_t>::max() : promised_;
+}
+
+EdgeFigures Edge::figures() const {
+  EdgeFigures figures = figures_;
+  figures.waiting_messages = queue_.size();
+  figures.waiting_bytes = bytes_;
+  return figures;
 }
 
 void Edge::push(Message message, std::vector<Message>& trash) {
@@ -26,6 +41,7 @@ void Edge::push(Message message, std::vector<Message>& trash) {
     }
   }
   bytes_ += message.bytes;
+  largest_ = std::max(largest_, message.bytes);
   queue_.push_back(std::move(message));
   figures_.most_messages = std::max(figures_.most_messages, queue_.size());
   figures_.most_bytes = std::max(figures_.most_bytes, bytes_);

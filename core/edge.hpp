@@ -2,6 +2,7 @@
 // with places that a writer reserves before it computes. Not locked: the scheduler's one lock
 // guards every edge.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -30,6 +31,8 @@ struct EdgeFigures {
   std::uint64_t dropped_events = 0;
   std::size_t most_messages = 0;  // high-water marks
   std::size_t most_bytes = 0;
+  std::size_t waiting_messages = 0;  // now
+  std::size_t waiting_bytes = 0;
 };
 
 class Edge {
@@ -41,22 +44,35 @@ class Edge {
   Node* const reader;
 
   const PipelineEdge& description() const { return *description_; }
-  const EdgeFigures& figures() const { return figures_; }
+  EdgeFigures figures() const;
 
   bool has_message() const { return !queue_.empty(); }
+  const Message& head() const { return queue_.front(); }
   std::size_t size() const { return queue_.size(); }
   // The writer has ended and every message was taken.
   bool is_over() const { return ended_ && queue_.empty(); }
-  // One more message may be put in. A single message may exceed the limit of bytes; two may not.
-  bool has_room() const;
+  // One more message may be put in; a reserved place counts as a message as large as the largest so far. A single
+  // message may exceed the limit of bytes; two may not.
+  bool has_room() const { return fits(1); }
+  // Enough room that waking a writer's thread pays.
+  bool has_ample_room() const { return fits(2); }
 
   void reserve() { ++reserved_; }
   void release() { --reserved_; }
+
+  // The writer promises that no later message stems from an earlier one of the source's.
+  void promise(std::uint64_t origin) { promised_ = std::max(promised_, origin); }
+  std::uint64_t promised() const { return promised_; }
+  // No message that is still to be taken from this edge has a smaller origin; all ones when it is over.
+  std::uint64_t least_origin() const;
 
   // Puts a message in; whatever is discarded (an oldest one, or this one where nobody reads any
   // more) goes to `trash`, to be destroyed outside the lock.
   void push(Message message, std::vector<Message>& trash);
   Message pop();
+
+  // Counts a message that is thrown away.
+  void count_drop(const Message& message);
 
   void end() { ended_ = true; }
   // The reader takes no more: what is left goes to `trash`, and what comes is discarded. On a
@@ -64,12 +80,14 @@ class Edge {
   void close(std::vector<Message>& trash);
 
  private:
-  void count_drop(const Message& message);
+  bool fits(std::size_t share) const;  // the limits divided by `share` leave room
 
   const PipelineEdge* description_;
   std::deque<Message> queue_;
   std::size_t bytes_ = 0;
   std::size_t reserved_ = 0;
+  std::size_t largest_ = 0;  // message so far, in bytes
+  std::uint64_t promised_ = 0;
   bool ended_ = false;
   bool closed_ = false;
   EdgeFigures figures_;

@@ -1,11 +1,13 @@
 #include "core/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.hpp"
 #include "core/balance.hpp"
+#include "core/live_params.hpp"
 #include "core/log.hpp"
 #include "core/scheduler.hpp"
 
@@ -13,6 +15,7 @@ namespace tofstream {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::size_t most_stalls = 100;  // that are reported: a run that stands still for a day says enough by then
 
 // The folder exists and takes files; a report of an earlier run there must not pass for this one's. True where it was
 // made.
@@ -27,8 +30,10 @@ bool prepare_output(const std::filesystem::path& dir) {
 
 Engine::Engine(Pipeline pipeline, EngineOptions options)
     : options_(std::move(options)),
-      scheduler_(
-          std::make_shared<Scheduler>(std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir)) {}
+      scheduler_(std::make_shared<Scheduler>(
+          std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir, options_.observer)) {
+  for (const PipelineGadget& gadget : scheduler_->pipeline().gadgets) live_params_.push_back(gadget.resolved);
+}
 
 Engine::~Engine() {
   scheduler_.reset();
@@ -42,6 +47,7 @@ RunReport Engine::run() {
   execute();
   RunReport report = snapshot();
   report.still_running = still_running_;
+  report.stalls = stalls_;
   if (!began_) report.errors = early_errors_;
   report.started = started;
   report.ended = std::chrono::system_clock::now();
@@ -60,12 +66,32 @@ void Engine::execute() {
   early_errors_ = scheduler_->construct();
   if (!early_errors_.empty()) return;
   began_ = true;
+  if (options_.observer) options_.observer->run_begins(scheduler_->pipeline());
   scheduler_->launch();
   wait_for_end();
+  if (options_.observer) options_.observer->run_ends();
+}
+
+// Until the run has ended, is stopping or was cancelled; true where it has ended.
+bool Engine::wait_watching_for_stalls() {
+  const Clock::time_point began = Clock::now();
+  Clock::time_point moved = began;
+  for (std::uint64_t moves = scheduler_->moves();;) {
+    if (scheduler_->wait(Clock::now() + options_.stall_report, true, true)) return true;
+    if (scheduler_->stopping() || scheduler_->cancelled()) return false;
+    const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
+    if (const std::uint64_t now = scheduler_->moves(); now != moves) {
+      moves = now;
+      moved = Clock::now();
+    } else if (stalls_.size() < most_stalls) {
+      stalls_.push_back({seconds(Clock::now() - began), seconds(Clock::now() - moved), scheduler_->state_in_words()});
+      program_log().warn("no message has moved for {:.1f} s: {}", stalls_.back().seconds, stalls_.back().state);
+    }
+  }
 }
 
 void Engine::wait_for_end() {
-  bool finished = scheduler_->wait(std::nullopt, true, true);
+  bool finished = wait_watching_for_stalls();
   if (!finished && !scheduler_->cancelled()) {  // stopping
     finished = scheduler_->wait(Clock::now() + options_.stop_deadline, false, true);
     if (!finished && !scheduler_->cancelled())
@@ -114,8 +140,32 @@ void Engine::abort() {
   scheduler_->cancel(std::nullopt);
 }
 
+std::vector<Problem> Engine::set_parameter(std::string_view gadget, std::string_view parameter, const Value& value) {
+  const std::vector<PipelineGadget>& gadgets = scheduler_->pipeline().gadgets;
+  const auto found = std::ranges::find(gadgets, gadget, &PipelineGadget::name);
+  Problems problems;
+  if (found == gadgets.end()) {
+    std::vector<std::string> names;
+    for (const PipelineGadget& other : gadgets) names.push_back(other.name);
+    problems.add(value.where, fmt::format("no gadget is called '{}'{}", gadget, did_you_mean(gadget, names)));
+    return problems.all();
+  }
+  const std::lock_guard lock(changes_mutex_);
+  Value& current = live_params_[static_cast<std::size_t>(found - gadgets.begin())];
+  Value wanted = current;
+  const std::shared_ptr<const void> params = changed_params(*found, parameter, value, wanted, problems);
+  if (!problems.empty()) return problems.all();
+  current = std::move(wanted);
+  changes_.push_back({std::chrono::system_clock::now(), found->name, std::string(parameter), value});
+  scheduler_->set_params(static_cast<std::size_t>(found - gadgets.begin()), params);
+  return {};
+}
+
 RunReport Engine::snapshot() const {
-  return scheduler_->figures();
+  RunReport report = scheduler_->figures();
+  const std::lock_guard lock(changes_mutex_);
+  report.changes = changes_;
+  return report;
 }
 
 }  // namespace tofstream

@@ -3,7 +3,12 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "core/observer.hpp"
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
 
@@ -21,6 +26,10 @@ struct EngineOptions {
   // they are abandoned.
   std::chrono::milliseconds abort_grace{1'000};
   std::chrono::milliseconds failure_grace{30'000};
+  // When no message moved for so long, one line of the log and an entry of the report say who waits for whom.
+  std::chrono::milliseconds stall_report{10'000};
+  // Told of every call, or null; outlives the engine.
+  Observer* observer = nullptr;
 };
 
 class Engine {
@@ -43,12 +52,17 @@ class Engine {
   // of something.
   void abort();
 
+  // From any thread: sets a live parameter (a dotted name reaches into a map), checked as in a pipeline file. It holds
+  // from the gadget's next message on. What is wrong is returned, and nothing was changed then.
+  std::vector<Problem> set_parameter(std::string_view gadget, std::string_view parameter, const Value& value);
+
   // Figures as they stand, for a display while it runs; books a gadget, not settled.
   RunReport snapshot() const;
 
  private:
   void execute();
   void wait_for_end();
+  bool wait_watching_for_stalls();
   void finish(RunReport& report);
 
   const EngineOptions options_;
@@ -57,6 +71,11 @@ class Engine {
   bool began_ = false;  // data flowed: errors are those of the run, no longer of the configuration
   std::vector<RunError> early_errors_;
   std::vector<std::string> still_running_;
+  std::vector<Stall> stalls_;
+
+  mutable std::mutex changes_mutex_;
+  std::vector<Value> live_params_;  // a gadget
+  std::vector<ParameterChange> changes_;
 };
 
 }  // namespace tofstream

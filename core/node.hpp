@@ -8,26 +8,43 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
 
 #include "core/context.hpp"
 #include "core/edge.hpp"
+#include "core/input_port.hpp"
 #include "core/latency.hpp"
 #include "core/pipeline.hpp"
 
 namespace tofstream {
 
-// A call of process or flush with what it was given and, of a pure gadget, what came out.
+// One call of a gadget's process, or of flush or run, which take no inputs.
+struct Call {
+  std::uint64_t number = 0;  // of the node's calls of process, from 0
+  MessageInfo info;          // of the inputs together
+  std::uint64_t events = 0;  // in them
+};
+
+// Calls that one worker makes one after the other: several where the gadget is so quick that taking and giving messages
+// one by one would cost more than its work.
 struct Job {
   std::uint64_t order = 0;
   bool is_flush = false;
-  boost::container::small_vector<Message, 2> inputs;
-  MessageInfo info;                                  // of the inputs together
-  boost::container::small_vector<bool, 4> reserved;  // output ports whose place is still held
-  boost::container::small_vector<std::pair<std::size_t, Message>, 1> outputs;
+  std::vector<Call> calls;
+  std::vector<Payload> payloads;                         // one for each input port, call after call
+  boost::container::small_vector<unsigned, 4> reserved;  // places that are still held, for each output port
+  std::vector<std::pair<std::size_t, Message>> outputs;  // by port, where they are not published at once
+  std::shared_ptr<const void> new_params;                // to be taken over before the first call
+
+  void clear() {
+    calls.clear();
+    payloads.clear();
+    outputs.clear();
+    new_params.reset();
+  }
 };
 
 struct NodeFigures {
@@ -35,6 +52,7 @@ struct NodeFigures {
   std::uint64_t messages_out = 0;
   std::uint64_t events_in = 0;
   std::uint64_t events_out = 0;
+  std::uint64_t calls = 0;                               // of process
   std::chrono::steady_clock::duration busy{};            // in the gadget's own code
   std::chrono::steady_clock::duration waiting_output{};  // with work to do but a full edge behind it
   LatencyHistogram latency;                              // of a sink: from ingress to the end of process
@@ -47,33 +65,48 @@ struct Node {
   Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir)
       : index(place),
         gadget(&g),
+        inputs(g.info->inputs.size(), InputPort(g.merge)),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         record(g.name, output_dir),
-        context(record) {
-    inputs.resize(g.info->inputs.size());
-  }
+        context(record) {}
 
   // Fixed before the run.
   const std::size_t index;  // in the pipeline
   const PipelineGadget* gadget;
   std::unique_ptr<GadgetInstance> instance;
-  std::vector<Edge*> inputs;                // one a port
+  std::vector<InputPort> inputs;
   std::vector<std::vector<Edge*>> outputs;  // any number a port
 
   Phase phase = Phase::running;
-  unsigned in_work = 0;        // jobs taken and not finished
-  unsigned in_code = 0;        // of these, in the gadget's code now
-  std::deque<Job> dispatched;  // taken, waiting for a worker of the flow graph
+  bool is_touched = false;                                // stands on a section's list already
+  unsigned in_work = 0;                                   // jobs taken and not finished
+  unsigned in_code = 0;                                   // of these, in the gadget's code now
+  std::chrono::steady_clock::time_point in_code_since{};  // the job that began last
+  std::deque<Job> dispatched;                             // taken, waiting for a worker of the flow graph
+  std::vector<Job> spare;                                 // finished ones, whose vectors are used again
+  double mean_call_ns = 1e9;                              // of late
   std::uint64_t next_job = 0;
+  std::uint64_t next_call = 0;
   std::uint64_t next_published = 0;
   std::map<std::uint64_t, Job> finished;  // out of order, waiting for an earlier one
   std::vector<std::uint64_t> next_sequence;
   std::uint64_t next_event = 0;  // where this gadget is the first to count events
 
-  // Of a serial gadget: what it took in since it last emitted, which its next output stems from.
+  // Of a serial gadget, touched by its one caller alone: what it took in since it last emitted, which its next output
+  // stems from; and the messages that a source gave, as faults count them.
   MessageInfo origin;
   bool origin_was_emitted = true;
+  std::uint64_t emitted = 0;
+
+  // Where a merge or a join goes by origins: that of each job in work, in order, and the least that may still leave
+  // this gadget, as its output edges know; of a source always, the number of its next message.
+  std::deque<std::uint64_t> origins_in_work;
+  std::uint64_t promised = 0;
+
+  // Live parameters: the last ones set, and whether the gadget has yet to hear of them.
+  std::shared_ptr<const void> params;
+  bool has_new_params = false;
 
   // Of a gadget with its own thread.
   std::condition_variable wake;
@@ -94,21 +127,37 @@ struct Node {
   // inputs.
   bool publishes_in_order() const { return on_graph() && info().kind == GadgetKind::pure; }
 
-  bool inputs_ready() const {
-    if (inputs.empty()) return false;
-    for (const Edge* edge : inputs)
-      if (!edge->has_message()) return false;
+  // Every input has its next message. In a join by origins they may still not belong together.
+  bool inputs_have_messages() const {
+    for (const InputPort& port : inputs)
+      if (port.is_connected() && !port.has_message()) return false;
+    return !inputs.empty();
+  }
+  // The next messages of all inputs but feedback stem from the same message of the source.
+  bool is_paired() const {
+    std::optional<std::uint64_t> common;
+    for (const InputPort& port : inputs) {
+      if (!port.is_connected() || port.is_feedback()) continue;
+      const std::uint64_t mine = port.next()->head().info.origin;
+      if (common.value_or(mine) != mine) return false;
+      common = mine;
+    }
     return true;
   }
   // Every input that is no feedback has ended and was consumed.
   bool inputs_over() const {
-    for (const Edge* edge : inputs)
-      if (!edge->description().is_feedback && !edge->is_over()) return false;
+    for (const InputPort& port : inputs)
+      if (!port.is_feedback() && !port.is_over()) return false;
     return true;
   }
   bool port_has_room(std::size_t port) const {
     for (const Edge* edge : outputs[port])
       if (!edge->has_room()) return false;
+    return true;
+  }
+  bool port_has_ample_room(std::size_t port) const {
+    for (const Edge* edge : outputs[port])
+      if (!edge->has_ample_room()) return false;
     return true;
   }
   bool outputs_have_room() const {

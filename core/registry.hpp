@@ -28,6 +28,8 @@ class GadgetInstance {
   virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&) {}
   virtual void flush(EmitTarget&, Context&) {}
   virtual void run(EmitTarget&, const std::stop_token&, Context&) {}
+  // Takes over new parameters between two calls; of a pure gadget also while calls run, which keep theirs.
+  virtual void set_params(std::shared_ptr<const void> /*params*/) {}
 };
 
 struct PortInfo {

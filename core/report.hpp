@@ -66,6 +66,21 @@ struct BookBalance {
   bool balanced() const { return difference.empty(); }
 };
 
+// Nothing moved for a while.
+struct Stall {
+  double at_seconds = 0;  // after the run began
+  double seconds = 0;     // since the last message
+  std::string state;      // who waits for what
+};
+
+// A live parameter that was set during the run.
+struct ParameterChange {
+  std::chrono::system_clock::time_point when;
+  std::string gadget;
+  std::string parameter;
+  Value value;
+};
+
 struct RunReport {
   std::string pipeline;
   Value resolved;
@@ -82,6 +97,8 @@ struct RunReport {
   BookBalance books;
   std::vector<GadgetReport> gadgets;
   std::vector<EdgeReport> edges;
+  std::vector<Stall> stalls;
+  std::vector<ParameterChange> changes;
   LatencyFigures latency;  // from ingress to the end of a sink's process
   int exit_code = 0;       // an ExitCode
 };

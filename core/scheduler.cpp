@@ -3,59 +3,37 @@
 #include <future>
 #include <utility>
 
-#include <boost/container/small_vector.hpp>
+#include <fmt/format.h>
 
 #include "core/scheduler_section.hpp"
 
 namespace tofstream {
 
-// Where a gadget's Emit leads. Pure gadgets on the graph keep their output until it is its turn; a
-// gadget with its own thread waits for room; the rest have a place reserved and may overshoot by
-// what one call emits beyond it.
-class Scheduler::Outlet final : public EmitTarget {
- public:
-  Outlet(Scheduler& scheduler, Node& node, Job* job) : scheduler_(scheduler), node_(node), job_(job) {}
-
-  void emit(std::size_t port, Payload payload) override {
-    const PayloadType& type = *node_.info().outputs[port].payload;
-    Message message;
-    message.events = type.events(payload.data.get());
-    message.bytes = type.bytes(payload.data.get());
-    message.payload = std::move(payload);
-    if (job_ && node_.publishes_in_order()) {
-      job_->outputs.emplace_back(port, std::move(message));
-      return;
-    }
-    Section section(scheduler_);
-    if (scheduler_.launched_ && !node_.on_graph()) wait_for_room(section, port);
-    if (scheduler_.cancelled_) throw Cancelled{};
-    scheduler_.publish(section, node_, port, std::move(message), job_);
-  }
-
- private:
-  void wait_for_room(Section& section, std::size_t port) {
-    if (scheduler_.cancelled_ || node_.port_has_room(port)) return;
-    const Clock::time_point since = Clock::now();
-    while (!scheduler_.cancelled_ && !node_.port_has_room(port)) section.wait(node_, Node::Waiting::for_room, port);
-    node_.figures.waiting_output += Clock::now() - since;
-  }
-
-  Scheduler& scheduler_;
-  Node& node_;
-  Job* job_;
-};
-
-Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir) : pipeline_(std::move(pipeline)) {
-  for (const PipelineGadget& gadget : pipeline_.gadgets)
+Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer)
+    : pipeline_(std::move(pipeline)), observer_(observer) {
+  for (const PipelineGadget& gadget : pipeline_.gadgets) {
     nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir));
+    nodes_.back()->params = gadget.params;
+    if (observer_)
+      nodes_.back()->record.on_span = [this, index = nodes_.size() - 1](auto... what) {
+        observer_->span(index, what...);
+      };
+  }
+  make_edges();
+  alive_ = nodes_.size();
+}
+
+void Scheduler::make_edges() {
   for (const PipelineEdge& description : pipeline_.edges) {
     Node& writer = *nodes_[description.from];
     Node& reader = *nodes_[description.to];
     edges_.push_back(std::make_unique<Edge>(description, writer, reader));
     writer.outputs[description.from_port].push_back(edges_.back().get());
-    reader.inputs[description.to_port] = edges_.back().get();
+    reader.inputs[description.to_port].add(*edges_.back());
   }
-  alive_ = nodes_.size();
+  for (const auto& node : nodes_)
+    goes_by_origin_ =
+        goes_by_origin_ || node->gadget->join == JoinMode::sequence || node->gadget->merge == MergeOrder::ordered;
 }
 
 Scheduler::~Scheduler() {
@@ -108,104 +86,6 @@ void Scheduler::launch_flow_graph() {
   ready.get_future().wait();
 }
 
-void Scheduler::start_gadgets() {
-  for (const auto& node : nodes_) {
-    if (!node->info().has_start) continue;
-    try {
-      Outlet outlet(*this, *node, nullptr);
-      node->instance->start(outlet, node->context);
-    } catch (const Cancelled&) {
-      return;
-    } catch (...) {
-      Section section(*this);
-      fail(section, *node, nullptr, std::current_exception());
-      return;
-    }
-  }
-}
-
-void Scheduler::work(std::size_t node) {
-  take_over(this);
-  run_dispatched(*nodes_[node]);
-  hand_over(this);
-}
-
-// Runs the job at the head of the node's line.
-void Scheduler::run_dispatched(Node& node) {
-  Job job;
-  {
-    Section section(*this);
-    job = std::move(node.dispatched.front());
-    node.dispatched.pop_front();
-    if (cancelled_) {
-      --node.in_work;
-      --active_;
-      return;
-    }
-    begin(node, job);
-  }
-  run_job(node, job);
-}
-
-void Scheduler::own_thread(Node& node) {
-  while (std::optional<Job> job = next_own_job(node)) run_job(node, *job);
-  Section section(*this);
-  --active_;
-  --own_threads_;
-}
-
-std::optional<Job> Scheduler::next_own_job(Node& node) {
-  Section section(*this);
-  std::optional<Job> job;
-  while (!cancelled_ && node.phase == Node::Phase::running && !job) {
-    if (joins_unevenly(section, node)) break;
-    if (node.info().kind == GadgetKind::source || inputs_over(node))
-      job = take_flush(node);
-    else if (node.inputs_ready())
-      job = take(section, node);
-    else
-      section.wait(node, Node::Waiting::for_input);
-  }
-  if (job) begin(node, *job);
-  return job;
-}
-
-void Scheduler::run_job(Node& node, Job& job) {
-  const Clock::time_point began = Clock::now();
-  // Of a gadget with its own thread, which alone changes it while a job runs.
-  const Clock::duration waited_before = node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
-  std::exception_ptr cause;
-  try {
-    call_gadget(node, job);
-  } catch (const Cancelled&) {
-  } catch (...) {
-    cause = std::current_exception();
-  }
-  const Clock::time_point ended = Clock::now();
-  Section section(*this);
-  node.figures.busy += ended - began;
-  if (!node.on_graph()) node.figures.busy -= node.figures.waiting_output - waited_before;
-  if (node.info().kind == GadgetKind::sink && !job.is_flush) node.figures.latency.add(ended - job.info.ingress);
-  if (cause) fail(section, node, &job, cause);
-  finish(section, node, std::move(job));
-}
-
-void Scheduler::call_gadget(Node& node, Job& job) {
-  Outlet outlet(*this, node, &job);
-  GadgetInstance& gadget = *node.instance;
-  if (node.info().kind == GadgetKind::source) return gadget.run(outlet, stop_source_.get_token(), node.context);
-  if (job.is_flush) return gadget.flush(outlet, node.context);
-  boost::container::small_vector<Payload, 4> inputs;
-  for (Message& message : job.inputs) inputs.push_back(std::move(message.payload));
-  if (!node.publishes_in_order()) {
-    node.context.set_message(job.info);
-    return gadget.process({inputs.data(), inputs.size()}, outlet, node.context);
-  }
-  Context context(node.record);
-  context.set_message(job.info);
-  gadget.process({inputs.data(), inputs.size()}, outlet, context);
-}
-
 bool Scheduler::wait(std::optional<Clock::time_point> deadline, bool until_stop, bool until_cancel) {
   std::unique_lock lock(mutex_);
   const auto done = [&] { return finished_ || (until_stop && stopping_) || (until_cancel && cancelled_); };
@@ -238,8 +118,37 @@ void Scheduler::cancel(std::optional<RunError> error) {
   cancel(section, std::move(error));
 }
 
-bool Scheduler::cancelled() const {
+void Scheduler::set_params(std::size_t node, std::shared_ptr<const void> params) {
+  Node& changed = *nodes_[node];
+  const bool at_once = changed.info().kind == GadgetKind::pure;  // which may be called in parallel all the time
+  if (at_once) changed.instance->set_params(params);
+  Section section(*this);
+  changed.params = std::move(params);
+  changed.has_new_params = !at_once;
+}
+
+std::uint64_t Scheduler::moves() const {
   const std::lock_guard lock(mutex_);
+  return moves_;
+}
+
+std::string Scheduler::state_in_words() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> words;
+  for (const auto& node : nodes_)
+    if (node->in_code > 0 && node->waiting == Node::Waiting::no)
+      words.push_back(fmt::format("'{}' has been in its own code for {:.1f} s", node->name(),
+                                  std::chrono::duration<double>(Clock::now() - node->in_code_since).count()));
+  for (std::string& line : who_waits()) words.push_back(std::move(line));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+bool Scheduler::stopping() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_;
+}
+
+bool Scheduler::cancelled() const {
   return cancelled_;
 }
 

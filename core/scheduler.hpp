@@ -2,6 +2,7 @@
 // message and every output edge has room, others block on threads of their own. One lock guards the
 // graph's state; gadget code, allocation and the destruction of payloads happen outside it.
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -15,8 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/fault.hpp"
 #include "core/flow_graph.hpp"
 #include "core/node.hpp"
+#include "core/observer.hpp"
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
 
@@ -26,7 +29,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
  public:
   using Clock = std::chrono::steady_clock;
 
-  Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir);
+  // `observer` may be null; else it outlives the scheduler.
+  Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -50,7 +54,15 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void request_stop();
   // Drops everything; `error` says why, and is kept if it is the first. An abort has none.
   void cancel(std::optional<RunError> error);
+  // From any thread: gadget `node` takes over `params`, an object of its Params, before its next call.
+  void set_params(std::size_t node, std::shared_ptr<const void> params);
 
+  // Grows whenever a message is taken or given.
+  std::uint64_t moves() const;
+  // Who waits for what and who is in its own code for how long: the report of a stall.
+  std::string state_in_words() const;
+
+  bool stopping() const;
   bool cancelled() const;
   bool aborted() const;
   std::vector<std::string> in_code() const;
@@ -62,35 +74,47 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   class Section;
   class Outlet;
 
+  void make_edges();
   void launch_flow_graph();
   void start_gadgets();
   void run_dispatched(Node& node);
   void own_thread(Node& node);
   std::optional<Job> next_own_job(Node& node);
   void run_job(Node& node, Job& job);
-  void call_gadget(Node& node, Job& job);
+  void make_calls(Node& node, Job& job, std::size_t& call);
+  void call_gadget(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context);
+  void process(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context);
+  Fate meet_fault(Node& node, std::uint64_t number) const;
 
   // With the lock held, which the Section proves.
   void examine(Section& section, Node& node);
+  bool ready(Section& section, Node& node);
+  void discard_unpaired(Section& section, Node& node);
+  void pass_promises_on(Section& section, Node& node);
   bool inputs_over(const Node& node) const;
   bool joins_unevenly(Section& section, Node& node);
   Job take(Section& section, Node& node);
+  void take_call(Section& section, Node& node, Job& job);
   Job take_flush(Node& node);
+  Job new_job(Node& node);
   void dispatch(Section& section, Node& node, Job job);
-  void begin(Node& node, Job& job);
+  void begin(Node& node);
   void finish(Section& section, Node& node, Job job);
   void publish(Section& section, Node& node, std::size_t port, Message message, Job* job);
   void publish_outputs(Section& section, Node& node, Job& job);
+  void publish_in_order(Section& section, Node& node, Job job);
   void release_places(Node& node, Job& job);
   void end(Section& section, Node& node);
   bool can_go_on(const Node& node) const;
   void check_progress(Section& section);
   void cancel(Section& section, std::optional<RunError> error);
-  void fail(Section& section, const Node& node, const Job* job, std::exception_ptr cause);
+  void fail(Section& section, const Node& node, const Call* call, std::exception_ptr cause);
   std::vector<std::string> nodes_in_code() const;
-  std::string who_waits() const;
+  std::vector<std::string> who_waits() const;
 
   const Pipeline pipeline_;
+  Observer* const observer_;
+  bool goes_by_origin_ = false;  // some gadget merges in order or joins by sequence: promises are kept
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Edge>> edges_;
   std::unique_ptr<FlowGraph> graph_;
@@ -101,9 +125,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   std::condition_variable changed_;
   bool launched_ = false;
   bool stopping_ = false;
-  bool cancelled_ = false;
-  bool aborted_ = false;  // cancelled without an error
+  std::atomic<bool> cancelled_ = false;  // written with the lock held
+  bool aborted_ = false;                 // cancelled without an error
   bool finished_ = false;
+  std::uint64_t moves_ = 0;
   std::size_t alive_ = 0;        // gadgets that have not ended
   std::size_t own_threads_ = 0;  // that have not returned
   std::size_t active_ = 0;       // jobs dispatched to the graph, and own threads that do not wait

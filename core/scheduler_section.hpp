@@ -34,6 +34,9 @@ inline void take_over(void*) {}
 // (const std::exception&)` in a gadget does not take it for an error of its own.
 struct Cancelled {};
 
+// Takes `other` into the span of origins, events and times of `info`; whose sequence stays.
+void widen(MessageInfo& info, const MessageInfo& other);
+
 class Scheduler::Section {
  public:
   explicit Section(Scheduler& scheduler) : scheduler_(scheduler), lock_(scheduler.mutex_) {}
@@ -45,7 +48,9 @@ class Scheduler::Section {
   Section& operator=(const Section&) = delete;
 
   // The node's inputs or outputs changed: see on leaving whether it can be called.
-  void touch(Node& node) { touched_.push_back(&node); }
+  void touch(Node& node) {
+    if (!std::exchange(node.is_touched, true)) touched_.push_back(&node);
+  }
   void put_ticket(Node& node) { tickets_.push_back(&node); }
   std::vector<Message>& trash() { return trash_; }
   void stop_sources_on_leaving() { stop_sources_ = true; }
@@ -69,6 +74,7 @@ class Scheduler::Section {
     while (!touched_.empty()) {
       Node& node = *touched_.back();
       touched_.pop_back();
+      node.is_touched = false;
       scheduler_.examine(*this, node);
     }
     scheduler_.check_progress(*this);

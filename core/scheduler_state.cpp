@@ -1,6 +1,7 @@
 // The scheduler's decisions: which gadget can be called, where messages go, when a gadget has ended
 // and when the run has. All of it with the lock held.
 #include <algorithm>
+#include <limits>
 
 #include <boost/core/demangle.hpp>
 #include <cxxabi.h>
@@ -14,14 +15,6 @@ namespace {
 
 bool has_events(const MessageInfo& info) {
   return info.end_event > info.first_event;
-}
-
-// Takes `other` into the span of events and times of `info`.
-void widen(MessageInfo& info, const MessageInfo& other) {
-  info.ingress = std::min(info.ingress, other.ingress);
-  if (!has_events(other)) return;
-  info.first_event = has_events(info) ? std::min(info.first_event, other.first_event) : other.first_event;
-  info.end_event = std::max(info.end_event, other.end_event);
 }
 
 // What an exception says, whatever its type.
@@ -39,14 +32,25 @@ std::string words_of(std::exception_ptr cause) {
 
 }  // namespace
 
+void widen(MessageInfo& info, const MessageInfo& other) {
+  info.origin = std::max(info.origin, other.origin);
+  info.ingress = std::min(info.ingress, other.ingress);
+  if (!has_events(other)) return;
+  info.first_event = has_events(info) ? std::min(info.first_event, other.first_event) : other.first_event;
+  info.end_event = std::max(info.end_event, other.end_event);
+}
+
 void Scheduler::examine(Section& section, Node& node) {
   if (!launched_ || cancelled_) return;
+  const bool is_ready = ready(section, node);
+  if (goes_by_origin_) pass_promises_on(section, node);
   if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
   if (!node.on_graph() || node.phase != Node::Phase::running) return;
   if (joins_unevenly(section, node)) return;
+  if (!is_ready && !inputs_over(node)) return;
   while (node.in_work < node.gadget->parallel) {
     const bool flush = inputs_over(node);
-    if (flush ? node.in_work > 0 : !node.inputs_ready()) return;
+    if (flush ? node.in_work > 0 : !ready(section, node)) return;
     if (!node.outputs_have_room()) {
       if (!node.blocked_since) node.blocked_since = Clock::now();
       return;
@@ -60,80 +64,132 @@ void Scheduler::examine(Section& section, Node& node) {
   }
 }
 
+// The node's next call has all its inputs.
+bool Scheduler::ready(Section& section, Node& node) {
+  if (node.gadget->join == JoinMode::sequence) discard_unpaired(section, node);
+  return node.inputs_have_messages() && (node.gadget->join == JoinMode::in_order || node.is_paired());
+}
+
+// In a join by origins: what comes before anything that another input can still bring has no partner.
+void Scheduler::discard_unpaired(Section& section, Node& node) {
+  std::uint64_t floor = 0;
+  for (const InputPort& port : node.inputs)
+    if (port.is_connected() && !port.is_feedback()) floor = std::max(floor, port.least_origin());
+  for (InputPort& port : node.inputs) {
+    if (port.is_feedback()) continue;
+    while (const Edge* next = port.next()) {
+      if (next->head().info.origin >= floor) break;
+      section.touch(*next->writer);
+      section.trash().push_back(port.discard());
+    }
+  }
+}
+
+// What will never come any more is known downstream as well, so that no merge and no join waits for it in vain.
+void Scheduler::pass_promises_on(Section& section, Node& node) {
+  if (node.phase == Node::Phase::ended) return;
+  std::uint64_t least =
+      node.origins_in_work.empty() ? std::numeric_limits<std::uint64_t>::max() : node.origins_in_work.front();
+  if (node.info().kind == GadgetKind::source) least = node.promised;
+  for (const InputPort& port : node.inputs)
+    if (!port.is_feedback()) least = std::min(least, port.least_origin());
+  // A flush is still to come, which may give something.
+  if (least == std::numeric_limits<std::uint64_t>::max() || least < node.promised) return;
+  node.promised = least;
+  for (const auto& port : node.outputs) {
+    for (Edge* edge : port) {
+      if (edge->promised() >= least) continue;
+      edge->promise(least);
+      section.touch(*edge->reader);
+    }
+  }
+}
+
 // Sources that were stopped end where they happen to be, so a join may then be left with messages
 // of one side.
 bool Scheduler::inputs_over(const Node& node) const {
   if (node.inputs.empty()) return false;
   if (node.inputs_over()) return true;
-  return stopping_ && std::ranges::any_of(node.inputs, [](const Edge* edge) {
-           return !edge->description().is_feedback && edge->is_over();
+  return stopping_ && node.gadget->join == JoinMode::in_order &&
+         std::ranges::any_of(node.inputs, [](const InputPort& port) {
+           return port.is_connected() && !port.is_feedback() && port.is_over();
          });
 }
 
 bool Scheduler::joins_unevenly(Section& section, Node& node) {
-  if (node.inputs.size() < 2 || inputs_over(node)) return false;
-  const auto over = std::ranges::find_if(node.inputs, &Edge::is_over);
-  const auto going_on = std::ranges::find_if(node.inputs, &Edge::has_message);
+  if (node.inputs.size() < 2 || node.gadget->join == JoinMode::sequence || inputs_over(node)) return false;
+  const auto over =
+      std::ranges::find_if(node.inputs, [](const InputPort& p) { return p.is_connected() && p.is_over(); });
+  const auto going_on = std::ranges::find_if(node.inputs, &InputPort::has_message);
   if (over == node.inputs.end() || going_on == node.inputs.end()) return false;
   const auto& ports = node.info().inputs;
   cancel(section,
          RunError{node.name(),
-                  fmt::format("its input '{}' ended while '{}' goes on, and it takes one message of each",
+                  fmt::format("its input '{}' ended while '{}' goes on, and it takes one message of each (join: "
+                              "sequence pairs those of the same origin)",
                               ports[over - node.inputs.begin()].name, ports[going_on - node.inputs.begin()].name),
                   node.gadget->where, std::nullopt});
   return true;
 }
 
-Job Scheduler::take(Section& section, Node& node) {
-  Job job;
-  job.order = node.next_job++;
-  job.inputs.reserve(node.inputs.size());
+void Scheduler::take_call(Section& section, Node& node, Job& job) {
+  ++moves_;
+  Call& call = job.calls.emplace_back();
+  call.number = node.next_call++;
   bool first = true;
-  for (Edge* edge : node.inputs) {
-    job.inputs.push_back(edge->pop());
-    section.touch(*edge->writer);
-    const Message& message = job.inputs.back();
+  for (InputPort& port : node.inputs) {
+    if (!port.is_connected()) {
+      job.payloads.emplace_back();
+      continue;
+    }
+    section.touch(*port.next()->writer);
+    Message message = port.pop();
+    job.payloads.push_back(std::move(message.payload));
     ++node.figures.messages_in;
     node.figures.events_in += message.events;
-    if (edge->description().is_feedback) continue;
+    if (port.is_feedback()) continue;
+    call.events += message.events;
     if (std::exchange(first, false))
-      job.info = message.info;
+      call.info = message.info;
     else
-      widen(job.info, message.info);
+      widen(call.info, message.info);
   }
-  return job;
+  if (goes_by_origin_ && job.calls.size() == 1) node.origins_in_work.push_back(call.info.origin);
 }
 
 Job Scheduler::take_flush(Node& node) {
   node.phase = Node::Phase::flushing;
-  Job job;
-  job.order = node.next_job++;
+  Job job = new_job(node);
   job.is_flush = true;
-  job.info = node.origin;
+  job.calls.push_back({node.next_call, node.origin, 0});
+  if (goes_by_origin_) node.origins_in_work.push_back(node.promised);
   return job;
 }
 
-// Hands the job to the flow graph, with a place on every output edge kept for what it may give.
+Job Scheduler::new_job(Node& node) {
+  Job job;
+  if (!node.spare.empty()) {
+    job = std::move(node.spare.back());
+    node.spare.pop_back();
+  }
+  job.order = node.next_job++;
+  job.is_flush = false;
+  job.reserved.clear();
+  if (std::exchange(node.has_new_params, false)) job.new_params = node.params;
+  return job;
+}
+
+// Hands the job to the flow graph.
 void Scheduler::dispatch(Section& section, Node& node, Job job) {
-  job.reserved.assign(node.outputs.size(), true);
-  for (const auto& port : node.outputs)
-    for (Edge* edge : port) edge->reserve();
   ++node.in_work;
   ++active_;
   node.dispatched.push_back(std::move(job));
   section.put_ticket(node);
 }
 
-void Scheduler::begin(Node& node, Job& job) {
+void Scheduler::begin(Node& node) {
   ++node.in_code;
-  if (node.publishes_in_order() || job.is_flush) return;
-  if (std::exchange(node.origin_was_emitted, false)) {
-    node.origin = job.info;
-  } else {
-    const std::uint64_t sequence = job.info.sequence;
-    widen(node.origin, job.info);
-    node.origin.sequence = sequence;
-  }
+  node.in_code_since = Clock::now();
 }
 
 void Scheduler::finish(Section& section, Node& node, Job job) {
@@ -148,43 +204,51 @@ void Scheduler::finish(Section& section, Node& node, Job job) {
   }
   const bool flushed = job.is_flush;
   if (node.publishes_in_order()) {
-    if (job.order == node.next_published) {
-      publish_outputs(section, node, job);
-      ++node.next_published;
-    } else {
-      node.finished.emplace(job.order, std::move(job));
-    }
-    while (!node.finished.empty() && node.finished.begin()->first == node.next_published) {
-      publish_outputs(section, node, node.finished.begin()->second);
-      node.finished.erase(node.finished.begin());
-      ++node.next_published;
-    }
+    publish_in_order(section, node, std::move(job));
   } else {
-    release_places(node, job);
+    publish_outputs(section, node, job);
+    node.spare.push_back(std::move(job));
   }
   if (flushed) end(section, node);
   section.touch(node);
 }
 
-void Scheduler::publish_outputs(Section& section, Node& node, Job& job) {
-  for (auto& [port, message] : job.outputs) publish(section, node, port, std::move(message), &job);
-  release_places(node, job);
-}
-
-void Scheduler::release_places(Node& node, Job& job) {
-  for (std::size_t port = 0; port < job.reserved.size(); ++port) {
-    if (!job.reserved[port]) continue;
-    job.reserved[port] = false;
-    for (Edge* edge : node.outputs[port]) edge->release();
+void Scheduler::publish_in_order(Section& section, Node& node, Job job) {
+  node.finished.emplace(job.order, std::move(job));
+  while (!node.finished.empty() && node.finished.begin()->first == node.next_published) {
+    Job next = std::move(node.finished.begin()->second);
+    node.finished.erase(node.finished.begin());
+    publish_outputs(section, node, next);
+    node.spare.push_back(std::move(next));
+    ++node.next_published;
   }
 }
 
+void Scheduler::publish_outputs(Section& section, Node& node, Job& job) {
+  for (auto& [port, message] : job.outputs) publish(section, node, port, std::move(message), &job);
+  release_places(node, job);
+  if (goes_by_origin_) node.origins_in_work.pop_front();
+  job.clear();
+}
+
+void Scheduler::release_places(Node& node, Job& job) {
+  for (std::size_t port = 0; port < job.reserved.size(); ++port)
+    for (; job.reserved[port] > 0; --job.reserved[port])
+      for (Edge* edge : node.outputs[port]) edge->release();
+}
+
 void Scheduler::publish(Section& section, Node& node, std::size_t port, Message message, Job* job) {
+  ++moves_;
   MessageInfo& info = message.info;
-  info = job && node.publishes_in_order() ? job->info : node.origin;
-  node.origin_was_emitted = true;
-  if (node.info().kind == GadgetKind::source || info.ingress == Clock::time_point{}) info.ingress = Clock::now();
+  const bool is_source = node.info().kind == GadgetKind::source;
+  if (is_source || info.ingress == Clock::time_point{}) info.ingress = Clock::now();
   info.sequence = node.next_sequence[port]++;
+  if (is_source) {
+    info.origin = node.promised++;
+    if (goes_by_origin_) section.touch(node);
+  } else if (goes_by_origin_) {
+    info.origin = std::max(info.origin, node.promised);  // what a flush gives comes after all promises
+  }
   if (!has_events(info) && message.events > 0) {  // here events are counted for the first time
     info.first_event = node.next_event;
     info.end_event = node.next_event += message.events;
@@ -193,8 +257,8 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
   node.figures.events_out += message.events;
 
   const std::vector<Edge*>& edges = node.outputs[port];
-  const bool reserved = job && port < job->reserved.size() && job->reserved[port];
-  if (reserved) job->reserved[port] = false;
+  const bool reserved = job && port < job->reserved.size() && job->reserved[port] > 0;
+  if (reserved) --job->reserved[port];
   message.payload.movable = message.payload.movable && edges.size() == 1;
   for (Edge* edge : edges) {
     if (reserved) edge->release();
@@ -210,9 +274,11 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
 void Scheduler::end(Section& section, Node& node) {
   node.phase = Node::Phase::ended;
   --alive_;
-  for (Edge* edge : node.inputs) {
-    edge->close(section.trash());
-    section.touch(*edge->writer);
+  for (const InputPort& port : node.inputs) {
+    for (Edge* edge : port.edges()) {
+      edge->close(section.trash());
+      section.touch(*edge->writer);
+    }
   }
   for (const auto& port : node.outputs) {
     for (Edge* edge : port) {
@@ -223,11 +289,13 @@ void Scheduler::end(Section& section, Node& node) {
 }
 
 bool Scheduler::can_go_on(const Node& node) const {
-  if (node.waiting == Node::Waiting::for_room) return node.port_has_room(node.waiting_port);
-  if (node.inputs_ready() || inputs_over(node)) return true;
+  if (node.waiting == Node::Waiting::for_room) return node.port_has_ample_room(node.waiting_port);
+  if (inputs_over(node)) return true;
+  if (node.gadget->join == JoinMode::sequence) return node.inputs_have_messages() && node.is_paired();
+  if (node.inputs_have_messages()) return true;
   // An uneven join is for its own thread to find out.
-  return node.inputs.size() > 1 && std::ranges::any_of(node.inputs, &Edge::is_over) &&
-         std::ranges::any_of(node.inputs, &Edge::has_message);
+  return node.inputs.size() > 1 && std::ranges::any_of(node.inputs, &InputPort::has_message) &&
+         std::ranges::any_of(node.inputs, [](const InputPort& p) { return p.is_connected() && p.is_over(); });
 }
 
 // Ends the run when nothing is left to do; and fails it, instead of hanging, when nothing can ever
@@ -243,23 +311,27 @@ void Scheduler::check_progress(Section& section) {
   if (cancelled_ || alive_ == 0) return;
   for (const auto& node : nodes_)
     if (node->waiting != Node::Waiting::no && can_go_on(*node)) return;  // it was notified
-  cancel(section,
-         RunError{"", "the pipeline is stuck, each gadget waiting for another: " + who_waits(), {}, std::nullopt});
+  cancel(section, RunError{"",
+                           fmt::format("the pipeline is stuck, each gadget waiting for another: {}",
+                                       fmt::join(who_waits(), "; ")),
+                           {},
+                           std::nullopt});
 }
 
-std::string Scheduler::who_waits() const {
+std::vector<std::string> Scheduler::who_waits() const {
   std::vector<std::string> words;
   for (const auto& node : nodes_) {
     if (node->phase == Node::Phase::ended) continue;
-    for (std::size_t port = 0; port < node->inputs.size(); ++port)
-      if (!node->inputs[port]->has_message() && !node->inputs[port]->is_over())
-        words.push_back(fmt::format("'{}' waits for {}", node->name(), node->inputs[port]->description().name));
+    for (const InputPort& port : node->inputs)
+      for (const Edge* edge : port.edges())
+        if (!port.has_message() && !edge->has_message() && !edge->is_over())
+          words.push_back(fmt::format("'{}' waits for {}", node->name(), edge->description().name));
     for (const auto& port : node->outputs)
       for (const Edge* edge : port)
         if (!edge->has_room())
           words.push_back(fmt::format("'{}' is held up by the full edge {}", node->name(), edge->description().name));
   }
-  return fmt::format("{}", fmt::join(words, "; "));
+  return words;
 }
 
 void Scheduler::cancel(Section& section, std::optional<RunError> error) {
@@ -279,9 +351,9 @@ void Scheduler::cancel(Section& section, std::optional<RunError> error) {
   changed_.notify_all();
 }
 
-void Scheduler::fail(Section& section, const Node& node, const Job* job, std::exception_ptr cause) {
+void Scheduler::fail(Section& section, const Node& node, const Call* call, std::exception_ptr cause) {
   RunError error{node.name(), words_of(std::move(cause)), node.gadget->where, std::nullopt};
-  if (job && !job->inputs.empty()) error.message = job->info.sequence;
+  if (call) error.message = call->info.sequence;
   if (cancelled_) {
     program_log().debug("after the run was cancelled: {}", error.text());
     return;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <tuple>
 #include <type_traits>
 
 #include "core/context.hpp"
@@ -75,6 +76,10 @@ concept HasFlush = requires {
 template <class G>
 concept HasStart = requires {
   &G::start;
+};
+template <class G>
+concept HasUpdate = requires {
+  &G::update;
 };
 
 template <class G>
@@ -194,6 +199,21 @@ constexpr bool emits_only_output() {
   return std::is_void_v<emitted_t<G, S>> || std::is_same_v<emitted_t<G, S>, output_t<G>>;
 }
 
+// Some parameter is declared live.
+template <class G>
+constexpr bool has_live_params() {
+  if constexpr (requires { G::params; })
+    return std::apply([](const auto&... param) { return (false || ... || param.rules.is_live); }, G::params.params);
+  else
+    return false;
+}
+
+// New parameters reach the gadget: its function is given them at each call, or it has update().
+template <class G>
+constexpr bool hears_live_params() {
+  return HasUpdate<G> || (!HasRun<G> && count_role<G>(Role::params, typename main_t<G>::Arguments{}) > 0);
+}
+
 enum class Fault {
   none,
   no_function,
@@ -213,6 +233,8 @@ enum class Fault {
   params_undescribed,
   params_no_default,
   not_constructible,
+  live_unheard,
+  pure_updates,
 };
 
 template <class G>
@@ -250,6 +272,8 @@ constexpr Fault find_fault() {
   if constexpr (!std::is_constructible_v<G, const Params&, Context&> && !std::is_constructible_v<G, const Params&> &&
                 !std::is_constructible_v<G, Context&> && !std::is_default_constructible_v<G>)
     return Fault::not_constructible;
+  if constexpr (HasCall<G> && HasUpdate<G>) return Fault::pure_updates;
+  if constexpr (has_live_params<G>() && !hears_live_params<G>()) return Fault::live_unheard;
   return Fault::none;
 }
 
@@ -298,6 +322,11 @@ constexpr bool check_gadget() {
                 "A gadget's Params can be default constructed: give every member a default.");
   static_assert(fault != Fault::not_constructible,
                 "A gadget is constructed from 'const Params&' (and optionally 'Context&'), or from nothing.");
+  static_assert(fault != Fault::live_unheard,
+                "A gadget with live parameters takes 'const Params&' in its process or operator(), or has 'void "
+                "update(const Params&)'.");
+  static_assert(fault != Fault::pure_updates,
+                "A pure gadget has no update: its operator() takes 'const Params&' and finds the new values there.");
   return fault == Fault::none;
 }
 

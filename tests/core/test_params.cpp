@@ -44,7 +44,7 @@ struct Everything {
       param<&Params::times_s>("times_s", positive, unit("s"), "Times"),
       param<&Params::cut>("cut", positive, "Where to cut"), param<&Params::response>("response", "Radial response"),
       param<&Params::grids>("grids", "More grids"), param<&Params::flags>("flags", "More flags"));
-  int operator()(int x) const { return x; }
+  int operator()(int x, const Params&) const { return x; }
 };
 
 const GadgetInfo& info() {

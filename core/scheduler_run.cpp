@@ -1,0 +1,279 @@
+// The scheduler at work: threads and workers that take a job, make its calls of the gadget's code, and hand in what
+// came out. The lock is held only between jobs, and where a gadget emits at once.
+#include <algorithm>
+#include <utility>
+
+#include "core/scheduler_section.hpp"
+
+namespace tofstream {
+namespace {
+
+// So that a job of quick calls costs the lock once in this time, and nobody waits longer for its first message.
+constexpr double job_ns = 20'000;
+constexpr std::size_t most_calls = 64;
+
+std::size_t calls_worth_one_job(const Node& node) {
+  return static_cast<std::size_t>(std::clamp(job_ns / node.mean_call_ns, 1.0, static_cast<double>(most_calls)));
+}
+
+}  // namespace
+
+// Where a gadget's Emit leads. What a job of several calls gives, and what pure gadgets on the graph give, is kept
+// until it is its turn; a gadget with its own thread waits for room; the rest have a place reserved and may overshoot
+// by what one call emits beyond it.
+class Scheduler::Outlet final : public EmitTarget {
+ public:
+  Outlet(Scheduler& scheduler, Node& node, Job* job) : scheduler_(scheduler), node_(node), job_(job) {}
+
+  void emit(std::size_t port, Payload payload) override {
+    const PayloadType& type = *node_.info().outputs[port].payload;
+    Message message;
+    message.events = type.events(payload.data.get());
+    message.bytes = type.bytes(payload.data.get());
+    message.payload = std::move(payload);
+    if (node_.publishes_in_order() && job_) {
+      message.info = job_->calls[call].info;
+    } else {
+      message.info = node_.origin;
+      node_.origin_was_emitted = true;
+    }
+    if (node_.info().kind == GadgetKind::source && node_.gadget->fault.any())
+      emit_with_fault(port, std::move(message));
+    else
+      hand_on(port, std::move(message));
+  }
+
+  std::size_t call = 0;  // of the job, that is under way
+
+ private:
+  bool keeps() const { return job_ && node_.on_graph() && (node_.publishes_in_order() || job_->calls.size() > 1); }
+
+  void hand_on(std::size_t port, Message message) {
+    if (keeps())
+      job_->outputs.emplace_back(port, std::move(message));
+    else
+      publish_at_once(port, std::move(message));
+  }
+
+  void emit_with_fault(std::size_t port, Message message) {
+    const Fate fate = scheduler_.meet_fault(node_, node_.emitted++);
+    if (fate == Fate::drop) return node_.context.books().lost(message.events, "fault: drop_at");
+    if (fate == Fate::duplicate) {
+      message.payload.movable = false;
+      hand_on(port, message);
+    }
+    hand_on(port, std::move(message));
+  }
+
+  void publish_at_once(std::size_t port, Message message) {
+    std::shared_ptr<const void> new_params;
+    const Clock::time_point since = scheduler_.observer_ ? Clock::now() : Clock::time_point{};
+    bool waited = false;
+    {
+      Section section(scheduler_);
+      if (scheduler_.launched_ && !node_.on_graph()) waited = wait_for_room(section, port);
+      if (scheduler_.cancelled_) throw Cancelled{};
+      scheduler_.publish(section, node_, port, std::move(message), job_);
+      // The one message boundary that a source has.
+      if (node_.info().kind == GadgetKind::source && std::exchange(node_.has_new_params, false))
+        new_params = node_.params;
+    }
+    if (new_params) node_.instance->set_params(std::move(new_params));
+    if (waited && scheduler_.observer_)
+      scheduler_.observer_->waited(node_.index, Observer::WaitKind::for_room, since, Clock::now());
+  }
+
+  bool wait_for_room(Section& section, std::size_t port) {
+    if (scheduler_.cancelled_ || node_.port_has_room(port)) return false;
+    const Clock::time_point since = Clock::now();
+    while (!scheduler_.cancelled_ && !node_.port_has_room(port)) section.wait(node_, Node::Waiting::for_room, port);
+    node_.figures.waiting_output += Clock::now() - since;
+    return true;
+  }
+
+  Scheduler& scheduler_;
+  Node& node_;
+  Job* job_;
+};
+
+void Scheduler::start_gadgets() {
+  for (const auto& node : nodes_) {
+    if (!node->info().has_start) continue;
+    try {
+      Outlet outlet(*this, *node, nullptr);
+      const Clock::time_point began = Clock::now();
+      if (observer_) observer_->call_begins(node->index, Observer::CallKind::start, {});
+      node->instance->start(outlet, node->context);
+      if (observer_) observer_->call_ends(node->index, Observer::CallKind::start, {}, began, Clock::now());
+    } catch (const Cancelled&) {
+      return;
+    } catch (...) {
+      Section section(*this);
+      fail(section, *node, nullptr, std::current_exception());
+      return;
+    }
+  }
+}
+
+void Scheduler::work(std::size_t node) {
+  take_over(this);
+  run_dispatched(*nodes_[node]);
+  hand_over(this);
+}
+
+// Runs the job at the head of the node's line.
+void Scheduler::run_dispatched(Node& node) {
+  Job job;
+  {
+    Section section(*this);
+    job = std::move(node.dispatched.front());
+    node.dispatched.pop_front();
+    if (cancelled_) {
+      --node.in_work;
+      --active_;
+      return;
+    }
+    begin(node);
+  }
+  run_job(node, job);
+}
+
+void Scheduler::own_thread(Node& node) {
+  while (std::optional<Job> job = next_own_job(node)) run_job(node, *job);
+  Section section(*this);
+  --active_;
+  --own_threads_;
+}
+
+std::optional<Job> Scheduler::next_own_job(Node& node) {
+  std::optional<Job> job;
+  const Clock::time_point since = observer_ ? Clock::now() : Clock::time_point{};
+  bool waited = false;
+  {
+    Section section(*this);
+    while (!cancelled_ && node.phase == Node::Phase::running && !job) {
+      if (joins_unevenly(section, node)) break;
+      if (node.info().kind == GadgetKind::source || inputs_over(node)) {
+        job = take_flush(node);
+      } else if (ready(section, node)) {
+        job = take(section, node);
+      } else {
+        section.wait(node, Node::Waiting::for_input);
+        waited = true;
+      }
+    }
+    if (job) begin(node);
+  }
+  if (waited && observer_) observer_->waited(node.index, Observer::WaitKind::for_input, since, Clock::now());
+  return job;
+}
+
+void Scheduler::run_job(Node& node, Job& job) {
+  const Clock::time_point began = Clock::now();
+  // Of a gadget with its own thread, which alone changes it while a job runs.
+  const Clock::duration waited_before = node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
+  std::exception_ptr cause;
+  std::size_t call = 0;
+  try {
+    make_calls(node, job, call);
+  } catch (const Cancelled&) {
+  } catch (...) {
+    cause = std::current_exception();
+  }
+  job.payloads.clear();
+  const Clock::time_point ended = Clock::now();
+  Section section(*this);
+  Clock::duration busy = ended - began;
+  if (!node.on_graph()) busy -= node.figures.waiting_output - waited_before;
+  node.figures.busy += busy;
+  if (!job.is_flush) {
+    const double call_ns =
+        std::chrono::duration<double, std::nano>(busy).count() / static_cast<double>(job.calls.size());
+    node.mean_call_ns = node.figures.calls == 0 ? call_ns : 0.75 * node.mean_call_ns + 0.25 * call_ns;
+    node.figures.calls += job.calls.size();
+    if (node.info().kind == GadgetKind::sink)
+      for (const Call& done : job.calls) node.figures.latency.add(ended - done.info.ingress);
+  }
+  if (cause) fail(section, node, job.is_flush ? nullptr : &job.calls[call], cause);
+  finish(section, node, std::move(job));
+}
+
+// All calls of the job, as long as the run goes on; `call` is the one under way.
+void Scheduler::make_calls(Node& node, Job& job, std::size_t& call) {
+  Outlet outlet(*this, node, &job);
+  if (job.new_params) node.instance->set_params(std::move(job.new_params));
+  // Calls of a pure gadget may overlap, so each job has a context of its own.
+  std::optional<Context> own_context;
+  if (node.publishes_in_order()) own_context.emplace(node.record);
+  Context& context = own_context ? *own_context : node.context;
+  for (; call < job.calls.size() && !cancelled_; ++call) {
+    outlet.call = call;
+    const MessageInfo& info = job.calls[call].info;
+    if (!node.publishes_in_order() && !job.is_flush) {  // the next output of a serial gadget stems from this one too
+      if (std::exchange(node.origin_was_emitted, false))
+        node.origin = info;
+      else
+        widen(node.origin, info);
+      node.origin.sequence = info.sequence;
+    }
+    if (!job.is_flush) context.set_message(info);
+    call_gadget(node, job, call, outlet, context);
+  }
+}
+
+void Scheduler::call_gadget(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context) {
+  using Kind = Observer::CallKind;
+  const bool is_source = node.info().kind == GadgetKind::source;
+  const Kind kind = is_source ? Kind::run : job.is_flush ? Kind::flush : Kind::process;
+  const MessageInfo& info = job.calls[call].info;
+  const Clock::time_point began = observer_ ? Clock::now() : Clock::time_point{};
+  if (observer_) observer_->call_begins(node.index, kind, info);
+  if (kind == Kind::run)
+    node.instance->run(outlet, stop_source_.get_token(), context);
+  else if (kind == Kind::flush)
+    node.instance->flush(outlet, context);
+  else
+    process(node, job, call, outlet, context);
+  if (observer_) observer_->call_ends(node.index, kind, info, began, Clock::now());
+}
+
+// One call of process, with the fault that was asked for. The inputs are let go at once, not with the job.
+void Scheduler::process(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context) {
+  const std::size_t ports = node.inputs.size();
+  const std::span<Payload> inputs(job.payloads.data() + call * ports, ports);
+  Fate fate = Fate::pass;
+  if (node.gadget->fault.any()) fate = meet_fault(node, job.calls[call].number);
+  if (fate == Fate::drop) {
+    context.books().lost(job.calls[call].events, "fault: drop_at");
+  } else {
+    if (fate == Fate::duplicate) {
+      for (Payload& input : inputs) input.movable = false;
+      std::vector<Payload> copies(inputs.begin(), inputs.end());
+      node.instance->process(copies, outlet, context);
+    }
+    node.instance->process(inputs, outlet, context);
+  }
+  for (Payload& input : inputs) input.data.reset();
+}
+
+Fate Scheduler::meet_fault(Node& node, std::uint64_t number) const {
+  return tofstream::meet_fault(node.gadget->fault, number, [this] { return !cancelled_; });
+}
+
+// With the lock held: as many calls as make one job; one of a gadget with its own thread.
+Job Scheduler::take(Section& section, Node& node) {
+  Job job = new_job(node);
+  const std::size_t limit = calls_worth_one_job(node);
+  if (node.on_graph()) job.reserved.assign(node.outputs.size(), 0);
+  do {
+    take_call(section, node, job);
+    if (!node.on_graph()) break;
+    for (std::size_t port = 0; port < node.outputs.size(); ++port) {
+      ++job.reserved[port];
+      for (Edge* edge : node.outputs[port]) edge->reserve();
+    }
+  } while (job.calls.size() < limit && ready(section, node) && node.outputs_have_room());
+  return job;
+}
+
+}  // namespace tofstream
