@@ -6,12 +6,15 @@
 
 namespace tofstream {
 
-bool Edge::fits(std::size_t share) const {
+std::size_t Edge::room_within(std::size_t share) const {
   const EdgeSettings& limits = description_->settings;
-  if (closed_ || limits.policy == EdgePolicy::drop_oldest) return true;
-  if (queue_.empty() && reserved_ == 0) return true;
-  return queue_.size() + reserved_ < std::max<std::size_t>(limits.messages / share, 1) &&
-         bytes_ + reserved_ * largest_ < limits.bytes / share;
+  if (closed_ || limits.policy == EdgePolicy::drop_oldest) return std::numeric_limits<std::size_t>::max();
+  const std::size_t taken = queue_.size() + reserved_, bytes = bytes_ + reserved_ * largest_;
+  const std::size_t most = std::max<std::size_t>(limits.messages / share, 1), most_bytes = limits.bytes / share;
+  if (taken == 0)
+    return largest_ == 0 ? 1 : std::min(most, 1 + (most_bytes - std::min(most_bytes, largest_)) / largest_);
+  if (taken >= most || bytes >= most_bytes) return 0;
+  return largest_ == 0 ? 1 : std::min(most - taken, 1 + (most_bytes - bytes - 1) / largest_);
 }
 
 std::uint64_t Edge::least_origin() const {
@@ -42,16 +45,10 @@ void Edge::push(Message message, std::vector<Message>& trash) {
   }
   bytes_ += message.bytes;
   largest_ = std::max(largest_, message.bytes);
+  if (queue_.full()) queue_.set_capacity(std::max<std::size_t>(8, 2 * queue_.capacity()));
   queue_.push_back(std::move(message));
   figures_.most_messages = std::max(figures_.most_messages, queue_.size());
   figures_.most_bytes = std::max(figures_.most_bytes, bytes_);
-}
-
-Message Edge::pop() {
-  Message message = std::move(queue_.front());
-  queue_.pop_front();
-  bytes_ -= message.bytes;
-  return message;
 }
 
 void Edge::close(std::vector<Message>& trash) {

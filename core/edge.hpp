@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <utility>
 #include <vector>
+
+#include <boost/circular_buffer.hpp>
 
 #include "core/context.hpp"
 #include "core/payload.hpp"
@@ -51,14 +52,15 @@ class Edge {
   std::size_t size() const { return queue_.size(); }
   // The writer has ended and every message was taken.
   bool is_over() const { return ended_ && queue_.empty(); }
-  // One more message may be put in; a reserved place counts as a message as large as the largest so far. A single
-  // message may exceed the limit of bytes; two may not.
-  bool has_room() const { return fits(1); }
+  // How many more messages may be put in; a reserved place, and each of these, counts as large as the largest message
+  // so far. A single message may exceed the limit of bytes; two may not.
+  std::size_t room() const { return room_within(1); }
+  bool has_room() const { return room() > 0; }
   // Enough room that waking a writer's thread pays.
-  bool has_ample_room() const { return fits(2); }
+  bool has_ample_room() const { return room_within(2) > 0; }
 
-  void reserve() { ++reserved_; }
-  void release() { --reserved_; }
+  void reserve(std::size_t places) { reserved_ += places; }
+  void release(std::size_t places) { reserved_ -= places; }
 
   // The writer promises that no later message stems from an earlier one of the source's.
   void promise(std::uint64_t origin) { promised_ = std::max(promised_, origin); }
@@ -69,7 +71,12 @@ class Edge {
   // Puts a message in; whatever is discarded (an oldest one, or this one where nobody reads any
   // more) goes to `trash`, to be destroyed outside the lock.
   void push(Message message, std::vector<Message>& trash);
-  Message pop();
+  Message pop() {
+    Message message = std::move(queue_.front());
+    queue_.pop_front();
+    bytes_ -= message.bytes;
+    return message;
+  }
 
   // Counts a message that is thrown away.
   void count_drop(const Message& message);
@@ -80,10 +87,10 @@ class Edge {
   void close(std::vector<Message>& trash);
 
  private:
-  bool fits(std::size_t share) const;  // the limits divided by `share` leave room
+  std::size_t room_within(std::size_t share) const;  // of the limits divided by `share`
 
   const PipelineEdge* description_;
-  std::deque<Message> queue_;
+  boost::circular_buffer<Message> queue_;  // grows as needed, and keeps its memory
   std::size_t bytes_ = 0;
   std::size_t reserved_ = 0;
   std::size_t largest_ = 0;  // message so far, in bytes

@@ -5,8 +5,7 @@
 
 namespace tofstream {
 
-Edge* InputPort::next() const {
-  if (edges_.size() == 1) return edges_.front()->has_message() ? edges_.front() : nullptr;
+Edge* InputPort::next_of_several() const {
   return order_ == MergeOrder::ordered ? next_in_order() : next_in_turn();
 }
 

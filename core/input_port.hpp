@@ -20,7 +20,10 @@ class InputPort {
 
   // The edge whose first message is this input's next. Null where there is none; and where edges merge in order, as
   // long as an earlier message may still come on another one.
-  Edge* next() const;
+  Edge* next() const {
+    if (edges_.size() == 1) return edges_.front()->has_message() ? edges_.front() : nullptr;
+    return next_of_several();
+  }
   bool has_message() const { return next() != nullptr; }
   Message pop();
   // Takes the next message to throw it away: it counts as dropped by its edge.
@@ -31,6 +34,7 @@ class InputPort {
   std::uint64_t least_origin() const;
 
  private:
+  Edge* next_of_several() const;
   Edge* next_in_turn() const;
   Edge* next_in_order() const;
 

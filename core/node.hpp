@@ -34,10 +34,10 @@ struct Job {
   std::uint64_t order = 0;
   bool is_flush = false;
   std::vector<Call> calls;
-  std::vector<Payload> payloads;                         // one for each input port, call after call
-  boost::container::small_vector<unsigned, 4> reserved;  // places that are still held, for each output port
-  std::vector<std::pair<std::size_t, Message>> outputs;  // by port, where they are not published at once
-  std::shared_ptr<const void> new_params;                // to be taken over before the first call
+  std::vector<Payload> payloads;                            // one for each input port, call after call
+  boost::container::small_vector<std::size_t, 4> reserved;  // places that are still held, for each output port
+  std::vector<std::pair<std::size_t, Message>> outputs;     // by port, where they are not published at once
+  std::shared_ptr<const void> new_params;                   // to be taken over before the first call
 
   void clear() {
     calls.clear();

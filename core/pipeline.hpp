@@ -40,8 +40,8 @@ constexpr auto enum_names(EdgePolicy) {
 // from it.
 struct EdgeSettings {
   EdgePolicy policy = EdgePolicy::block;
-  std::size_t messages = 4;
-  std::size_t bytes = std::size_t{512} << 20;
+  std::size_t messages = 64;
+  std::size_t bytes = std::size_t{256} << 20;
 
   static constexpr auto params = describe(
       param<&EdgeSettings::policy>("policy", "What a full edge does: block its writer, or drop the oldest message"),

@@ -263,16 +263,19 @@ Fate Scheduler::meet_fault(Node& node, std::uint64_t number) const {
 // With the lock held: as many calls as make one job; one of a gadget with its own thread.
 Job Scheduler::take(Section& section, Node& node) {
   Job job = new_job(node);
-  const std::size_t limit = calls_worth_one_job(node);
-  if (node.on_graph()) job.reserved.assign(node.outputs.size(), 0);
+  if (!node.on_graph()) {
+    take_call(section, node, job);
+    return job;
+  }
+  std::size_t limit = calls_worth_one_job(node);
+  for (const auto& port : node.outputs)
+    for (const Edge* edge : port) limit = std::min(limit, edge->room());
   do {
     take_call(section, node, job);
-    if (!node.on_graph()) break;
-    for (std::size_t port = 0; port < node.outputs.size(); ++port) {
-      ++job.reserved[port];
-      for (Edge* edge : node.outputs[port]) edge->reserve();
-    }
-  } while (job.calls.size() < limit && ready(section, node) && node.outputs_have_room());
+  } while (job.calls.size() < limit && ready(section, node));
+  job.reserved.assign(node.outputs.size(), job.calls.size());
+  for (const auto& port : node.outputs)
+    for (Edge* edge : port) edge->reserve(job.calls.size());
   return job;
 }
 

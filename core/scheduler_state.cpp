@@ -233,8 +233,8 @@ void Scheduler::publish_outputs(Section& section, Node& node, Job& job) {
 
 void Scheduler::release_places(Node& node, Job& job) {
   for (std::size_t port = 0; port < job.reserved.size(); ++port)
-    for (; job.reserved[port] > 0; --job.reserved[port])
-      for (Edge* edge : node.outputs[port]) edge->release();
+    for (Edge* edge : node.outputs[port]) edge->release(job.reserved[port]);
+  job.reserved.clear();
 }
 
 void Scheduler::publish(Section& section, Node& node, std::size_t port, Message message, Job* job) {
@@ -261,7 +261,7 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
   if (reserved) --job->reserved[port];
   message.payload.movable = message.payload.movable && edges.size() == 1;
   for (Edge* edge : edges) {
-    if (reserved) edge->release();
+    if (reserved) edge->release(1);
     if (edge != edges.back()) edge->push(message, section.trash());
     section.touch(*edge->reader);
   }

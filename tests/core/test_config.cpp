@@ -255,13 +255,13 @@ TEST_CASE("gadgets come in topological order, and edges bound parallel writers w
   const Pipeline pipeline = parse_pipeline(R"(
 gadgets:
   last: {use: collect, from: a}
-  a: {use: pass, from: feed, parallel: 8}
+  a: {use: pass, from: feed, parallel: 40}
   feed: {use: count}
 )",
                                            "p");
   CHECK(pipeline.gadgets[0].name == "feed");
   CHECK(pipeline.gadgets[1].name == "a");
   CHECK(pipeline.gadgets[2].name == "last");
-  CHECK(pipeline.edges[0].settings.messages == 16);
-  CHECK(pipeline.edges[1].settings.messages == 4);
+  CHECK(pipeline.edges[0].settings.messages == 80);
+  CHECK(pipeline.edges[1].settings.messages == 64);
 }

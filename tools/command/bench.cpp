@@ -3,7 +3,6 @@
 // user has it.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <thread>
@@ -13,6 +12,7 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
+#include "core/atomic_file.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/project/joseph/joseph.hpp"
@@ -20,6 +20,7 @@
 #include "kernels/simulate/workloads.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tools/command/bench_peer.hpp"
+#include "tools/command/benches.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/machine.hpp"
 
@@ -73,11 +74,6 @@ Image test_image(const Grid& grid) {
   std::uniform_real_distribution<float> value(0.5f, 1.5f);
   for (float& voxel : image.voxels.span()) voxel = value(engine);
   return image;
-}
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
 }
 
 // Normalised RMS deviation of the fused step's image from the reference's, over the first events.
@@ -201,19 +197,23 @@ void bench_projectors(const Options& options) {
   }
   const ordered_json report{
       {"bench", "projectors"}, {"machine", machine()}, {"events", options.events}, {"results", results}};
-  if (options.json) fmt::print("{}\n", report.dump(2));
-  if (!options.output.empty()) {
-    std::ofstream file(options.output);
-    file << report.dump(2) << '\n';
-    if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.output));
-  }
+  write_report(report, options.json, options.output);
 }
 
 }  // namespace
 
+void write_report(const ordered_json& report, bool print, const std::string& output) {
+  if (print) fmt::print("{}\n", report.dump(2));
+  if (output.empty()) return;
+  AtomicFile file(output);
+  file.write(report.dump(2) + "\n");
+  file.commit();
+}
+
 void add_bench(CLI::App& app) {
   auto* bench = app.add_subcommand("bench", "Measure this machine");
   bench->require_subcommand(1);
+  add_bench_runtime(*bench);
   auto* command = bench->add_subcommand("projectors", "ns an event of forward, back and fused EM step, CPU and GPU");
   auto options = std::make_shared<Options>();
   command->add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");
