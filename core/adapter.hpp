@@ -191,6 +191,18 @@ constexpr bool wants_own_thread() {
     return false;
 }
 
+// Whether each message taken becomes exactly one: told by a pure gadget's signature; a stateful one may say so by
+// `static constexpr bool one_to_one = true`.
+template <class G>
+constexpr bool is_one_to_one() {
+  if constexpr (HasCall<G>)
+    return !is_optional<std::remove_cvref_t<typename main_t<G>::Result>> && !ManyOutputs<output_t<G>>;
+  else if constexpr (requires { G::one_to_one; })
+    return G::one_to_one;
+  else
+    return false;
+}
+
 }  // namespace tofstream::detail
 
 namespace tofstream {
@@ -210,10 +222,19 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
                                                                : GadgetKind::stateful;
     info.own_thread = detail::wants_own_thread<G>();
     info.has_start = detail::HasStart<G>;
+    info.one_to_one = detail::is_one_to_one<G>();
     if constexpr (!std::is_same_v<Params, detail::NoParams>) info.params = detail::infos_from<Params>(G::params);
     info.inputs = detail::input_ports<G>();
     info.outputs = detail::output_ports<G>();
     info.default_params = [] { return std::static_pointer_cast<void>(std::make_shared<Params>()); };
+    if constexpr (requires(const Params& p, std::span<const std::size_t> inputs) { G::memory(p, inputs); })
+      info.memory = [](const void* params, std::span<const std::size_t> inputs) -> MemoryNeed {
+        return G::memory(*static_cast<const Params*>(params), inputs);
+      };
+    else if constexpr (requires(const Params& p) { G::memory(p); })
+      info.memory = [](const void* params, std::span<const std::size_t>) -> MemoryNeed {
+        return G::memory(*static_cast<const Params*>(params));
+      };
     info.construct = [](const std::shared_ptr<const void>& params, Context& context) {
       return std::unique_ptr<GadgetInstance>(std::make_unique<detail::Adapter<G>>(params, context));
     };

@@ -105,7 +105,10 @@ Value parse_document(std::string_view text, const std::string& name, Problems& p
     }
     return converter.convert(documents[0]);
   } catch (const YAML::Exception& error) {
-    problems.add(converter.place(error.mark), "not valid YAML: " + error.msg);
+    const bool braces = text.find("${") != std::string_view::npos;  // they end an unquoted scalar there
+    problems.add(converter.place(error.mark),
+                 fmt::format("not valid YAML: {}{}", error.msg,
+                             braces ? "; within {} or [] write \"${name}\" with quotes" : ""));
     return {};
   }
 }
@@ -126,6 +129,14 @@ Value load_document(const std::filesystem::path& file, Problems& problems) {
     return {};
   }
   return parse_document(std::move(text).str(), file.string(), problems);
+}
+
+Value load_from(const std::filesystem::path& file, const Location& mention, Problems& problems) {
+  Problems unreadable;
+  Value document = load_document(file, unreadable);
+  for (const Problem& problem : unreadable.all())
+    problems.add(problem.where.line ? problem.where : mention, problem.where.line ? problem.message : problem.text());
+  return document;
 }
 
 }  // namespace tofstream

@@ -16,4 +16,8 @@ Value parse_document(std::string_view text, const std::string& name, Problems& p
 // As parse_document, from a file; one that is missing, a folder or unreadable is a problem.
 Value load_document(const std::filesystem::path& file, Problems& problems);
 
+// As load_document, of a file that another names at `mention`: what is wrong with the file as a whole has its place
+// there.
+Value load_from(const std::filesystem::path& file, const Location& mention, Problems& problems);
+
 }  // namespace tofstream

@@ -1,205 +1,136 @@
 #include "core/pipeline.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "core/configuration.hpp"
+#include "core/deadlock.hpp"
 #include "core/document.hpp"
+#include "core/nested.hpp"
+#include "core/pipeline_gadget.hpp"
+#include "core/pipeline_resolved.hpp"
 #include "core/wiring.hpp"
 
 namespace tofstream {
 namespace {
 
-const std::vector<std::string>& gadget_keys() {
-  static const std::vector<std::string> keys{"use", "from", "edge", "parallel"};
-  return keys;
+// --input is the path of the one source, wherever it is nested.
+void apply_input(FlatPipeline& flat, const std::string& input, const Registry& known, Problems& problems) {
+  const Location where = option_place("--input " + input);
+  std::vector<std::pair<FlatGadget*, const GadgetInfo*>> sources;
+  for (FlatGadget& gadget : flat.gadgets) {
+    const Value* use = gadget.settings.find("use");
+    const GadgetInfo* info = use ? known.find(use->text) : nullptr;
+    if (info && info->kind == GadgetKind::source) sources.emplace_back(&gadget, info);
+  }
+  if (sources.size() != 1) {
+    problems.add(where,
+                 fmt::format("the pipeline has {} sources, so say which: --set NAME.path={}", sources.size(), input));
+    return;
+  }
+  const auto& [gadget, info] = sources[0];
+  if (std::ranges::find(info->params, "path", &ParamInfo::name) == info->params.end()) {
+    problems.add(
+        where, fmt::format("the source '{}' ({}) reads no file: it has no parameter 'path'", gadget->name, info->name));
+    return;
+  }
+  Value path = Value::scalar(input, true);
+  path.where = where;
+  gadget->settings.set("path", std::move(path), where);
 }
 
-class Checker {
- public:
-  Checker(const Value& document, const Registry& known, Problems& problems)
-      : document_(document), known_(known), problems_(problems) {}
+std::string pipeline_name(const Value& document, const std::string& default_name, Problems& problems) {
+  const Value* name = document.find("pipeline");
+  if (!name) return default_name;
+  if (name->kind == Value::Kind::scalar) return name->text;
+  problems.add(name->where, "pipeline must be a name, not " + name->in_words());
+  return default_name;
+}
 
-  Pipeline check(const std::string& default_name) {
-    Pipeline pipeline;
-    pipeline.name = pipeline_name(default_name);
-    std::vector<UnwiredGadget> gadgets = read_gadgets();
-    check_top_level(gadgets);
-    std::vector<PipelineEdge> edges = wire(gadgets, problems_);
-    if (!problems_.empty()) return pipeline;
-    const std::vector<std::size_t> order = topological_order(gadgets, edges, problems_);
-    if (!problems_.empty()) return pipeline;
-    pipeline.resolved = resolve(pipeline.name, gadgets);
-    std::vector<std::size_t> place(gadgets.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      place[order[i]] = i;
-      pipeline.gadgets.push_back(std::move(gadgets[order[i]].gadget));
-    }
-    for (PipelineEdge& edge : edges) {
-      edge.from = place[edge.from];
-      edge.to = place[edge.to];
-    }
-    pipeline.edges = std::move(edges);
-    return pipeline;
-  }
+bool is_within(const FlatPipeline& flat, std::size_t level, std::size_t outer) {
+  while (level != outer && level != 0) level = flat.levels[level].outer;
+  return level == outer;
+}
 
- private:
-  std::string pipeline_name(const std::string& default_name) {
-    const Value* name = document_.find("pipeline");
-    if (!name) return default_name;
-    if (name->kind != Value::Kind::scalar) {
-      problems_.add(name->where, "pipeline must be a name, not " + name->in_words());
-      return default_name;
-    }
-    return name->text;
-  }
-
-  std::vector<UnwiredGadget> read_gadgets() {
-    std::vector<UnwiredGadget> gadgets;
-    const Value* listed = document_.find("gadgets");
-    if (!listed || listed->kind != Value::Kind::map || listed->entries.empty()) {
-      problems_.add(listed ? listed->where : document_.where,
-                    "a pipeline needs 'gadgets', a map of names: gadgets: {NAME: {use: GADGET, "
-                    "from: NAME, ...}, ...}");
-      return gadgets;
-    }
-    for (const Value::Entry& entry : listed->entries) {
-      if (entry.value.kind != Value::Kind::map) {
-        problems_.add(entry.value.where,
-                      fmt::format("gadgets.{} must be a map such as {{use: GADGET, from: NAME}}, not {}", entry.key,
-                                  entry.value.in_words()));
-      } else {
-        gadgets.push_back(read_gadget(entry));
-      }
-    }
-    return gadgets;
-  }
-
-  UnwiredGadget read_gadget(const Value::Entry& entry) {
-    UnwiredGadget unwired;
-    PipelineGadget& gadget = unwired.gadget;
-    gadget.name = entry.key;
-    gadget.where = entry.where;
-    const std::string label = "gadgets." + entry.key;
-    if (entry.key.empty() || entry.key.find_first_of(". \t/") != std::string::npos)
-      problems_.add(entry.where, fmt::format("'{}' cannot name a gadget: no dots, slashes or blanks", entry.key));
-    gadget.info = find_type(entry, label);
-    if (const Value* from = entry.value.find("from")) unwired.from = *from;
-    read_edge(entry.value, label, unwired);
-    if (!gadget.info) return unwired;
-    read_parallel(entry.value, label, gadget);
-    read_gadget_params(entry, label, gadget);
-    return unwired;
-  }
-
-  const GadgetInfo* find_type(const Value::Entry& entry, const std::string& label) {
-    const Value* use = entry.value.find("use");
-    if (!use || use->kind != Value::Kind::scalar) {
-      problems_.add(use ? use->where : entry.where, fmt::format("{}: 'use' must name the kind of gadget", label));
-      return nullptr;
-    }
-    const GadgetInfo* info = known_.find(use->text);
-    if (!info)
-      problems_.add(use->where, fmt::format("{}: no gadget is called '{}'{}", label, use->text,
-                                            did_you_mean(use->text, known_.names())));
-    return info;
-  }
-
-  void read_edge(const Value& gadget, const std::string& label, UnwiredGadget& unwired) {
-    const Value* edge = gadget.find("edge");
-    if (!edge) return;
-    read_params(detail::infos_of<EdgeSettings>(), &unwired.edge, *edge, label + ".edge", problems_);
-    unwired.messages_given = edge->find("messages") != nullptr;
-    if (unwired.gadget.info && unwired.gadget.info->inputs.empty())
-      problems_.add(edge->where,
-                    fmt::format("{}: a source reads from no edge: set 'edge' where its output is read", label));
-  }
-
-  void read_parallel(const Value& map, const std::string& label, PipelineGadget& gadget) {
-    const Value* parallel = map.find("parallel");
-    if (!parallel) return;
-    if (gadget.info->kind != GadgetKind::pure || gadget.info->own_thread) {
-      problems_.add(parallel->where,
-                    fmt::format("{}: {} is not a pure gadget on the shared threads, so it cannot be parallel", label,
-                                gadget.info->name));
-    } else if (parallel->text == "auto") {
-      gadget.parallel = std::max(1U, std::thread::hardware_concurrency());
-    } else {
-      ParamRules rules;
-      rules.limits = range(1, 1024);
-      detail::read_value(*parallel, label + ".parallel", rules, gadget.parallel, problems_);
-    }
-  }
-
-  // A value under the gadget wins over a top-level one; of two maps (image: {...}) key by key.
-  void read_gadget_params(const Value::Entry& entry, const std::string& label, PipelineGadget& gadget) {
-    const std::shared_ptr<void> params = gadget.info->default_params();
-    std::vector<std::string> keys = gadget_keys();
-    for (const ParamInfo& param : gadget.info->params) {
-      keys.push_back(param.name);
-      const Value* own = entry.value.find(param.name);
-      const Value* shared = document_.find(param.name);
-      if (own) {
-        param.read(params.get(), shared ? merged(*shared, *own) : *own, label + "." + param.name, param.rules,
-                   problems_);
-      } else if (shared) {
-        param.read(params.get(), *shared, param.name, param.rules, problems_);
-      } else if (param.rules.is_required) {
-        problems_.add(entry.where, fmt::format("{}.{} is missing: {}", label, param.name, param.rules.doc));
-      }
-    }
-    for (const Value::Entry& given : entry.value.entries)
-      if (std::ranges::find(keys, given.key) == keys.end())
-        problems_.add(given.where, fmt::format("{}: {} has no parameter '{}'{}", label, gadget.info->name, given.key,
-                                               did_you_mean(given.key, keys)));
-    gadget.resolved = write_params(gadget.info->params, params.get());
-    gadget.params = params;
-  }
-
-  void check_top_level(const std::vector<UnwiredGadget>& gadgets) {
-    std::vector<std::string> keys{"pipeline", "gadgets", "include"};
+// Every top-level key of a file must be a default of one of its gadgets, or of those nested in it.
+void check_top_level(const FlatPipeline& flat, const std::vector<UnwiredGadget>& gadgets, Problems& problems) {
+  for (std::size_t level = 0; level < flat.levels.size(); ++level) {
+    std::vector<std::string> keys = pipeline_keys();
+    std::vector<std::string> names;
+    bool all_known = true;
     for (const UnwiredGadget& unwired : gadgets) {
-      if (!unwired.gadget.info) return;  // it might be the one that declares the key
-      for (const ParamInfo& param : unwired.gadget.info->params) keys.push_back(param.name);
+      if (!is_within(flat, unwired.level, level)) continue;
+      if (unwired.level == level) names.push_back(unwired.gadget.name.substr(flat.levels[level].prefix.size()));
+      all_known = all_known && unwired.gadget.info;
+      if (unwired.gadget.info)
+        for (const ParamInfo& param : unwired.gadget.info->params) keys.push_back(param.name);
     }
-    std::vector<std::string> candidates = keys;
-    for (const UnwiredGadget& unwired : gadgets) candidates.push_back(unwired.gadget.name);
-    for (const Value::Entry& entry : document_.entries)
+    if (!all_known) continue;  // it might be the one that declares the key
+    names.insert(names.end(), keys.begin(), keys.end());
+    for (const Value::Entry& entry : flat.levels[level].document.entries)
       if (std::ranges::find(keys, entry.key) == keys.end())
-        problems_.add(entry.where, fmt::format("no gadget of this pipeline declares '{}'{}", entry.key,
-                                               did_you_mean(entry.key, candidates)));
+        problems.add(entry.where, fmt::format("no gadget of this pipeline declares '{}'{}", entry.key,
+                                              did_you_mean(entry.key, names)));
   }
+}
 
-  Value resolve(const std::string& name, const std::vector<UnwiredGadget>& gadgets) {
-    Value resolved = Value::map();
-    resolved.set("pipeline", Value::scalar(name, true));
-    Value& all = resolved.set("gadgets", Value::map());
-    for (const auto& [gadget, from, edge, messages_given] : gadgets) {
-      Value map = Value::map();
-      map.set("use", Value::scalar(gadget.info->name, true));
-      if (from.kind != Value::Kind::null) {
-        map.set("from", from);
-        map.set("edge", write_params(detail::infos_of<EdgeSettings>(), &edge));
-      }
-      if (gadget.parallel > 1) map.set("parallel", Value::scalar(std::to_string(gadget.parallel)));
-      for (const Value::Entry& param : gadget.resolved.entries) map.set(param.key, param.value);
-      all.set(gadget.name, std::move(map));
-    }
-    return resolved;
+Pipeline in_order(Pipeline pipeline, const std::vector<std::size_t>& order) {
+  std::vector<std::size_t> place(order.size());
+  std::vector<PipelineGadget> gadgets;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    gadgets.push_back(std::move(pipeline.gadgets[order[i]]));
   }
+  pipeline.gadgets = std::move(gadgets);
+  for (PipelineEdge& edge : pipeline.edges) {
+    edge.from = place[edge.from];
+    edge.to = place[edge.to];
+  }
+  return pipeline;
+}
 
-  const Value& document_;
-  const Registry& known_;
-  Problems& problems_;
-};
+Pipeline build(const FlatPipeline& flat, const std::string& name, const Registry& known, Problems& problems) {
+  Pipeline pipeline;
+  pipeline.name = name;
+  std::vector<UnwiredGadget> gadgets;
+  gadgets.reserve(flat.gadgets.size());
+  for (const FlatGadget& gadget : flat.gadgets)
+    gadgets.push_back(read_gadget(gadget, flat.levels[gadget.level].defaults, known, problems));
+  check_top_level(flat, gadgets, problems);
+  pipeline.edges = wire(gadgets, problems);
+  if (!problems.empty()) return pipeline;
+  const std::vector<std::size_t> order = topological_order(gadgets, pipeline.edges, problems);
+  if (!problems.empty()) return pipeline;
+  Problems warnings;
+  check_joins(gadgets, pipeline.edges, order, problems, warnings);
+  pipeline.warnings = warnings.all();
+  for (UnwiredGadget& unwired : gadgets) pipeline.gadgets.push_back(std::move(unwired.gadget));
+  pipeline.resolved = resolved_pipeline(pipeline.name, pipeline.gadgets, pipeline.edges);
+  return in_order(std::move(pipeline), order);
+}
 
 std::string joined(const std::vector<Problem>& problems) {
   std::vector<std::string> lines;
   lines.reserve(problems.size());
   for (const Problem& problem : problems) lines.push_back(problem.text());
   return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+// As a reader goes through the files: each in the order of first mention, from its top; options first.
+std::vector<Problem> in_reading_order(std::vector<Problem> problems) {
+  std::vector<std::string> files;
+  const auto file_rank = [&](const Problem& problem) {
+    const std::string file = problem.where.file ? *problem.where.file : "";
+    const auto known = std::ranges::find(files, file);
+    if (known == files.end()) files.push_back(file);
+    return std::ranges::find(files, file) - files.begin();
+  };
+  for (const Problem& problem : problems) file_rank(problem);
+  std::ranges::stable_sort(problems, {}, [&](const Problem& problem) {
+    return std::tuple(file_rank(problem), problem.where.line, problem.where.column);
+  });
+  return problems;
 }
 
 Pipeline check_document(Value document, const std::filesystem::path& file, const PipelineOptions& options,
@@ -211,11 +142,12 @@ Pipeline check_document(Value document, const std::filesystem::path& file, const
     problems.add(document.where.line ? document.where : where, "a pipeline is a map with the key 'gadgets'");
   }
   if (document.kind == Value::Kind::map) {
-    document = with_includes(std::move(document), file.parent_path(), problems);
-    apply_options(document, options, known, problems);
-    pipeline = Checker(document, known, problems).check(file.stem().string());
+    FlatPipeline flat = flatten(std::move(document), file, options, problems);
+    if (options.input) apply_input(flat, *options.input, known, problems);
+    const std::string name = pipeline_name(flat.levels[0].document, file.stem().string(), problems);
+    pipeline = build(flat, name, known, problems);
   }
-  if (!problems.empty()) throw ConfigErrors(problems.all());
+  if (!problems.empty()) throw ConfigErrors(in_reading_order(problems.all()));
   return pipeline;
 }
 

@@ -37,7 +37,7 @@ constexpr auto enum_names(EdgePolicy) {
 }
 
 // The bounds of an edge: `edge: {policy: ..., messages: ..., bytes: ...}` of the gadget that reads
-// from it.
+// from it; under an input's name, `edge: {image: {messages: 1}}`, those of one input.
 struct EdgeSettings {
   EdgePolicy policy = EdgePolicy::block;
   std::size_t messages = 64;
@@ -108,7 +108,8 @@ struct Pipeline {
   std::string name;
   std::vector<PipelineGadget> gadgets;  // in topological order, feedback edges left out
   std::vector<PipelineEdge> edges;
-  Value resolved;  // the whole pipeline with every default, for run.json
+  Value resolved;                 // the whole pipeline with every default, for run.json; it can be run in its turn
+  std::vector<Problem> warnings;  // what may go wrong while it runs, with its place and a remedy
 };
 
 // What a command line adds to the file.

@@ -20,14 +20,25 @@ std::string_view kind_name(GadgetKind kind) {
   return "";
 }
 
+const std::vector<std::string>& gadget_keys() {
+  static const std::vector<std::string> keys{"use", "from", "edge", "parallel", "merge", "join", "fault"};
+  return keys;
+}
+
 void Registry::add(GadgetInfo info) {
   if (find(info.name)) {
     problems_.push_back(fmt::format("two gadgets are named '{}': rename one", info.name));
     return;
   }
-  static const std::vector<std::string> reserved{"use", "from", "edge", "parallel"};
+  static const std::vector<std::string> edge_settings{"policy", "messages", "bytes"};
+  if (info.name == "pipeline")
+    problems_.emplace_back("a gadget may not be named 'pipeline': that is a nested pipeline");
+  for (const PortInfo& port : info.inputs)
+    if (info.inputs.size() > 1 && std::ranges::find(edge_settings, port.name) != edge_settings.end())
+      problems_.push_back(
+          fmt::format("gadget '{}': an input may not be named '{}', a setting of its edge", info.name, port.name));
   for (const ParamInfo& param : info.params) {
-    if (std::ranges::find(reserved, param.name) != reserved.end())
+    if (std::ranges::find(gadget_keys(), param.name) != gadget_keys().end())
       problems_.push_back(
           fmt::format("gadget '{}': a parameter may not be named '{}', a key of the runtime", info.name, param.name));
     if (param.rules.is_required) continue;

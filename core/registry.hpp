@@ -45,6 +45,7 @@ struct GadgetInfo {
   GadgetKind kind = GadgetKind::pure;
   bool own_thread = false;  // may block, so it never runs on a worker of the flow graph
   bool has_start = false;   // emits before data flows: it can open a cycle
+  bool one_to_one = false;  // gives exactly one message for each that it takes, in their order
   std::vector<ParamInfo> params;
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
@@ -53,9 +54,13 @@ struct GadgetInfo {
   // Of a gadget whose ports depend on its parameters: the description that a pipeline uses once they are known. Its
   // parameters are the same struct. Throws std::invalid_argument where they allow none.
   std::function<GadgetInfo(const void* params)> specialise;
-  // What it needs beyond the messages on its edges; null where it does not say.
-  std::function<MemoryNeed(const void* params)> memory;
+  // What it needs beyond the messages on its edges, given the bytes of one message of each input (0: unknown); null
+  // where it does not say.
+  std::function<MemoryNeed(const void* params, std::span<const std::size_t> input_bytes)> memory;
 };
+
+// The keys of a gadget in a pipeline that are the runtime's; every other one is a parameter.
+const std::vector<std::string>& gadget_keys();
 
 class Registry {
  public:

@@ -176,6 +176,11 @@ constexpr bool is_shared = false;
 template <class T>
 constexpr bool is_shared<std::shared_ptr<const T>> = true;
 
+template <class T>
+constexpr bool is_optional = false;
+template <class T>
+constexpr bool is_optional<std::optional<T>> = true;
+
 template <class G, class S>
 using emitted_t = typename EmitOf<std::remove_cvref_t<argument_t<G, Role::emit, S>>>::Type;
 

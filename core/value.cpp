@@ -74,6 +74,15 @@ Value merged(const Value& base, const Value& over) {
   return result;
 }
 
+void relocate(Value& value, const Location& where) {
+  value.where = where;
+  for (Value& item : value.items) relocate(item, where);
+  for (Value::Entry& entry : value.entries) {
+    entry.where = where;
+    relocate(entry.value, where);
+  }
+}
+
 std::string Problem::text() const {
   const std::string place = where.text();
   return place.empty() ? message : place + ": " + message;
@@ -82,8 +91,14 @@ std::string Problem::text() const {
 void Problems::add(const Location& where, std::string message) {
   Problem problem{where, std::move(message)};
   const std::string text = problem.text();
-  const bool known = std::ranges::any_of(problems_, [&](const Problem& p) { return p.text() == text; });
+  const bool known = std::ranges::any_of(problems_, [&](const Problem& p) { return p.text() == text; }) ||
+                     std::ranges::find(explained_, where.text()) != explained_.end();
   if (!known) problems_.push_back(std::move(problem));
+}
+
+void Problems::add_root_cause(const Location& where, std::string message) {
+  add(where, std::move(message));
+  explained_.push_back(where.text());
 }
 
 namespace {

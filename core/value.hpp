@@ -55,6 +55,9 @@ struct Value::Entry {
 // Lays `over` on `base`: maps merge key by key, anything else of `over` replaces what `base` had.
 Value merged(const Value& base, const Value& over);
 
+// Gives the value and all within it the place `where`.
+void relocate(Value& value, const Location& where);
+
 // One configuration error, "place: message" as a user reads it.
 struct Problem {
   Location where;
@@ -68,11 +71,14 @@ struct Problem {
 class Problems {
  public:
   void add(const Location& where, std::string message);
+  // As add; whatever else is found wrong at this place follows from it and is not reported.
+  void add_root_cause(const Location& where, std::string message);
   bool empty() const { return problems_.empty(); }
   const std::vector<Problem>& all() const { return problems_; }
 
  private:
   std::vector<Problem> problems_;
+  std::vector<std::string> explained_;  // places whose root cause is known
 };
 
 // ", did you mean 'x'?" for the candidate nearest to `name` by edit distance, "" where none is

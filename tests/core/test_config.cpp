@@ -1,41 +1,8 @@
 // A pipeline's configuration: every error at once with its place, defaults, --set, includes, aliases, wiring.
-#include <fstream>
-
-#include "gadgets.hpp"
+#include "config_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;
-
-namespace {
-
-std::vector<std::string> problems_of(std::string_view yaml, const PipelineOptions& options = {},
-                                     const std::string& name = "pipe.yaml") {
-  try {
-    parse_pipeline(yaml, name, options);
-  } catch (const ConfigErrors& errors) {
-    std::vector<std::string> lines;
-    for (const Problem& problem : errors.problems()) lines.push_back(problem.text());
-    return lines;
-  }
-  return {};
-}
-
-using Lines = std::vector<std::string>;
-
-template <class T>
-const T& resolved_as(const PipelineGadget& gadget) {
-  return *static_cast<const T*>(gadget.params.get());
-}
-
-const PipelineGadget& node(const Pipeline& pipeline, const std::string& name) {
-  return *std::ranges::find(pipeline.gadgets, name, &PipelineGadget::name);
-}
-
-std::string resolved_text(const Pipeline& pipeline, const std::string& gadget, const std::string& key) {
-  return node(pipeline, gadget).resolved.find(key)->text;
-}
-
-}  // namespace
 
 TEST_CASE("all errors are reported at once, each at its line and column") {
   CHECK(problems_of(R"(pipeline: bad
@@ -48,16 +15,16 @@ gadgets:
     delay: 1
   b: {use: pass, from: feed, parallel: 0}
   c: {use: collect, from: a, book: writen, edge: {policy: drop, messages: 0}}
-)") == Lines{"pipe.yaml:4:32: gadgets.feed.pause_ms must be at least 0 ms, not -3",
+)") == Lines{"pipe.yaml:2:1: no gadget of this pipeline declares 'mesages', did you mean 'messages'?",
+             "pipe.yaml:4:32: gadgets.feed.pause_ms must be at least 0 ms, not -3",
+             "pipe.yaml:7:11: gadgets.a: from 'fead': no gadget has this name, did you mean 'feed'?",
              "pipe.yaml:8:5: gadgets.a: pass has no parameter 'delay', did you mean 'delay_ms'?",
              "pipe.yaml:9:40: gadgets.b.parallel must be in [1, 1024], not 0",
-             "pipe.yaml:10:59: gadgets.c.edge.policy must be one of block, drop_oldest, not 'drop', "
-             "did you mean 'drop_oldest'?",
-             "pipe.yaml:10:75: gadgets.c.edge.messages must be in [1, 1000000], not 0",
              "pipe.yaml:10:36: gadgets.c.book must be one of reconstructed, written, nothing, not 'writen', "
              "did you mean 'written'?",
-             "pipe.yaml:2:1: no gadget of this pipeline declares 'mesages', did you mean 'messages'?",
-             "pipe.yaml:7:11: gadgets.a: from 'fead': no gadget has this name, did you mean 'feed'?"});
+             "pipe.yaml:10:59: gadgets.c.edge.policy must be one of block, drop_oldest, not 'drop', "
+             "did you mean 'drop_oldest'?",
+             "pipe.yaml:10:75: gadgets.c.edge.messages must be in [1, 1000000], not 0"});
 }
 
 TEST_CASE("an unknown gadget is named with the nearest known one, and its wiring is still checked") {
@@ -79,8 +46,8 @@ TEST_CASE("ports: unknown, missing, ambiguous and superfluous ones") {
       "gadgets:\n  feed: {use: count}\n  branch: {use: split, from: feed}\n  sink: {use: collect, from: feed}\n";
   const auto with = [&](const char* line) { return problems_of(std::string(head) + line); };
   CHECK(with("  x: {use: pair, from: {left: feed, rihgt: feed}}\n") ==
-        Lines{"pipe.yaml:5:37: gadgets.x: pair has no input 'rihgt', did you mean 'right'?",
-              "pipe.yaml:5:24: gadgets.x: input 'right' (events) of pair is not connected: add it to 'from'"});
+        Lines{"pipe.yaml:5:24: gadgets.x: input 'right' (events) of pair is not connected: add it to 'from'",
+              "pipe.yaml:5:37: gadgets.x: pair has no input 'rihgt', did you mean 'right'?"});
   CHECK(with("  x: {use: pair, from: feed}\n") ==
         Lines{"pipe.yaml:5:24: gadgets.x: pair takes several inputs: from: {left: NAME, right: NAME}"});
   CHECK(with("  x: {use: pass, from: branch}\n") ==
@@ -93,8 +60,8 @@ TEST_CASE("ports: unknown, missing, ambiguous and superfluous ones") {
         Lines{"pipe.yaml:5:3: gadgets.x: 'from' is missing: name the gadget whose output pass takes (events)"});
   CHECK(with("  x: {use: count, from: feed}\n") ==
         Lines{"pipe.yaml:5:25: gadgets.x: count is a source and takes no 'from'"});
-  CHECK(with("  x: {use: pass, from: [feed]}\n") ==
-        Lines{"pipe.yaml:5:24: gadgets.x: from takes the name of a gadget, not a list of 1"});
+  CHECK(with("  x: {use: pass, from: [[feed]]}\n") ==
+        Lines{"pipe.yaml:5:25: gadgets.x: from takes the name of a gadget, not a list of 1"});
   CHECK(
       with("  x: {use: collect, from: feed, parallel: 2}\n") ==
       Lines{"pipe.yaml:5:43: gadgets.x: collect is not a pure gadget on the shared threads, so it cannot be parallel"});
@@ -170,8 +137,8 @@ gadgets:
     laughs += "x]\n";
   }
   const Lines problems = problems_of(laughs + "gadgets: {feed: {use: count}}\n");
-  REQUIRE(!problems.empty());
-  CHECK(problems[0].find("too deep or too large") != std::string::npos);
+  CHECK(std::ranges::any_of(
+      problems, [](const std::string& line) { return line.find("too deep or too large") != std::string::npos; }));
 }
 
 TEST_CASE("top-level keys are defaults of the gadgets that declare them") {
