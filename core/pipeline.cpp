@@ -101,9 +101,11 @@ class Checker {
       return nullptr;
     }
     const GadgetInfo* info = known_.find(use->text);
-    if (!info)
+    if (!info) {
+      const std::string absent = known_.why_absent(use->text);  // a plug-in that was skipped has it
       problems_.add(use->where, fmt::format("{}: no gadget is called '{}'{}", label, use->text,
-                                            did_you_mean(use->text, known_.names())));
+                                            absent.empty() ? did_you_mean(use->text, known_.names()) : absent));
+    }
     return info;
   }
 
