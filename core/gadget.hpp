@@ -12,6 +12,7 @@
 // `void update(const Params&)` where live parameters change what it keeps. Each function may also take `const Params&`
 // and `Context&`. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs (core/ports.hpp).
 #pragma once
+#include "core/abi.hpp"
 #include "core/adapter.hpp"
 #include "core/context.hpp"
 #include "core/params.hpp"
@@ -22,9 +23,11 @@
 #define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)
 
 // Registers the gadget `Type` as `use: name`, with one line of documentation. Once, at namespace
-// scope of a source file.
+// scope of a source file. The record makes the library that it ends in a plug-in, should that be loaded as one.
 #define TOFSTREAM_GADGET(Type, name, doc)                                                                          \
   namespace {                                                                                                      \
+  __attribute__((section(".tofstream"), used)) constexpr ::tofstream::PluginRecord TOFSTREAM_UNIQUE_NAME(          \
+      gadget_record_, __COUNTER__) = ::tofstream::plugin_record(name);                                             \
   const ::tofstream::GadgetRegistration<Type> TOFSTREAM_UNIQUE_NAME(gadget_registration_, __COUNTER__){name, doc}; \
   }                                                                                                                \
   static_assert(true, "TOFSTREAM_GADGET is followed by a semicolon")

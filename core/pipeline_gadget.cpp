@@ -48,9 +48,11 @@ class Reader {
     const GadgetInfo* info = known.find(use->text);
     std::vector<std::string> names = known.names();
     names.emplace_back("pipeline");
-    if (!info)
-      problems_.add(use->where,
-                    fmt::format("{}: no gadget is called '{}'{}", label_, use->text, did_you_mean(use->text, names)));
+    if (!info) {
+      const std::string absent = known.why_absent(use->text);  // a plug-in that was skipped has it
+      problems_.add(use->where, fmt::format("{}: no gadget is called '{}'{}", label_, use->text,
+                                            absent.empty() ? did_you_mean(use->text, names) : absent));
+    }
     return info;
   }
 

@@ -2,6 +2,7 @@
 // declarations, types erased.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -42,6 +43,7 @@ struct PortInfo {
 struct GadgetInfo {
   std::string name;
   std::string doc;
+  std::string origin;  // the plug-in's file; empty for what comes with the program
   GadgetKind kind = GadgetKind::pure;
   bool own_thread = false;  // may block, so it never runs on a worker of the flow graph
   bool has_start = false;   // emits before data flows: it can open a cycle
@@ -73,9 +75,20 @@ class Registry {
   std::vector<std::string> names() const;
   const std::vector<std::string>& problems() const { return problems_; }
 
+  // For plug-ins. What registers while `load` runs is returned instead of added; it may throw what `load` throws.
+  std::vector<GadgetInfo> captured(const std::function<void()>& load);
+  // Why this gadget may not be added, a line each.
+  std::vector<std::string> problems_of(const GadgetInfo& info) const;
+  // Remembers that a plug-in that could not be loaded has a gadget of this name.
+  void note_absent(std::string name, std::string why);
+  // ": " and why there is no such gadget, where a plug-in that could not be loaded has it; else empty.
+  std::string why_absent(std::string_view name) const;
+
  private:
   std::vector<std::unique_ptr<const GadgetInfo>> gadgets_;
   std::vector<std::string> problems_;
+  std::vector<GadgetInfo>* capture_ = nullptr;
+  std::map<std::string, std::string, std::less<>> absent_;
 };
 
 // The registry that TOFSTREAM_GADGET fills.

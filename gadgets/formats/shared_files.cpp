@@ -44,6 +44,16 @@ std::vector<std::string> shared_names(const std::string& kind) {
   return names;
 }
 
+fs::path find_shared_file(const fs::path& path) {
+  std::error_code none;
+  for (const auto& folder : shared_folders(path.parent_path()))
+    if (const fs::path file = folder / path.filename(); fs::is_regular_file(file, none)) return file;
+  throw std::runtime_error(
+      fmt::format("{} does not lie where this program looks for it: install tofstream again, or set "
+                  "TOFSTREAM_SHARE to its share folder",
+                  path.string()));
+}
+
 fs::path find_shared(const std::string& kind, const std::string& name) {
   const fs::path as_given(name);
   std::error_code none;

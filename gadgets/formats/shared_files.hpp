@@ -13,6 +13,9 @@ namespace tofstream {
 /// are.
 std::filesystem::path find_shared(const std::string& kind, const std::string& name);
 
+/// A file that comes with the program, by its path in share/. Throws std::runtime_error where it is not there.
+std::filesystem::path find_shared_file(const std::filesystem::path& path);
+
 /// The names in a shared folder, sorted.
 std::vector<std::string> shared_names(const std::string& kind);
 

@@ -15,6 +15,7 @@ namespace {
 struct Options {
   std::string name;
   bool json = false, markdown = false;
+  const CLI::Option* plugins = nullptr;
 };
 
 std::string limits_text(const Limits& limits) {
@@ -76,6 +77,7 @@ void print_markdown(const GadgetInfo& gadget) {
 }
 
 void show(const Options& options) {
+  if (options.plugins->count() > 0 && options.name.empty()) return print_plugins(options.json);
   std::vector<const GadgetInfo*> gadgets = registry().all();
   if (!options.name.empty()) {
     const GadgetInfo* one = registry().find(options.name);
@@ -102,6 +104,7 @@ void add_gadgets(CLI::App& app) {
   command->add_option("name", options->name, "A gadget");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--markdown", options->markdown, "Print the reference page");
+  options->plugins = add_plugin_list(*command);
   command->footer("Example: tofstream gadgets tor_projector");
   command->callback([options] { show(*options); });
 }

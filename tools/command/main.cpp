@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
   app.set_version_flag("--version", "tofstream " + std::string(tofstream::version()));
   app.require_subcommand(1);
+  app.fallthrough();  // so that --plugins may follow the command
   app.footer("tofstream COMMAND --help shows each command's options and examples.");
   // The callbacks run inside parse(), so every error of every command arrives here.
   using namespace tofstream::command;
@@ -35,6 +36,8 @@ int main(int argc, char** argv) {
     add_analyse(app);
     add_view(app);
     add_bench(app);
+    add_new_gadget(app);
+    add_plugins(app);
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {

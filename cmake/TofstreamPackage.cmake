@@ -1,0 +1,41 @@
+# What `cmake --install` adds for authors of plug-ins: the public headers, which are the few below and what they include,
+# and the CMake package that find_package(tofstream) finds.
+include(CMakePackageConfigHelpers)
+
+# tofstream_header_closure(OUT HEADER...): the headers and every header of the tree that they include, relative to it.
+function(tofstream_header_closure out)
+  set(open ${ARGN})
+  set(seen)
+  while(open)
+    list(POP_FRONT open header)
+    if(header IN_LIST seen)
+      continue()
+    endif()
+    list(APPEND seen ${header})
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} includes REGEX "^#include \"")
+    foreach(line IN LISTS includes)
+      string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" included "${line}")
+      list(APPEND open ${included})
+    endforeach()
+  endwhile()
+  set(${out} ${seen} PARENT_SCOPE)
+endfunction()
+
+tofstream_header_closure(headers core/gadget.hpp core/testing.hpp gadgets/payloads.hpp gadgets/parameters.hpp
+  kernels/sort/select.hpp kernels/cuda/check.hpp)
+foreach(header IN LISTS headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder})
+endforeach()
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/package/gadget.hpp ${CMAKE_CURRENT_LIST_DIR}/package/testing.hpp
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tofstream)
+set(plugin_dir ${CMAKE_INSTALL_LIBDIR}/tofstream/plugins)
+install(EXPORT tofstreamTargets NAMESPACE tofstream:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/tofstreamConfig.cmake.in
+  ${CMAKE_BINARY_DIR}/tofstreamConfig.cmake INSTALL_DESTINATION ${package_dir} PATH_VARS plugin_dir)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/tofstreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/tofstreamConfig.cmake ${CMAKE_BINARY_DIR}/tofstreamConfigVersion.cmake
+        DESTINATION ${package_dir})

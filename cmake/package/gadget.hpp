@@ -1,0 +1,5 @@
+// All that the author of a gadget includes: parameters, ports, TOFSTREAM_GADGET, and what travels on the edges.
+#pragma once
+#include "core/gadget.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/sort/select.hpp"

@@ -1,0 +1,3 @@
+// All that a gadget's test includes besides the gadget: it is called with no runtime.
+#pragma once
+#include "core/testing.hpp"

@@ -1,0 +1,91 @@
+// For unit tests of a gadget by direct calls, with no runtime: an Emit that collects, and a Context
+// that remembers. Tests include core/testing.hpp instead.
+//   CollectingEmit<Subset> emit;
+//   TestContext context;
+//   gadget.process(batch, emit, context);
+//   CHECK(emit[0].event_count() == 3);
+//   CHECK(context.recorded().rejected_total() == 1);
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/context.hpp"
+#include "core/ports.hpp"
+
+namespace tofstream {
+namespace detail {
+
+class Collector : public EmitTarget {
+ public:
+  void emit(std::size_t port, Payload payload) override { collected_.emplace_back(port, std::move(payload)); }
+
+ protected:
+  std::vector<std::pair<std::size_t, Payload>> collected_;
+};
+
+struct RecordHolder {
+  GadgetRecord record;
+};
+
+template <auto Wanted, auto... Members>
+constexpr std::size_t index_of_port(const Ports<Members...>&) {
+  std::size_t index = 0;
+  bool found = false;
+  (
+      [&] {
+        if constexpr (std::is_same_v<Port<Wanted>, Port<Members>>) found = true;
+        if (!found) ++index;
+      }(),
+      ...);
+  return index;
+}
+
+}  // namespace detail
+
+// Collects what a gadget emits. `emit[i]` is the i-th message of a gadget with one output.
+template <class Out>
+class CollectingEmit : private detail::Collector, public Emit<Out> {
+ public:
+  CollectingEmit() : Emit<Out>(static_cast<EmitTarget&>(*this)) {}
+  CollectingEmit(const CollectingEmit&) = delete;
+  CollectingEmit& operator=(const CollectingEmit&) = delete;
+
+  std::size_t size() const { return collected_.size(); }
+  bool empty() const { return collected_.empty(); }
+  void clear() { collected_.clear(); }
+  // For who calls a gadget through the engine's interface.
+  EmitTarget& target() { return *this; }
+  const Out& operator[](std::size_t i) const { return *pointer(i); }
+  std::shared_ptr<const Out> pointer(std::size_t i) const {
+    return std::static_pointer_cast<const Out>(collected_.at(i).second.data);
+  }
+
+  // Of a gadget with several outputs: the messages of one port, `emit.of<&Out::low>()`.
+  template <auto Member>
+  auto of() const {
+    using T = typename detail::PortMember<Member>::Payload;
+    constexpr std::size_t wanted = detail::index_of_port<Member>(Out::outputs);
+    std::vector<std::shared_ptr<const T>> messages;
+    for (const auto& [port, payload] : collected_)
+      if (port == wanted) messages.push_back(std::static_pointer_cast<const T>(payload.data));
+    return messages;
+  }
+};
+
+// A Context with a record of its own.
+class TestContext : private detail::RecordHolder, public Context {
+ public:
+  explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".")
+      : RecordHolder{GadgetRecord(std::move(name), std::move(output_dir))}, Context(record) {}
+  TestContext(const TestContext&) = delete;
+  TestContext& operator=(const TestContext&) = delete;
+
+  BookEntries recorded() const { return record.books(); }
+  std::map<std::string, Figure> figures() const { return record.figures(); }
+};
+
+}  // namespace tofstream

@@ -1,0 +1,4 @@
+// A shared object that has nothing to do with tofstream.
+extern "C" int nothing_to_do_with_it() {
+  return 0;
+}

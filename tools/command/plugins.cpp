@@ -1,0 +1,96 @@
+// Plug-ins on the command line: where they are looked for, which were skipped, and the list of `gadgets --plugins`.
+#include "core/plugins.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "tools/command/commands.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+// One process parses one command line: its folders, and what was found in them.
+struct Session {
+  std::vector<std::filesystem::path> folders;
+  PluginScan scan;
+};
+
+Session& session() {
+  static Session one;
+  return one;
+}
+
+CLI::Option* add_folders(CLI::App& app, const char* text) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          "--plugins",
+          [](const std::vector<std::string>& folders) {
+            session().folders.insert(session().folders.end(), folders.begin(), folders.end());
+          },
+          text)
+      ->type_name("DIR");
+}
+
+// Commands that name no gadget need not wait for libraries, nor warn of them.
+bool uses_gadgets(const CLI::App& app) {
+  static constexpr std::array without{"inspect", "compare", "analyse", "view", "new-gadget"};
+  return std::ranges::none_of(app.get_subcommands(), [](const CLI::App* command) {
+    return std::ranges::find(without, command->get_name()) != without.end();
+  });
+}
+
+}  // namespace
+
+void add_plugins(CLI::App& app) {
+  add_folders(app, "A folder of plug-ins; may be given several times, and TOFSTREAM_PLUGIN_PATH adds more")
+      ->allow_extra_args(false);
+  app.parse_complete_callback([&app] {
+    if (!uses_gadgets(app)) return;
+    session().scan = load_plugins(plugin_folders(session().folders));
+    const CLI::App* gadgets = app.get_subcommand("gadgets");
+    if (gadgets->parsed() && gadgets->get_option("--plugins")->count() > 0) return;  // its list says it all
+    for (const std::string& line : session().scan.warnings()) fmt::print(stderr, "tofstream: {}\n", line);
+  });
+}
+
+CLI::Option* add_plugin_list(CLI::App& command) {
+  return add_folders(command, "List plug-ins, loaded and skipped; a folder to look in may follow")->expected(0, 1);
+}
+
+void print_plugins(bool json) {
+  const PluginScan& scan = session().scan;
+  if (json) {
+    nlohmann::ordered_json plugins = nlohmann::ordered_json::array();
+    for (const Plugin& plugin : scan.plugins) {
+      nlohmann::ordered_json one{
+          {"file", plugin.file.string()}, {"loaded", plugin.loaded()}, {"gadgets", plugin.gadgets}};
+      if (!plugin.version.empty()) one.update({{"version", plugin.version}, {"compiler", plugin.compiler}});
+      if (!plugin.loaded()) one["problem"] = plugin.problem;
+      plugins.push_back(std::move(one));
+    }
+    fmt::print("{}\n", nlohmann::ordered_json{{"plugins", plugins}, {"problems", scan.problems}}.dump(2));
+    return;
+  }
+  for (const Plugin& plugin : scan.plugins) {
+    const std::string built =
+        plugin.version.empty() ? "" : fmt::format(" (tofstream {}, {})", plugin.version, plugin.compiler);
+    if (plugin.loaded())
+      fmt::print("{}\n  loaded{}: {}\n", plugin.file.string(), built, fmt::join(plugin.gadgets, ", "));
+    else
+      fmt::print("{}\n  skipped{}: it {}\n", plugin.file.string(), built, plugin.problem);
+  }
+  for (const std::string& problem : scan.problems) fmt::print("{}\n", problem);
+  if (!scan.plugins.empty()) return;
+  std::vector<std::string> looked;
+  for (const auto& folder : plugin_folders(session().folders)) looked.push_back(folder.string());
+  fmt::print("no plug-in found{}\n", looked.empty() ? ": name a folder by --plugins or TOFSTREAM_PLUGIN_PATH"
+                                                    : fmt::format(" in {}", fmt::join(looked, ", ")));
+}
+
+}  // namespace tofstream::command
