@@ -76,15 +76,18 @@ void Engine::execute() {
 bool Engine::wait_watching_for_stalls() {
   const Clock::time_point began = Clock::now();
   Clock::time_point moved = began;
+  auto pause = options_.stall_report;  // which doubles while nothing moves: once is news, a thousand times is noise
   for (std::uint64_t moves = scheduler_->moves();;) {
-    if (scheduler_->wait(Clock::now() + options_.stall_report, true, true)) return true;
+    if (scheduler_->wait(Clock::now() + pause, true, true)) return true;
     if (scheduler_->stopping() || scheduler_->cancelled()) return false;
     const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
     if (const std::uint64_t now = scheduler_->moves(); now != moves) {
       moves = now;
       moved = Clock::now();
+      pause = options_.stall_report;
     } else if (stalls_.size() < most_stalls) {
       stalls_.push_back({seconds(Clock::now() - began), seconds(Clock::now() - moved), scheduler_->state_in_words()});
+      pause *= 2;
       program_log().warn("no message has moved for {:.1f} s: {}", stalls_.back().seconds, stalls_.back().state);
     }
   }

@@ -89,8 +89,27 @@ Json edge_json(const EdgeReport& edge) {
           {"messages", figures.messages},
           {"most_messages", figures.most_messages},
           {"most_bytes", figures.most_bytes},
+          {"waiting_messages", figures.waiting_messages},
+          {"waiting_bytes", figures.waiting_bytes},
           {"dropped_messages", figures.dropped_messages},
           {"dropped_events", figures.dropped_events}};
+}
+
+Json stalls_json(const std::vector<Stall>& stalls) {
+  Json list = Json::array();
+  for (const Stall& stall : stalls)
+    list.push_back({{"at_seconds", stall.at_seconds}, {"seconds", stall.seconds}, {"state", stall.state}});
+  return list;
+}
+
+Json changes_json(const std::vector<ParameterChange>& changes) {
+  Json list = Json::array();
+  for (const ParameterChange& change : changes)
+    list.push_back({{"when", utc(change.when)},
+                    {"gadget", change.gadget},
+                    {"parameter", change.parameter},
+                    {"value", to_json(change.value)}});
+  return list;
 }
 
 std::string by_reason(const std::map<std::string, std::uint64_t>& entries) {
@@ -131,6 +150,8 @@ std::string run_json(const RunReport& report) {
                   {"stopped", report.stopped},
                   {"aborted", report.aborted},
                   {"errors", errors_json(report.errors)},
+                  {"stalls", stalls_json(report.stalls)},
+                  {"parameter_changes", changes_json(report.changes)},
                   {"running_at_cancel", report.running_at_cancel},
                   {"still_running", report.still_running},
                   {"started", utc(report.started)},

@@ -247,7 +247,8 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
     info.origin = node.promised++;
     if (goes_by_origin_) section.touch(node);
   } else if (goes_by_origin_) {
-    info.origin = std::max(info.origin, node.promised);  // what a flush gives comes after all promises
+    // What a flush gives comes after everything else; but all ones stand for an edge that is over.
+    if (job && job->is_flush) info.origin = std::numeric_limits<std::uint64_t>::max() - 1;
   }
   if (!has_events(info) && message.events > 0) {  // here events are counted for the first time
     info.first_event = node.next_event;

@@ -136,6 +136,63 @@ struct BlockingCollect : Collect {
 };
 TOFSTREAM_GADGET(BlockingCollect, "blocking_collect", "Takes batches on a thread of its own");
 
+// Lets one batch of n pass, by its number.
+struct Every {
+  struct Params {
+    std::uint64_t of = 5;
+    std::uint64_t phase = 0;
+  };
+  static constexpr auto params = describe(param<&Params::of>("of", at_least(1), "Of how many one is kept"),
+                                          param<&Params::phase>("phase", "Which one"));
+  std::optional<Batch> operator()(const Batch& batch, const Params& p) const {
+    return batch.number % p.of == p.phase ? std::optional(batch) : std::nullopt;
+  }
+};
+TOFSTREAM_GADGET(Every, "every", "Keeps some batches");
+
+struct Masked {
+  struct In {
+    std::shared_ptr<const Batch> batch, mask;
+    static constexpr auto inputs = ports(port<&In::batch>("batch"), port<&In::mask>("mask", optional));
+  };
+  void process(const In& in, Emit<Batch>& emit) {
+    if (Witness::current) Witness::current->saw("masking", in.mask ? in.mask->number : 0);
+    emit(in.batch);
+  }
+};
+TOFSTREAM_GADGET(Masked, "masking", "Takes a mask where there is one");
+
+// A live parameter, given to a pure gadget at each call.
+struct Offset {
+  struct Params {
+    std::uint64_t by = 0;
+    std::string name;
+  };
+  static constexpr auto params =
+      describe(param<&Params::by>("by", at_least(0), live, "What to add"), param<&Params::name>("name", "Nothing"));
+  Batch operator()(Batch batch, const Params& p) const {
+    batch.number += p.by;
+    return batch;
+  }
+};
+TOFSTREAM_GADGET(Offset, "offset", "Adds to a batch's number");
+
+// And one that keeps what it needs, and hears of changes.
+struct KeepingOffset {
+  using Params = Offset::Params;
+  static constexpr auto params = Offset::params;
+  explicit KeepingOffset(const Params& p) : by_(p.by) {}
+  void process(Batch batch, Emit<Batch>& emit) {
+    batch.number += by_;
+    emit(batch);
+  }
+  void update(const Params& p) { by_ = p.by; }
+
+ private:
+  std::uint64_t by_;
+};
+TOFSTREAM_GADGET(KeepingOffset, "keeping_offset", "Adds to a batch's number");
+
 // Several messages a call, and one more at the end.
 struct Burst {
   struct Params {

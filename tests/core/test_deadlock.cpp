@@ -75,7 +75,7 @@ TEST_CASE("merged messages have no order to pair by") {
 TEST_CASE("a gadget that may hold messages back needs a longer edge beside it") {
   CHECK(warning_for("{left: more, right: f}", ", join: sequence") ==
         Lines{"pipe.yaml:8:44: gadgets.x: 'more' (burst) may hold messages of 'left' back while those of 'right' fill "
-              "their edge of 4: set edge: {right: {messages: N}} to as many as it holds"});
+              "their edge of 64: set edge: {right: {messages: N}} to as many as it holds"});
   CHECK(warning_for("{left: more, right: f}", ", join: sequence, edge: {right: {messages: 100}}").empty());
 }
 

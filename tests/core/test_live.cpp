@@ -1,0 +1,77 @@
+// Parameters that change while the pipeline runs, and the report of a pipeline that stands still.
+#include <condition_variable>
+
+#include "gadgets.hpp"
+
+using namespace tofstream;
+using namespace tofstream::test;
+
+namespace {
+
+std::string joined(const std::vector<Problem>& problems) {
+  std::string text;
+  for (const Problem& problem : problems) text += problem.text() + "\n";
+  return text;
+}
+
+constexpr const char* pipeline = R"(
+gadgets:
+  feed: {use: count, endless: true, pause_ms: 0.1}
+  first: {use: offset, from: feed, parallel: 2}
+  second: {use: keeping_offset, from: first}
+  last: {use: collect, from: second}
+)";
+
+}  // namespace
+
+TEST_CASE("a live parameter holds from some message on, in pure gadgets and in those that keep it") {
+  Witness witness;
+  Engine engine(parse_pipeline(pipeline, "test.yaml"));
+  witness.on_sink = [&](std::uint64_t number) {
+    if (number == 20) CHECK(joined(engine.set_parameter("first", "by", Value::scalar("1000000"))) == "");
+    if (number == 1'000'050) CHECK(joined(engine.set_parameter("second", "by", Value::scalar("2000000"))) == "");
+    if (number > 3'000'100) engine.request_stop();
+  };
+  const RunReport report = engine.run();
+  CHECK(report.exit_code == 0);
+  const std::vector<std::uint64_t>& seen = witness.numbers["collect"];
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    REQUIRE(seen[i] % 1'000'000 == i);  // no message is lost or out of place
+  CHECK(std::ranges::is_sorted(seen));  // and none is of an older setting
+  REQUIRE(report.changes.size() == 2);
+  CHECK(report.changes[0].gadget == "first");
+  CHECK(report.changes[1].value.text == "2000000");
+}
+
+TEST_CASE("a live parameter is checked as in a pipeline file, and what is wrong changes nothing") {
+  Engine engine(parse_pipeline(pipeline, "test.yaml"));
+  const auto said = [&](const char* who, const char* parameter, const char* value) {
+    return joined(engine.set_parameter(who, parameter, Value::scalar(value)));
+  };
+  CHECK(said("frist", "by", "1") == "no gadget is called 'frist', did you mean 'first'?\n");
+  CHECK(said("first", "bye", "1") == "first: offset has no parameter 'bye', did you mean 'by'?\n");
+  CHECK(said("first", "by", "-1") == "first.by must be at least 0, not -1\n");
+  CHECK(said("first", "by", "one") == "first.by must be an integer, not 'one'\n");
+  CHECK(said("feed", "pause_ms", "1") ==
+        "feed: 'pause_ms' of count cannot change while it runs; it has none that may\n");
+  CHECK(said("first", "name", "x") == "first: 'name' of offset cannot change while it runs; these may: by\n");
+  engine.request_stop();
+  const RunReport report = engine.run();
+  CHECK(report.changes.empty());
+}
+
+TEST_CASE("a pipeline that stands still is reported with who holds it up, and runs on") {
+  EngineOptions options;
+  options.stall_report = std::chrono::milliseconds(40);
+  const RunReport report = run_text(R"(
+gadgets:
+  feed: {use: count, messages: 8}
+  last: {use: blocking_collect, from: feed, edge: {messages: 2}, fault: {delay_at: 1, delay_ms: 400}}
+)",
+                                    options);
+  CHECK(report.exit_code == 0);
+  REQUIRE(!report.stalls.empty());
+  CHECK(report.stalls.front().seconds >= 0.04);
+  CHECK(report.stalls.front().state.find("'last' has been in its own code for") != std::string::npos);
+  CHECK(report.stalls.front().state.find("'feed' is held up by the full edge feed -> last") != std::string::npos);
+}
