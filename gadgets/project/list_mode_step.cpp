@@ -1,6 +1,7 @@
 // One subset through a projector: see list_mode_step.hpp.
 #include "gadgets/project/list_mode_step.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
@@ -52,7 +53,10 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
     if (!here) copy = batch->to(memory);
     EventView events = (here ? *batch : copy).view();
     if (!settings_.tof) events.tof_mm = nullptr;
+    const auto began = std::chrono::steady_clock::now();
     tally += projector_->em_step(events, inputs.image->image->voxels.data(), back.voxels.data());
+    // The step returns when its sums have come back from the GPU.
+    if (!on_host(memory)) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
   }
   if (inputs.events->step.iteration == 1) {
     context.books().reconstructed(static_cast<std::uint64_t>(tally.used));

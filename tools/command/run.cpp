@@ -59,6 +59,9 @@ void add_run(CLI::App& app) {
       ->default_str("results");
   options->settings.output_dir = "results";
   command->add_flag("--quiet", options->settings.quiet, "No progress");
+  command->add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
+  command->add_option("--metrics", options->settings.metrics, "Serve figures to Prometheus at host:port");
+  command->add_flag("--nvtx", options->settings.nvtx, "Mark the gadgets' calls for Nsight Systems");
   command->footer(
       "Example: tofstream run listmode_osem --input scan.petsird --set image.size=[60,60,40] --set "
       "image.voxel_mm=[2,2,2] --out results\n"

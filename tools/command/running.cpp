@@ -16,6 +16,10 @@
 #include "core/engine.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/observe/chrome_trace.hpp"
+#include "tools/observe/metrics.hpp"
+#include "tools/observe/nvtx_ranges.hpp"
+#include "tools/observe/observers.hpp"
 
 namespace tofstream::command {
 
@@ -116,6 +120,16 @@ class ProgressLine {
   std::jthread thread_;
 };
 
+Observers make_observers(const RunSettings& settings) {
+  Observers observers;
+  if (!settings.trace.empty()) observers.add(from_input([&] { return std::make_unique<ChromeTrace>(settings.trace); }));
+  if (settings.nvtx) {
+    observers.add(make_nvtx_ranges());
+    if (observers.empty()) throw InputError("--nvtx: this build has no CUDA, and so no NVTX");
+  }
+  return observers;
+}
+
 }  // namespace
 
 Pipeline load(const std::string& name, const PipelineOptions& options) {
@@ -124,11 +138,16 @@ Pipeline load(const std::string& name, const PipelineOptions& options) {
 }
 
 void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
-  Engine engine(std::move(pipeline), {.output_dir = settings.output_dir});
+  Observers observers = make_observers(settings);
+  Engine engine(std::move(pipeline),
+                {.output_dir = settings.output_dir, .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
   {
     const SignalWatch signals(engine);
     std::optional<ProgressLine> progress;
+    std::optional<MetricsEndpoint> metrics;
+    if (!settings.metrics.empty()) from_input([&] { metrics.emplace(engine, settings.metrics); });
+    if (metrics && !settings.quiet) fmt::print(stderr, "metrics: port {}\n", metrics->port());
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();
   }

@@ -11,8 +11,11 @@ namespace tofstream::command {
 
 struct RunSettings {
   std::filesystem::path output_dir = ".";
-  bool json = false;   // print run.json instead of the table
-  bool quiet = false;  // no progress
+  bool json = false;            // print run.json instead of the table
+  bool quiet = false;           // no progress
+  std::filesystem::path trace;  // of the run, for Perfetto; empty: none
+  std::string metrics;          // host:port of the Prometheus endpoint; empty: none
+  bool nvtx = false;            // mark the gadgets' calls for Nsight Systems
 };
 
 /// Finds `name` (a file, or a pipeline that comes with the program) and checks it. Throws InputError with every
