@@ -37,8 +37,10 @@ class AliasTable {
       for (const std::uint32_t i : *rest) slots_[i] = {1, i};
   }
   std::uint32_t draw(RandomStream& random) const {
-    const std::uint32_t slot = random.below(static_cast<std::uint32_t>(slots_.size()));
-    return random.uniform() < static_cast<double>(slots_[slot].share) ? slot : slots_[slot].alias;
+    // The 53 bits of one number hold the slot and, after the point, at least 21 bits for the choice.
+    const double place = random.uniform() * static_cast<double>(slots_.size());
+    const auto slot = static_cast<std::uint32_t>(place);
+    return place - slot < static_cast<double>(slots_[slot].share) ? slot : slots_[slot].alias;
   }
 
  private:

@@ -1,9 +1,11 @@
 // Draws decays along lines that a ring may see, preferring those that are likely to be
 // recorded: solids are cut into cells, directions into bins, and each pair of them is drawn in
-// proportion to an estimate of its best chance (importance sampling, which a weight undoes).
+// proportion to an estimate of its best chance (importance sampling, which a weight undoes). Of a
+// cell only the parts that may hold activity are drawn.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -18,19 +20,22 @@ struct RingBounds {
 };
 
 /// A decay and one of its photons' unit directions; the other's is opposite. Keeping it `weight` x
-/// survival times (mostly a probability; above 1 the decay counts more than once) makes kept decays
-/// happen at the rate of those whose photons leave the phantom.
+/// chance times (mostly a probability; above 1 the decay counts more than once) makes kept decays
+/// happen at the rate of those that pass a test of that chance.
 struct Decay {
   Vec3d point_mm, direction;
   double weight = 1;
+  double ahead_mm = 0, behind_mm = 0;  // from the point along the line to the circle of the ring's radius
 };
 
 class DecaySampler {
  public:
-  /// `range_mm` is the sigma of a Gaussian positron range, along each axis. Without `attenuation`
-  /// all bounds are 1. Throws std::invalid_argument where the phantom has no activity or is too
-  /// wide for the ring.
-  DecaySampler(const Phantom& phantom, RingBounds ring, bool attenuation, double range_mm);
+  /// The chance that the photons of a decay are recorded, as far as draws should be guided by it.
+  using Chance = std::function<double(const Decay&)>;
+
+  /// `range_mm` is the sigma of a Gaussian positron range, along each axis. Throws
+  /// std::invalid_argument where the phantom has no activity or is too wide for the ring.
+  DecaySampler(const Phantom& phantom, RingBounds ring, const Chance& chance, double range_mm);
 
   /// Draws a second, which together with `draw` makes a Poisson process.
   double rate() const { return rate_; }
@@ -42,20 +47,21 @@ class DecaySampler {
     std::uint32_t solid;
     Vec3 low, size;                        // in the unit shape's cube
     std::uint32_t first_cover, end_cover;  // of covers_: solids that may take points from it
+    std::uint32_t first_part, parts;       // of parts_: where it may hold activity
   };
+  bool may_hold(const Phantom& phantom, const Cell& cell, Vec3d low, Vec3d high) const;
   bool covered(const Phantom& phantom, const Cell& cell, Vec3d point) const;
   void add_cells(const Phantom& phantom, std::uint32_t solid, double edge_mm);
-  std::vector<double> rates_of_pairs(const Phantom& phantom);
+  std::vector<double> rates_of_pairs(const Phantom& phantom, const Chance& chance);
   std::optional<Decay> draw_from(const Phantom& phantom, std::size_t pair, RandomStream& random) const;
 
   RingBounds ring_;
-  bool attenuation_;
   double range_mm_;
-  std::size_t direction_bins_;
   std::vector<Cell> cells_;
   std::vector<std::uint32_t> covers_;
-  // Of each pair, direction bin + direction_bins_ * cell: the largest product expected of the share
-  // of lines that the ring sees and their survival.
+  std::vector<std::uint8_t> parts_;  // x + parts_an_edge * (y + parts_an_edge * z) in the cell
+  // Of each pair, direction bin + direction_bins * cell: the largest product expected of the share
+  // of lines that the ring sees and their chance.
   std::vector<float> best_;
   double rate_ = 0;
   AliasTable table_;  // of pairs

@@ -21,7 +21,7 @@ namespace tofstream {
 namespace {
 
 constexpr double fwhm_per_sigma = 2.3548200450309493;
-constexpr double trials_per_slice = 32768;
+constexpr double trials_per_slice = 4096;  // small: a batch of given count ends within its last one
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
@@ -95,9 +95,10 @@ struct EventSimulator::Model {
         tracer(ring),
         // Photons interact at or behind the inner radius, so that a line which leaves the crystals'
         // length before it is not recorded; bent lines get some more.
-        decays(phantom,
-               {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
-               options.attenuation, range_mm),
+        decays(
+            phantom,
+            {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
+            [this](const Decay& decay) { return chance_of(decay); }, range_mm),
         window_mm(ring.tof_window_mm()),
         sigma_mm(ring.tof_sigma_mm()),
         bin_mm(ring.tof_bin_mm()),
@@ -109,7 +110,7 @@ struct EventSimulator::Model {
   void run_pilot() {
     SimulationTruth truth;
     double trials = 0;
-    for (std::uint64_t i = 0; i < 512 && (i < 4 || truth.trues < 10000); ++i) {
+    for (std::uint64_t i = 0; i < 4096 && (i < 32 || truth.trues < 10000); ++i) {
       const Slice slice = simulate(pilot_streams + i, trials_per_slice / trial_rate, no_limit);
       truth += slice.truth;
       trials += slice.trials;
@@ -143,21 +144,41 @@ struct EventSimulator::Model {
     return slice;
   }
 
-  /// A decay's photons from its place to its record or its loss.
-  void follow(Slice& slice, const Decay& decay, RandomStream& random) const {
-    // Kept weight x survival times on average; most decays that will not be are dropped at once.
-    const double chance = random.uniform();
-    if (decay.weight + chance < 1) return;
+  double survival(Vec3d point, Vec3d direction) const {
+    return options.attenuation ? std::exp(-phantom.line_attenuation(point, direction)) : 1.0;
+  }
+
+  /// That two opposite photons leave the phantom and interact before they leave the crystals' backs.
+  double chance_of(const Decay& decay) const {
     const Vec3d p = decay.point_mm, u = decay.direction;
-    const auto first = tracer.trace(p, u, random.exponential());
+    return tracer.stopping(tracer.enter(p, u, decay.ahead_mm)) *
+           tracer.stopping(tracer.enter(p, -1.0 * u, decay.behind_mm)) * survival(p, u);
+  }
+
+  /// Where a photon interacts, given that it does so before the back of the slab that it enters;
+  /// `weight` is multiplied by the chance of that.
+  std::optional<RingTracer::Hit> detected(Vec3d point, Vec3d direction, double circle_mm, double& weight,
+                                          RandomStream& random) const {
+    const RingTracer::Entry entry = tracer.enter(point, direction, circle_mm);
+    const double stopped = tracer.stopping(entry);
+    weight *= stopped;
+    return tracer.interact(point, direction, entry, -std::log(1 - stopped * random.uniform()));
+  }
+
+  /// A decay's photons from its place to its record or its loss. Both are made to interact in the
+  /// slabs that they enter, and the decay kept weight x the chance of that x survival times on average.
+  void follow(Slice& slice, const Decay& decay, RandomStream& random) const {
+    const Vec3d p = decay.point_mm, u = decay.direction;
+    double weight = decay.weight;
+    const auto first = detected(p, u, decay.ahead_mm, weight, random);
     if (!first) return;
     Vec3d back = -1.0 * u;
     if (acollinearity_rad > 0) back = deflected(back, acollinearity_rad, random);
-    const auto second = tracer.trace(p, back, random.exponential());
+    const auto second = detected(p, back, decay.behind_mm, weight, random);
     if (!second || !tracer.in_coincidence(first->module, second->module)) return;
-    const double survival = options.attenuation ? std::exp(-phantom.line_attenuation(p, u)) : 1.0;
-
-    for (double copies = std::floor(decay.weight * survival + chance); copies >= 1; --copies) {
+    const double pick = random.uniform();
+    if (weight + pick < 1) return;
+    for (double copies = std::floor(weight * survival(p, u) + pick); copies >= 1; --copies) {
       const bool swap = first->detector < second->detector;
       record(slice, swap ? *second : *first, swap ? *first : *second, random);
     }
@@ -266,7 +287,7 @@ SimulatedEvents EventSimulator::next_events(std::int64_t count) {
   std::int64_t missing = count;
   double duration_s = 0;
   while (missing > 0) {
-    const double wanted = std::ceil(1.02 * static_cast<double>(missing) / per_slice);
+    const double wanted = std::ceil(static_cast<double>(missing) / per_slice) + 1;
     const auto wave = static_cast<std::size_t>(std::clamp(wanted, 1.0, 65536.0));
     for (Slice& slice : model_->simulate_many(next_slice_, wave, slice_s)) {
       const std::uint64_t stream = next_slice_++;

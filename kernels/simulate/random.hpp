@@ -3,9 +3,9 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <numbers>
+
+#include <boost/random/normal_distribution.hpp>
 
 namespace tofstream {
 
@@ -35,10 +35,8 @@ class RandomStream {
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
   /// Uniform in [-1, 1).
   double symmetric() { return static_cast<double>((*this)() >> 11) * 0x1p-52 - 1; }
-  /// Exponential with mean 1.
-  double exponential() { return -std::log1p(-uniform()); }
-  /// Normal with mean 0 and variance 1 (Box and Muller).
-  double normal() { return std::sqrt(2 * exponential()) * std::cos(2 * std::numbers::pi * uniform()); }
+  /// Normal with mean 0 and variance 1: the ziggurat of Marsaglia and Tsang (J. Stat. Softw. 5, 2000).
+  double normal() { return boost::random::normal_distribution<double>()(*this); }
   /// Uniform in [0, n), for n below 2^32.
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((((*this)() >> 32) * n) >> 32); }
 

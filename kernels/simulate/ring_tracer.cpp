@@ -7,6 +7,18 @@
 #include <numbers>
 
 namespace tofstream {
+namespace {
+
+// Steps around the ring a sector: enough that most photons are looked for where they arrive.
+constexpr int steps_a_sector = 16;
+
+}  // namespace
+
+RingTracer::Cells RingTracer::ring_cells(const RingScanner& ring) {
+  // A single ring of modules has no axial pitch to speak of: its cell is the module.
+  const double pitch = ring.modules_axial > 1 ? ring.module_pitch_axial_mm : ring.axial_length_mm();
+  return {ring.modules_axial, pitch, pitch};
+}
 
 RingTracer::RingTracer(const RingScanner& ring)
     : sectors_(ring.modules_transaxial),
@@ -14,12 +26,10 @@ RingTracer::RingTracer(const RingScanner& ring)
       max_ring_difference_(ring.max_module_ring_difference),
       radius_(ring.inner_radius_mm),
       wedge_(std::tan(std::numbers::pi / ring.modules_transaxial)),
-      rings_{ring.modules_axial, ring.module_pitch_axial_mm, 0.5 * ring.module_pitch_axial_mm},
-      across_{ring.crystals_transaxial, ring.pitch_transaxial_mm, 0.5 * ring.crystal_transaxial_mm},
-      along_{ring.crystals_axial, ring.pitch_axial_mm, 0.5 * ring.crystal_axial_mm} {
+      rings_(ring_cells(ring)),
+      across_(ring.crystals_transaxial, ring.pitch_transaxial_mm, ring.crystal_transaxial_mm),
+      along_(ring.crystals_axial, ring.pitch_axial_mm, ring.crystal_axial_mm) {
   validate(ring);
-  // A single ring of modules has no axial pitch to speak of: its cell is the module.
-  if (rings_.count == 1) rings_.pitch = 2 * (rings_.half_size = 0.5 * ring.axial_length_mm());
   for (int k = 0; k < sectors_; ++k) {
     const double angle = 2 * std::numbers::pi * k / sectors_;
     normals_.push_back({std::cos(angle), std::sin(angle)});
@@ -28,48 +38,53 @@ RingTracer::RingTracer(const RingScanner& ring)
   for (const CrystalLayer& layer : ring.layers) {
     layer_back_mm_.push_back(back += layer.depth_mm);
     layer_per_mm_.push_back(0.1 * layer.attenuation_per_cm);
+    free_paths_ += layer.depth_mm * layer_per_mm_.back();
+  }
+  const int steps = steps_a_sector * sectors_;
+  for (int i = 0; i < steps; ++i) {  // the inverse of sector_near(), at the middle of each step
+    const double turn = 4 * (i + 0.5) / steps;
+    const double y = turn < 2 ? turn - 1 : 3 - turn, x = (turn < 2 ? 1 : -1) * (1 - std::abs(y));
+    const auto sector = std::lround(std::atan2(y, x) * sectors_ / (2 * std::numbers::pi));
+    sectors_near_.push_back(static_cast<int>((sector + sectors_) % sectors_));
   }
 }
 
 int RingTracer::Cells::find(double& x) const {
-  const double place = x / pitch + 0.5 * count;
+  const double place = x * per_mm + 0.5 * count;
   if (!(place >= 0 && place < count)) return -1;
   const int cell = static_cast<int>(place);
   x = (place - cell - 0.5) * pitch;
   return std::abs(x) <= half_size ? cell : -1;
 }
 
-int RingTracer::sector_towards(Vec3d p, Vec3d u, double& path) const {
-  // The ray leaves the circle inside the polygon at an angle that names the module or its
-  // neighbour.
-  const double a = u.x * u.x + u.y * u.y, b = p.x * u.x + p.y * u.y;
-  const double c = p.x * p.x + p.y * p.y - radius_ * radius_;
-  if (!(a > 0) || !(c < 0)) return -1;
-  const double t = (std::sqrt(b * b - a * c) - b) / a;
-  const double angle = std::atan2(p.y + t * u.y, p.x + t * u.x);
-  const int guess = static_cast<int>(std::lround(angle * sectors_ / (2 * std::numbers::pi)));
-  int sector = -1;
-  for (int step = -1; step <= 1; ++step) {
-    const int k = (guess + step + 2 * sectors_) % sectors_;
-    const Normal n = normals_[static_cast<std::size_t>(k)];
-    const double cosine = u.x * n.x + u.y * n.y;
-    if (cosine <= 0) continue;
-    const double reach = (radius_ - p.x * n.x - p.y * n.y) / cosine;
-    if (sector < 0 || reach < path) {
-      sector = k;
-      path = reach;
-    }
-  }
-  return sector;
+int RingTracer::sector_near(Vec3d p) const {
+  // y / (|x| + |y|) grows with the angle as atan2 does, at the cost of a division.
+  const double slope = p.y / (std::abs(p.x) + std::abs(p.y));
+  const double turn = 2 - std::copysign(1 - slope, p.x);
+  const auto step = static_cast<std::size_t>(0.25 * static_cast<double>(sectors_near_.size()) * turn);
+  return sectors_near_[std::min(step, sectors_near_.size() - 1)];
 }
 
-std::optional<RingTracer::Hit> RingTracer::trace(Vec3d p, Vec3d u, double free_paths) const {
-  double path = 0;
-  int sector = sector_towards(p, u, path);
-  if (sector < 0) return std::nullopt;
-  Normal n = normals_[static_cast<std::size_t>(sector)];
-  const double cosine = u.x * n.x + u.y * n.y;
+RingTracer::Entry RingTracer::enter(Vec3d p, Vec3d u, double circle_mm) const {
+  // Around the polygon until the ray crosses a side between its ends: a crossing beyond an end, or the
+  // drift of a ray away from a side, says which way that is.
+  const double half_width = radius_ * wedge_ * (1 + 1e-12);  // at a corner either side will do
+  for (int sector = sector_near(p + circle_mm * u);;) {
+    const Normal n = normals_[static_cast<std::size_t>(sector)];
+    const double cosine = u.x * n.x + u.y * n.y, drift = n.x * u.y - n.y * u.x;
+    double across = drift;
+    if (cosine > 0) {
+      const double path = (radius_ - p.x * n.x - p.y * n.y) / cosine;
+      across = n.x * p.y - n.y * p.x + path * drift;
+      if (std::abs(across) <= half_width) return Entry{sector, path, cosine};
+    }
+    sector = next_sector(sector, across);
+  }
+}
 
+std::optional<RingTracer::Hit> RingTracer::interact(Vec3d p, Vec3d u, const Entry& entry, double free_paths) const {
+  auto [sector, path, cosine] = entry;
+  Normal n = normals_[static_cast<std::size_t>(sector)];
   double remaining = free_paths * cosine, depth = 0;
   std::size_t layer = 0;
   for (; layer < layer_back_mm_.size(); ++layer) {
@@ -85,7 +100,7 @@ std::optional<RingTracer::Hit> RingTracer::trace(Vec3d p, Vec3d u, double free_p
   const Vec3d q = p + path * u;
   double across = n.x * q.y - n.y * q.x;
   if (std::abs(across) > (radius_ + depth) * wedge_) {  // it crossed into the neighbour's slab
-    sector = (sector + (across > 0 ? 1 : sectors_ - 1)) % sectors_;
+    sector = next_sector(sector, across);
     n = normals_[static_cast<std::size_t>(sector)];
     across = n.x * q.y - n.y * q.x;
     depth = q.x * n.x + q.y * n.y - radius_;

@@ -38,7 +38,7 @@ Interval overlap(Interval a, Interval b) {
 /// t with -1 <= o + t d <= 1.
 Interval in_slab(double o, double d) {
   if (d == 0) return std::abs(o) <= 1 ? Interval{-everywhere, everywhere} : Interval{};
-  const double a = (-1 - o) / d, b = (1 - o) / d;
+  const double inverse = 1 / d, a = (-1 - o) * inverse, b = (1 - o) * inverse;
   return {std::min(a, b), std::max(a, b)};
 }
 
@@ -94,11 +94,10 @@ Interval Solid::intersect(Vec3d origin_mm, Vec3d direction) const {
   if (shape_ == Shape::ellipsoid) {
     inside = below_zero(dot(d, d), dot(o, d), dot(o, o) - 1);
   } else {
-    inside = in_slab(o.z, d.z);
-    if (shape_ == Shape::cylinder)
-      inside = overlap(inside, below_zero(d.x * d.x + d.y * d.y, o.x * d.x + o.y * d.y, o.x * o.x + o.y * o.y - 1));
-    else
-      inside = overlap(overlap(inside, in_slab(o.x, d.x)), in_slab(o.y, d.y));
+    inside = shape_ == Shape::cylinder
+                 ? below_zero(d.x * d.x + d.y * d.y, o.x * d.x + o.y * d.y, o.x * o.x + o.y * o.y - 1)
+                 : overlap(in_slab(o.x, d.x), in_slab(o.y, d.y));
+    if (!inside.empty()) inside = overlap(inside, in_slab(o.z, d.z));
   }
   if (halved_ && !inside.empty()) {
     const double slope = dot(unit_half_, d), level = dot(unit_half_, o);
@@ -110,10 +109,6 @@ Interval Solid::intersect(Vec3d origin_mm, Vec3d direction) const {
       inside = {};
   }
   return inside;
-}
-
-Vec3d Solid::from_unit(Vec3d u) const {
-  return centre_ + u.x * scaled_axes_[0] + u.y * scaled_axes_[1] + u.z * scaled_axes_[2];
 }
 
 std::vector<Solid> rods_of(const RodSector& sector, Vec3d centre_mm, double half_length_mm) {

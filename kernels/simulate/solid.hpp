@@ -53,7 +53,9 @@ class Solid {
   /// Parameters t at which `origin + t direction` is inside; direction need not be a unit vector.
   Interval intersect(Vec3d origin_mm, Vec3d direction) const;
   /// The point in mm of a point of the cube [-1, 1]^3 around the unit shape.
-  Vec3d from_unit(Vec3d unit) const;
+  Vec3d from_unit(Vec3d u) const {
+    return centre_ + u.x * scaled_axes_[0] + u.y * scaled_axes_[1] + u.z * scaled_axes_[2];
+  }
   /// True where a point of the cube [-1, 1]^3 is inside the unit shape and the kept half.
   bool unit_contains(Vec3d u) const {
     if (halved_ && dot(unit_half_, u) < 0) return false;

@@ -36,9 +36,13 @@ double tof_bin_centre(const BinEdges& edges, std::uint32_t bin) {
 }
 
 std::uint32_t tof_bin_of(const BinEdges& edges, double value_mm) {
-  const auto above = std::upper_bound(edges.begin(), edges.end(), value_mm);
-  if (above == edges.begin() || above == edges.end()) return no_tof_bin;
-  return static_cast<std::uint32_t>(above - edges.begin() - 1);
+  if (edges.size() < 2 || !(value_mm >= double{edges.front()} && value_mm < double{edges.back()})) return no_tof_bin;
+  // Where the bin would be, were all of the same width: most scanners' are.
+  const double first = edges.front(), share = (value_mm - first) / (double{edges.back()} - first);
+  auto bin = std::min(static_cast<std::size_t>(share * static_cast<double>(edges.size() - 1)), edges.size() - 2);
+  while (value_mm < double{edges[bin]}) --bin;
+  while (value_mm >= double{edges[bin + 1]}) ++bin;
+  return static_cast<std::uint32_t>(bin);
 }
 
 std::vector<std::uint32_t> exchanged_tof_bins(const BinEdges& from, const BinEdges& to) {
