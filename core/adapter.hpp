@@ -2,6 +2,7 @@
 // registry. Authors include core/gadget.hpp instead.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -203,6 +204,23 @@ constexpr bool is_one_to_one() {
     return false;
 }
 
+// The gadget's `memory`, which takes its parameters, the sizes of its inputs, both or none; null where there is none.
+template <class G>
+std::function<MemoryNeed(const void*, std::span<const std::size_t>)> memory_function() {
+  using Params = params_t<G>;
+  using Sizes = std::span<const std::size_t>;
+  if constexpr (requires(const Params& p, Sizes inputs) { G::memory(p, inputs); })
+    return [](const void* p, Sizes inputs) -> MemoryNeed { return G::memory(*static_cast<const Params*>(p), inputs); };
+  else if constexpr (requires(const Params& p) { G::memory(p); })
+    return [](const void* p, Sizes) -> MemoryNeed { return G::memory(*static_cast<const Params*>(p)); };
+  else if constexpr (requires(Sizes inputs) { G::memory(inputs); })
+    return [](const void*, Sizes inputs) -> MemoryNeed { return G::memory(inputs); };
+  else if constexpr (requires { G::memory(); })
+    return [](const void*, Sizes) -> MemoryNeed { return G::memory(); };
+  else
+    return nullptr;
+}
+
 }  // namespace tofstream::detail
 
 namespace tofstream {
@@ -227,14 +245,7 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
     info.inputs = detail::input_ports<G>();
     info.outputs = detail::output_ports<G>();
     info.default_params = [] { return std::static_pointer_cast<void>(std::make_shared<Params>()); };
-    if constexpr (requires(const Params& p, std::span<const std::size_t> inputs) { G::memory(p, inputs); })
-      info.memory = [](const void* params, std::span<const std::size_t> inputs) -> MemoryNeed {
-        return G::memory(*static_cast<const Params*>(params), inputs);
-      };
-    else if constexpr (requires(const Params& p) { G::memory(p); })
-      info.memory = [](const void* params, std::span<const std::size_t>) -> MemoryNeed {
-        return G::memory(*static_cast<const Params*>(params));
-      };
+    info.memory = detail::memory_function<G>();
     info.construct = [](const std::shared_ptr<const void>& params, Context& context) {
       return std::unique_ptr<GadgetInstance>(std::make_unique<detail::Adapter<G>>(params, context));
     };

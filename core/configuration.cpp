@@ -14,8 +14,12 @@ Value merged_pipelines(const Value& base, const Value& over) {
   const Value* gadgets = over.find("gadgets");
   Value* merged_gadgets = result.find("gadgets");
   if (!gadgets || !merged_gadgets || merged_gadgets->kind != Value::Kind::map) return result;
-  for (const Value::Entry& gadget : gadgets->entries)
+  const Value* below = base.find("gadgets");
+  for (const Value::Entry& gadget : gadgets->entries) {
     if (gadget.value.find("use")) merged_gadgets->set(gadget.key, gadget.value, gadget.where);
+    if (gadget.value.kind == Value::Kind::null && below && below->find(gadget.key))
+      std::erase_if(merged_gadgets->entries, [&](const Value::Entry& entry) { return entry.key == gadget.key; });
+  }
   return result;
 }
 

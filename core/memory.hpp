@@ -1,13 +1,29 @@
-// What a gadget says of its memory before anything is allocated: `static MemoryNeed memory(const Params&)`.
+// What a gadget says of its memory before anything is allocated: `static MemoryNeed memory(const Params&)`, with a
+// further argument `std::span<const std::size_t> input_bytes` where it depends on the messages that it takes (bytes of
+// one of each input; 0: unknown), and without the first where it has no parameters.
 #pragma once
 #include <cstddef>
+#include <limits>
 
 namespace tofstream {
 
 struct MemoryNeed {
   std::size_t host_bytes = 0;     // held from construction to the end
   std::size_t device_bytes = 0;   // likewise, on the GPU
+  std::size_t call_bytes = 0;     // besides, on the host while it works on one message
   std::size_t message_bytes = 0;  // of one message that it gives; 0: unknown before the run
+  bool gives_on_device = false;   // its messages lie on the GPU
+  const char* lower = "";         // the parameter to lower where it does not fit
+  const char* note = "";          // what cannot be known before the run
 };
+
+// a * b, or the largest number where that is larger: sizes come from parameters.
+constexpr std::size_t memory_product(std::size_t a, std::size_t b) {
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  return b != 0 && a > most / b ? most : a * b;
+}
+constexpr std::size_t memory_sum(std::size_t a, std::size_t b) {
+  return a + b < a ? std::numeric_limits<std::size_t>::max() : a + b;
+}
 
 }  // namespace tofstream

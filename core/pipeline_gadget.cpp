@@ -46,14 +46,13 @@ class Reader {
       return nullptr;
     }
     const GadgetInfo* info = known.find(use->text);
+    if (info) return info;
     std::vector<std::string> names = known.names();
     names.emplace_back("pipeline");
-    if (!info) {
-      const std::string absent = known.why_absent(use->text);  // a plug-in that was skipped has it
-      problems_.add(use->where, fmt::format("{}: no gadget is called '{}'{}", label_, use->text,
-                                            absent.empty() ? did_you_mean(use->text, names) : absent));
-    }
-    return info;
+    const std::string absent = known.why_absent(use->text);  // a plug-in that was skipped has it
+    problems_.add(use->where, fmt::format("{}: no gadget is called '{}'{}", label_, use->text,
+                                          absent.empty() ? did_you_mean(use->text, names) : absent));
+    return nullptr;
   }
 
   void read_parallel() {

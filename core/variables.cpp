@@ -25,10 +25,13 @@ bool is_name(std::string_view text) {
   return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, is_inner);
 }
 
-// The place of the brace that closes the one before `begin`; npos where there is none.
+constexpr int most_braces = 32;                           // one within the other
+constexpr std::size_t most_text = std::size_t{16} << 20;  // that references add: variables can double each other
+
+// The place of the brace that closes the one before `begin`; npos where there is none, or too many lie between.
 std::size_t closing_brace(std::string_view text, std::size_t begin) {
   int open = 1;
-  for (std::size_t i = begin; i < text.size(); ++i) {
+  for (std::size_t i = begin; i < text.size() && open <= most_braces; ++i) {
     if (text[i] == '{') ++open;
     if (text[i] == '}' && --open == 0) return i;
   }
@@ -50,7 +53,8 @@ std::vector<Piece> pieces_of(std::string_view text, std::string& wrong) {
     }
     const std::size_t end = closing_brace(text, dollar + 2);
     if (end == std::string_view::npos) {
-      wrong = fmt::format("'{}': a '${{' is not closed: write ${{name}}, or $${{ for a literal ${{", text);
+      wrong = fmt::format("'{}': a '${{' is not closed: write ${{name}}, or $${{ for a literal ${{",
+                          text.substr(dollar, 40));
       return {};
     }
     const std::string_view inside = text.substr(dollar + 2, end - dollar - 2);
@@ -67,6 +71,14 @@ std::vector<Piece> pieces_of(std::string_view text, std::string& wrong) {
   }
   if (!literal.empty()) pieces.push_back({literal, false, std::nullopt});
   return pieces;
+}
+
+// Roughly the bytes that a copy of the value takes.
+std::size_t weight(const Value& value) {
+  std::size_t sum = sizeof(Value) + value.text.size();
+  for (const Value& item : value.items) sum += weight(item);
+  for (const Value::Entry& entry : value.entries) sum += entry.key.size() + weight(entry.value);
+  return sum;
 }
 
 bool has_marks(const Value& value) {
@@ -121,20 +133,33 @@ class Substitution {
 
   std::optional<Value> value_of(const Piece& piece, const Value& scalar) {
     used_.insert(piece.text);
-    if (const Value* given = given_.find(piece.text)) return *given;
-    if (const Value* own = own_.find(piece.text)) return own_value(piece.text, *own, scalar);
-    if (piece.fallback) return fallback_value(*piece.fallback, scalar);
+    std::optional<Value> value;
+    if (const Value* given = given_.find(piece.text))
+      value = *given;
+    else if (const Value* own = own_.find(piece.text))
+      value = own_value(piece.text, *own, scalar);
+    else if (piece.fallback)
+      value = fallback_value(*piece.fallback, scalar);
+    else
+      report_unknown(piece.text, scalar);
+    if (value && (spent_ += weight(*value)) > most_text) {
+      problems_.add_root_cause(scalar.where, "variables make the pipeline too large: do they multiply each other?");
+      return std::nullopt;
+    }
+    return value;
+  }
+
+  void report_unknown(const std::string& name, const Value& scalar) {
     std::vector<std::string> known;
     for (const Value* variables : {&own_, &given_})
       for (const Value::Entry& entry : variables->entries) known.push_back(entry.key);
-    const std::string hint = did_you_mean(piece.text, known);
+    const std::string hint = did_you_mean(name, known);
     problems_.add_root_cause(scalar.where,
-                             fmt::format("no variable is called '{0}'{1}", piece.text,
+                             fmt::format("no variable is called '{0}'{1}", name,
                                          hint.empty() ? fmt::format(": declare it under 'variables', set it by --set "
                                                                     "variables.{0}=..., or write ${{{0}:-default}}",
-                                                                    piece.text)
+                                                                    name)
                                                       : hint));
-    return std::nullopt;
   }
 
   std::optional<Value> own_value(const std::string& name, const Value& own, const Value& scalar) {
@@ -170,6 +195,7 @@ class Substitution {
   Problems& problems_;
   std::map<std::string, Value, std::less<>> known_;
   std::vector<std::string> open_;
+  std::size_t spent_ = 0;
 };
 
 bool is_variable_map(const Value& variables, Problems& problems) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
+#include "core/memory.hpp"
 #include "core/params.hpp"
 #include "kernels/types/grid.hpp"
 #include "kernels/types/memory.hpp"
@@ -24,6 +26,24 @@ inline Backend resolve(BackendChoice choice) {
   return cuda ? Backend::cuda : Backend::cpu;
 }
 
+/// As resolve, before anything starts: what is asked for counts, also where there is no device.
+inline bool wants_cuda(BackendChoice choice) {
+  return choice == BackendChoice::cuda || (choice == BackendChoice::automatic && why_no_cuda().empty());
+}
+
+/// What a gadget needs for `held` bytes of images and gives in messages of `given`, in its backend's memory.
+inline MemoryNeed image_memory(BackendChoice backend, std::size_t held, std::size_t given, const char* lower) {
+  const bool device = wants_cuda(backend);
+  return {.host_bytes = device ? 0 : held,
+          .device_bytes = device ? held : 0,
+          .message_bytes = given,
+          .gives_on_device = device,
+          .lower = lower};
+}
+
+/// Bytes of a batch's event at most: two detectors, the rank of its arrival, ToF and its width, and two corrections.
+inline constexpr std::size_t event_bytes = 28;
+
 /// `image: {size: [75, 75, 26], voxel_mm: [4, 4, 4]}`
 struct ImageParams {
   std::array<int, 3> size = {75, 75, 26};
@@ -35,6 +55,11 @@ struct ImageParams {
                param<&ImageParams::centre_mm>("centre_mm", range(-1e4, 1e4), unit("mm"),
                                               "The image's centre in the scanner frame"));
 
+  /// Of one image: 4 bytes a voxel.
+  std::size_t bytes() const {
+    return sizeof(float) * static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1]) *
+           static_cast<std::size_t>(size[2]);
+  }
   Grid grid() const {
     Grid grid = Grid::centred(size[0], size[1], size[2], {voxel_mm[0], voxel_mm[1], voxel_mm[2]});
     grid.origin_mm = grid.origin_mm + Vec3{centre_mm[0], centre_mm[1], centre_mm[2]};

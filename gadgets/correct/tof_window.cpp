@@ -1,5 +1,6 @@
 // Rejects events whose ToF lies far from the middle of their line: outside the field of view there is nothing to emit.
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "core/gadget.hpp"
@@ -15,6 +16,10 @@ struct TofWindow {
   };
   static constexpr auto params = describe(param<&Params::half_width_mm>("half_width_mm", positive, unit("mm"),
                                                                         "Events farther from the middle are rejected"));
+  // What is selected is copied array by array, by a list of positions.
+  static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
+    return {.call_bytes = inputs[0], .message_bytes = inputs[0]};
+  }
   EventBatch operator()(EventBatch batch, const Params& p) const {
     return select(std::move(batch), [&](const EventView& events, std::int64_t i) {
       return !events.tof_mm || std::abs(events.tof_mm[i]) <= p.half_width_mm;

@@ -33,6 +33,14 @@ struct PetsirdDecoder : private petsird::Handler {
       describe(param<&Params::events>("events", "Decode prompts or delayeds; the others are counted"),
                param<&Params::batch_events>("batch_events", range(1, 1 << 28),
                                             "Small time blocks are joined, large ones cut, to so many events"));
+  // The open batch of one pair of module types: detectors, ToF and its width.
+  static MemoryNeed memory(const Params& p) {
+    const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
+    return {.host_bytes = batch,
+            .message_bytes = batch,
+            .lower = "batch_events",
+            .note = "as much again for each further pair of module types"};
+  }
   static constexpr bool own_thread = true;  // one piece of bytes may hold many batches
 
   explicit PetsirdDecoder(const Params& p) : p_(p), decoder_(std::in_place, static_cast<petsird::Handler&>(*this)) {}

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
@@ -39,6 +40,13 @@ struct GaussianPsfGadget {
   static constexpr auto params = PsfParams::params;
   static constexpr bool own_thread = true;
 
+  // One more image is the GPU's scratch; the CPU blurs in place.
+  static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
+    return {.message_bytes = inputs[0],
+            .lower = "image.size",
+            .note = "lies where its input does; on a GPU one image more"};
+  }
+
   explicit GaussianPsfGadget(const Params& p) : blur_(p) {}
   void process(const Estimate& estimate, Emit<Estimate>& emit) {
     emit(Estimate{estimate.step, blur_(*estimate.image)});
@@ -52,6 +60,14 @@ struct GaussianPsfAdjoint {
   using Params = PsfParams;
   static constexpr auto params = PsfParams::params;
   static constexpr bool own_thread = true;
+
+  // The blurred sensitivity, and on a GPU two images of scratch.
+  static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
+    return {.host_bytes = inputs[0],
+            .message_bytes = inputs[0],
+            .lower = "image.size",
+            .note = "lies where its input does; on a GPU two images more"};
+  }
 
   explicit GaussianPsfAdjoint(const Params& p) : blur_(p), blur_sensitivity_(p) {}
 

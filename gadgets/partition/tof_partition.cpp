@@ -1,5 +1,6 @@
 // Groups each batch's events by predominant direction and sorts them by ToF centre (paper 000,
 // II.B.3 and II.B.7).
+#include <span>
 #include <utility>
 
 #include "core/gadget.hpp"
@@ -10,6 +11,12 @@ namespace tofstream {
 namespace {
 
 struct TofPartition {
+  // The ranks of arrival join at least 12 bytes an event; a sort holds 8-byte keys and positions twice, and one array.
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    const std::size_t most_events = inputs[0] / 12;
+    return {.call_bytes = 24 * most_events, .message_bytes = inputs[0] + 4 * most_events};
+  }
+
   EventBatch operator()(EventBatch batch) const { return partition_and_sort(std::move(batch), Backend::cpu); }
 };
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/gadget.hpp"
@@ -25,6 +26,11 @@ struct ProjectorInputs {
   static constexpr auto inputs =
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
 };
+
+/// Of a projector: the sensitivity is held, a back projection given; both are as large as the estimate that comes back.
+inline MemoryNeed projector_memory(BackendChoice backend, std::span<const std::size_t> inputs) {
+  return image_memory(backend, inputs[1], inputs[1], "image.size");
+}
 
 /// `sensitivity: {exact_pairs: 20000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
 struct SensitivityParams {

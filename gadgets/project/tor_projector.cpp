@@ -44,6 +44,9 @@ struct TorProjector {
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"));
   static constexpr bool own_thread = true;
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    return projector_memory(p.backend, inputs);
+  }
 
   explicit TorProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, describe_settings(p)},

@@ -26,6 +26,9 @@ struct FileSource {
       describe(param<&Params::path>("path", required, "File or named pipe to read; - is standard input"),
                param<&Params::chunk_kib>("chunk_kib", range(1, 1 << 20), unit("KiB"), "Largest piece read at once"));
   static constexpr bool own_thread = true;
+  static MemoryNeed memory(const Params& p) {
+    return {.message_bytes = std::size_t{1024} * static_cast<std::size_t>(p.chunk_kib), .lower = "chunk_kib"};
+  }
 
   explicit FileSource(const Params& p) : path_(p.path), chunk_bytes_(static_cast<std::size_t>(p.chunk_kib) * 1024) {
     if (path_ == "-") return;

@@ -45,6 +45,10 @@ struct Simulator {
       param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"),
                                              "Gaussian, each axis"));
   static constexpr bool own_thread = true;
+  // Detectors and ToF of a batch's events.
+  static MemoryNeed memory(const Params& p) {
+    return {.message_bytes = std::size_t{12} * static_cast<std::size_t>(p.batch_events), .lower = "batch_events"};
+  }
 
   explicit Simulator(const Params& p)
       : p_(p),

@@ -43,6 +43,15 @@ struct SubsetBuilder {
                    "or 1 while its length is unknown"),
                param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"),
                                                   "GPU memory to leave free; further subsets stay on the host"));
+  // Subsets share the events that are held, whose number only the scan says.
+  static MemoryNeed memory(const Params& p) {
+    return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
+            .gives_on_device = wants_cuda(p.backend),
+            .lower = "events",
+            .note =
+                "holds all events of the scan, 12 to 28 B each; on a GPU as many as device_reserve_gib leaves room "
+                "for"};
+  }
   static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
 
   explicit SubsetBuilder(const Params& p) : p_(p), backend_(resolve(p.backend)) {

@@ -28,6 +28,10 @@ struct OsemUpdate {
                                                  "Voxels less sensitive than this fraction of the maximum become 0"),
                param<&Params::backend>("backend", "Where the update runs"));
   static constexpr bool own_thread = true;
+  // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
+  static MemoryNeed memory(const Params& p) {
+    return image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
+  }
 
   explicit OsemUpdate(const Params& p) : floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
     const Grid grid = p.image.grid();

@@ -207,6 +207,13 @@ gadgets:
   CHECK(resolved_text(pipeline, "a", "uneven") == "true");
   CHECK(resolved_text(pipeline, "last", "delay_ms") == "2");
 
+  const Pipeline without = parse_pipeline(
+      "include: base.yaml\ngadgets:\n  a: ~\n  other: {use: count}\n  last: {from: other}\n  feed: ~\n", name);
+  CHECK(without.gadgets.size() == 2);
+  CHECK(edge_names(without) == Lines{"other -> last"});
+  CHECK(problems_of("include: base.yaml\ngadgets:\n  b: ~\n", {}, name) ==
+        Lines{name + ":3:6: gadgets.b must be a map such as {use: GADGET, from: NAME}, not nothing"});
+
   const Lines missing = problems_of("include: [nothing.yaml]\ngadgets: {feed: {use: count}}\n", {}, name);
   REQUIRE(missing.size() == 1);
   CHECK(missing[0].starts_with(name + ":1:11: "));

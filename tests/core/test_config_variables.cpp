@@ -101,6 +101,23 @@ TEST_CASE("a variable's value is wrong where the value was written") {
         Lines{"--set variables.n=many: gadgets.feed.messages must be an integer, not 'many'"});
 }
 
+TEST_CASE("variables that multiply or nest without end are refused") {
+  std::string text = "variables:\n  v0: [x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    text += fmt::format("  v{}: [", i);
+    for (int j = 0; j < 8; ++j) text += fmt::format("{}\"${{v{}}}\"", j ? ", " : "", i - 1);
+    text += "]\n";
+  }
+  const Lines problems = problems_with(text, "path: \"${v11}\"");
+  REQUIRE(!problems.empty());
+  CHECK(problems[0].find("do they multiply each other?") != std::string::npos);
+  std::string deep;
+  for (int i = 0; i < 20'000; ++i) deep += "${a:-";
+  const Lines nested = problems_with("", "path: \"" + deep + std::string(20'000, '}') + "\"");
+  REQUIRE(nested.size() == 1);
+  CHECK(nested[0].find("is not closed") != std::string::npos);
+}
+
 TEST_CASE("an unquoted reference within braces is told how to be written") {
   const Lines problems = problems_of("gadgets:\n  feed: {use: count, messages: ${n}}\n");
   REQUIRE(problems.size() == 1);

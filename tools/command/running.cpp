@@ -132,9 +132,22 @@ Observers make_observers(const RunSettings& settings) {
 
 }  // namespace
 
+void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options) {
+  command.add_option("pipeline", pipeline, "A pipeline file, or the name of one that comes with tofstream")->required();
+  command.add_option("--input", options.input, "The path of the pipeline's one source");
+  command
+      .add_option("--set", options.sets,
+                  "Override a parameter: gadget.parameter=value, key.part=value, variables.name=value or "
+                  "outer/inner.parameter=value")
+      ->allow_extra_args(false);
+  command.add_option("--backend", options.backend, "cpu, cuda or auto");
+}
+
 Pipeline load(const std::string& name, const PipelineOptions& options) {
   const auto file = from_input([&] { return find_shared("pipelines", name); });
-  return from_input([&] { return load_pipeline(file, options); });
+  Pipeline pipeline = from_input([&] { return load_pipeline(file, options); });
+  for (const Problem& warning : pipeline.warnings) fmt::print(stderr, "warning: {}\n", warning.text());
+  return pipeline;
 }
 
 void run_pipeline(Pipeline pipeline, const RunSettings& settings) {

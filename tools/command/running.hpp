@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "core/pipeline.hpp"
 
 namespace tofstream::command {
@@ -18,8 +20,11 @@ struct RunSettings {
   bool nvtx = false;            // mark the gadgets' calls for Nsight Systems
 };
 
+/// The pipeline argument, --input, --set and --backend, which `run` and `check` have alike.
+void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options);
+
 /// Finds `name` (a file, or a pipeline that comes with the program) and checks it. Throws InputError with every
-/// problem.
+/// problem; what may go wrong while it runs is printed on stderr, a line each.
 Pipeline load(const std::string& name, const PipelineOptions& options);
 
 /// Runs to the end. The first SIGINT or SIGTERM stops, the second aborts. Throws ExitWith unless the run succeeded; its

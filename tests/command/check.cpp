@@ -1,0 +1,77 @@
+// `tofstream check`: the pipelines that come with the program, memory before a run, warnings.
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+const std::filesystem::path pipelines = "pipelines";  // tests run in the source folder
+
+}  // namespace
+
+TEST_CASE("every pipeline that comes with the program is good") {
+  int checked = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(pipelines)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto result = run_command("check " + entry.path().string());
+    CHECK_MESSAGE(result.code == 0, result.err);
+    CHECK_MESSAGE(result.err.empty(), result.err);  // no warning either
+    ++checked;
+  }
+  CHECK(checked >= 5);
+}
+
+TEST_CASE("a simulated scan and a recorded one differ in the source alone") {
+  const auto edges = [](const std::string& pipeline) {
+    const auto json = nlohmann::json::parse(run_command("check --json " + pipeline).out);
+    std::vector<std::string> names;
+    for (const auto& edge : json["edges"]) names.push_back(edge["edge"]);
+    std::ranges::sort(names);
+    return names;
+  };
+  std::vector<std::string> recorded = edges("listmode_osem"), simulated = edges("simulate_osem");
+  std::erase(recorded, "feed -> events");
+  std::erase(recorded, "events -> sorted");
+  std::erase(simulated, "photons -> sorted");
+  CHECK(recorded == simulated);
+  CHECK(recorded.size() == 6);
+}
+
+TEST_CASE("memory is estimated before anything starts, and too much of it is refused") {
+  const auto json = nlohmann::json::parse(
+      run_command("check listmode_osem --backend cpu --set image.size=[100,100,100] --memory --json").out);
+  const std::size_t image = 4'000'000;
+  const auto held = [&](const std::string& name) {
+    for (const auto& gadget : json["memory"]["gadgets"])
+      if (gadget["name"] == name) return gadget["host_bytes"].get<std::size_t>();
+    return std::size_t{0};
+  };
+  CHECK(held("estimate") == 2 * image);  // with the inverse sensitivity
+  CHECK(held("projected") == image);     // the sensitivity
+  CHECK(json["memory"]["device"]["at_least"] == 0);
+  for (const auto& edge : json["memory"]["edges"])
+    if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 4 * image);
+
+  const auto large = run_command("check listmode_osem --backend cpu --set image.size=[4096,4096,4096] --memory");
+  CHECK(large.code == 2);
+  CHECK_MESSAGE(large.err.find("'estimate' (osem_update): lower image.size") != std::string::npos, large.err);
+  const auto text = run_command("check listmode_osem --backend cpu --memory");
+  CHECK(text.code == 0);
+  CHECK(text.out.find("there is") != std::string::npos);
+}
+
+TEST_CASE("check prints every error and every warning, each with its place") {
+  const TemporaryFolder folder;
+  const auto file = folder / "p.yaml";
+  std::ofstream(file) << "gadgets:\n  feed: {use: file_sourc}\n  out: {use: null_sink, from: fed}\n";
+  const auto bad = run_command("check " + file.string());
+  CHECK(bad.code == 2);
+  CHECK(bad.err.find(":2:15: gadgets.feed: no gadget is called 'file_sourc', did you mean 'file_source'?") !=
+        std::string::npos);
+  CHECK(bad.err.find(":3:31: gadgets.out: from 'fed': no gadget has this name, did you mean 'feed'?") !=
+        std::string::npos);
+}

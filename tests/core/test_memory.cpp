@@ -1,0 +1,145 @@
+// The estimate of a pipeline's memory before it runs: gadgets, edges, totals, and what is said where it does not fit.
+#include "config_support.hpp"
+#include "core/memory_estimate.hpp"
+
+using namespace tofstream;
+using namespace tofstream::test;
+
+namespace {
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+struct Reader {
+  struct Params {
+    std::size_t size_mib = 3;
+  };
+  static constexpr auto params = describe(param<&Params::size_mib>("size_mib", unit("MiB"), "Size of a message"));
+  static MemoryNeed memory(const Params& p) {
+    return {.host_bytes = 2 * mib, .message_bytes = memory_product(p.size_mib, mib), .lower = "size_mib"};
+  }
+  void run(Emit<Batch>&, std::stop_token) {}
+};
+TOFSTREAM_GADGET(Reader, "sized_reader", "Says how large its messages are");
+
+// Works with as much again as comes in, and hands on what came.
+struct Doubler {
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    return {.call_bytes = 2 * inputs[0], .message_bytes = inputs[0]};
+  }
+  Batch operator()(const Batch& batch) const { return batch; }
+};
+TOFSTREAM_GADGET(Doubler, "doubler", "Needs twice its input");
+
+// As an update and a projector: one knows the size, the other has it from the feedback.
+struct SizedUpdate {
+  static MemoryNeed memory() {
+    return {.device_bytes = 20 * mib, .message_bytes = 10 * mib, .gives_on_device = true, .lower = "image.size"};
+  }
+  void start(Emit<Picture>& emit) { emit(Picture{}); }
+  void process(const Picture& image, Emit<Picture>& emit) { emit(image); }
+};
+TOFSTREAM_GADGET(SizedUpdate, "sized_update", "An image on a device");
+
+struct SizedProject {
+  struct In {
+    std::shared_ptr<const Batch> events;
+    std::shared_ptr<const Picture> image;
+    static constexpr auto inputs = ports(port<&In::events>("events"), port<&In::image>("image", feedback));
+  };
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    return {.device_bytes = inputs[1], .message_bytes = inputs[1], .gives_on_device = true};
+  }
+  void process(const In&, Emit<Picture>&) {}
+};
+TOFSTREAM_GADGET(SizedProject, "sized_project", "As large as the image fed back");
+
+MemoryEstimate estimate_of(const std::string& yaml) {
+  return estimate_memory(parse_pipeline(yaml, "pipe.yaml"));
+}
+
+}  // namespace
+
+TEST_CASE("an edge holds its messages, at most its bytes, and its limit where their size is unknown") {
+  const MemoryEstimate estimate = estimate_of(R"(
+gadgets:
+  r: {use: sized_reader}
+  a: {use: collect, from: r, edge: {messages: 5}}
+  b: {use: collect, from: r, edge: {messages: 1000, bytes: 33554432}}
+  c: {use: collect, from: r, edge: {bytes: 1}}
+  p: {use: pass, from: r}
+  d: {use: collect, from: p, edge: {bytes: 1234}}
+)");
+  const auto at_most = [&](const char* name) {
+    return std::ranges::find(estimate.edges, name, &EdgeMemory::name)->at_most;
+  };
+  CHECK(at_most("r -> a") == 15 * mib);
+  CHECK(at_most("r -> b") == 32 * mib);
+  CHECK(at_most("r -> c") == 3 * mib);  // one message passes whatever its size
+  CHECK(at_most("p -> d") == 1234);
+  CHECK(estimate.host.at_least == 2 * mib + 3 * mib);
+  CHECK(estimate.host.at_most == (2 + 3 + 15 + 32 + 3 + 12) * mib + 1234);
+  CHECK(estimate.device.at_most == 0);
+}
+
+TEST_CASE("sizes pass through gadgets, and a parallel one works on several at a time") {
+  const MemoryEstimate estimate = estimate_of(
+      "gadgets:\n  r: {use: sized_reader, size_mib: 5}\n  d: {use: doubler, from: r, parallel: 3}\n"
+      "  e: {use: collect, from: d}\n");
+  CHECK(estimate.gadgets[1].host_bytes == 30 * mib);
+  CHECK(estimate.edges[1].message_bytes == 5 * mib);
+  CHECK(estimate.edges[1].at_most == 30 * mib);  // 6 places for 3 calls
+}
+
+TEST_CASE("sizes come round a feedback edge, and device memory is counted apart") {
+  const MemoryEstimate estimate = estimate_of(
+      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}}\n"
+      "  u: {use: sized_update, from: p}\n");
+  CHECK(estimate.device.at_least == (10 + 10 + 20 + 10) * mib);
+  CHECK(estimate.device.at_most == (50 + 40 + 40) * mib);
+  CHECK(estimate.host.at_least == 5 * mib);
+}
+
+TEST_CASE("what cannot fit is an error, what may not a warning, each with what to lower") {
+  const MemoryEstimate estimate =
+      estimate_of("pipeline: big\ngadgets:\n  r: {use: sized_reader, size_mib: 100}\n  a: {use: collect, from: r}\n");
+  CHECK(compare_memory(estimate, {102 * mib, {}}).errors.empty());
+  CHECK(compare_memory(estimate, {101 * mib, {}}).errors ==
+        Lines{"big needs at least 102.0 MiB of host memory, and there are 101.0 MiB; most of it 102.0 MiB for 'r' "
+              "(sized_reader): lower size_mib"});
+  CHECK(
+      compare_memory(estimate, {501 * mib, {}}).warnings ==
+      Lines{"big may need up to 502.0 MiB of host memory once its edges are full, and there are 501.0 MiB; most of it "
+            "400.0 MiB on r -> a: lower a.edge.messages"});
+  CHECK(compare_memory(estimate, {502 * mib, {}}).warnings.empty());
+  const MemoryEstimate device = estimate_of(
+      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}}\n"
+      "  u: {use: sized_update, from: p}\n");
+  CHECK(compare_memory(device, {1000 * mib, 49 * mib}).errors ==
+        Lines{"pipe needs at least 50.0 MiB of GPU memory, and there are 49.0 MiB; most of it 30.0 MiB for 'u' "
+              "(sized_update): lower image.size"});
+  CHECK(compare_memory(device, {1000 * mib, {}}).errors.empty());
+}
+
+TEST_CASE("sizes too large for a number are the largest number") {
+  const MemoryEstimate estimate =
+      estimate_of("gadgets:\n  r: {use: sized_reader, size_mib: 18446744073709551615}\n  a: {use: collect, from: r}\n");
+  CHECK(estimate.host.at_least == std::numeric_limits<std::size_t>::max());
+  CHECK(compare_memory(estimate, {mib, {}}).errors.size() == 1);
+  CHECK(bytes_in_words(estimate.host.at_least) == "16.0 EiB");
+  CHECK(bytes_in_words(1023) == "1023 B");
+  CHECK(bytes_in_words(1536) == "1.5 KiB");
+}
+
+TEST_CASE("the table and its JSON say the same") {
+  const MemoryEstimate estimate = estimate_of("gadgets:\n  r: {use: sized_reader}\n  a: {use: collect, from: r}\n");
+  const MachineMemory machine{64 * mib, std::nullopt};
+  const std::string table = memory_table(estimate, machine);
+  CHECK(table.find("r (sized_reader)      2.0 MiB") != std::string::npos);
+  CHECK(table.find("does not say") != std::string::npos);
+  CHECK(table.find("messages of 3.0 MiB") != std::string::npos);
+  const auto json = memory_json(estimate, machine);
+  CHECK(json["host"]["at_least"] == estimate.host.at_least);
+  CHECK(json["edges"][0]["at_most_bytes"] == 12 * mib);
+  CHECK(json["machine"]["device_bytes"].is_null());
+  CHECK(host_memory_bytes() > mib);
+}

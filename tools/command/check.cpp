@@ -1,0 +1,86 @@
+// `tofstream check`: whether a pipeline is good, and whether it fits into memory, without running it.
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/memory_estimate.hpp"
+#include "kernels/types/memory.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/running.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string pipeline;
+  PipelineOptions pipeline_options;
+  bool json = false;
+  bool memory = false;
+};
+
+const std::string& payload_of(const Pipeline& pipeline, const PipelineEdge& edge) {
+  return pipeline.gadgets[edge.from].info->outputs[edge.from_port].payload->name;
+}
+
+Json pipeline_json(const Pipeline& pipeline) {
+  Json edges = Json::array(), warnings = Json::array();
+  for (const auto& edge : pipeline.edges)
+    edges.push_back({{"edge", edge.name}, {"payload", payload_of(pipeline, edge)}, {"feedback", edge.is_feedback}});
+  for (const Problem& warning : pipeline.warnings) warnings.push_back(warning.text());
+  return {{"pipeline", pipeline.name}, {"gadgets", pipeline.gadgets.size()}, {"edges", edges}, {"warnings", warnings}};
+}
+
+void print_pipeline(const Pipeline& pipeline) {
+  for (const auto& edge : pipeline.edges)
+    fmt::print("{:<40} {}{}\n", edge.name, payload_of(pipeline, edge), edge.is_feedback ? " (feedback)" : "");
+  fmt::print("{}: {} gadgets, {} edges, no errors{}\n", pipeline.name, pipeline.gadgets.size(), pipeline.edges.size(),
+             pipeline.warnings.empty() ? "" : fmt::format(", {} warnings", pipeline.warnings.size()));
+}
+
+MachineMemory this_machine() {
+  MachineMemory machine{host_memory_bytes(), std::nullopt};
+  if (why_no_cuda().empty()) machine.device_bytes = free_device_bytes();
+  return machine;
+}
+
+void check(const Options& options) {
+  const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
+  Json json = options.json ? pipeline_json(pipeline) : Json();
+  if (!options.json) print_pipeline(pipeline);
+  MemoryVerdict verdict;
+  if (options.memory) {
+    const MemoryEstimate estimate = estimate_memory(pipeline);
+    const MachineMemory machine = this_machine();
+    verdict = compare_memory(estimate, machine);
+    if (options.json)
+      json["memory"] = memory_json(estimate, machine);
+    else
+      fmt::print("\n{}", memory_table(estimate, machine));
+  }
+  if (options.json) fmt::print("{}\n", json.dump(2));
+  for (const std::string& warning : verdict.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& error : verdict.errors) fmt::print(stderr, "tofstream: {}\n", error);
+  if (!verdict.errors.empty()) throw ExitWith{exit_config};
+}
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  auto* command = app.add_subcommand("check", "Check a pipeline without running it");
+  auto options = std::make_shared<Options>();
+  add_pipeline_options(*command, options->pipeline, options->pipeline_options);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--memory", options->memory,
+                    "Estimate host and GPU memory and compare with this machine's; exit 2 where it cannot fit");
+  command->footer(
+      "Examples: tofstream check my_pipeline.yaml\n"
+      "          tofstream check listmode_osem --set image.size=[400,400,400] --memory");
+  command->callback([options] { check(*options); });
+}
+
+}  // namespace tofstream::command
