@@ -281,7 +281,7 @@ void read_value(const Value& v, const std::string& path, const ParamRules& rules
       read_value(v, path, rules, x, problems);
       out = std::move(x);
     }
-  } else {
+  } else if constexpr (Described<T>) {  // else type_words has said what is wrong, once
     read_params(infos_of<T>(), &out, v, path, problems);
   }
 }
@@ -308,8 +308,10 @@ Value write_value(const T& x) {
     return list;
   } else if constexpr (IsOptional<T>::value) {
     return x ? write_value(*x) : Value{};
-  } else {
+  } else if constexpr (Described<T>) {
     return write_params(infos_of<T>(), &x);
+  } else {
+    return {};
   }
 }
 

@@ -105,9 +105,10 @@ std::string camel_case(const std::string& name) {
   return text;
 }
 
-// The tofstream source tree that the folder lies in.
+// The tofstream source tree that the folder lies in; a build folder inside it is none of it.
 std::optional<fs::path> source_tree(const fs::path& dir) {
   for (fs::path up = fs::weakly_canonical(fs::absolute(dir)); up.has_relative_path(); up = up.parent_path()) {
+    if (fs::exists(up / "CMakeCache.txt")) return std::nullopt;
     std::ifstream file(up / "CMakeLists.txt");
     for (std::string line; std::getline(file, line);)
       if (line.starts_with("project(tofstream ")) return up;

@@ -31,7 +31,8 @@ CLI::Option* add_folders(CLI::App& app, const char* text) {
       .add_option_function<std::vector<std::string>>(
           "--plugins",
           [](const std::vector<std::string>& folders) {
-            session().folders.insert(session().folders.end(), folders.begin(), folders.end());
+            for (const std::string& folder : folders)  // `gadgets --plugins` without one gives an empty text
+              if (!folder.empty()) session().folders.emplace_back(folder);
           },
           text)
       ->type_name("DIR");
