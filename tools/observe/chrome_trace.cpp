@@ -37,7 +37,7 @@ ChromeTrace::ChromeTrace(const std::filesystem::path& path) : file_(path), began
 void ChromeTrace::run_begins(const Pipeline& pipeline) {
   pipeline_ = &pipeline;
   const std::lock_guard lock(mutex_);
-  write({{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", "tofstream " + pipeline.name}}}});
+  write({{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", fmt::format("tofstream {}", pipeline.name)}}}});
 }
 
 void ChromeTrace::run_ends() {
@@ -67,7 +67,7 @@ void ChromeTrace::span(std::size_t gadget, std::string_view where, std::string_v
                        Clock::time_point ended) {
   const std::string label = fmt::format("{}: {}", where, pipeline_->gadgets[gadget].name);
   const std::lock_guard lock(mutex_);
-  add_slice(std::string(name), "span", track("span " + label, label), began, ended, Json::object());
+  add_slice(std::string(name), "span", track(fmt::format("span {}", label), label), began, ended, Json::object());
 }
 
 // A gadget with its own thread names it; the workers of the flow graph are numbered.
@@ -75,7 +75,7 @@ int ChromeTrace::track_of_this_thread(std::size_t gadget) {
   std::ostringstream id;
   id << std::this_thread::get_id();
   const PipelineGadget& g = pipeline_->gadgets[gadget];
-  return track("thread " + id.str(), g.info->own_thread ? g.name : "worker");
+  return track(fmt::format("thread {}", id.str()), g.info->own_thread ? g.name : "worker");
 }
 
 int ChromeTrace::track(const std::string& key, const std::string& name) {

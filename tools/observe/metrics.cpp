@@ -1,12 +1,17 @@
 #include "tools/observe/metrics.hpp"
 
+#include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <prometheus/client_metric.h>
 #include <prometheus/collectable.h>
 #include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
 
 namespace tofstream {
 namespace {
