@@ -3,18 +3,23 @@
 #include <fmt/format.h>
 
 #include "core/document.hpp"
+#include "core/live_params.hpp"
 
 namespace tofstream {
 namespace {
 
-std::shared_ptr<void> params_from(const GadgetInfo& info, std::string_view yaml) {
-  Problems problems;
-  const Value given = parse_document(yaml, "test", problems);
-  std::shared_ptr<void> params = info.default_params();
-  if (problems.empty()) read_params(info.params, params.get(), given, info.name, problems);
+void throw_if_any(const Problems& problems) {
   std::vector<std::string> lines;
   for (const Problem& problem : problems.all()) lines.push_back(problem.text());
   if (!lines.empty()) throw std::invalid_argument(fmt::format("{}", fmt::join(lines, "\n")));
+}
+
+std::shared_ptr<const void> params_from(const GadgetInfo& info, std::string_view yaml) {
+  Problems problems;
+  const Value given = parse_document(yaml, "test", problems);
+  const std::shared_ptr<void> params = info.default_params();
+  if (problems.empty()) read_params(info.params, params.get(), given, info.name, problems);
+  throw_if_any(problems);
   return params;
 }
 
@@ -23,10 +28,11 @@ std::shared_ptr<void> params_from(const GadgetInfo& info, std::string_view yaml)
 namespace detail {
 
 GadgetHarness::GadgetHarness(GadgetInfo info, std::string_view yaml, EmitTarget& target, Context& context)
-    : info_(std::move(info)),
-      target_(target),
-      context_(context),
-      gadget_(info_.construct(params_from(info_, yaml), context)) {}
+    : info_(std::move(info)), params_(params_from(info_, yaml)), target_(target), context_(context) {
+  resolved_ = write_params(info_.params, params_.get());
+  if (info_.specialise) info_ = info_.specialise(params_.get());
+  gadget_ = info_.construct(params_, context_);
+}
 
 void GadgetHarness::process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types) {
   if (types.size() != info_.inputs.size())
@@ -37,6 +43,22 @@ void GadgetHarness::process(std::vector<Payload> inputs, const std::vector<const
       throw std::invalid_argument(fmt::format("input '{}' of {} takes {}, and the test sends {}", info_.inputs[i].name,
                                               info_.name, info_.inputs[i].payload->name, types[i]->name));
   gadget_->process(inputs, target_, context_);
+}
+
+void GadgetHarness::set(std::string_view parameter, std::string_view yaml) {
+  Problems problems;
+  const Value value = parse_document(yaml, "test", problems);
+  PipelineGadget gadget;
+  gadget.name = info_.name;
+  gadget.info = &info_;
+  gadget.params = params_;
+  Value wanted = resolved_;
+  std::shared_ptr<const void> changed;
+  if (problems.empty()) changed = changed_params(gadget, parameter, value, wanted, problems);
+  throw_if_any(problems);
+  params_ = std::move(changed);
+  resolved_ = std::move(wanted);
+  gadget_->set_params(params_);
 }
 
 GadgetInfo registered_gadget(std::string_view name) {

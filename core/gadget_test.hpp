@@ -28,11 +28,14 @@ class GadgetHarness {
 
   void start() { gadget_->start(target_, context_); }
   void process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types);
+  void set(std::string_view parameter, std::string_view yaml);
   void flush() { gadget_->flush(target_, context_); }
   void run(const std::stop_token& stop) { gadget_->run(target_, stop, context_); }
 
  private:
   GadgetInfo info_;
+  std::shared_ptr<const void> params_;
+  Value resolved_;  // the parameters as they are now
   EmitTarget& target_;
   Context& context_;
   std::unique_ptr<GadgetInstance> gadget_;
@@ -69,6 +72,9 @@ class RegisteredGadgetTest {
   void send(std::shared_ptr<const T>... payloads) {
     harness_.process({Payload{std::move(payloads), false}...}, {&payload_type<T>()...});
   }
+  // Changes a live parameter, as YAML has its value, from the next message on: set("low_keV", "510"). Throws
+  // std::invalid_argument in the words of the runtime where it is not live or the value is wrong.
+  void set(std::string_view parameter, std::string_view yaml) { harness_.set(parameter, yaml); }
   // The end of the stream.
   void finish() { harness_.flush(); }
   // Of a source: runs it to its end, or until it is asked to stop.

@@ -54,6 +54,15 @@ cmake --install "$work/build" --prefix "$work/elsewhere" >>"$work/install.log"
 "$tofstream" gadgets --plugins | grep -q "lib.*/tofstream/plugins/near_middle.so" || fail "an installed plug-in is not found"
 "$tofstream" check "$work/plugins/near_middle/near_middle.yaml" >/dev/null || fail "an installed plug-in is not used"
 
+# A bad plug-in is one line on stderr, and no more.
+mkdir "$work/bad"
+echo "no library" >"$work/bad/notes.so"
+"$tofstream" check "$work/plugins/near_middle/near_middle.yaml" --plugins "$work/bad" --plugins "$work/none" >/dev/null 2>"$work/err" ||
+  fail "a bad plug-in ended the program"
+[ "$(wc -l <"$work/err")" -eq 2 ] && grep -q "notes.so: plug-in skipped: it is no shared object" "$work/err" ||
+  { cat "$work/err" >&2; fail "a bad plug-in and a missing folder say:"; }
+"$tofstream" gadgets --plugins "$work/bad" --json 2>/dev/null | grep -q '"loaded": false' || fail "gadgets --plugins --json"
+
 # What is refused, in one line and without a file written.
 for arguments in "near_middle" "Bad_Name" "osem_update" "other --in imag" "other --kind sink --out events" "other --family x/y"; do
   if "$tofstream" new-gadget $arguments --dir "$work/plugins" >"$work/out" 2>"$work/err"; then fail "new-gadget $arguments"; fi
