@@ -1,6 +1,7 @@
 #include "tools/observe/chrome_trace.hpp"
 
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,14 +31,15 @@ double microseconds(Observer::Clock::duration d) {
 
 }  // namespace
 
-ChromeTrace::ChromeTrace(const std::filesystem::path& path) : file_(path), began_(Clock::now()) {
-  text_ = "[";
-}
+ChromeTrace::ChromeTrace(const std::filesystem::path& path) : file_(path), began_(Clock::now()) {}
 
 void ChromeTrace::run_begins(const Pipeline& pipeline) {
   pipeline_ = &pipeline;
   const std::lock_guard lock(mutex_);
-  write({{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", fmt::format("tofstream {}", pipeline.name)}}}});
+  write({{"name", "process_name"},
+         {"ph", "M"},
+         {"pid", process},
+         {"args", {{"name", fmt::format("tofstream {}", pipeline.name)}}}});
 }
 
 void ChromeTrace::run_ends() {
@@ -102,15 +104,14 @@ void ChromeTrace::add_slice(const std::string& name, const char* category, int t
 }
 
 void ChromeTrace::write(const Json& event) {
-  if (text_ != "[") text_ += ',';
-  text_ += '\n';
+  text_ += std::exchange(has_events_, true) ? ",\n" : "[\n";
   text_ += event.dump();
   if (text_.size() > piece_bytes) flush();
 }
 
 void ChromeTrace::flush() {
   file_.write(text_);
-  text_ = " ";  // not "[": an event has come before
+  text_.clear();
 }
 
 }  // namespace tofstream

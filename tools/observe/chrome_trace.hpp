@@ -41,6 +41,7 @@ class ChromeTrace final : public Observer {
   std::mutex mutex_;
   AtomicFile file_;
   std::string text_;  // not yet in the file
+  bool has_events_ = false;
   const Pipeline* pipeline_ = nullptr;
   Clock::time_point began_;
   std::map<std::string, int> tracks_;
