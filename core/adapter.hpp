@@ -240,6 +240,7 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
                                                                : GadgetKind::stateful;
     info.own_thread = detail::wants_own_thread<G>();
     info.has_start = detail::HasStart<G>;
+    info.gives_at_end = !std::is_void_v<detail::emitted_t<G, detail::flush_t<G>>>;
     info.one_to_one = detail::is_one_to_one<G>();
     if constexpr (!std::is_same_v<Params, detail::NoParams>) info.params = detail::infos_from<Params>(G::params);
     info.inputs = detail::input_ports<G>();

@@ -124,19 +124,17 @@ class JoinCheck {
                                        label(at), input_name(at, a), input_name(at, b), words, remedy));
   }
 
-  // A gadget that holds messages back keeps the other branch's waiting in an edge that may be too short.
+  // What a gadget gives at the end of the stream stems from no single message and finds no partner.
   void check_sequence(std::size_t at, const JoinInput& a, const JoinInput& b) {
-    if (a.stream.same_root(b.stream) || !common_fork(a.stream.gadget, b.stream.gadget)) return;
-    for (const auto& [held, waiting] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
-      const std::size_t holder = held->stream.gadget;
-      if (gadget(holder).info->kind != GadgetKind::stateful || ancestors_[waiting->stream.gadget][holder]) continue;
-      const InputEdge& edge = gadgets_[at].edges[waiting->port];
-      if (edge.messages_given) continue;
-      warnings_.add(waiting->where,
-                    fmt::format("{0}: {1} may hold messages of '{2}' back while those of '{3}' fill their edge of {4}: "
-                                "set edge: {{{3}: {{messages: N}}}} to as many as it holds",
-                                label(at), described(holder), input_name(at, *held), input_name(at, *waiting),
-                                edge.settings.messages));
+    for (const auto& [input, partner] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+      const std::size_t giver = input->stream.gadget;
+      if (input->stream.same_root(partner->stream) || !gadget(giver).info->gives_at_end ||
+          !common_fork(giver, partner->stream.gadget))
+        continue;
+      warnings_.add(input->where,
+                    fmt::format("{}: what {} gives at the end of the stream has no partner in '{}' and is "
+                                "discarded: read it without a join",
+                                label(at), described(giver), input_name(at, *partner)));
     }
   }
 

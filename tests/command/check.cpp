@@ -54,7 +54,7 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
   CHECK(held("projected") == image);     // the sensitivity
   CHECK(json["memory"]["device"]["at_least"] == 0);
   for (const auto& edge : json["memory"]["edges"])
-    if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 4 * image);
+    if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 64 * image);
 
   const auto large = run_command("check listmode_osem --backend cpu --set image.size=[4096,4096,4096] --memory");
   CHECK(large.code == 2);

@@ -25,6 +25,18 @@ struct Tally {
 };
 TOFSTREAM_GADGET(Tally, "tally", "Counts what passes");
 
+// Keeps everything to the end.
+struct Hold {
+  void process(std::shared_ptr<const Batch> batch, Emit<Batch>&) { held_.push_back(std::move(batch)); }
+  void flush(Emit<Batch>& emit) {
+    for (const auto& batch : held_) emit(batch);
+  }
+
+ private:
+  std::vector<std::shared_ptr<const Batch>> held_;
+};
+TOFSTREAM_GADGET(Hold, "hold", "Gives all at the end");
+
 // Drops odd images, on a feedback cycle.
 struct Choosy {
   std::optional<Picture> operator()(const Picture& image) const { return image; }
@@ -72,11 +84,20 @@ TEST_CASE("merged messages have no order to pair by") {
   CHECK(warnings[0].find("merged messages come in any order") != std::string::npos);
 }
 
-TEST_CASE("a gadget that may hold messages back needs a longer edge beside it") {
+TEST_CASE("what comes at the end of the stream finds no partner in a join by sequence") {
   CHECK(warning_for("{left: more, right: f}", ", join: sequence") ==
-        Lines{"pipe.yaml:8:44: gadgets.x: 'more' (burst) may hold messages of 'left' back while those of 'right' fill "
-              "their edge of 64: set edge: {right: {messages: N}} to as many as it holds"});
-  CHECK(warning_for("{left: more, right: f}", ", join: sequence, edge: {right: {messages: 100}}").empty());
+        Lines{"pipe.yaml:8:31: gadgets.x: what 'more' (burst) gives at the end of the stream has no partner in 'right' "
+              "and is discarded: read it without a join"});
+  CHECK(warning_for("{left: fewer, right: f}", ", join: sequence").empty());
+}
+
+TEST_CASE("a gadget that holds messages back and one beside it that waits for them are told") {
+  const char* yaml =
+      "gadgets:\n  f: {use: count}\n  held: {use: hold, from: f}\n"
+      "  x: {use: pair, from: {left: held, right: f}, edge: {messages: 2}}\n";
+  const Lines warnings = texts_of(parse_pipeline(yaml, "pipe.yaml").warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("or one fills and all stops: both come from 'f', but 'held' (hold)") != std::string::npos);
 }
 
 TEST_CASE("a gadget on a feedback cycle must not swallow messages") {

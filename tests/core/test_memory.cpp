@@ -66,7 +66,7 @@ gadgets:
   a: {use: collect, from: r, edge: {messages: 5}}
   b: {use: collect, from: r, edge: {messages: 1000, bytes: 33554432}}
   c: {use: collect, from: r, edge: {bytes: 1}}
-  p: {use: pass, from: r}
+  p: {use: pass, from: r, edge: {messages: 4}}
   d: {use: collect, from: p, edge: {bytes: 1234}}
 )");
   const auto at_most = [&](const char* name) {
@@ -84,24 +84,25 @@ gadgets:
 TEST_CASE("sizes pass through gadgets, and a parallel one works on several at a time") {
   const MemoryEstimate estimate = estimate_of(
       "gadgets:\n  r: {use: sized_reader, size_mib: 5}\n  d: {use: doubler, from: r, parallel: 3}\n"
-      "  e: {use: collect, from: d}\n");
+      "  e: {use: collect, from: d, edge: {messages: 6}}\n");
   CHECK(estimate.gadgets[1].host_bytes == 30 * mib);
   CHECK(estimate.edges[1].message_bytes == 5 * mib);
-  CHECK(estimate.edges[1].at_most == 30 * mib);  // 6 places for 3 calls
+  CHECK(estimate.edges[1].at_most == 30 * mib);
 }
 
 TEST_CASE("sizes come round a feedback edge, and device memory is counted apart") {
   const MemoryEstimate estimate = estimate_of(
-      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}}\n"
-      "  u: {use: sized_update, from: p}\n");
+      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}, edge: "
+      "{messages: 4}}\n  u: {use: sized_update, from: p, edge: {messages: 4}}\n");
   CHECK(estimate.device.at_least == (10 + 10 + 20 + 10) * mib);
   CHECK(estimate.device.at_most == (50 + 40 + 40) * mib);
   CHECK(estimate.host.at_least == 5 * mib);
 }
 
 TEST_CASE("what cannot fit is an error, what may not a warning, each with what to lower") {
-  const MemoryEstimate estimate =
-      estimate_of("pipeline: big\ngadgets:\n  r: {use: sized_reader, size_mib: 100}\n  a: {use: collect, from: r}\n");
+  const MemoryEstimate estimate = estimate_of(
+      "pipeline: big\ngadgets:\n  r: {use: sized_reader, size_mib: 100}\n  a: {use: collect, from: r, edge: {messages: "
+      "4, bytes: 1e9}}\n");
   CHECK(compare_memory(estimate, {102 * mib, {}}).errors.empty());
   CHECK(compare_memory(estimate, {101 * mib, {}}).errors ==
         Lines{"big needs at least 102.0 MiB of host memory, and there are 101.0 MiB; most of it 102.0 MiB for 'r' "
@@ -112,8 +113,8 @@ TEST_CASE("what cannot fit is an error, what may not a warning, each with what t
             "400.0 MiB on r -> a: lower a.edge.messages"});
   CHECK(compare_memory(estimate, {502 * mib, {}}).warnings.empty());
   const MemoryEstimate device = estimate_of(
-      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}}\n"
-      "  u: {use: sized_update, from: p}\n");
+      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}, edge: "
+      "{messages: 4}}\n  u: {use: sized_update, from: p, edge: {messages: 4}}\n");
   CHECK(compare_memory(device, {1000 * mib, 49 * mib}).errors ==
         Lines{"pipe needs at least 50.0 MiB of GPU memory, and there are 49.0 MiB; most of it 30.0 MiB for 'u' "
               "(sized_update): lower image.size"});
@@ -131,7 +132,8 @@ TEST_CASE("sizes too large for a number are the largest number") {
 }
 
 TEST_CASE("the table and its JSON say the same") {
-  const MemoryEstimate estimate = estimate_of("gadgets:\n  r: {use: sized_reader}\n  a: {use: collect, from: r}\n");
+  const MemoryEstimate estimate =
+      estimate_of("gadgets:\n  r: {use: sized_reader}\n  a: {use: collect, from: r, edge: {messages: 4}}\n");
   const MachineMemory machine{64 * mib, std::nullopt};
   const std::string table = memory_table(estimate, machine);
   CHECK(table.find("r (sized_reader)      2.0 MiB") != std::string::npos);
