@@ -1,0 +1,80 @@
+// `tofstream graph`: a pipeline as a figure. SVG is laid out by Graphviz's own program.
+#include <map>
+#include <memory>
+
+#include <boost/process.hpp>
+#include <fmt/format.h>
+
+#include "core/graph_text.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/deliver.hpp"
+#include "tools/command/running.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+namespace process = boost::process;
+
+struct Options {
+  std::string pipeline;
+  PipelineOptions pipeline_options;
+  std::string format;
+  std::filesystem::path file;
+};
+
+// The SVG that Graphviz makes of `dot`.
+std::string svg_text(const std::string& dot) {
+  const auto program = process::search_path("dot");
+  if (program.empty())
+    throw std::runtime_error(
+        "SVG is laid out by Graphviz, whose program 'dot' is not here: install the package graphviz, "
+        "or take --format mermaid or dot");
+  process::opstream to;
+  process::ipstream from;
+  process::child child(program, "-Tsvg", process::std_in<to, process::std_out> from);
+  to << dot << std::flush;
+  to.pipe().close();
+  const std::string svg{std::istreambuf_iterator<char>(from), {}};
+  child.wait();
+  if (child.exit_code() != 0 || svg.empty())
+    throw std::runtime_error(fmt::format("'{}' failed with exit code {}", program.string(), child.exit_code()));
+  return svg;
+}
+
+std::string format_of(const Options& options) {
+  if (!options.format.empty()) return options.format;
+  static const std::map<std::string, std::string> by_ending{
+      {".svg", "svg"}, {".dot", "dot"}, {".gv", "dot"}, {".json", "json"}};
+  const auto known = by_ending.find(options.file.extension().string());
+  return known == by_ending.end() ? "mermaid" : known->second;
+}
+
+void graph(const Options& options) {
+  const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
+  const std::string format = format_of(options);
+  std::string text;
+  if (format == "mermaid") text = mermaid_text(pipeline);
+  if (format == "dot") text = dot_text(pipeline);
+  if (format == "json") text = graph_json(pipeline).dump(2) + "\n";
+  if (format == "svg") text = svg_text(dot_text(pipeline));
+  deliver(text, options.file);
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app) {
+  auto* command = app.add_subcommand("graph", "Draw a pipeline: gadgets, edges and what flows along them");
+  auto options = std::make_shared<Options>();
+  add_pipeline_options(*command, options->pipeline, options->pipeline_options);
+  command->add_option("--format", options->format, "mermaid (default), dot, svg or json; else by the file's ending")
+      ->check(CLI::IsMember({"mermaid", "dot", "svg", "json"}));
+  command->add_option("-o,--out", options->file, "File to write (default: standard output)");
+  command->footer(
+      "Examples: tofstream graph listmode_osem -o listmode_osem.svg\n"
+      "          tofstream graph my_pipeline.yaml          (Mermaid, for a Markdown page)\n"
+      "Feedback is dashed, nested pipelines are framed; an edge's bounds are written where they are not the default.");
+  command->callback([options] { graph(*options); });
+}
+
+}  // namespace tofstream::command
