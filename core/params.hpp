@@ -130,12 +130,24 @@ constexpr auto names(E first, const char* name, Rest... rest) {
   }
 }
 
+// The type of a parameter as a tree, for those who translate it (core/schema.cpp).
+struct TypeInfo {
+  enum class Kind { boolean, integer, number, text, choice, list, map };
+  Kind kind = Kind::text;
+  bool is_optional = false;                              // may be null
+  double lo = -std::numeric_limits<double>::infinity();  // of an integer of at most 32 bits, or unsigned
+  double hi = std::numeric_limits<double>::infinity();
+  std::optional<std::size_t> size;  // of a list of fixed length
+  std::vector<TypeInfo> element;    // of a list: one
+};
+
 // One declared parameter with its types erased: what validation, documentation and the schema work
 // with.
 struct ParamInfo {
   ParamRules rules;
   std::string name;
-  std::string type;  // in words: "number", "3 integers", "one of a, b", "map"
+  std::string type;  // in words: "number", "list of 3 x integer", "enum", "map"
+  TypeInfo type_info;
   Value default_value;
   std::vector<ParamInfo> fields;  // of a nested struct
   std::vector<std::string> choices;
@@ -235,6 +247,33 @@ std::string type_words() {
                   "or optional of these, or a struct with its own `params`.");
     return "map";
   }
+}
+
+template <class T>
+TypeInfo type_info() {
+  using Kind = TypeInfo::Kind;
+  TypeInfo type;
+  if constexpr (std::is_same_v<T, bool>) {
+    type.kind = Kind::boolean;
+  } else if constexpr (std::is_integral_v<T>) {
+    type.kind = Kind::integer;
+    if constexpr (std::is_unsigned_v<T> || sizeof(T) <= 4) type.lo = static_cast<double>(std::numeric_limits<T>::min());
+    if constexpr (sizeof(T) <= 4) type.hi = static_cast<double>(std::numeric_limits<T>::max());
+  } else if constexpr (std::is_floating_point_v<T>) {
+    type.kind = Kind::number;
+  } else if constexpr (NamedEnum<T>) {
+    type.kind = Kind::choice;
+  } else if constexpr (IsArray<T>::value || IsVector<T>::value) {
+    type.kind = Kind::list;
+    if constexpr (IsArray<T>::value) type.size = std::tuple_size_v<T>;
+    type.element.push_back(type_info<typename T::value_type>());
+  } else if constexpr (IsOptional<T>::value) {
+    type = type_info<typename T::value_type>();
+    type.is_optional = true;
+  } else if constexpr (Described<T>) {
+    type.kind = Kind::map;
+  }
+  return type;
 }
 
 template <class T>
@@ -343,6 +382,7 @@ ParamInfo info_of(const ParamRules& rules, const typename MemberOf<Member>::Clas
   info.rules = rules;
   info.name = rules.name;
   info.type = type_words<Type>();
+  info.type_info = type_info<Type>();
   info.default_value = write_value(defaults.*Member);
   info.choices = choice_list(rules.choices);
   if constexpr (!std::is_void_v<typename EnumOf<Type>::Type>)

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/runtime_keys.hpp"
+
 namespace tofstream {
 
 std::string_view kind_name(GadgetKind kind) {
@@ -21,7 +23,11 @@ std::string_view kind_name(GadgetKind kind) {
 }
 
 const std::vector<std::string>& gadget_keys() {
-  static const std::vector<std::string> keys{"use", "from", "edge", "parallel", "merge", "join", "fault"};
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> names;
+    for (const RuntimeKey& key : runtime_keys) names.emplace_back(key.name);
+    return names;
+  }();
   return keys;
 }
 
@@ -42,8 +48,7 @@ std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
                         first->origin.empty() ? "" : " (the other is of " + first->origin + ")")};
   std::vector<std::string> found;
   static const std::vector<std::string> edge_settings{"policy", "messages", "bytes"};
-  if (info.name == "pipeline")
-    found.emplace_back("a gadget may not be named 'pipeline': that is a nested pipeline");
+  if (info.name == "pipeline") found.emplace_back("a gadget may not be named 'pipeline': that is a nested pipeline");
   for (const PortInfo& port : info.inputs)
     if (info.inputs.size() > 1 && std::ranges::find(edge_settings, port.name) != edge_settings.end())
       found.push_back(
