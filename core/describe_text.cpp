@@ -12,33 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The value as one line of YAML.
-std::string flow_text(const Value& value) {
-  std::vector<std::string> parts;
-  switch (value.kind) {
-    case Value::Kind::null:
-      return "none";
-    case Value::Kind::scalar:
-      return value.text.empty() ? "\"\"" : value.text;
-    case Value::Kind::sequence:
-      for (const Value& item : value.items) parts.push_back(flow_text(item));
-      return fmt::format("[{}]", fmt::join(parts, ", "));
-    case Value::Kind::map:
-      for (const Value::Entry& entry : value.entries) parts.push_back(entry.key + ": " + flow_text(entry.value));
-      return fmt::format("{{{}}}", fmt::join(parts, ", "));
-  }
-  return "";
-}
-
-std::string ports_in_words(const std::vector<PortInfo>& ports) {
-  std::vector<std::string> words;
-  words.reserve(ports.size());
-  for (const PortInfo& port : ports)
-    words.push_back((ports.size() > 1 ? port.name + ": " : "") + port.payload->name +
-                    (port.is_feedback ? " (feedback)" : ""));
-  return words.empty() ? "-" : fmt::format("{}", fmt::join(words, ", "));
-}
-
 std::string param_text(const ParamInfo& param, int indent) {
   const ParamRules& rules = param.rules;
   std::vector<std::string> facts{param.choices.empty() ? param.type
@@ -74,12 +47,40 @@ Json ports_json(const std::vector<PortInfo>& ports) {
   for (const PortInfo& port : ports) {
     Json json{{"name", port.name}, {"payload", port.payload->name}};
     if (port.is_feedback) json["feedback"] = true;
+    if (port.is_optional) json["optional"] = true;
     list.push_back(std::move(json));
   }
   return list;
 }
 
 }  // namespace
+
+std::string flow_text(const Value& value) {
+  std::vector<std::string> parts;
+  switch (value.kind) {
+    case Value::Kind::null:
+      return "none";
+    case Value::Kind::scalar:
+      return value.text.empty() ? "\"\"" : value.text;
+    case Value::Kind::sequence:
+      for (const Value& item : value.items) parts.push_back(flow_text(item));
+      return fmt::format("[{}]", fmt::join(parts, ", "));
+    case Value::Kind::map:
+      for (const Value::Entry& entry : value.entries) parts.push_back(entry.key + ": " + flow_text(entry.value));
+      return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  }
+  return "";
+}
+
+std::string ports_in_words(const std::vector<PortInfo>& ports, const GadgetInfo& gadget) {
+  if (gadget.specialise) return "what its parameters say";
+  std::vector<std::string> words;
+  words.reserve(ports.size());
+  for (const PortInfo& port : ports)
+    words.push_back((ports.size() > 1 ? port.name + ": " : "") + port.payload->name +
+                    (port.is_feedback ? " (feedback)" : "") + (port.is_optional ? " (optional)" : ""));
+  return words.empty() ? "-" : fmt::format("{}", fmt::join(words, ", "));
+}
 
 std::string gadget_list_text(const Registry& known) {
   std::size_t width = 0;
@@ -90,7 +91,7 @@ std::string gadget_list_text(const Registry& known) {
   return text;
 }
 
-std::string gadget_example(const GadgetInfo& gadget) {
+std::string gadget_line(const GadgetInfo& gadget) {
   std::string line = fmt::format("{}: {{use: {}", "my_" + gadget.name, gadget.name);
   if (gadget.inputs.size() == 1) {
     line += ", from: NAME";
@@ -104,33 +105,36 @@ std::string gadget_example(const GadgetInfo& gadget) {
   return line + "}";
 }
 
-std::string gadget_text(const GadgetInfo& gadget) {
+std::string gadget_text(const GadgetInfo& gadget, const std::string& example) {
   std::string text =
-      fmt::format("{}: {}\n  kind     {}{}\n  takes    {}\n  gives    {}\n  example  {}\n", gadget.name, gadget.doc,
+      fmt::format("{}: {}\n  kind     {}{}\n  takes    {}\n  gives    {}\n  in YAML  {}\n", gadget.name, gadget.doc,
                   kind_name(gadget.kind), gadget.own_thread ? ", on a thread of its own" : "",
-                  ports_in_words(gadget.inputs), ports_in_words(gadget.outputs), gadget_example(gadget));
+                  ports_in_words(gadget.inputs, gadget), ports_in_words(gadget.outputs, gadget), gadget_line(gadget));
+  if (!gadget.origin.empty()) text += fmt::format("  plug-in  {}\n", gadget.origin);
   if (!gadget.params.empty()) text += "  parameters\n";
   for (const ParamInfo& param : gadget.params) text += param_text(param, 4);
+  if (example.empty()) return text;
+  text += "  example\n    ";
+  for (const char c : example) text += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  while (text.ends_with(' ')) text.pop_back();
   return text;
 }
 
-Json gadget_json(const GadgetInfo& gadget) {
+Json gadget_json(const GadgetInfo& gadget, const std::string& example) {
   Json params = Json::array();
   for (const ParamInfo& param : gadget.params) params.push_back(param_json(param));
-  return {{"name", gadget.name},
-          {"doc", gadget.doc},
-          {"kind", kind_name(gadget.kind)},
-          {"own_thread", gadget.own_thread},
-          {"inputs", ports_json(gadget.inputs)},
-          {"outputs", ports_json(gadget.outputs)},
-          {"params", std::move(params)},
-          {"example", gadget_example(gadget)}};
-}
-
-Json gadget_list_json(const Registry& known) {
-  Json list = Json::array();
-  for (const GadgetInfo* gadget : known.all()) list.push_back(gadget_json(*gadget));
-  return list;
+  Json json{{"name", gadget.name},
+            {"doc", gadget.doc},
+            {"kind", kind_name(gadget.kind)},
+            {"own_thread", gadget.own_thread},
+            {"ports_depend_on_params", gadget.specialise != nullptr},
+            {"inputs", ports_json(gadget.inputs)},
+            {"outputs", ports_json(gadget.outputs)},
+            {"params", std::move(params)},
+            {"line", gadget_line(gadget)}};
+  if (!gadget.origin.empty()) json["plugin"] = gadget.origin;
+  if (!example.empty()) json["example"] = example;
+  return json;
 }
 
 }  // namespace tofstream

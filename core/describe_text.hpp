@@ -11,13 +11,18 @@ namespace tofstream {
 // One line a gadget: name, kind, documentation.
 std::string gadget_list_text(const Registry& known);
 
-// All about one gadget: ports, parameters with type, default, limits and unit, and an example.
-std::string gadget_text(const GadgetInfo& gadget);
+// The gadget in a pipeline: every input and required parameter, one line.
+std::string gadget_line(const GadgetInfo& gadget);
 
-// An example of the gadget in a pipeline: every required parameter, one line.
-std::string gadget_example(const GadgetInfo& gadget);
+// All about one gadget: ports, parameters with type, default, limits and unit, and the pipeline `example` where there
+// is one.
+std::string gadget_text(const GadgetInfo& gadget, const std::string& example = {});
+nlohmann::ordered_json gadget_json(const GadgetInfo& gadget, const std::string& example = {});
 
-nlohmann::ordered_json gadget_json(const GadgetInfo& gadget);
-nlohmann::ordered_json gadget_list_json(const Registry& known);
+// The value as one line of YAML.
+std::string flow_text(const Value& value);
+
+// "events: subset, image: estimate (feedback)", "-" where there are none. `gadget` is whose ports they are.
+std::string ports_in_words(const std::vector<PortInfo>& ports, const GadgetInfo& gadget);
 
 }  // namespace tofstream

@@ -165,7 +165,7 @@ TEST_CASE("the description carries types, limits, units, defaults and an example
   const nlohmann::ordered_json json = gadget_json(info());
   CHECK(json["kind"] == "pure");
   CHECK(json["inputs"][0]["payload"] == "int");
-  CHECK(json["example"] == "my_everything: {use: everything, from: NAME, path: ...}");
+  CHECK(json["line"] == "my_everything: {use: everything, from: NAME, path: ...}");
   const auto& params = json["params"];
   CHECK(params[4]["unit"] == "mm");
   CHECK(params[4]["minimum"] == 0.5);

@@ -22,6 +22,8 @@ struct ExitWith {
 void add_run(CLI::App& app);
 void add_check(CLI::App& app);
 void add_gadgets(CLI::App& app);
+void add_graph(CLI::App& app);
+void add_schema(CLI::App& app);
 void add_simulate(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_compare(CLI::App& app);
@@ -29,6 +31,8 @@ void add_analyse(CLI::App& app);
 void add_view(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_new_gadget(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_reference(CLI::App& app);
 
 /// `--plugins DIR` of every command; loads plug-ins before a command that uses gadgets runs, and warns of each that is
 /// skipped. Called after all other add_*.

@@ -23,13 +23,17 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", "tofstream " + std::string(tofstream::version()));
   app.require_subcommand(1);
   app.fallthrough();  // so that --plugins may follow the command
-  app.footer("tofstream COMMAND --help shows each command's options and examples.");
+  app.footer(
+      "Example: tofstream run simulate_osem --out results\n"
+      "tofstream COMMAND --help shows each command's options and examples.");
   // The callbacks run inside parse(), so every error of every command arrives here.
   using namespace tofstream::command;
   try {
     add_run(app);
     add_check(app);
     add_gadgets(app);
+    add_graph(app);
+    add_schema(app);
     add_simulate(app);
     add_inspect(app);
     add_compare(app);
@@ -37,6 +41,8 @@ int main(int argc, char** argv) {
     add_view(app);
     add_bench(app);
     add_new_gadget(app);
+    add_completion(app);
+    add_reference(app);
     add_plugins(app);
     app.parse(argc, argv);
     return 0;

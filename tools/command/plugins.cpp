@@ -40,7 +40,7 @@ CLI::Option* add_folders(CLI::App& app, const char* text) {
 
 // Commands that name no gadget need not wait for libraries, nor warn of them.
 bool uses_gadgets(const CLI::App& app) {
-  static constexpr std::array without{"inspect", "compare", "analyse", "view", "new-gadget"};
+  static constexpr std::array without{"inspect", "compare", "analyse", "view", "new-gadget", "completion", "reference"};
   return std::ranges::none_of(app.get_subcommands(), [](const CLI::App* command) {
     return std::ranges::find(without, command->get_name()) != without.end();
   });

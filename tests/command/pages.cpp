@@ -1,0 +1,130 @@
+// What `tofstream` says of itself: figures, schema, reference pages and completion; generated files are up to date.
+#include <algorithm>
+#include <sstream>
+
+#include <boost/property_tree/xml_parser.hpp>
+
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+// Compares what a command prints with the file that holds it in the source tree.
+void check_up_to_date(const std::string& arguments, const std::filesystem::path& file) {
+  if (!std::filesystem::exists("share/doc")) return;  // an installed test program, without its sources
+  const auto made = run_command(arguments);
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  CHECK_MESSAGE(made.out == text_of(file), file.string(), " is not what `tofstream ", arguments,
+                "` prints: cmake --build build/release --target pages");
+}
+
+}  // namespace
+
+TEST_CASE("generated files are up to date") {
+  check_up_to_date("schema", "share/schema/pipeline.schema.json");
+  check_up_to_date("gadgets --markdown", "share/doc/reference/gadgets.md");
+  check_up_to_date("reference", "share/doc/reference/command.md");
+}
+
+TEST_CASE("every pipeline names the schema that completes it") {
+  for (const char* folder : {"pipelines", "share/examples/gadgets"}) {
+    if (!std::filesystem::is_directory(folder)) return;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string text = text_of(entry.path());
+      const std::string mark = "# yaml-language-server: $schema=";
+      CAPTURE(entry.path().string());
+      const std::size_t at = text.find(mark);
+      REQUIRE(at != std::string::npos);
+      const std::string schema = text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
+      CHECK(std::filesystem::exists(entry.path().parent_path() / schema));
+    }
+  }
+}
+
+TEST_CASE("graph writes a figure in the format that the file's ending says") {
+  const TemporaryFolder folder;
+  const std::string svg = (folder / "osem.svg").string(), dot = (folder / "osem.dot").string();
+  const auto made = run_command("graph listmode_osem --set subsets.iterations=2 -o " + svg);
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  boost::property_tree::ptree tree;
+  std::istringstream text(text_of(svg));
+  REQUIRE_NOTHROW(boost::property_tree::read_xml(text, tree));  // throws where it is not well formed
+  CHECK(tree.count("svg") == 1);
+  CHECK(text.str().find("tor_projector") != std::string::npos);
+  CHECK(text.str().find("stroke-dasharray") != std::string::npos);
+  REQUIRE(run_command("graph listmode_osem -o " + dot).code == 0);
+  CHECK(text_of(dot).starts_with("digraph"));
+  CHECK(run_command("graph listmode_osem --format json").json()["gadgets"].size() == 8);
+  CHECK(run_command("graph listmode_osem").out.find("flowchart LR") != std::string::npos);
+}
+
+TEST_CASE("graph of a wrong pipeline and an unknown format say so") {
+  const auto missing = run_command("graph nowhere");
+  CHECK(missing.code == 2);
+  CHECK(missing.err.find("nowhere") != std::string::npos);
+  CHECK(run_command("graph listmode_osem --format tiff").code == 2);
+}
+
+TEST_CASE("without Graphviz SVG fails with one line that says what to do") {
+  const std::string line = "PATH=/nowhere " + program().string() + " graph listmode_osem --format svg 2>&1";
+  FILE* pipe = ::popen(line.c_str(), "r");
+  REQUIRE(pipe);
+  std::string text;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) text += static_cast<char>(c);
+  CHECK(WEXITSTATUS(::pclose(pipe)) == 1);
+  CHECK(text.find("install the package graphviz") != std::string::npos);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+}
+
+TEST_CASE("gadgets NAME shows ports, parameters and a complete example") {
+  const auto text = run_command("gadgets tor_projector");
+  REQUIRE(text.code == 0);
+  for (const char* part : {"takes    events: subset, image: estimate (feedback)", "tube_width_voxels", "example\n",
+                           "    gadgets:\n", "use: simulator"})
+    CHECK_MESSAGE(text.out.find(part) != std::string::npos, part);
+  const auto json = run_command("gadgets tor_projector --json").json();
+  CHECK(json["inputs"][1]["feedback"] == true);
+  CHECK(json["example"].get<std::string>().find("pipeline: tor_projector_example") != std::string::npos);
+  const auto wrong = run_command("gadgets tor_projecter");
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err.find("did you mean 'tor_projector'?") != std::string::npos);
+}
+
+TEST_CASE("every command's help has an example") {
+  std::istringstream page(run_command("reference").out);
+  std::string name;
+  bool has_example = true;
+  std::size_t commands = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) {
+      CHECK_MESSAGE(has_example, name);
+      name = line;
+      has_example = false;
+      ++commands;
+    }
+    has_example = has_example || line.starts_with("Example");
+  }
+  CHECK_MESSAGE(has_example, name);
+  CHECK(commands >= 12);
+}
+
+TEST_CASE("bash completes commands, options, gadgets and pipelines") {
+  const TemporaryFolder folder;
+  const auto script = run_command("completion bash");
+  REQUIRE(script.code == 0);
+  std::ofstream(folder / "complete.sh") << script.out;
+  const auto completed = [&](const std::string& words, int at) {
+    std::ofstream(folder / "ask.sh") << "PATH=" << program().parent_path().string() << ":$PATH\nsource "
+                                     << (folder / "complete.sh").string() << "\nCOMP_WORDS=(tofstream " << words
+                                     << ")\nCOMP_CWORD=" << at << "\n_tofstream\necho \"${COMPREPLY[*]}\"\n";
+    const std::string out = (folder / "out").string();
+    REQUIRE(std::system(("bash " + (folder / "ask.sh").string() + " >" + out).c_str()) == 0);
+    return text_of(out);
+  };
+  CHECK(completed("gra", 1) == "graph\n");
+  CHECK(completed("run --inp", 2) == "--input\n");
+  CHECK(completed("gadgets tor_", 2) == "tor_projector\n");
+  CHECK(completed("check listmode_osem_", 2) == "listmode_osem_psf\n");
+  CHECK(run_command("completion fish").code == 2);
+}

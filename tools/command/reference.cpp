@@ -1,0 +1,44 @@
+// `tofstream reference`: the reference page of the command, share/doc/reference/command.md, from its own help.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/command/commands.hpp"
+#include "tools/command/deliver.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+// CLI11 ends its help by several ends of line.
+std::string fenced(std::string help) {
+  help.erase(help.find_last_not_of(" \n") + 1);
+  help.erase(0, help.find_first_not_of(" \n"));
+  std::string text;  // without blanks at the ends of lines
+  for (const char c : help) {
+    if (c == '\n') text.erase(text.find_last_not_of(' ') + 1);
+    text += c;
+  }
+  return "```text\n" + text + "\n```\n";
+}
+
+std::string page(const CLI::App& app) {
+  std::string text =
+      "# The command\n\nWritten by `tofstream reference` from the command's own `--help`.\n\n" + fenced(app.help());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+    text += fmt::format("\n## tofstream {}\n\n{}", command->get_name(), fenced(command->help("tofstream")));
+  return text;
+}
+
+}  // namespace
+
+void add_reference(CLI::App& app) {
+  auto* command = app.add_subcommand("reference", "Write the reference page of the command");
+  command->group("");  // for those who build tofstream; not in the list of commands
+  auto file = std::make_shared<std::filesystem::path>();
+  command->add_option("-o,--out", *file, "File to write (default: standard output)");
+  command->footer("Example: tofstream reference -o share/doc/reference/command.md");
+  command->callback([&app, file] { deliver(page(app), *file); });
+}
+
+}  // namespace tofstream::command
