@@ -19,7 +19,7 @@ std::string mapping_of(const void* pointer) {
     unsigned long begin = 0, end = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) != 2) continue;
     const auto at = reinterpret_cast<unsigned long>(pointer);
-    if (begin <= at && at < end) return line.substr(line.find_last_of(' ', line.rfind("/memfd")) + 1);
+    if (begin <= at && at < end && line.find('/') != std::string::npos) return line.substr(line.find('/'));
   }
   return {};
 }
@@ -112,7 +112,7 @@ def look(events, info):
   std::string here;
   for (std::string line; std::getline(maps, line);)
     if (line.find("/memfd:tofstream") != std::string::npos) here = line;
-  CHECK(here.find(" " + std::to_string(std::get<std::int64_t>(second->context.figures().at("inode"))) + " ") !=
+  CHECK(here.find(fmt::format(" {} ", std::get<std::int64_t>(second->context.figures().at("inode")))) !=
         std::string::npos);
 }
 

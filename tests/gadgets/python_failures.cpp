@@ -151,7 +151,8 @@ TEST_CASE("a missing interpreter, a missing NumPy and another version are one li
   const auto bare = folder / "bare_python";
   std::ofstream(bare) << "#!/bin/sh\nexec " << python_with_numpy() << " -S \"$@\"\n";
   std::filesystem::permissions(bare, std::filesystem::perms::owner_all);
-  std::filesystem::copy(find_shared_path("python"), folder / "python", std::filesystem::copy_options::recursive);
+  std::filesystem::copy(find_shared_file("python/bench_round_trip.py").parent_path(), folder / "python",
+                        std::filesystem::copy_options::recursive);
   std::string worker = text_of(folder / "python/tofstream/worker.py");
   worker.replace(worker.find("PROTOCOL = 1"), 12, "PROTOCOL = 0");
   std::ofstream(folder / "python/tofstream/worker.py") << worker;

@@ -213,11 +213,8 @@ void write_report(const ordered_json& report, bool print, const std::string& out
 void add_bench(CLI::App& app) {
   auto* bench = app.add_subcommand("bench", "Measure this machine");
   bench->require_subcommand(1);
-<<<<<<< HEAD
   add_bench_runtime(*bench);
-=======
   add_bench_python(*bench);
->>>>>>> 921a009 (Run gadgets written in Python: a supervised process, ZeroMQ and shared memory)
   auto* command = bench->add_subcommand("projectors", "ns an event of forward, back and fused EM step, CPU and GPU");
   auto options = std::make_shared<Options>();
   command->add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <memory>
 
@@ -15,7 +14,7 @@
 #include "core/testing.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "gadgets/payloads.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/benches.hpp"
 #include "tools/command/machine.hpp"
 
 namespace tofstream::command {
@@ -38,7 +37,7 @@ class Caller : private EmitTarget {
     const GadgetInfo& info = *registry().find("python");
     const std::shared_ptr<void> params = info.default_params();
     const std::string yaml = fmt::format("{{script: {}, python: {}, arguments: {{what: {}}}}}",
-                                         find_shared_path("python/bench_round_trip.py").string(), options.python, what);
+                                         find_shared_file("python/bench_round_trip.py").string(), options.python, what);
     Problems problems;
     read_params(info.params, params.get(), parse_document(yaml, "bench", problems), "python", problems);
     gadget_ = info.construct(params, context_);
@@ -49,6 +48,8 @@ class Caller : private EmitTarget {
     gadget_->process({&message, 1}, *this, context_);
     return last_;
   }
+  // Of the script's own code, in the last call.
+  double own_ms() const { return std::get<double>(context_.figures().at("own_ms")); }
 
  private:
   void emit(std::size_t, Payload payload) override {
@@ -100,7 +101,7 @@ ordered_json measure(const std::string& what, bool in_shared_memory, const Optio
   Caller python(what, options);
   const Buffer<float> from = Buffer<float>::zeros(Memory::host, batch->count * 4);
   Buffer<float> to = Buffer<float>::zeros(Memory::host, batch->count * 4);
-  std::vector<double> round_trips, copies;
+  std::vector<double> round_trips, copies, own;
   for (int i = -3; i < options.repeats; ++i) {
     const double copy = milliseconds([&] { std::memcpy(to.data(), from.data(), from.bytes()); });
     std::shared_ptr<const EventBatch> back;
@@ -108,6 +109,7 @@ ordered_json measure(const std::string& what, bool in_shared_memory, const Optio
     if (i < 0) continue;  // memory is made and met for the first time
     copies.push_back(copy);
     round_trips.push_back(round_trip);
+    own.push_back(python.own_ms());
   }
   const double copy = quantile(copies, 0.5), round_trip = quantile(round_trips, 0.5);
   return {{"gadget", what},
@@ -116,30 +118,28 @@ ordered_json measure(const std::string& what, bool in_shared_memory, const Optio
           {"memory_copy_ms", copy},
           {"round_trip_ms", round_trip},
           {"round_trip_p90_ms", quantile(round_trips, 0.9)},
-          {"copies", round_trip / copy}};
+          {"script_ms", quantile(own, 0.5)},
+          {"copies", round_trip / copy},
+          {"copies_without_script", (round_trip - quantile(own, 0.5)) / copy}};
 }
 
 void bench_python(const Options& options) {
   ordered_json results = ordered_json::array();
   if (!options.json)
-    fmt::print("{:<10} {:<9} {:>5} {:>14} {:>12} {:>9} {:>8}\n", "gadget", "input", "MiB", "memory copy ms",
-               "round trip ms", "p90 ms", "copies");
+    fmt::print("{:<10} {:<9} {:>5} {:>14} {:>13} {:>9} {:>9} {:>8} {:>14}\n", "gadget", "input", "MiB",
+               "memory copy ms", "round trip ms", "p90 ms", "script ms", "copies", "without script");
   for (const bool shared : {false, true})
     for (const char* what : {"unchanged", "scaled", "rewritten", "copied", "gated"}) {
       const ordered_json r = measure(what, shared, options);
       if (!options.json)
-        fmt::print("{:<10} {:<9} {:>5} {:>14.3f} {:>13.3f} {:>9.3f} {:>8.2f}\n", what, r["input"].get<std::string>(),
-                   options.mib, r["memory_copy_ms"].get<double>(), r["round_trip_ms"].get<double>(),
-                   r["round_trip_p90_ms"].get<double>(), r["copies"].get<double>());
+        fmt::print("{:<10} {:<9} {:>5} {:>14.3f} {:>13.3f} {:>9.3f} {:>9.3f} {:>8.2f} {:>14.2f}\n", what,
+                   r["input"].get<std::string>(), options.mib, r["memory_copy_ms"].get<double>(),
+                   r["round_trip_ms"].get<double>(), r["round_trip_p90_ms"].get<double>(), r["script_ms"].get<double>(),
+                   r["copies"].get<double>(), r["copies_without_script"].get<double>());
       std::fflush(stdout);
       results.push_back(r);
     }
-  const ordered_json report{{"bench", "python"}, {"machine", machine()}, {"results", results}};
-  if (options.json) fmt::print("{}\n", report.dump(2));
-  if (options.output.empty()) return;
-  std::ofstream file(options.output);
-  file << report.dump(2) << '\n';
-  if (!file.flush()) throw std::runtime_error(fmt::format("cannot write {}", options.output));
+  write_report({{"bench", "python"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
 }  // namespace

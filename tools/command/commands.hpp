@@ -28,7 +28,6 @@ void add_compare(CLI::App& app);
 void add_analyse(CLI::App& app);
 void add_view(CLI::App& app);
 void add_bench(CLI::App& app);
-<<<<<<< HEAD
 void add_new_gadget(CLI::App& app);
 
 /// `--plugins DIR` of every command; loads plug-ins before a command that uses gadgets runs, and warns of each that is
@@ -38,9 +37,6 @@ void add_plugins(CLI::App& app);
 CLI::Option* add_plugin_list(CLI::App& command);
 /// What `gadgets --plugins` prints: every plug-in found, loaded with its gadgets or skipped and why.
 void print_plugins(bool json);
-=======
-void add_bench_python(CLI::App& bench);  // a subcommand of bench
->>>>>>> 921a009 (Run gadgets written in Python: a supervised process, ZeroMQ and shared memory)
 
 /// Runs `read` and turns whatever it throws into an InputError: for commands that do nothing but read what they are
 /// given.
