@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
@@ -126,7 +127,8 @@ void check_finite(const char* name, const Buffer<float>& array, const std::strin
   if (!any(array.data(), array.size(), is_not_finite)) return;
   std::int64_t i = 0;
   while (!is_not_finite(array[i])) ++i;
-  throw std::runtime_error(fmt::format("{} gave {} in {}[{}]: only finite numbers go on", where, array[i], name, i));
+  throw std::runtime_error(fmt::format("{} gave {} in {}[{}]: only finite numbers go on", where,
+                                       std::isnan(array[i]) ? "NaN" : "infinity", name, i));
 }
 
 void check_detectors(const char* name, const Buffer<std::uint32_t>& array, const DetectorTable* table,

@@ -34,7 +34,7 @@ class Background {
                                        << gate;
     std::ofstream(folder_ / "run.yaml") << fmt::format(
         "pipeline: python\nscanner: demo_ring\ngadgets:\n"
-        "  photons: {{use: simulator, phantom: nema_iq, events: 2000000, batch: 10000, attenuation: false}}\n"
+        "  photons: {{use: simulator, phantom: nema_iq, events: 2000000, batch_events: 10000, attenuation: false}}\n"
         "  gate: {{use: python, from: photons, script: {}, python: {}{}}}\n  sink: {{use: null_sink, from: gate}}\n",
         (folder_ / "gate.py").string(), python_with_numpy(), more);
     const std::string line =
@@ -104,7 +104,7 @@ TEST_CASE("the example filter smooths the image and keeps its sum") {
       squares[which] += values[which] * values[which];
     }
   }
-  CHECK(sum[1] == doctest::Approx(sum[0]).epsilon(0.05));
+  CHECK(sum[1] == doctest::Approx(sum[0]).epsilon(1e-4));
   CHECK(squares[1] < 0.8 * squares[0]);
 }
 

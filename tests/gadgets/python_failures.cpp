@@ -22,15 +22,12 @@ void check_failure(const std::string& expected, const std::string& script, const
   CHECK(child_processes().empty());
 }
 
-std::string with_python(const std::string& python) {
-  return "python: " + python;
-}
-
 }  // namespace
 
 TEST_CASE("an exception is one line with its place and its first cause; the traceback is kept whole") {
   if (skip_without_numpy()) return;
-  check_failure("script.py:5: ZeroDivisionError: division by zero", def + "  return events[1 // 0:]\n");
+  check_failure("script.py:5: ZeroDivisionError: integer division or modulo by zero",
+                def + "  return events[1 // 0:]\n");
   check_failure("script.py:8: RuntimeError: no gate; ValueError: could not convert string to float: 'x'",
                 def + "  try:\n    float('x')\n  except ValueError as e:\n    raise RuntimeError('no gate') from e\n");
   PythonUnderTest python("def helper(x):\n  return x[5]\n@gadget\ndef gate(events):\n  return helper([1])\n");
@@ -92,9 +89,9 @@ TEST_CASE("what a gadget may not return is said with the gadget's place") {
   check_failure(at + "returned events without lines", returns("Events(tof_mm=events.tof_mm)"));
   check_failure(at + "gave detector2[7] = 10, but the scanner has 10 detectors",
                 returns("events.replace(detector2=np.where(np.arange(20) == 7, 10, 0).astype(np.uint32))"));
-  check_failure(at + "gave nan in tof_mm[3]: only finite numbers go on",
+  check_failure(at + "gave NaN in tof_mm[3]: only finite numbers go on",
                 returns("events.replace(tof_mm=np.where(np.arange(20) == 3, np.nan, 0).astype(np.float32))"));
-  check_failure(at + "gave inf in multiplicative[0]",
+  check_failure(at + "gave infinity in multiplicative[0]",
                 returns("events.replace(multiplicative=np.full(20, np.inf, np.float32))"));
   check_failure(at + "gave 40 and rejected 0 events of the 20 that it took", returns("[events, events]"));
   check_failure("ValueError: assignment destination is read-only", def + "  events.tof_mm[0] = 1\n");
@@ -116,7 +113,7 @@ TEST_CASE("an image of the wrong kind is refused") {
   CHECK(returned("image.voxels[1:]") == "script.py:3: smooth() returned image of shape (1, 3, 4), not (2, 3, 4)");
   CHECK(returned("image.voxels.astype(np.int16)") ==
         "script.py:3: smooth() returned image of type int16, not float32: use .astype(np.float32)");
-  CHECK(returned("image.voxels / np.float32(0)").find("gave nan in voxels[0]") != std::string::npos);
+  CHECK(returned("image.voxels / np.float32(0)").find("gave NaN in voxels[0]") != std::string::npos);
   CHECK(returned("Image(image.voxels, (1, 0, 1))").find("voxel edges must be finite and positive") !=
         std::string::npos);
 }
@@ -146,8 +143,12 @@ TEST_CASE("a script that cannot be loaded is refused before data flows") {
 TEST_CASE("a missing interpreter, a missing NumPy and another version are one line each") {
   if (skip_without_numpy()) return;
   const TemporaryFolder folder;
-  check_failure("cannot run '/nowhere/python3': No such file or directory", def + "  pass\n",
-                with_python("/nowhere/python3, start_timeout_s: 5"));
+  std::ofstream(folder / "script.py") << "from tofstream import gadget\n";
+  const auto with = [&](const std::string& python) {
+    return fmt::format("{{script: {}, python: {}}}", (folder / "script.py").string(), python);
+  };
+  CHECK_THROWS_WITH(GadgetUnderTest("python", with("/nowhere/python3")),
+                    "cannot run '/nowhere/python3': No such file or directory");
   const auto bare = folder / "bare_python";
   std::ofstream(bare) << "#!/bin/sh\nexec " << python_with_numpy() << " -S \"$@\"\n";
   std::filesystem::permissions(bare, std::filesystem::perms::owner_all);
@@ -160,11 +161,9 @@ TEST_CASE("a missing interpreter, a missing NumPy and another version are one li
   const std::string other = failure_of(def + "  pass\n");
   ::unsetenv("TOFSTREAM_SHARE");
   CHECK(other.find("is of another version (0.1.0, protocol 0) than this program (protocol 1)") != std::string::npos);
-  std::ofstream(folder / "script.py") << "from tofstream import gadget\n";
-  CHECK_THROWS_WITH_AS(
-      GadgetUnderTest("python",
-                      fmt::format("{{script: {}, python: {}}}", (folder / "script.py").string(), bare.string())),
-      doctest::Contains("before it was ready: tofstream needs NumPy: install python3-numpy"), std::runtime_error);
+  CHECK_THROWS_WITH_AS(GadgetUnderTest("python", with(bare.string())),
+                       doctest::Contains("before it was ready: tofstream needs NumPy: install python3-numpy"),
+                       std::runtime_error);
 }
 
 TEST_CASE("nothing is left behind: no process, no shared memory, no socket") {
@@ -172,16 +171,22 @@ TEST_CASE("nothing is left behind: no process, no shared memory, no socket") {
   const auto shared = [] { return count_files("/dev/shm", ""); };
   const std::size_t before = shared();
   std::shared_ptr<const EventBatch> kept;
+  std::int64_t grandchild = 0;
   {
-    PythonUnderTest python(def + "  import subprocess; subprocess.Popen(['sleep', '60'])\n  return events[:7]\n");
+    PythonUnderTest python(
+        "import subprocess\n@gadget\ndef gate(events, info):\n"
+        "  info.report('pid', subprocess.Popen(['sleep', '60']).pid)\n  return events[:7]\n");
     python->process(ten_detector_batch(10));
     kept = python->emitted<EventBatch>().at(0);
+    grandchild = std::get<std::int64_t>(python->context.figures().at("pid"));
     CHECK(child_processes().size() == 1);
     CHECK(count_files(std::filesystem::temp_directory_path() / "", "tofstream-") ==
           count_files(std::filesystem::temp_directory_path() / "", "tofstream-test-"));
   }
   CHECK(child_processes().empty());
-  CHECK(std::system("pgrep -x sleep -s 0 >/dev/null") != 0);
+  for (int i = 0; i < 100 && ::kill(static_cast<pid_t>(grandchild), 0) == 0; ++i)  // until init has reaped it
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(::kill(static_cast<pid_t>(grandchild), 0) != 0);
   CHECK(shared() == before);
   CHECK(kept->tof_mm[6] == 1);  // a payload outlives the process that gave it
   kept.reset();

@@ -1,4 +1,4 @@
-"""Filters each image by a binomial kernel (1 2 1)/4 along every axis, which keeps its sum away from the edges."""
+"""Filters each image by a binomial kernel (1 2 1)/4 along every axis, which keeps its sum."""
 
 import numpy as np
 import tofstream
@@ -15,6 +15,7 @@ class Smooth:
         np.copyto(smooth, image.voxels)
         for axis in (0, 1, 2) * self.passes:
             lines = np.moveaxis(smooth, axis, 0)
-            if len(lines) > 2:
-                lines[1:-1] = (lines[:-2] + 2 * lines[1:-1] + lines[2:]) / 4
+            before = np.concatenate((lines[:1], lines[:-1]))
+            after = np.concatenate((lines[1:], lines[-1:]))
+            lines[...] = (before + 2 * lines + after) / 4
         return smooth
