@@ -175,6 +175,21 @@ class Delay:
   CHECK(python->context.recorded().rejected.at("gadget") == 5);
 }
 
+TEST_CASE("info is given where there is room for it, arguments by name or by place") {
+  if (skip_without_numpy()) return;
+  const auto kept = [](const std::string& parameters, const std::string& more) {
+    PythonUnderTest python("@gadget\ndef gate(" + parameters + "):\n  return events[:n]\n", more);
+    python->process(ten_detector_batch(20));
+    return python->emitted<EventBatch>().at(0)->count;
+  };
+  CHECK(kept("events, n=3", "") == 3);
+  CHECK(kept("events, n=3", "arguments: {n: 5}") == 5);
+  CHECK(kept("events, n", "arguments: [6]") == 6);
+  CHECK(kept("events, info, n=7", "") == 7);
+  CHECK(kept("events, info, n", "arguments: 8") == 8);
+  CHECK(kept("events, info, *, n", "arguments: {n: 9}") == 9);
+}
+
 TEST_CASE("an image comes back equal or filtered, after the same update") {
   if (skip_without_numpy()) return;
   PythonUnderTest python(R"(

@@ -61,7 +61,7 @@ class Script:
 
 
 class _Function:
-    """Calls with `info` where there is room for it."""
+    """Calls with `info` where there is room for it: a parameter of that name after the input, or one without default."""
 
     def __init__(self, function, takes, by_place, by_name):
         self._function, self._by_place, self._by_name = function, by_place, by_name
@@ -71,7 +71,9 @@ class _Function:
         except ValueError:  # written in C
             parameters = []
         free = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name not in by_name]
-        self._info = any(p.kind == p.VAR_POSITIONAL for p in parameters) or len(free) - len(by_place) > takes
+        room = free[takes : len(free) - len(by_place)]
+        wants = bool(room) and (room[0].name == "info" or room[0].default is room[0].empty)
+        self._info = wants or any(p.kind == p.VAR_POSITIONAL for p in parameters)
         wanted = takes + self._info + len(by_place)
         missing = [p.name for p in free[wanted:] if p.default is p.empty]
         if len(free) < takes + len(by_place) and not self._info:
