@@ -14,7 +14,8 @@ namespace tofstream {
 
 // Replaces `include: file` or a list of files by their contents, which the including document
 // overrides: maps merge key by key, but a gadget that says `use` again starts afresh, and
-// one that is null (`feed: ~`) is left out. Paths are relative to `folder`. Adds the variables that any of the files mentions to `uses`.
+// one that is null (`feed: ~`) is left out. Paths are relative to `folder`. Adds the variables that any of the files
+// mentions to `uses`.
 Value with_includes(Value document, const std::filesystem::path& folder, VariableNames& uses, Problems& problems);
 
 // One `--set path=value`; its value's place is the option's text.

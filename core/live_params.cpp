@@ -36,10 +36,11 @@ std::shared_ptr<const void> changed_params(const PipelineGadget& gadget, std::st
     const std::vector<std::string> changeable = live_names(info);
     const std::string which =
         changeable.empty() ? "it has none that may" : fmt::format("these may: {}", fmt::join(changeable, ", "));
-    problems.add(value.where, param == info.params.end() ? fmt::format("{}: {} has no parameter '{}'{}", gadget.name,
-                                                                       info.name, first, did_you_mean(first, changeable))
-                                                         : fmt::format("{}: '{}' of {} cannot change while it runs; {}",
-                                                                       gadget.name, first, info.name, which));
+    problems.add(value.where, param == info.params.end()
+                                  ? fmt::format("{}: {} has no parameter '{}'{}", gadget.name, info.name, first,
+                                                did_you_mean(first, changeable))
+                                  : fmt::format("{}: '{}' of {} cannot change while it runs; {}", gadget.name, first,
+                                                info.name, which));
     return nullptr;
   }
   put(current, name, value);

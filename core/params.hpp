@@ -232,6 +232,8 @@ std::string type_words() {
     return "string";
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     return "path";
+  } else if constexpr (std::is_same_v<T, Value>) {
+    return "anything";
   } else if constexpr (NamedEnum<T>) {
     return "enum";
   } else if constexpr (IsArray<T>::value) {
@@ -244,7 +246,7 @@ std::string type_words() {
     static_assert(Described<T>,
                   "A parameter is a bool, a number, a string, a path, an enum with enum_names(), "
                   "an array, vector "
-                  "or optional of these, or a struct with its own `params`.");
+                  "or optional of these, a Value (anything), or a struct with its own `params`.");
     return "map";
   }
 }
@@ -294,6 +296,8 @@ void read_value(const Value& v, const std::string& path, const ParamRules& rules
   } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>) {
     std::string text;
     if (read_text(v, path, choice_list(rules.choices), text, problems)) out = std::move(text);
+  } else if constexpr (std::is_same_v<T, Value>) {
+    out = v;
   } else if constexpr (NamedEnum<T>) {
     std::string text;
     if (!read_text(v, path, enum_choices<T>(), text, problems)) return;
@@ -337,6 +341,8 @@ Value write_value(const T& x) {
     return Value::scalar(x, true);
   } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
     return Value::scalar(x.string(), true);
+  } else if constexpr (std::is_same_v<T, Value>) {
+    return x;
   } else if constexpr (NamedEnum<T>) {
     for (const auto& [value, name] : enum_names(T{}).all)
       if (x == value) return Value::scalar(name, true);

@@ -16,6 +16,7 @@ packages=(
   libtbb-dev libyaml-cpp-dev libfmt-dev libspdlog-dev nlohmann-json3-dev libboost-dev libelf-dev libcli11-dev
   libhwy-dev libsodium-dev libzmq3-dev cppzmq-dev libcairo2-dev libpng-dev libniftiio-dev libnifti2-dev libznz-dev
   prometheus-cpp-dev doctest-dev libvalijson-dev graphviz fonts-dejavu-core
+  python3-minimal python3-numpy python3-zmq
 )
 
 install_packages() {

@@ -24,6 +24,7 @@ std::vector<fs::path> shared_folders(const std::string& kind) {
   for (fs::path up = program; up.has_relative_path(); up = up.parent_path()) {
     if (!fs::exists(up / "share" / "scanners", none)) continue;
     folders.push_back(up / "share" / kind);
+    folders.push_back(up / "tools" / kind);
     folders.push_back(up / kind);
     break;
   }

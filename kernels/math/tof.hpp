@@ -11,16 +11,15 @@ namespace tofstream {
 
 template <class T>
 struct TofKernel {
-  T inverse_sigma{};  // 1/mm
-  T cut_mm{};  // the response is zero farther away than this from the bin's centre (density) or
-               // beyond cut + half a bin (integral)
+  T inverse_sigma{};      // 1/mm
+  T cut_mm{};             // the response is zero farther away than this from the bin's centre (density) or
+                          // beyond cut + half a bin (integral)
   T density_peak{};       // 1/mm, of the renormalised Gaussian
   T half_inverse_mass{};  // 1 / (2 erf(cut / sqrt 2))
 
   TOFSTREAM_HOST_DEVICE static TofKernel make(T sigma_mm, T cut_sigmas) {
     const T mass = std::erf(cut_sigmas * T(0.70710678118654752));
-    return {T(1) / sigma_mm, cut_sigmas * sigma_mm, T(0.39894228040143268) / (sigma_mm * mass),
-            T(0.5) / mass};
+    return {T(1) / sigma_mm, cut_sigmas * sigma_mm, T(0.39894228040143268) / (sigma_mm * mass), T(0.5) / mass};
   }
   /// Density (1/mm) at `offset_mm` from the centre.
   TOFSTREAM_HOST_DEVICE T density(T offset_mm) const {
@@ -38,9 +37,7 @@ struct TofKernel {
   }
 
  private:
-  TOFSTREAM_HOST_DEVICE T clamped(T x) const {
-    return x < -cut_mm ? -cut_mm : (x > cut_mm ? cut_mm : x);
-  }
+  TOFSTREAM_HOST_DEVICE T clamped(T x) const { return x < -cut_mm ? -cut_mm : (x > cut_mm ? cut_mm : x); }
 };
 
 }  // namespace tofstream

@@ -20,8 +20,8 @@ struct TofBin {
   float peak;        // 1 / (sqrt(2 pi) mass)
 
   TOFSTREAM_HOST_DEVICE static TofBin make(const TofKernel<float>& kernel, float width_mm) {
-    return {0.5f * width_mm * kernel.inverse_sigma, kernel.cut_mm * kernel.inverse_sigma,
-            kernel.half_inverse_mass, 0.79788456f * kernel.half_inverse_mass};
+    return {0.5f * width_mm * kernel.inverse_sigma, kernel.cut_mm * kernel.inverse_sigma, kernel.half_inverse_mass,
+            0.79788456f * kernel.half_inverse_mass};
   }
 };
 
@@ -39,19 +39,16 @@ TOFSTREAM_HOST_DEVICE inline V bin_integral(const TofBin& bin, V z) {
     return splat<V>(bin.erf_scale) * (error_function(upper * root) - error_function(lower * root));
   }
   // Half the overlap of bin and cut, without subtracting two nearly equal numbers.
-  const V h = maximum(minimum(splat<V>(minimum(bin.half_width, bin.cut)),
-                              splat<V>(0.5f) * (high + half - absolute(z))),
+  const V h = maximum(minimum(splat<V>(minimum(bin.half_width, bin.cut)), splat<V>(0.5f) * (high + half - absolute(z))),
                       splat<V>(0.0f));
   const V middle = splat<V>(0.5f) * (upper + lower);
   const V m = middle * middle, hh = h * h;
   // Hermite polynomials He2, He4, He6 of the middle over 3!, 5!, 7!.
   const V second = mul_add(m, splat<V>(1.0f / 6), splat<V>(-1.0f / 6));
-  const V fourth =
-      mul_add(m, mul_add(m, splat<V>(1.0f / 120), splat<V>(-6.0f / 120)), splat<V>(3.0f / 120));
-  const V sixth = mul_add(m,
-                          mul_add(m, mul_add(m, splat<V>(1.0f / 5040), splat<V>(-15.0f / 5040)),
-                                  splat<V>(45.0f / 5040)),
-                          splat<V>(-15.0f / 5040));
+  const V fourth = mul_add(m, mul_add(m, splat<V>(1.0f / 120), splat<V>(-6.0f / 120)), splat<V>(3.0f / 120));
+  const V sixth =
+      mul_add(m, mul_add(m, mul_add(m, splat<V>(1.0f / 5040), splat<V>(-15.0f / 5040)), splat<V>(45.0f / 5040)),
+              splat<V>(-15.0f / 5040));
   const V series = mul_add(hh, mul_add(hh, mul_add(hh, sixth, fourth), second), splat<V>(1.0f));
   return splat<V>(bin.peak) * (h + h) * exponential(splat<V>(-0.5f) * m) * series;
 }

@@ -12,12 +12,8 @@ struct Vec3Of {
   T x{}, y{}, z{};
 
   /// Coordinate along axis 0 (x), 1 (y) or 2 (z).
-  TOFSTREAM_HOST_DEVICE constexpr T operator[](int axis) const {
-    return axis == 0 ? x : (axis == 1 ? y : z);
-  }
-  TOFSTREAM_HOST_DEVICE constexpr void set(int axis, T value) {
-    (axis == 0 ? x : (axis == 1 ? y : z)) = value;
-  }
+  TOFSTREAM_HOST_DEVICE constexpr T operator[](int axis) const { return axis == 0 ? x : (axis == 1 ? y : z); }
+  TOFSTREAM_HOST_DEVICE constexpr void set(int axis, T value) { (axis == 0 ? x : (axis == 1 ? y : z)) = value; }
   template <class U>
   TOFSTREAM_HOST_DEVICE constexpr Vec3Of<U> as() const {
     return {static_cast<U>(x), static_cast<U>(y), static_cast<U>(z)};

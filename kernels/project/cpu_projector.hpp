@@ -16,8 +16,7 @@ class CpuKernel {
   virtual void forward(const EventView& events, const float* image, float* expectation) const = 0;
   /// `values` null stands for ones.
   virtual void back(const EventView& events, const float* values, float* image) const = 0;
-  virtual EmTally em_step(const EventView& events, const float* image,
-                          float* accumulator) const = 0;
+  virtual EmTally em_step(const EventView& events, const float* image, float* accumulator) const = 0;
 };
 
 /// A projector over a kernel. Its scratch images make it stateful: one call at a time. The same
@@ -26,16 +25,13 @@ class CpuProjector final : public Projector {
  public:
   /// `image_floats`: length of the images it is given, where the kernel reads them in a layout of
   /// its own; 0 stands for the grid's voxels. Throws std::invalid_argument for an invalid grid.
-  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel,
-               std::int64_t image_floats = 0);
+  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, std::int64_t image_floats = 0);
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }
-  void forward(const EventView& events, const float* image, float* expectation,
-               Stream stream) override;
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override;
   void back(const EventView& events, const float* values, float* image, Stream stream) override;
-  EmTally em_step(const EventView& events, const float* image, float* accumulator,
-                  Stream stream) override;
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override;
 
  private:
   Grid grid_;

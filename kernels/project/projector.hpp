@@ -37,19 +37,16 @@ class Projector {
   /// expectation[i] = (A x)_i for each event, without multiplicative or additive terms. `image`:
   /// grid().voxels() floats; `expectation`: events.count floats. Queued on the stream where there
   /// is one.
-  virtual void forward(const EventView& events, const float* image, float* expectation,
-                       Stream stream = nullptr) = 0;
+  virtual void forward(const EventView& events, const float* image, float* expectation, Stream stream = nullptr) = 0;
 
   /// image += A^T y: adds each event's `values[i]` along its (ToF) line into `image`; values null
   /// stands for ones.
-  virtual void back(const EventView& events, const float* values, float* image,
-                    Stream stream = nullptr) = 0;
+  virtual void back(const EventView& events, const float* values, float* image, Stream stream = nullptr) = 0;
 
   /// accumulator += A^T(1 / (A x + c/m)), the sum of list-mode EM (paper 000, eq. 1; PHYSICS 2):
   /// forward, ratio and back for each event in one pass. An event whose expectation is not positive
   /// is counted and skipped. Complete on return.
-  virtual EmTally em_step(const EventView& events, const float* image, float* accumulator,
-                          Stream stream = nullptr) = 0;
+  virtual EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream = nullptr) = 0;
 };
 
 }  // namespace tofstream

@@ -18,8 +18,7 @@ class ReferenceProjector : public Projector {
   using Visit = std::function<void(std::int64_t voxel, double weight)>;
   /// Calls visit(voxel, a_ij) for every voxel j that event i touches; a voxel may come several
   /// times, its weights then add up.
-  virtual void for_each_voxel(const EventView& events, std::int64_t i,
-                              const Visit& visit) const = 0;
+  virtual void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const = 0;
 
   /// A x and A^T y in double precision; y empty stands for ones.
   std::vector<double> forward(const EventView& events, std::span<const double> image) const;
@@ -27,16 +26,13 @@ class ReferenceProjector : public Projector {
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }
-  void forward(const EventView& events, const float* image, float* expectation,
-               Stream stream) override;
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override;
   void back(const EventView& events, const float* values, float* image, Stream stream) override;
-  EmTally em_step(const EventView& events, const float* image, float* accumulator,
-                  Stream stream) override;
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override;
 
  private:
   double line_sum(const EventView& events, std::int64_t i, std::span<const double> image) const;
-  void add_line(const EventView& events, std::int64_t i, double value,
-                std::vector<double>& image) const;
+  void add_line(const EventView& events, std::int64_t i, double value, std::vector<double>& image) const;
 
   Grid grid_;
 };

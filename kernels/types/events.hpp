@@ -44,8 +44,7 @@ class DetectorTable {
 /// is non-ToF.
 struct TofModel {
   float sigma_mm = 0;
-  float bin_width_mm =
-      0;  // one ToF bin; 0: unbinned, the response is then a density per mm (a bin of 1 mm)
+  float bin_width_mm = 0;  // one ToF bin; 0: unbinned, the response is then a density per mm (a bin of 1 mm)
   friend constexpr bool operator==(const TofModel&, const TofModel&) = default;
 };
 
@@ -71,8 +70,7 @@ struct EventView {
 
   TOFSTREAM_HOST_DEVICE Lor lor(std::int64_t i) const {
     const float t = tof_mm ? tof_mm[i] : 0.0f;
-    if (detectors)
-      return {detectors[detector1[i]].position_mm, detectors[detector2[i]].position_mm, t};
+    if (detectors) return {detectors[detector1[i]].position_mm, detectors[detector2[i]].position_mm, t};
     return {{ends[0][i], ends[1][i], ends[2][i]}, {ends[3][i], ends[4][i], ends[5][i]}, t};
   }
   TOFSTREAM_HOST_DEVICE bool has_tof() const { return tof_mm != nullptr && tof.sigma_mm > 0; }
@@ -111,11 +109,9 @@ struct EventBatch {
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;
-  Buffer<std::uint32_t>
-      arrival;  // rank at which each event arrived, once a sort has moved it; else empty
+  Buffer<std::uint32_t> arrival;  // rank at which each event arrived, once a sort has moved it; else empty
   std::int64_t axis_begin[4] = {
-      0, 0, 0,
-      0};  // events of predominant axis a are [axis_begin[a], axis_begin[a + 1]), once partitioned
+      0, 0, 0, 0};  // events of predominant axis a are [axis_begin[a], axis_begin[a + 1]), once partitioned
 
   Memory memory() const;
   /// Pointers for kernels. Throws std::logic_error when arrays disagree in size or memory with

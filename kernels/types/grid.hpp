@@ -18,8 +18,7 @@ struct Grid {
   TOFSTREAM_HOST_DEVICE static constexpr Grid centred(int nx, int ny, int nz, Vec3 voxel_mm) {
     return {{nx, ny, nz},
             voxel_mm,
-            {-0.5f * static_cast<float>(nx - 1) * voxel_mm.x,
-             -0.5f * static_cast<float>(ny - 1) * voxel_mm.y,
+            {-0.5f * static_cast<float>(nx - 1) * voxel_mm.x, -0.5f * static_cast<float>(ny - 1) * voxel_mm.y,
              -0.5f * static_cast<float>(nz - 1) * voxel_mm.z}};
   }
   TOFSTREAM_HOST_DEVICE constexpr std::int64_t voxels() const {
@@ -34,17 +33,14 @@ struct Grid {
   }
   /// Centre of voxel (i, j, k) in mm.
   TOFSTREAM_HOST_DEVICE constexpr Vec3 centre(int i, int j, int k) const {
-    return {origin_mm.x + static_cast<float>(i) * voxel_mm.x,
-            origin_mm.y + static_cast<float>(j) * voxel_mm.y,
+    return {origin_mm.x + static_cast<float>(i) * voxel_mm.x, origin_mm.y + static_cast<float>(j) * voxel_mm.y,
             origin_mm.z + static_cast<float>(k) * voxel_mm.z};
   }
   /// Volume of a voxel in mm^3.
-  TOFSTREAM_HOST_DEVICE constexpr float voxel_volume() const {
-    return voxel_mm.x * voxel_mm.y * voxel_mm.z;
-  }
+  TOFSTREAM_HOST_DEVICE constexpr float voxel_volume() const { return voxel_mm.x * voxel_mm.y * voxel_mm.z; }
   friend constexpr bool operator==(const Grid& a, const Grid& b) {
-    return a.size[0] == b.size[0] && a.size[1] == b.size[1] && a.size[2] == b.size[2] &&
-           a.voxel_mm == b.voxel_mm && a.origin_mm == b.origin_mm;
+    return a.size[0] == b.size[0] && a.size[1] == b.size[1] && a.size[2] == b.size[2] && a.voxel_mm == b.voxel_mm &&
+           a.origin_mm == b.origin_mm;
   }
 };
 

@@ -17,12 +17,9 @@ struct Image {
     return {grid, Buffer<float>::zeros(memory, grid.voxels(), stream)};
   }
   /// All voxels `value`, which the host writes and the stream copies.
-  static Image filled(const Grid& grid, float value, Memory memory = Memory::host,
-                      Stream stream = nullptr);
+  static Image filled(const Grid& grid, float value, Memory memory = Memory::host, Stream stream = nullptr);
 
-  Image to(Memory memory, Stream stream = nullptr) const {
-    return {grid, voxels.to(memory, stream)};
-  }
+  Image to(Memory memory, Stream stream = nullptr) const { return {grid, voxels.to(memory, stream)}; }
   std::size_t bytes() const { return voxels.bytes(); }
 };
 

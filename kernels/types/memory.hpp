@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -81,7 +82,20 @@ class Buffer {
     swap(moved);
     return *this;
   }
-  ~Buffer() { detail::release(memory_, data_, stream_); }
+  ~Buffer() {
+    if (!owner_) detail::release(memory_, data_, stream_);
+  }
+
+  /// Host memory that someone else made, such as memory shared with another process, without a copy: `owner` keeps it
+  /// alive. Copies of the buffer are ordinary ones.
+  static Buffer adopt(T* data, std::int64_t size, std::shared_ptr<const void> owner) {
+    if (!owner) throw std::logic_error("a buffer adopts memory that nobody keeps alive");
+    Buffer result;
+    result.data_ = data;
+    result.size_ = checked(size);
+    result.owner_ = std::move(owner);
+    return result;
+  }
 
   /// A host buffer that holds a copy of `values`.
   static Buffer from(std::span<const T> values) {
@@ -139,12 +153,14 @@ class Buffer {
     std::swap(size_, other.size_);
     std::swap(memory_, other.memory_);
     std::swap(stream_, other.stream_);
+    std::swap(owner_, other.owner_);
   }
 
   T* data_ = nullptr;
   std::int64_t size_ = 0;
   Memory memory_ = Memory::host;
   Stream stream_ = nullptr;
+  std::shared_ptr<const void> owner_;  // of adopted memory; null where the buffer owns it itself
 };
 
 }  // namespace tofstream

@@ -38,10 +38,9 @@ struct Scanner {
   std::vector<ModuleType> types;
   std::vector<TofModel> tof;  // [type1 * types + type2]; empty: non-ToF
   float calibration = 1;
-  std::vector<float> bin_efficiency;  // per detection bin; empty: 1
-  std::vector<std::int32_t>
-      module_pair;  // [module1 * modules() + module2]: index into pair_tables, -1: not in
-                    // coincidence; empty: all pairs of different modules count
+  std::vector<float> bin_efficiency;         // per detection bin; empty: 1
+  std::vector<std::int32_t> module_pair;     // [module1 * modules() + module2]: index into pair_tables, -1: not in
+                                             // coincidence; empty: all pairs of different modules count
   std::vector<ModulePairTable> pair_tables;  // empty: 1 for every pair in coincidence
   GeometricEfficiency geometric;             // one more factor of every pair's efficiency; empty: 1
 

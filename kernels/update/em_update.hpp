@@ -24,7 +24,7 @@ Image inverse_sensitivity(const Image& sensitivity, float fraction = default_sen
 /// finite becomes 0; returns how many were, so that it does not pass unseen.
 /// Throws std::invalid_argument for grids or memories that differ or a time fraction that is not
 /// finite and positive.
-std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity,
-                       const Image& backprojection, double time_fraction, Stream stream = nullptr);
+std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
+                       double time_fraction, Stream stream = nullptr);
 
 }  // namespace tofstream

@@ -33,16 +33,14 @@ TOFSTREAM_HOST_DEVICE inline float inverse_above(float s, float threshold) {
 
 /// Updates one voxel in place; 1 where the product was not finite and became 0, else 0.
 TOFSTREAM_HOST_DEVICE inline int update_voxel(const EmArrays& a, std::int64_t v) {
-  const float product =
-      a.estimate[v] * (a.inverse_sensitivity[v] * a.inverse_time_fraction) * a.backprojection[v];
+  const float product = a.estimate[v] * (a.inverse_sensitivity[v] * a.inverse_time_fraction) * a.backprojection[v];
   const bool finite = product <= FLT_MAX && product >= -FLT_MAX;
   a.estimate[v] = finite ? product : 0.0f;
   return finite ? 0 : 1;
 }
 
 float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream);
-void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels,
-                 Stream stream);
+void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream);
 std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail

@@ -25,7 +25,8 @@ class GadgetUnderTest : private detail::Collector {
     const std::shared_ptr<void> params = info->default_params();
     read_params(info->params, params.get(), parse_document(yaml, "test", problems), name, problems);
     if (!problems.empty()) throw std::runtime_error(problems.all().front().text());
-    gadget_ = info->construct(params, context);
+    gadget_ = info->specialise ? info->specialise(params.get()).construct(params, context)
+                               : info->construct(params, context);
   }
 
   void start() { gadget_->start(*this, context); }

@@ -231,7 +231,8 @@ ordered_json bench_overlap(const Options& options) {
   // Nearly all randoms, which cost little to make.
   run_text(
       fmt::format("gadgets:\n  photons: {{use: simulator, scanner: demo_ring, phantom: uniform_cylinder, events: {}, "
-                  "randoms_cps: 1.0e+9}}\n  file: {{use: petsird_writer, scanner: demo_ring, from: photons, file: scan.petsird}}\n",
+                  "randoms_cps: 1.0e+9}}\n  file: {{use: petsird_writer, scanner: demo_ring, from: photons, file: "
+                  "scan.petsird}}\n",
                   options.decoded_events),
       folder.path);
   const auto decode = [&](double us) {

@@ -1,0 +1,48 @@
+// Batches and estimates as a Python process is told of them: a header in JSON, arrays as places in shared memory, and
+// back, with every value checked that a kernel relies on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "gadgets/payloads.hpp"
+#include "gadgets/python/session.hpp"
+
+namespace tofstream {
+
+/// A payload on its way to Python.
+struct Offer {
+  Json header;
+  Lease lease;
+};
+
+/// What a gadget remembers of its last input, since what Python gives belongs to the same scanner and update.
+struct ExchangeMemory {
+  std::shared_ptr<const DetectorTable> detectors;
+  std::shared_ptr<const Scanner> scanner;
+  TofModel tof;
+  std::int64_t axis_begin[4] = {};
+  std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
+  UpdateStep step{.iteration = 1, .iterations = 1, .subset = 0, .subsets = 1, .ends_iteration = true, .last = false};
+};
+
+/// Arrays that lie in shared memory are offered where they are; the others are copied into one block.
+Offer offer(const std::shared_ptr<const EventBatch>& batch, SharedArena& arena, ExchangeMemory& memory);
+Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena, ExchangeMemory& memory);
+
+/// A payload from Python, without a copy.
+template <class T>
+struct Accepted {
+  T payload;
+  bool is_shared = false;  // it lies in an input that others may read: nobody may write to it
+};
+
+/// Throws std::runtime_error that begins with where the gadget is defined, when an array has the wrong length, a
+/// detector does not exist or a value is NaN or infinite.
+Accepted<EventBatch> accept(const Json& header, PythonSession& session, const ExchangeMemory& memory,
+                            std::type_identity<EventBatch>);
+Accepted<Estimate> accept(const Json& header, PythonSession& session, const ExchangeMemory& memory,
+                          std::type_identity<Estimate>);
+
+}  // namespace tofstream

@@ -1,0 +1,284 @@
+// A gadget written in Python: a process of its own gets each batch or image as NumPy arrays and gives back what goes
+// on. Books: events taken and not given are rejected (`info.reject` says why), or reconstructed where images come of
+// them.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "core/value_json.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/python/exchange.hpp"
+#include "gadgets/python/session.hpp"
+
+namespace tofstream {
+namespace {
+
+enum class Exchanged { events, image, nothing };
+constexpr auto enum_names(Exchanged) {
+  return names(Exchanged::events, "events", Exchanged::image, "image", Exchanged::nothing, "nothing");
+}
+
+struct PythonParams {
+  std::filesystem::path script;
+  Exchanged takes = Exchanged::events;
+  Exchanged gives = Exchanged::events;
+  double timeout_s = 30;
+  double start_timeout_s = 30;
+  std::string python = "python3";
+  Value arguments;
+  static constexpr auto params = describe(
+      param<&PythonParams::script>("script", required, "Python file with a function or class under @gadget"),
+      param<&PythonParams::takes>("takes", "Input; nothing makes it a source"),
+      param<&PythonParams::gives>("gives", "Output; nothing makes it a sink"),
+      param<&PythonParams::timeout_s>("timeout_s", range(0, 86400), unit("s"),
+                                      "Longest wait for the answer to a message; 0: for ever"),
+      param<&PythonParams::start_timeout_s>("start_timeout_s", range(0, 3600), unit("s"),
+                                            "Longest wait for Python to start and load the script; 0: for ever"),
+      param<&PythonParams::python>("python", "Interpreter, with NumPy and pyzmq"),
+      param<&PythonParams::arguments>("arguments", "Arguments for the gadget in the script: a map by name, or a list"));
+};
+
+template <class T>
+std::string name_of() {
+  if constexpr (std::is_same_v<T, EventBatch>)
+    return "events";
+  else if constexpr (std::is_same_v<T, Estimate>)
+    return "image";
+  else
+    return "nothing";
+}
+
+std::filesystem::path find_script(const std::filesystem::path& script) {
+  std::error_code none;
+  if (std::filesystem::is_regular_file(script, none)) return std::filesystem::absolute(script);
+  if (script.is_relative()) try {
+      return find_shared_file(script);
+    } catch (const std::runtime_error&) {
+      // said below, as of any other file
+    }
+  throw std::runtime_error(fmt::format("there is no script {}", script.string()));
+}
+
+PythonSettings settings_of(const PythonParams& p, std::string takes, std::string gives) {
+  return {p.python,
+          find_script(p.script),
+          std::move(takes),
+          std::move(gives),
+          to_json(p.arguments),
+          std::chrono::duration<double>(p.timeout_s),
+          std::chrono::duration<double>(p.start_timeout_s)};
+}
+
+Json info_of(const MessageInfo& message) {
+  return {{"sequence", message.sequence},
+          {"origin", message.origin},
+          {"first_event", message.first_event},
+          {"end_event", message.end_event},
+          {"ingress_s", std::chrono::duration<double>(message.ingress.time_since_epoch()).count()}};
+}
+
+Figure figure_of(const Json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_array()) return value.get<std::vector<double>>();
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// Notes what the script said by `info`; returns the events that it rejected.
+std::uint64_t note(const Json& reply, Context& context) {
+  std::uint64_t rejected = 0;
+  for (const auto& [reason, events] : reply.at("rejected").items()) {
+    context.books().rejected(events.get<std::uint64_t>(), reason);
+    rejected += events.get<std::uint64_t>();
+  }
+  for (const auto& [key, value] : reply.at("reported").items()) context.report(key, figure_of(value));
+  return rejected;
+}
+
+// One gadget of types In and Out, void for none: what its variants below share.
+template <class In, class Out>
+class PythonStage {
+ public:
+  PythonStage(const PythonParams& p, Context& context)
+      : session_(settings_of(p, name_of<In>(), name_of<Out>()), context) {}
+
+  bool has_flush() const { return session_.has_flush(); }
+
+  // Sends a message to Python and passes on what it gives, one by one; `emit` returns false to have no more.
+  template <class Send>
+  void converse(Json request, const std::shared_ptr<const In>& input, Context& context, Send&& send) {
+    session_.take_back();
+    if constexpr (!std::is_void_v<In>)
+      if (input) {
+        Offer offered = offer(input, session_.arena(), memory_);
+        request[name_of<In>()] = std::move(offered.header);
+        session_.lend(std::move(offered.lease));
+      }
+    request["info"] = info_of(context.message());
+    bool more = true;
+    while (more) {
+      const Json reply = session_.ask(std::move(request), context);
+      removed_ += note(reply, context);
+      more = reply.at("more").get<bool>();
+      bool wanted = true;
+      for (const Json& give : reply.at("gives")) wanted = send(give) && wanted;
+      request = {{"do", wanted ? "next" : "close"}};
+    }
+  }
+
+  // Emits one payload that Python gave and counts its events.
+  void pass_on(const Json& give, const std::shared_ptr<const In>& input, Emit<Out>& emit) {
+    if constexpr (std::is_same_v<In, Out>)
+      if (give.contains("same") && input) return count_and(emit, input);
+    Accepted<Out> accepted = accept(give, session_, memory_, std::type_identity<Out>{});
+    to_memory_of(input, accepted.payload);
+    if (accepted.is_shared) return count_and(emit, std::make_shared<const Out>(std::move(accepted.payload)));
+    if constexpr (CountsEvents<Out>) given_ += accepted.payload.event_count();
+    emit(std::move(accepted.payload));
+  }
+
+  // Books the events of the messages since the last call: all that were taken have a fate now.
+  void settle(Context& context) {
+    if constexpr (CountsEvents<In>) {
+      const std::uint64_t fates = given_ + removed_;
+      if (fates > taken_)
+        throw std::runtime_error(fmt::format("{} gave {} and rejected {} events of the {} that it took",
+                                             session_.where(), given_, removed_, taken_));
+      const std::uint64_t rest = taken_ - fates;
+      if constexpr (std::is_same_v<Out, Estimate>)
+        context.books().reconstructed(rest);
+      else if constexpr (std::is_void_v<Out>)
+        context.books().written(rest);
+      else if (rest > 0)
+        context.books().rejected(rest, context.name());
+      taken_ = given_ = removed_ = 0;
+    }
+  }
+
+  void count_taken(std::uint64_t events) { taken_ += events; }
+
+ private:
+  void count_and(Emit<Out>& emit, std::shared_ptr<const Out> shared) {
+    if constexpr (CountsEvents<Out>) given_ += shared->event_count();
+    emit(std::move(shared));
+  }
+
+  // What came from a GPU goes back there.
+  template <class T>
+  static void to_memory_of(const std::shared_ptr<const In>& input, T& output) {
+    if constexpr (std::is_same_v<In, EventBatch> && std::is_same_v<T, EventBatch>) {
+      if (input && !on_host(input->memory())) output = output.to(input->memory());
+    } else if constexpr (std::is_same_v<In, Estimate> && std::is_same_v<T, Estimate>) {
+      const bool there = input && !on_host(input->image->voxels.memory());
+      if (there) output.image = std::make_shared<const Image>(output.image->to(input->image->voxels.memory()));
+    }
+  }
+
+  PythonSession session_;
+  ExchangeMemory memory_;
+  std::uint64_t taken_ = 0, given_ = 0, removed_ = 0;
+};
+
+template <class In, class Out>
+struct PythonGadget {
+  using Params = PythonParams;
+  static constexpr auto params = PythonParams::params;
+  static constexpr bool own_thread = true;
+
+  PythonGadget(const Params& p, Context& context) : stage_(std::make_unique<PythonStage<In, Out>>(p, context)) {}
+
+  void process(std::shared_ptr<const In> input, Emit<Out>& emit, Context& context) {
+    if constexpr (CountsEvents<In>) stage_->count_taken(input->event_count());
+    converse("process", input, emit, context);
+    if (!stage_->has_flush()) stage_->settle(context);
+  }
+  void flush(Emit<Out>& emit, Context& context) {
+    if (stage_->has_flush()) converse("flush", nullptr, emit, context);
+    stage_->settle(context);
+  }
+
+ private:
+  void converse(const char* what, const std::shared_ptr<const In>& input, Emit<Out>& emit, Context& context) {
+    stage_->converse({{"do", what}}, input, context, [&](const Json& give) {
+      stage_->pass_on(give, input, emit);
+      return true;
+    });
+  }
+
+  std::unique_ptr<PythonStage<In, Out>> stage_;
+};
+
+template <class In>
+struct PythonSink {
+  using Params = PythonParams;
+  static constexpr auto params = PythonParams::params;
+  static constexpr bool own_thread = true;
+
+  PythonSink(const Params& p, Context& context) : stage_(std::make_unique<PythonStage<In, void>>(p, context)) {}
+
+  void process(std::shared_ptr<const In> input, Context& context) {
+    if constexpr (CountsEvents<In>) stage_->count_taken(input->event_count());
+    stage_->converse({{"do", "process"}}, input, context, [](const Json&) { return true; });
+    stage_->settle(context);
+  }
+  void flush(Context& context) {
+    if (stage_->has_flush()) stage_->converse({{"do", "flush"}}, nullptr, context, [](const Json&) { return true; });
+  }
+
+ private:
+  std::unique_ptr<PythonStage<In, void>> stage_;
+};
+
+template <class Out>
+struct PythonSource {
+  using Params = PythonParams;
+  static constexpr auto params = PythonParams::params;
+
+  PythonSource(const Params& p, Context& context) : stage_(std::make_unique<PythonStage<void, Out>>(p, context)) {}
+
+  void run(Emit<Out>& emit, std::stop_token stop, Context& context) {
+    stage_->converse({{"do", "run"}}, nullptr, context, [&](const Json& give) {
+      stage_->pass_on(give, nullptr, emit);
+      return !stop.stop_requested();
+    });
+  }
+
+ private:
+  std::unique_ptr<PythonStage<void, Out>> stage_;
+};
+
+constexpr const char* python_doc = "Runs a gadget written in Python: arrays are NumPy views of shared memory";
+
+template <class In>
+GadgetInfo describe_taking(Exchanged gives) {
+  if (gives == Exchanged::events) return describe_gadget<PythonGadget<In, EventBatch>>("python", python_doc);
+  if (gives == Exchanged::image) return describe_gadget<PythonGadget<In, Estimate>>("python", python_doc);
+  return describe_gadget<PythonSink<In>>("python", python_doc);
+}
+
+GadgetInfo specialise_python(const void* params) {
+  const auto& p = *static_cast<const PythonParams*>(params);
+  if (p.takes == Exchanged::events) return describe_taking<EventBatch>(p.gives);
+  if (p.takes == Exchanged::image) return describe_taking<Estimate>(p.gives);
+  if (p.gives == Exchanged::events) return describe_gadget<PythonSource<EventBatch>>("python", python_doc);
+  if (p.gives == Exchanged::image) return describe_gadget<PythonSource<Estimate>>("python", python_doc);
+  throw std::invalid_argument("takes and gives cannot both be nothing");
+}
+
+// Registered by hand, since its ports depend on `takes` and `gives`.
+const bool is_registered = [] {
+  GadgetInfo info = describe_gadget<PythonGadget<EventBatch, EventBatch>>("python", python_doc);
+  info.specialise = specialise_python;
+  registry().add(std::move(info));
+  return true;
+}();
+
+}  // namespace
+}  // namespace tofstream

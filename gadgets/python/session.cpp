@@ -1,0 +1,195 @@
+// Start, requests and shared memory of a Python process: see session.hpp. What can go wrong is in session_failures.cpp.
+#include "gadgets/python/session.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "gadgets/formats/shared_files.hpp"
+
+namespace tofstream {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// A folder that only this user can enter, for the socket to meet in; gone as soon as both have met.
+class MeetingPlace {
+ public:
+  MeetingPlace() {
+    constexpr std::size_t longest = 80;  // a socket's path must stay below 108 bytes
+    fs::path folder = fs::temp_directory_path();
+    if (folder.string().size() > longest) folder = "/tmp";
+    std::string name = (folder / "tofstream-XXXXXX").string();
+    if (!::mkdtemp(name.data()))
+      throw std::runtime_error(fmt::format("cannot make a folder in {}: {}", folder.string(), std::strerror(errno)));
+    path_ = name;
+  }
+  ~MeetingPlace() {
+    std::error_code none;
+    fs::remove_all(path_, none);
+  }
+  MeetingPlace(const MeetingPlace&) = delete;
+  MeetingPlace& operator=(const MeetingPlace&) = delete;
+  std::string endpoint() const { return "ipc://" + (path_ / "socket").string(); }
+
+ private:
+  fs::path path_;
+};
+
+std::string python_path(const fs::path& package) {
+  const char* own = std::getenv("PYTHONPATH");
+  return own && *own ? package.string() + ":" + own : package.string();
+}
+
+}  // namespace
+
+PythonSession::PythonSession(PythonSettings settings, Context& context)
+    : settings_(std::move(settings)),
+      log_(context.log()),
+      arena_(SharedArena::instance()),
+      socket_(zmq_, zmq::socket_type::pair) {
+  socket_.set(zmq::sockopt::linger, 0);
+  const MeetingPlace place;
+  socket_.bind(place.endpoint());
+  const fs::path package = find_shared_file("python/tofstream/worker.py").parent_path().parent_path();
+  child_ = std::make_unique<ChildProcess>(
+      ChildOptions{{settings_.python, "-m", "tofstream.worker", settings_.script.string(), "--endpoint",
+                    place.endpoint(), "--arena", std::to_string(arena_->size())},
+                   {{"PYTHONPATH", python_path(package)}, {"PYTHONUNBUFFERED", "1"}, {"PYTHONSAFEPATH", "1"}},
+                   arena_->descriptor()},
+      [this](bool is_error, std::string_view line) { log_line(is_error, line); });
+  greet(context);
+  load(context);
+  is_ready_ = true;
+}
+
+PythonSession::~PythonSession() {
+  if (!is_ready_ || !child_->how_ended().empty()) return;
+  try {
+    send({{"do", "quit"}});
+    child_->wait(std::chrono::seconds(2));
+  } catch (const std::exception& error) {
+    log_.debug(error.what());
+  }
+}
+
+void PythonSession::greet(Context& context) {
+  const Json hello = exchange(nullptr, settings_.start_timeout, "start_timeout_s", context).at("hello");
+  if (hello.at("protocol") != python_protocol)
+    throw std::runtime_error(fmt::format(
+        "the Python package in {} is of another version ({}, protocol {}) than this program (protocol {}): install "
+        "both from one release",
+        hello.at("package").get<std::string>(), hello.at("version").get<std::string>(), hello.at("protocol").dump(),
+        python_protocol));
+  log_.debug(fmt::format("Python {}, NumPy {}, process {}", hello.at("python").get<std::string>(),
+                         hello.at("numpy").get<std::string>(), child_->pid()));
+}
+
+void PythonSession::load(Context& context) {
+  const Json request{
+      {"do", "load"}, {"takes", settings_.takes}, {"gives", settings_.gives}, {"arguments", settings_.arguments}};
+  const Json ready = exchange(request, settings_.start_timeout, "start_timeout_s", context).at("ready");
+  where_ = ready.at("where").get<std::string>();
+  has_flush_ = ready.at("has_flush").get<bool>();
+}
+
+void PythonSession::take_back() {
+  for (const std::uint64_t lease : released_) leases_.erase(lease);
+  released_.clear();
+}
+
+void PythonSession::lend(Lease lease) {
+  leases_.emplace(++last_lease_, std::move(lease));
+}
+
+RangeOwner PythonSession::owner_of(std::size_t offset, std::size_t bytes) {
+  const auto inside = [&](std::size_t begin, std::size_t size) {
+    return offset >= begin && offset - begin <= size && bytes <= size - (offset - begin);
+  };
+  for (const auto& [number, lease] : leases_)
+    for (const NamedRange& range : lease.ranges)
+      if (inside(range.offset, range.bytes))
+        return {std::make_shared<std::vector<std::shared_ptr<const void>>>(lease.owners), lease.is_payload};
+  auto after = lent_.upper_bound(offset);
+  if (after == lent_.begin() || !inside(std::prev(after)->first, std::prev(after)->second.block->bytes))
+    throw std::runtime_error(fmt::format("{} gave memory that is not its own", where_));
+  Lent& lent = std::prev(after)->second;
+  std::shared_ptr<const void> holder = lent.holder.lock();
+  if (!holder) {
+    holder = std::shared_ptr<const void>(lent.block->data, [returned = returned_, block = lent.block](const void*) {
+      const std::lock_guard lock(returned->mutex);
+      returned->offsets.push_back(block->offset);
+    });
+    lent.holder = holder;
+  }
+  return {holder, false};
+}
+
+Json PythonSession::ask(Json request, Context& context) {
+  request["lease"] = last_lease_;
+  {
+    const std::lock_guard lock(returned_->mutex);
+    request["returned"] = std::exchange(returned_->offsets, {});
+  }
+  Json reply = exchange(request, settings_.timeout, "timeout_s", context);
+  for (const Json& lease : reply.at("released")) released_.push_back(lease.get<std::uint64_t>());
+  return reply;
+}
+
+// A request (null: none, the process speaks first) and what comes back, with the process's own needs met in between.
+Json PythonSession::exchange(const Json& request, std::chrono::duration<double> limit, const char* parameter,
+                             Context& context) {
+  if (!request.is_null()) send(request);
+  const auto deadline =
+      limit.count() > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(limit) : Clock::time_point::max();
+  while (true) {
+    Json reply = receive(deadline, limit, parameter);
+    if (const auto need = reply.find("need"); need != reply.end())
+      send(lend_block(need->get<std::size_t>()));
+    else if (const auto error = reply.find("error"); error != reply.end())
+      fail_raised(*error, context);
+    else
+      return reply;
+  }
+}
+
+Json PythonSession::lend_block(std::size_t bytes) {
+  auto block = arena_->allocate(bytes);
+  const Json answer{{"offset", block->offset}, {"bytes", block->bytes}};
+  const std::size_t offset = block->offset;
+  lent_.emplace(offset, Lent{std::move(block), {}});
+  return answer;
+}
+
+Json PythonSession::receive(Clock::time_point deadline, std::chrono::duration<double> limit, const char* parameter) {
+  zmq::pollitem_t items[2] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
+                              {nullptr, child_->ended_descriptor(), ZMQ_POLLIN, 0}};
+  Json reply;
+  while (Clock::now() < deadline) {
+    const auto left = std::min<Clock::duration>(deadline - Clock::now(), std::chrono::seconds(1));
+    zmq::poll(items, 2, std::chrono::ceil<std::chrono::milliseconds>(left));
+    if (receive_now(reply)) return reply;
+    if (items[1].revents != 0) fail_dead();
+  }
+  fail_hanging(limit, parameter);
+}
+
+bool PythonSession::receive_now(Json& reply) {
+  zmq::message_t message;
+  if (!socket_.recv(message, zmq::recv_flags::dontwait)) return false;
+  reply = Json::parse(message.to_string_view());
+  return true;
+}
+
+void PythonSession::send(const Json& message) {
+  const std::string text = message.dump();
+  if (!socket_.send(zmq::buffer(text), zmq::send_flags::dontwait)) fail_dead();
+}
+
+}  // namespace tofstream

@@ -1,0 +1,106 @@
+"""Events and images as a gadget sees them: NumPy arrays with a few numbers beside them."""
+
+import numpy as np
+
+from . import memory
+
+_ENDS = ("x1", "y1", "z1", "x2", "y2", "z2")
+TYPES = {"detector1": np.dtype(np.uint32), "detector2": np.dtype(np.uint32), "arrival": np.dtype(np.uint32)}
+TYPES.update(dict.fromkeys(_ENDS + ("tof_mm", "tof_width_mm", "multiplicative", "additive"), np.dtype(np.float32)))
+
+
+class Events:
+    """A batch of events: one array a property, None where the batch has no such property.
+
+    detector1, detector2        uint32, into detector_positions (or else x1 y1 z1 x2 y2 z2, float32, mm)
+    tof_mm, tof_width_mm        float32: time of flight from the line's middle towards detector 2, width of its bin
+    multiplicative, additive    float32: corrections
+    start_s, duration_s         scanner time of the batch
+    tof_sigma_mm, tof_bin_mm    the ToF resolution (not FWHM) and bin of the whole batch
+    detector_positions          (detectors, 3) float32, mm
+    """
+
+    def __init__(self, *, start_s=0.0, duration_s=0.0, tof_sigma_mm=None, tof_bin_mm=0.0, **arrays):
+        unknown = sorted(set(arrays) - set(TYPES))
+        if unknown:
+            raise TypeError(f"events have no {unknown[0]}: use {', '.join(TYPES)}")
+        for name in TYPES:
+            setattr(self, name, arrays.get(name))
+        self.start_s, self.duration_s = start_s, duration_s
+        self.tof_sigma_mm, self.tof_bin_mm = tof_sigma_mm, tof_bin_mm
+        self.detector_positions, self.scanner = None, None
+
+    def arrays(self):
+        """The arrays that there are, by name."""
+        return {name: getattr(self, name) for name in TYPES if getattr(self, name) is not None}
+
+    def __len__(self):
+        return next((len(array) for array in self.arrays().values()), 0)
+
+    def __repr__(self):
+        return f"<{len(self)} events: {', '.join(self.arrays())}>"
+
+    __iter__ = None  # event by event is what NumPy is there to avoid
+
+    def __getitem__(self, which):
+        """The events of a mask, of a slice (without a copy) or at an array of positions; every array alike."""
+        if isinstance(which, slice):
+            return self._with({name: array[which] for name, array in self.arrays().items()})
+        which = np.asarray(which)
+        if which.dtype == bool:
+            if which.shape != (len(self),):
+                raise IndexError(f"the mask has the shape {which.shape}, but there are {len(self)} events")
+            which = np.flatnonzero(which)
+        elif which.ndim != 1 or which.dtype.kind not in "iu":
+            raise TypeError("events are indexed by a mask, a slice or an array of positions")
+        elif which.size and not -len(self) <= which.min() <= which.max() < len(self):
+            raise IndexError(f"a position is beyond the {len(self)} events")
+        return self._with(self._taken(which))
+
+    def replace(self, **arrays):
+        """The same events with other arrays in place of some, or besides; None removes one."""
+        return self._with({**self.arrays(), **arrays})
+
+    def _taken(self, where):
+        # One block for all, and mode other than "raise": NumPy then writes straight into it.
+        arrays = self.arrays()
+        blocks = memory.empty((len(arrays), memory.aligned(4 * len(where)) // 4), np.uint32)
+        taken = {}
+        for row, (name, array) in zip(blocks, arrays.items()):
+            taken[name] = row[: len(where)].view(array.dtype)
+            np.take(array, where, out=taken[name], mode="wrap")
+        return taken
+
+    def _with(self, arrays):
+        events = Events(
+            start_s=self.start_s,
+            duration_s=self.duration_s,
+            tof_sigma_mm=self.tof_sigma_mm,
+            tof_bin_mm=self.tof_bin_mm,
+            **arrays,
+        )
+        events.detector_positions, events.scanner = self.detector_positions, self.scanner
+        return events
+
+
+class Image:
+    """voxels: float32 array [z, y, x]; voxel_mm, origin_mm: (x, y, z) edges of a voxel and centre of the first one.
+
+    `step` says after which update the image stands: iteration, iterations, subset, subsets, ends_iteration, last.
+    """
+
+    def __init__(self, voxels, voxel_mm, origin_mm=None):
+        self.voxels, self.voxel_mm = voxels, tuple(voxel_mm)
+        if origin_mm is None:  # the middle of the image is the middle of the scanner
+            origin_mm = [-0.5 * (n - 1) * edge for n, edge in zip(np.shape(voxels)[::-1], voxel_mm)]
+        self.origin_mm, self.step = tuple(origin_mm), None
+
+    def replace(self, voxels):
+        """The same grid with other voxels."""
+        return Image(voxels, self.voxel_mm, self.origin_mm)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.voxels, dtype)
+
+    def __repr__(self):
+        return f"<image of {' x '.join(map(str, np.shape(self.voxels)[::-1]))} voxels of {self.voxel_mm} mm>"

@@ -1,0 +1,12 @@
+"""The decorator that makes a function or class of a script its gadget."""
+
+declared = []
+
+
+def gadget(function_or_class):
+    """Marks the gadget of a script: a function, or a class with `process` and, where it wants it, `flush`.
+
+    What it decorates stays what it is, so a test calls it directly.
+    """
+    declared.append(function_or_class)
+    return function_or_class
