@@ -17,9 +17,9 @@ std::string limits_text(const ParamInfo& param) {
   if (!param.choices.empty()) return fmt::format("{}", fmt::join(param.choices, ", "));
   const Limits& limits = param.rules.limits;
   if (!limits.any()) return "";
-  if (std::isinf(limits.hi)) return fmt::format("{} {:g}", limits.open_lo ? "more than" : "at least", limits.lo);
-  if (std::isinf(limits.lo)) return fmt::format("at most {:g}", limits.hi);
-  return fmt::format("{}{:g}, {:g}]", limits.open_lo ? "(" : "[", limits.lo, limits.hi);
+  if (std::isinf(limits.hi)) return fmt::format("{} {}", limits.open_lo ? "more than" : "at least", limits.lo);
+  if (std::isinf(limits.lo)) return fmt::format("at most {}", limits.hi);
+  return fmt::format("{}{}, {}]", limits.open_lo ? "(" : "[", limits.lo, limits.hi);
 }
 
 std::string default_text(const ParamInfo& param) {
@@ -69,10 +69,14 @@ std::string runtime_text() {
   return text;
 }
 
+std::string takes_or_gives(const std::vector<PortInfo>& ports, const GadgetInfo& gadget) {
+  return ports.empty() && !gadget.specialise ? "nothing" : ports_in_words(ports, gadget);
+}
+
 std::string gadget_markdown(const GadgetInfo& gadget, bool has_example) {
   std::string text = fmt::format("## {}\n\n{}.\n\nKind: {}{}. Takes: {}. Gives: {}.\n\n", gadget.name, gadget.doc,
                                  kind_name(gadget.kind), gadget.own_thread ? ", on a thread of its own" : "",
-                                 ports_in_words(gadget.inputs, gadget), ports_in_words(gadget.outputs, gadget));
+                                 takes_or_gives(gadget.inputs, gadget), takes_or_gives(gadget.outputs, gadget));
   if (has_example) text += fmt::format("Example: [{0}.yaml](../../examples/gadgets/{0}.yaml).\n\n", gadget.name);
   if (!gadget.params.empty()) text += table(gadget.params);
   return text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/pipeline.hpp"
 #include "core/runtime_keys.hpp"
@@ -43,11 +44,14 @@ Json from_schema(const GadgetInfo& gadget) {
   if (gadget.specialise) {  // its inputs depend on its parameters
     by_name["additionalProperties"] = reference("writers");
   } else {
+    std::vector<std::string> ports;
     for (const PortInfo& port : gadget.inputs) {
+      ports.push_back(port.name + ": NAME");
       by_name["properties"][port.name] = with_text(port.payload->name.c_str(), reference("writers"));
       if (!port.is_optional) by_name["required"].push_back(port.name);
     }
     by_name["additionalProperties"] = false;
+    by_name["title"] = fmt::format("{{{}}}", fmt::join(ports, ", "));  // stands in editors' messages
   }
   Json forms = Json::array({std::move(by_name)});
   if (gadget.inputs.size() <= 1 || gadget.specialise) {

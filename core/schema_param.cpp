@@ -20,10 +20,14 @@ Json bound(double x) {
 }
 
 // JSON Schema's keywords speak of one type each: a minimum of numbers, a pattern of texts. So `type: [number, string]`
-// with both says it all in one schema, and a validator's message names what is wrong.
+// with both says it all in one schema, and a validator's message names what is wrong. patternErrorMessage is what
+// editors show; validators pass over it.
 Json or_variable(Json schema, std::vector<std::string> types) {
+  const std::string wanted = types[0];
   types.emplace_back("string");
-  Json all{{"type", types}, {"pattern", "\\$\\{"}};
+  Json all{{"type", types},
+           {"pattern", "\\$\\{"},
+           {"patternErrorMessage", fmt::format("Wanted: {}, or a ${{variable}}.", wanted)}};
   all.update(schema);
   return all;
 }
@@ -51,7 +55,7 @@ Json type_schema(const TypeInfo& type, const ParamInfo& param) {
   Json schema = Json::object();
   switch (type.kind) {
     case Kind::boolean:
-      return or_variable({}, {"boolean"});
+      return or_variable(Json::object(), {"boolean"});
     case Kind::integer:
     case Kind::number:
       add_limits(param.rules, type.lo, type.hi, schema);

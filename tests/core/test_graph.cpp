@@ -26,7 +26,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a pipeline with feedback as Mermaid") {
-  CHECK(mermaid_text(parse_pipeline(osem, "osem.yaml")) == R"(---
+  CHECK(mermaid_text(parse_pipeline(osem, "osem.yaml")) == R"text(---
 title: "small"
 ---
 flowchart LR
@@ -44,11 +44,11 @@ flowchart LR
   classDef pure fill:#f4f4f4,stroke:#555,color:#111
   classDef stateful fill:#dce8f8,stroke:#555,color:#111
   classDef sink fill:#f8e4d0,stroke:#555,color:#111
-)");
+)text");
 }
 
 TEST_CASE("a pipeline with feedback as DOT") {
-  CHECK(dot_text(parse_pipeline(osem, "osem.yaml")) == R"(digraph "small" {
+  CHECK(dot_text(parse_pipeline(osem, "osem.yaml")) == R"text(digraph "small" {
   label="small"
   labelloc=t
   rankdir=LR
@@ -66,7 +66,7 @@ TEST_CASE("a pipeline with feedback as DOT") {
   g2 -> g3 [label="image"]
   g3 -> g4 [label="image\ndrop_oldest"]
 }
-)");
+)text");
 }
 
 TEST_CASE("merges, joins, several outputs and optional inputs are written at their gadget or edge") {

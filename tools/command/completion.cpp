@@ -18,8 +18,12 @@ std::string long_options(const CLI::App& app) {
   return names;
 }
 
-// What the first argument of a command is, as its declaration names it.
+// What the first argument of a command may be: a command within it, or what its declaration names.
 std::string words_for(const CLI::App& command) {
+  std::string within;
+  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; }))
+    within += inner->get_name() + " ";
+  if (!within.empty()) return within;
   const std::string pipelines = fmt::format("{}", fmt::join(shared_names("pipelines"), " "));
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_positional()) continue;

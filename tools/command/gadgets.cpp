@@ -1,7 +1,6 @@
 // `tofstream gadgets [NAME]`: what a pipeline can use, as the gadgets declare themselves.
 #include <fstream>
 #include <memory>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -26,10 +25,11 @@ struct Options {
 std::string example_of(const GadgetInfo& gadget) {
   if (!gadget.origin.empty()) return "";
   try {
-    std::ifstream stream(find_shared_file("examples/gadgets/" + gadget.name + ".yaml"), std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
+    std::ifstream stream(find_shared_file("examples/gadgets/" + gadget.name + ".yaml"));
+    std::string text;
+    for (std::string line; std::getline(stream, line);)
+      if (!line.starts_with("# yaml-language-server:")) text += line + "\n";  // names a schema beside the file
+    return text;
   } catch (const std::runtime_error&) {
     return "";
   }

@@ -2,19 +2,17 @@
 #include <map>
 #include <memory>
 
-#include <boost/process.hpp>
 #include <fmt/format.h>
 
 #include "core/graph_text.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/deliver.hpp"
+#include "tools/command/graphviz.hpp"
 #include "tools/command/running.hpp"
 
 namespace tofstream::command {
 
 namespace {
-
-namespace process = boost::process;
 
 struct Options {
   std::string pipeline;
@@ -22,25 +20,6 @@ struct Options {
   std::string format;
   std::filesystem::path file;
 };
-
-// The SVG that Graphviz makes of `dot`.
-std::string svg_text(const std::string& dot) {
-  const auto program = process::search_path("dot");
-  if (program.empty())
-    throw std::runtime_error(
-        "SVG is laid out by Graphviz, whose program 'dot' is not here: install the package graphviz, "
-        "or take --format mermaid or dot");
-  process::opstream to;
-  process::ipstream from;
-  process::child child(program, "-Tsvg", process::std_in<to, process::std_out> from);
-  to << dot << std::flush;
-  to.pipe().close();
-  const std::string svg{std::istreambuf_iterator<char>(from), {}};
-  child.wait();
-  if (child.exit_code() != 0 || svg.empty())
-    throw std::runtime_error(fmt::format("'{}' failed with exit code {}", program.string(), child.exit_code()));
-  return svg;
-}
 
 std::string format_of(const Options& options) {
   if (!options.format.empty()) return options.format;
@@ -57,7 +36,7 @@ void graph(const Options& options) {
   if (format == "mermaid") text = mermaid_text(pipeline);
   if (format == "dot") text = dot_text(pipeline);
   if (format == "json") text = graph_json(pipeline).dump(2) + "\n";
-  if (format == "svg") text = svg_text(dot_text(pipeline));
+  if (format == "svg") text = graphviz_svg(dot_text(pipeline));
   deliver(text, options.file);
 }
 

@@ -22,12 +22,25 @@ std::string fenced(std::string help) {
   return "```text\n" + text + "\n```\n";
 }
 
-std::string page(const CLI::App& app) {
-  std::string text =
-      "# The command\n\nWritten by `tofstream reference` from the command's own `--help`.\n\n" + fenced(app.help());
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
-    text += fmt::format("\n## tofstream {}\n\n{}", command->get_name(), fenced(command->help("tofstream")));
+// App::help() would show the command that runs, which is this one.
+std::string help_of(const CLI::App& app, const std::string& name) {
+  return app.get_formatter()->make_help(&app, name, CLI::AppFormatMode::Normal);
+}
+
+// The visible commands within `app`, each followed by those within it. `names` stand before its own.
+std::string sections(const CLI::App& app, const std::string& names, std::string_view heading) {
+  std::string text;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); })) {
+    const std::string name = fmt::format("{} {}", names, command->get_name());
+    text += fmt::format("\n{} {}\n\n{}", heading, name, fenced(help_of(*command, name)));
+    text += sections(*command, name, "###");
+  }
   return text;
+}
+
+std::string page(const CLI::App& app) {
+  return fmt::format("# The command\n\nWritten by `tofstream reference` from the command's own `--help`.\n\n{}{}",
+                     fenced(help_of(app, "tofstream")), sections(app, "tofstream", "##"));
 }
 
 }  // namespace
