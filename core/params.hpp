@@ -132,7 +132,7 @@ constexpr auto names(E first, const char* name, Rest... rest) {
 
 // The type of a parameter as a tree, for those who translate it (core/schema.cpp).
 struct TypeInfo {
-  enum class Kind { boolean, integer, number, text, choice, list, map };
+  enum class Kind { boolean, integer, number, text, choice, list, map, anything };
   Kind kind = Kind::text;
   bool is_optional = false;                              // may be null
   double lo = -std::numeric_limits<double>::infinity();  // of an integer of at most 32 bits, or unsigned
@@ -263,6 +263,8 @@ TypeInfo type_info() {
     if constexpr (sizeof(T) <= 4) type.hi = static_cast<double>(std::numeric_limits<T>::max());
   } else if constexpr (std::is_floating_point_v<T>) {
     type.kind = Kind::number;
+  } else if constexpr (std::is_same_v<T, Value>) {
+    type.kind = Kind::anything;
   } else if constexpr (NamedEnum<T>) {
     type.kind = Kind::choice;
   } else if constexpr (IsArray<T>::value || IsVector<T>::value) {

@@ -70,6 +70,8 @@ Json type_schema(const TypeInfo& type, const ParamInfo& param) {
       return or_variable(std::move(schema), {"array"});
     case Kind::map:
       return struct_schema(param.fields);
+    case Kind::anything:
+      break;
   }
   return schema;
 }

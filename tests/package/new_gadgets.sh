@@ -31,7 +31,7 @@ make_in() { "$tofstream" new-gadget "$@" --dir "$work/tree" >/dev/null; }
 make_in tree_middle
 make_in tree_makes --kind source
 make_in tree_scales --cuda
-for file in gadgets/correct/tree_middle.cpp tests/gadgets/tree_middle.cpp share/examples/tree_middle.yaml \
+for file in gadgets/correct/tree_middle.cpp tests/gadgets/tree_middle.cpp share/examples/gadgets/tree_middle.yaml \
             gadgets/source/tree_makes.cpp kernels/filter/tree_scales.cu; do
   [ -f "$work/tree/$file" ] || fail "new-gadget wrote no $file"
 done

@@ -222,11 +222,12 @@ void in_tree(const Options& options, const Plan& plan, const fs::path& root, Sca
   scaffold.set("test_name", "\"@name@\", ");
   scaffold.set("test_all", "\"@name@\"");
   scaffold.set("direct", "");
-  scaffold.set("example", "share/examples/@name@.yaml");
+  scaffold.set("example", "share/examples/gadgets/@name@.yaml");
+  scaffold.set("schema", "# yaml-language-server: $schema=../../schema/pipeline.schema.json\n");
   scaffold.set("run", "tofstream run @example@");
   scaffold.add(root / "gadgets" / family / (options.name + ".cpp"), plan.stem + ".cpp.in");
   scaffold.add(root / "tests" / "gadgets" / (options.name + ".cpp"), "test.in_tree.in");
-  scaffold.add(root / "share" / "examples" / (options.name + ".yaml"), "example.yaml.in");
+  scaffold.add(root / "share" / "examples" / "gadgets" / (options.name + ".yaml"), "example.yaml.in");
   if (!options.cuda) return;
   const fs::path kernel = root / "kernels" / family / options.name;
   scaffold.add(kernel.string() + ".hpp", "cuda.hpp.in");
@@ -249,6 +250,7 @@ void out_of_tree(const Options& options, const Plan& plan, Scaffold& scaffold) {
   scaffold.set("test_all", "\"{}\"");
   scaffold.set("direct", Scaffold::read_template(plan.stem + ".direct.in"));
   scaffold.set("example", "@file@.yaml");
+  scaffold.set("schema", "");
   scaffold.set("run", "tofstream run @example@ --plugins build");
   scaffold.set("kernel_setup", options.cuda ? Scaffold::read_template("kernel_setup.in") : "");
   scaffold.set("kernel_source", options.cuda ? " ${kernel}" : "");
@@ -276,7 +278,9 @@ void new_gadget(const Options& options) {
     out_of_tree(options, plan, scaffold);
   for (const fs::path& file : scaffold.write()) fmt::print("{}\n", file.lexically_normal().string());
   if (root)
-    fmt::print("Next: build, then tofstream run share/examples/{}.yaml\n", options.name);
+    fmt::print(
+        "Next: build, with the target `pages` for the reference, then tofstream run share/examples/gadgets/{}.yaml\n",
+        options.name);
   else
     fmt::print("Next: cd {} && cmake -B build && cmake --build build && ctest --test-dir build\n",
                (options.dir / options.name).lexically_normal().string());
