@@ -168,7 +168,9 @@ TEST_CASE("a missing interpreter, a missing NumPy and another version are one li
 
 TEST_CASE("nothing is left behind: no process, no shared memory, no socket") {
   if (skip_without_numpy()) return;
-  const auto shared = [] { return count_files("/dev/shm", ""); };
+  const TemporaryFolder temporary;  // of this test alone: others run at the same time
+  ::setenv("TMPDIR", temporary.path().c_str(), 1);
+  const auto shared = [] { return count_files("/dev/shm", "tofstream"); };
   const std::size_t before = shared();
   std::shared_ptr<const EventBatch> kept;
   std::int64_t grandchild = 0;
@@ -180,9 +182,9 @@ TEST_CASE("nothing is left behind: no process, no shared memory, no socket") {
     kept = python->emitted<EventBatch>().at(0);
     grandchild = std::get<std::int64_t>(python->context.figures().at("pid"));
     CHECK(child_processes().size() == 1);
-    CHECK(count_files(std::filesystem::temp_directory_path() / "", "tofstream-") ==
-          count_files(std::filesystem::temp_directory_path() / "", "tofstream-test-"));
+    CHECK(count_files(temporary.path(), "tofstream-") == count_files(temporary.path(), "tofstream-test-"));
   }
+  ::unsetenv("TMPDIR");
   CHECK(child_processes().empty());
   for (int i = 0; i < 100 && ::kill(static_cast<pid_t>(grandchild), 0) == 0; ++i)  // until init has reaped it
     std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -125,7 +125,7 @@ struct Wrong {
   void process(const B&) {}
 };
 #elif WRONG == 20
-// 20: A parameter is a bool, a number, a string, a path, an enum with enum_names(), an array, vector or optional of these, or a struct with its own `params`.
+// 20: A parameter is a bool, a number, a string, a path, an enum with enum_names(), an array, vector or optional of these, a Value (anything), or a struct with its own `params`.
 struct Wrong {
   struct Params {
     A a;
