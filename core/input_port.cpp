@@ -37,6 +37,12 @@ Message InputPort::discard() {
   return pop();
 }
 
+std::size_t InputPort::size() const {
+  std::size_t sum = 0;
+  for (const Edge* edge : edges_) sum += edge->size();
+  return sum;
+}
+
 bool InputPort::is_over() const {
   return std::ranges::all_of(edges_, &Edge::is_over);
 }

@@ -28,6 +28,8 @@ class InputPort {
   Message pop();
   // Takes the next message to throw it away: it counts as dropped by its edge.
   Message discard();
+  // Messages that wait, whether or not their turn has come.
+  std::size_t size() const;
   // Every writer has ended and every message was taken.
   bool is_over() const;
   // No message that is still to be taken has a smaller MessageInfo::origin.

@@ -1,10 +1,12 @@
 // One gadget at run time: its instance, its edges and where it stands. Guarded by the scheduler's
 // lock except where a comment says otherwise.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,6 +62,10 @@ struct NodeFigures {
 
 struct Node {
   enum class Phase { running, flushing, ended };
+
+  // So that jobs of quick calls cost the lock once in this time, and nobody waits longer for the first message of one.
+  static constexpr double job_ns = 20'000;
+  static constexpr std::size_t most_calls = 64;
   enum class Waiting { no, for_input, for_room };
 
   Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir)
@@ -80,12 +86,12 @@ struct Node {
 
   Phase phase = Phase::running;
   bool is_touched = false;                                // stands on a section's list already
-  unsigned in_work = 0;                                   // jobs taken and not finished
+  unsigned in_work = 0;                                   // jobs taken and not finished, and tickets
   unsigned in_code = 0;                                   // of these, in the gadget's code now
   std::chrono::steady_clock::time_point in_code_since{};  // the job that began last
-  std::deque<Job> dispatched;                             // taken, waiting for a worker of the flow graph
-  std::vector<Job> spare;                                 // finished ones, whose vectors are used again
-  double mean_call_ns = 1e9;                              // of late
+  unsigned tickets = 0;       // of these, workers that are on their way: they take a job when they begin
+  std::vector<Job> spare;     // finished ones, whose vectors are used again
+  double mean_call_ns = 1e9;  // of late
   std::uint64_t next_job = 0;
   std::uint64_t next_call = 0;
   std::uint64_t next_published = 0;
@@ -149,6 +155,19 @@ struct Node {
     for (const InputPort& port : inputs)
       if (!port.is_feedback() && !port.is_over()) return false;
     return true;
+  }
+  // Its jobs are so short that waking another worker for one would take longer.
+  bool is_quick() const { return mean_call_ns < job_ns; }
+  // Calls that make one job.
+  std::size_t calls_worth_one_job() const {
+    return static_cast<std::size_t>(std::clamp(job_ns / mean_call_ns, 1.0, static_cast<double>(most_calls)));
+  }
+  // Messages that wait at every input.
+  std::size_t waiting_calls() const {
+    std::size_t least = std::numeric_limits<std::size_t>::max();
+    for (const InputPort& port : inputs)
+      if (port.is_connected()) least = std::min(least, port.size());
+    return least;
   }
   bool port_has_room(std::size_t port) const {
     for (const Edge* edge : outputs[port])

@@ -47,7 +47,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void join();
   void abandon();
 
-  // Called by the flow graph: runs one dispatched job.
+  // Called by the flow graph: runs a job of the node, and what can be run after it.
   void work(std::size_t node) override;
 
   // Sets the sources' stop tokens; the rest drains and flushes as at the end of the stream.
@@ -72,15 +72,17 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
 
  private:
   class Section;
+  using Tickets = std::vector<Node*>;
   class Outlet;
 
   void make_edges();
   void launch_flow_graph();
   void start_gadgets();
-  void run_dispatched(Node& node);
+  std::optional<Job> job_of_ticket(Node& node, Tickets& behind);
   void own_thread(Node& node);
   std::optional<Job> next_own_job(Node& node);
-  void run_job(Node& node, Job& job);
+  // `mine`: of a worker of the graph, where it finds the tickets that it goes on with.
+  void run_job(Node& node, Job& job, Tickets* mine);
   void make_calls(Node& node, Job& job, std::size_t& call);
   void call_gadget(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context);
   void process(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context);
@@ -97,7 +99,6 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void take_call(Section& section, Node& node, Job& job);
   Job take_flush(Node& node);
   Job new_job(Node& node);
-  void dispatch(Section& section, Node& node, Job job);
   void begin(Node& node);
   void finish(Section& section, Node& node, Job job);
   void publish(Section& section, Node& node, std::size_t port, Message message, Job* job);
@@ -131,7 +132,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   std::uint64_t moves_ = 0;
   std::size_t alive_ = 0;        // gadgets that have not ended
   std::size_t own_threads_ = 0;  // that have not returned
-  std::size_t active_ = 0;       // jobs dispatched to the graph, and own threads that do not wait
+  std::size_t active_ = 0;       // tickets and jobs of the graph, and own threads that do not wait
   std::vector<RunError> errors_;
   std::vector<std::string> running_at_cancel_;
 };

@@ -6,18 +6,6 @@
 #include "core/scheduler_section.hpp"
 
 namespace tofstream {
-namespace {
-
-// So that a job of quick calls costs the lock once in this time, and nobody waits longer for its first message.
-constexpr double job_ns = 20'000;
-constexpr std::size_t most_calls = 64;
-
-std::size_t calls_worth_one_job(const Node& node) {
-  return static_cast<std::size_t>(std::clamp(job_ns / node.mean_call_ns, 1.0, static_cast<double>(most_calls)));
-}
-
-}  // namespace
-
 // Where a gadget's Emit leads. What a job of several calls gives, and what pure gadgets on the graph give, is kept
 // until it is its turn; a gadget with its own thread waits for room; the rest have a place reserved and may overshoot
 // by what one call emits beyond it.
@@ -117,29 +105,45 @@ void Scheduler::start_gadgets() {
 
 void Scheduler::work(std::size_t node) {
   take_over(this);
-  run_dispatched(*nodes_[node]);
+  // What a job gives rise to is most often the reader's, whose input is still in this core's cache: it comes next.
+  Tickets mine{nodes_[node].get()};
+  while (!mine.empty()) {
+    Node& next = *mine.back();
+    mine.pop_back();
+    if (std::optional<Job> job = job_of_ticket(next, mine)) run_job(next, *job, &mine);
+  }
   hand_over(this);
 }
 
-// Runs the job at the head of the node's line.
-void Scheduler::run_dispatched(Node& node) {
-  Job job;
-  {
-    Section section(*this);
-    job = std::move(node.dispatched.front());
-    node.dispatched.pop_front();
-    if (cancelled_) {
-      --node.in_work;
-      --active_;
-      return;
-    }
-    begin(node);
+// The job is taken now and not when the ticket was put: what came meanwhile goes with it. There may be none any more.
+// Before one that may take long, what waits behind it is given to other workers.
+std::optional<Job> Scheduler::job_of_ticket(Node& node, Tickets& behind) {
+  Section section(*this);
+  if (!node.is_quick()) {
+    for (Node* other : behind) section.put_ticket(*other);
+    behind.clear();
   }
-  run_job(node, job);
+  --node.tickets;
+  std::optional<Job> job;
+  if (!cancelled_ && node.phase == Node::Phase::running) {
+    if (inputs_over(node)) {
+      if (node.in_work == 1) job = take_flush(node);
+    } else if (ready(section, node) && node.outputs_have_room()) {
+      job = take(section, node);
+    }
+  }
+  if (job) {
+    begin(node);
+  } else {
+    --node.in_work;
+    --active_;
+    section.touch(node);
+  }
+  return job;
 }
 
 void Scheduler::own_thread(Node& node) {
-  while (std::optional<Job> job = next_own_job(node)) run_job(node, *job);
+  while (std::optional<Job> job = next_own_job(node)) run_job(node, *job, nullptr);
   Section section(*this);
   --active_;
   --own_threads_;
@@ -168,7 +172,7 @@ std::optional<Job> Scheduler::next_own_job(Node& node) {
   return job;
 }
 
-void Scheduler::run_job(Node& node, Job& job) {
+void Scheduler::run_job(Node& node, Job& job, Tickets* mine) {
   const Clock::time_point began = Clock::now();
   // Of a gadget with its own thread, which alone changes it while a job runs.
   const Clock::duration waited_before = node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
@@ -182,7 +186,7 @@ void Scheduler::run_job(Node& node, Job& job) {
   }
   job.payloads.clear();
   const Clock::time_point ended = Clock::now();
-  Section section(*this);
+  Section section(*this, mine);
   Clock::duration busy = ended - began;
   if (!node.on_graph()) busy -= node.figures.waiting_output - waited_before;
   node.figures.busy += busy;
@@ -267,7 +271,7 @@ Job Scheduler::take(Section& section, Node& node) {
     take_call(section, node, job);
     return job;
   }
-  std::size_t limit = calls_worth_one_job(node);
+  std::size_t limit = node.calls_worth_one_job();
   for (const auto& port : node.outputs)
     for (const Edge* edge : port) limit = std::min(limit, edge->room());
   do {

@@ -48,7 +48,10 @@ void widen(MessageInfo& info, const MessageInfo& other);
 
 class Scheduler::Section {
  public:
-  explicit Section(Scheduler& scheduler) : scheduler_(scheduler), lock_(scheduler.mutex_, std::defer_lock) {
+  // A worker of the graph gives the list of what it goes on with: tickets of quick gadgets are put there, and one of
+  // any other where the list is empty.
+  explicit Section(Scheduler& scheduler, Tickets* mine = nullptr)
+      : scheduler_(scheduler), lock_(scheduler.mutex_, std::defer_lock), mine_(mine) {
     // The lock is held for a microsecond or so: trying again for as long costs less than going to sleep and being
     // woken.
     for (int tries = 0; tries < 100; ++tries) {
@@ -68,7 +71,12 @@ class Scheduler::Section {
   void touch(Node& node) {
     if (!std::exchange(node.is_touched, true)) touched_.push_back(&node);
   }
-  void put_ticket(Node& node) { tickets_.push_back(&node); }
+  void put_ticket(Node& node) {
+    if (mine_ && node.is_quick())
+      mine_->push_back(&node);
+    else
+      tickets_.push_back(&node);
+  }
   std::vector<Message>& trash() { return trash_; }
   void stop_sources_on_leaving() { stop_sources_ = true; }
   void release_graph_on_leaving() { release_graph_ = true; }
@@ -99,6 +107,10 @@ class Scheduler::Section {
 
   void leave() {
     lock_.unlock();
+    if (mine_ && mine_->empty() && !tickets_.empty()) {
+      mine_->push_back(tickets_.back());
+      tickets_.pop_back();
+    }
     if (!tickets_.empty()) hand_over(&scheduler_);
     for (const Node* node : tickets_) scheduler_.graph_->put(node->index);
     tickets_.clear();
@@ -109,6 +121,7 @@ class Scheduler::Section {
 
   Scheduler& scheduler_;
   std::unique_lock<std::mutex> lock_;
+  Tickets* mine_;
   boost::container::small_vector<Node*, 8> touched_;
   boost::container::small_vector<Node*, 8> tickets_;
   std::vector<Message> trash_;

@@ -49,8 +49,7 @@ void Scheduler::examine(Section& section, Node& node) {
   if (joins_unevenly(section, node)) return;
   if (!is_ready && !inputs_over(node)) return;
   while (node.in_work < node.gadget->parallel) {
-    const bool flush = inputs_over(node);
-    if (flush ? node.in_work > 0 : !ready(section, node)) return;
+    if (inputs_over(node) ? node.in_work > 0 : node.tickets >= node.waiting_calls()) return;
     if (!node.outputs_have_room()) {
       if (!node.blocked_since) node.blocked_since = Clock::now();
       return;
@@ -59,8 +58,10 @@ void Scheduler::examine(Section& section, Node& node) {
       node.figures.waiting_output += Clock::now() - *node.blocked_since;
       node.blocked_since.reset();
     }
-    dispatch(section, node, flush ? take_flush(node) : take(section, node));
-    if (flush) return;
+    ++node.in_work;
+    ++node.tickets;
+    ++active_;
+    section.put_ticket(node);
   }
 }
 
@@ -177,14 +178,6 @@ Job Scheduler::new_job(Node& node) {
   job.reserved.clear();
   if (std::exchange(node.has_new_params, false)) job.new_params = node.params;
   return job;
-}
-
-// Hands the job to the flow graph.
-void Scheduler::dispatch(Section& section, Node& node, Job job) {
-  ++node.in_work;
-  ++active_;
-  node.dispatched.push_back(std::move(job));
-  section.put_ticket(node);
 }
 
 void Scheduler::begin(Node& node) {
