@@ -72,12 +72,22 @@ class Settlement {
     return a;
   }
 
+  // Where parts of the stream were merged again, both go on with the same copy.
+  bool agree(const Course& a, const Course& b) const {
+    return std::ranges::none_of(a.edges, [&](std::size_t x) {
+      const PipelineEdge& mine = pipeline_.edges[x];
+      return !b.edges.contains(x) && std::ranges::any_of(b.edges, [&](std::size_t y) {
+        return pipeline_.edges[y].from == mine.from && pipeline_.edges[y].from_port == mine.from_port;
+      });
+    });
+  }
+
   // Every pairing of a course of one part of the stream with one of the other.
-  static Courses together(const Courses& a, const Courses& b) {
+  Courses together(const Courses& a, const Courses& b) const {
     Courses all;
     for (const Course& x : a)
       for (const Course& y : b)
-        if (all.size() < most_courses) all.push_back(joined(x, y));
+        if (all.size() < most_courses && agree(x, y)) all.push_back(joined(x, y));
     return all;
   }
 

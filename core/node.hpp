@@ -80,6 +80,7 @@ struct Node {
   // Fixed before the run.
   const std::size_t index;  // in the pipeline
   const PipelineGadget* gadget;
+  bool numbers_messages = false;  // a source, or a merge without order, behind which old numbers say nothing
   std::unique_ptr<GadgetInstance> instance;
   std::vector<InputPort> inputs;
   std::vector<std::vector<Edge*>> outputs;  // any number a port
@@ -118,6 +119,7 @@ struct Node {
   std::condition_variable wake;
   Waiting waiting = Waiting::no;
   std::size_t waiting_port = 0;
+  bool takes_any_room = false;  // not only ample room: nothing else in the graph can move
 
   std::optional<std::chrono::steady_clock::time_point> blocked_since;
   NodeFigures figures;

@@ -8,6 +8,7 @@
 #include "core/deadlock.hpp"
 #include "core/document.hpp"
 #include "core/nested.hpp"
+#include "core/numbering.hpp"
 #include "core/pipeline_gadget.hpp"
 #include "core/pipeline_resolved.hpp"
 #include "core/wiring.hpp"
@@ -103,6 +104,7 @@ Pipeline build(const FlatPipeline& flat, const std::string& name, const Registry
   const std::vector<std::size_t> order = topological_order(gadgets, pipeline.edges, problems);
   if (!problems.empty()) return pipeline;
   Problems warnings;
+  check_numbering(gadgets, pipeline.edges, order, problems);
   check_joins(gadgets, pipeline.edges, order, problems, warnings);
   pipeline.warnings = warnings.all();
   for (UnwiredGadget& unwired : gadgets) pipeline.gadgets.push_back(std::move(unwired.gadget));

@@ -1,5 +1,6 @@
 #include "core/scheduler.hpp"
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -31,9 +32,13 @@ void Scheduler::make_edges() {
     writer.outputs[description.from_port].push_back(edges_.back().get());
     reader.inputs[description.to_port].add(*edges_.back());
   }
-  for (const auto& node : nodes_)
+  for (const auto& node : nodes_) {
+    const auto merges = [](const InputPort& port) { return port.edges().size() > 1; };
+    node->numbers_messages = node->info().kind == GadgetKind::source || (node->gadget->merge == MergeOrder::unordered &&
+                                                                         std::ranges::any_of(node->inputs, merges));
     goes_by_origin_ =
         goes_by_origin_ || node->gadget->join == JoinMode::sequence || node->gadget->merge == MergeOrder::ordered;
+  }
 }
 
 Scheduler::~Scheduler() {

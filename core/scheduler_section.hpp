@@ -91,6 +91,7 @@ class Scheduler::Section {
     lock_.lock();
     node.wake.wait(lock_, [&] { return scheduler_.cancelled_ || scheduler_.can_go_on(node); });
     node.waiting = Node::Waiting::no;
+    node.takes_any_room = false;
     ++scheduler_.active_;
   }
 

@@ -13,6 +13,9 @@
 namespace tofstream {
 namespace {
 
+// After all messages of the source; all ones stand for an edge that is over.
+constexpr std::uint64_t origin_of_flush = std::numeric_limits<std::uint64_t>::max() - 1;
+
 bool has_events(const MessageInfo& info) {
   return info.end_event > info.first_event;
 }
@@ -91,11 +94,12 @@ void Scheduler::pass_promises_on(Section& section, Node& node) {
   if (node.phase == Node::Phase::ended) return;
   std::uint64_t least =
       node.origins_in_work.empty() ? std::numeric_limits<std::uint64_t>::max() : node.origins_in_work.front();
-  if (node.info().kind == GadgetKind::source) least = node.promised;
   for (const InputPort& port : node.inputs)
     if (!port.is_feedback()) least = std::min(least, port.least_origin());
-  // A flush is still to come, which may give something.
-  if (least == std::numeric_limits<std::uint64_t>::max() || least < node.promised) return;
+  if (node.numbers_messages) least = node.promised;
+  // Behind the last message a flush may still give something, which comes after everything else.
+  least = std::min(least, origin_of_flush);
+  if (least < node.promised) return;
   node.promised = least;
   for (const auto& port : node.outputs) {
     for (Edge* edge : port) {
@@ -236,12 +240,11 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
   const bool is_source = node.info().kind == GadgetKind::source;
   if (is_source || info.ingress == Clock::time_point{}) info.ingress = Clock::now();
   info.sequence = node.next_sequence[port]++;
-  if (is_source) {
+  if (node.numbers_messages) {
     info.origin = node.promised++;
     if (goes_by_origin_) section.touch(node);
   } else if (goes_by_origin_) {
-    // What a flush gives comes after everything else; but all ones stand for an edge that is over.
-    if (job && job->is_flush) info.origin = std::numeric_limits<std::uint64_t>::max() - 1;
+    if (job && job->is_flush) info.origin = origin_of_flush;
   }
   if (!has_events(info) && message.events > 0) {  // here events are counted for the first time
     info.first_event = node.next_event;
@@ -283,7 +286,8 @@ void Scheduler::end(Section& section, Node& node) {
 }
 
 bool Scheduler::can_go_on(const Node& node) const {
-  if (node.waiting == Node::Waiting::for_room) return node.port_has_ample_room(node.waiting_port);
+  if (node.waiting == Node::Waiting::for_room)
+    return node.takes_any_room ? node.port_has_room(node.waiting_port) : node.port_has_ample_room(node.waiting_port);
   if (inputs_over(node)) return true;
   if (node.gadget->join == JoinMode::sequence) return node.inputs_have_messages() && node.is_paired();
   if (node.inputs_have_messages()) return true;
@@ -305,6 +309,12 @@ void Scheduler::check_progress(Section& section) {
   if (cancelled_ || alive_ == 0) return;
   for (const auto& node : nodes_)
     if (node->waiting != Node::Waiting::no && can_go_on(*node)) return;  // it was notified
+  for (const auto& node : nodes_) {
+    if (node->waiting != Node::Waiting::for_room || !node->port_has_room(node->waiting_port)) continue;
+    node->takes_any_room = true;
+    node->wake.notify_one();
+    return;
+  }
   cancel(section, RunError{"",
                            fmt::format("the pipeline is stuck, each gadget waiting for another: {}",
                                        fmt::join(who_waits(), "; ")),
@@ -320,10 +330,12 @@ std::vector<std::string> Scheduler::who_waits() const {
       for (const Edge* edge : port.edges())
         if (!port.has_message() && !edge->has_message() && !edge->is_over())
           words.push_back(fmt::format("'{}' waits for {}", node->name(), edge->description().name));
-    for (const auto& port : node->outputs)
-      for (const Edge* edge : port)
-        if (!edge->has_room())
+    for (std::size_t port = 0; port < node->outputs.size(); ++port) {
+      const bool waits_here = node->waiting == Node::Waiting::for_room && port == node->waiting_port;
+      for (const Edge* edge : node->outputs[port])
+        if (!edge->has_room() || (waits_here && !edge->has_ample_room()))
           words.push_back(fmt::format("'{}' is held up by the full edge {}", node->name(), edge->description().name));
+    }
   }
   return words;
 }

@@ -150,6 +150,21 @@ struct Every {
 };
 TOFSTREAM_GADGET(Every, "every", "Keeps some batches");
 
+// Holds each batch back until the next has come.
+struct Late {
+  void process(std::shared_ptr<const Batch> batch, Emit<Batch>& emit) {
+    if (held_) emit(held_);
+    held_ = std::move(batch);
+  }
+  void flush(Emit<Batch>& emit) {
+    if (held_) emit(std::move(held_));
+  }
+
+ private:
+  std::shared_ptr<const Batch> held_;
+};
+TOFSTREAM_GADGET(Late, "late", "Is one batch behind");
+
 struct Masked {
   struct In {
     std::shared_ptr<const Batch> batch, mask;

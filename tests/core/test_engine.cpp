@@ -282,3 +282,18 @@ TEST_CASE("a source alone runs to its end") {
   CHECK(report.exit_code == exit_run);  // its events went nowhere
   CHECK(gadget(report, "feed").messages_out == 5);
 }
+
+TEST_CASE("a source that waits for half its edge goes on with less when nothing else can move") {
+  // Batch n comes out of `late` when n + 1 goes in, so the left edge must hold two: the source may not wait for it to
+  // be empty.
+  Witness witness;
+  const RunReport report = run_text(R"(
+gadgets:
+  feed: {use: count, messages: 400}
+  late: {use: late, from: feed, edge: {messages: 1}}
+  pair: {use: pair, from: {left: feed, right: late}, join: in_order, edge: {messages: 2}}
+  last: {use: collect, from: pair}
+)");
+  CHECK(report.exit_code == 0);
+  CHECK(witness.numbers["collect"] == counted(400));
+}

@@ -66,12 +66,15 @@ TEST_CASE("a pipeline that stands still is reported with who holds it up, and ru
   const RunReport report = run_text(R"(
 gadgets:
   feed: {use: count, messages: 8}
-  last: {use: blocking_collect, from: feed, edge: {messages: 2}, fault: {delay_at: 1, delay_ms: 400}}
+  last: {use: blocking_collect, from: feed, edge: {messages: 2}, fault: {delay_at: 1, delay_ms: 1000}}
 )",
                                     options);
   CHECK(report.exit_code == 0);
   REQUIRE(!report.stalls.empty());
   CHECK(report.stalls.front().seconds >= 0.04);
-  CHECK(report.stalls.front().state.find("'last' has been in its own code for") != std::string::npos);
-  CHECK(report.stalls.front().state.find("'feed' is held up by the full edge feed -> last") != std::string::npos);
+  const auto says = [&](const char* words) {
+    return std::ranges::any_of(report.stalls, [&](const Stall& s) { return s.state.find(words) != std::string::npos; });
+  };
+  CHECK(says("'last' has been in its own code for"));
+  CHECK(says("'feed' is held up by the full edge feed -> last"));
 }

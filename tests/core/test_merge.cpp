@@ -70,6 +70,30 @@ gadgets:
   CHECK(witness.numbers["collect"] == expected);
 }
 
+TEST_CASE("behind a merge without order messages are numbered anew, which an ordered merge may go by but not mix") {
+  const std::string shuffled = R"(
+gadgets:
+  feed: {use: count, messages: 300}
+  split: {use: split, from: feed, edge: {messages: 1}}
+  slow: {use: pass, from: split.even, parallel: 3, edge: {messages: 1}}
+  mixed: {use: pass, from: [slow, split.odd], edge: {messages: 1}}
+  again: {use: split, from: mixed, edge: {messages: 1}}
+  more: {use: pass, from: again.even, edge: {messages: 1}}
+)";
+  Witness witness;
+  const RunReport report = run_text(shuffled + R"(
+  seen: {use: collect, from: mixed, as: mixed}
+  last: {use: collect, from: [more, again.odd], merge: ordered, edge: {messages: 1}}
+)");
+  CHECK(report.exit_code == 0);
+  CHECK(witness.numbers["collect"] == witness.numbers["mixed"]);
+  CHECK(witness.numbers["collect"].size() == 300);
+  CHECK_THROWS_WITH(
+      parse_pipeline(shuffled + "  last: {use: collect, from: [more, split.odd], merge: ordered}\n", "test.yaml"),
+      "test.yaml:9:37: gadgets.last: merge: ordered compares the numbers of its writers' messages, but 'mixed' merges "
+      "without order and so numbers some of them anew: set merge: ordered there");
+}
+
 TEST_CASE("a join by sequence pairs messages of one origin and discards what has no partner") {
   Witness witness;
   const RunReport report = run_text(R"(
