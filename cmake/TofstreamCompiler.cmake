@@ -28,7 +28,11 @@ if(TOFSTREAM_SANITIZE)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
-                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)  # GCC's false alarms in instrumented code
+                      # GCC's false alarms in instrumented code:
+                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
+                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>
+                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>
+                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
   add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
 endif()
 
