@@ -29,10 +29,10 @@ if(TOFSTREAM_SANITIZE)
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
                       # GCC's false alarms in instrumented code:
-                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>
-                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds>
-                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>
-                      $<$<COMPILE_LANGUAGE:CXX>:-Wno-stringop-overflow>)
+                      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>
+                      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-array-bounds>
+                      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
+                      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow>)
   add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
 endif()
 
