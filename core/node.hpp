@@ -111,9 +111,8 @@ struct Node {
   std::deque<std::uint64_t> origins_in_work;
   std::uint64_t promised = 0;
 
-  // Live parameters: the last ones set, and whether the gadget has yet to hear of them.
-  std::shared_ptr<const void> params;
-  bool has_new_params = false;
+  // Live parameters that were set, of which the gadget has yet to hear.
+  std::shared_ptr<const void> new_params;
 
   // Of a gadget with its own thread.
   std::condition_variable wake;

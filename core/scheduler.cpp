@@ -14,7 +14,6 @@ Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir,
     : pipeline_(std::move(pipeline)), observer_(observer) {
   for (const PipelineGadget& gadget : pipeline_.gadgets) {
     nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir));
-    nodes_.back()->params = gadget.params;
     if (observer_)
       nodes_.back()->record.on_span = [this, index = nodes_.size() - 1](auto... what) {
         observer_->span(index, what...);
@@ -124,12 +123,8 @@ void Scheduler::cancel(std::optional<RunError> error) {
 }
 
 void Scheduler::set_params(std::size_t node, std::shared_ptr<const void> params) {
-  Node& changed = *nodes_[node];
-  const bool at_once = changed.info().kind == GadgetKind::pure;  // which may be called in parallel all the time
-  if (at_once) changed.instance->set_params(params);
-  Section section(*this);
-  changed.params = std::move(params);
-  changed.has_new_params = !at_once;
+  const std::lock_guard lock(mutex_);
+  nodes_[node]->new_params = std::move(params);
 }
 
 std::uint64_t Scheduler::moves() const {

@@ -63,8 +63,7 @@ class Scheduler::Outlet final : public EmitTarget {
       if (scheduler_.cancelled_) throw Cancelled{};
       scheduler_.publish(section, node_, port, std::move(message), job_);
       // The one message boundary that a source has.
-      if (node_.info().kind == GadgetKind::source && std::exchange(node_.has_new_params, false))
-        new_params = node_.params;
+      if (node_.info().kind == GadgetKind::source) new_params = std::move(node_.new_params);
     }
     if (new_params) node_.instance->set_params(std::move(new_params));
     if (waited && scheduler_.observer_)

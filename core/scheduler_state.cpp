@@ -180,7 +180,7 @@ Job Scheduler::new_job(Node& node) {
   job.order = node.next_job++;
   job.is_flush = false;
   job.reserved.clear();
-  if (std::exchange(node.has_new_params, false)) job.new_params = node.params;
+  job.new_params = std::move(node.new_params);
   return job;
 }
 

@@ -43,6 +43,14 @@ TEST_CASE("a live parameter holds from some message on, in pure gadgets and in t
   CHECK(report.changes[1].value.text == "2000000");
 }
 
+TEST_CASE("a live parameter that is set before the run holds from the first message on") {
+  Witness witness;
+  Engine engine(parse_pipeline(pipeline, "test.yaml", {.sets = {"feed.endless=false", "feed.messages=3"}}));
+  CHECK(joined(engine.set_parameter("first", "by", Value::scalar("1000000"))) == "");
+  CHECK(engine.run().exit_code == 0);
+  CHECK(witness.numbers["collect"] == std::vector<std::uint64_t>{1'000'000, 1'000'001, 1'000'002});
+}
+
 TEST_CASE("a live parameter is checked as in a pipeline file, and what is wrong changes nothing") {
   Engine engine(parse_pipeline(pipeline, "test.yaml"));
   const auto said = [&](const char* who, const char* parameter, const char* value) {
