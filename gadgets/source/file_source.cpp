@@ -20,7 +20,7 @@ namespace {
 struct FileSource {
   struct Params {
     std::filesystem::path path;
-    int chunk_kib = 1024;
+    int chunk_kib = 256;
   };
   static constexpr auto params =
       describe(param<&Params::path>("path", required, "File or named pipe to read; - is standard input"),
