@@ -1,10 +1,8 @@
 // Wraps an author's gadget in the interface that the engine calls, and describes it for the
 // registry. Authors include core/gadget.hpp instead.
 #pragma once
-#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -49,36 +47,42 @@ class Adapter final : public GadgetInstance {
   using Out = std::conditional_t<std::is_void_v<output_t<G>>, char, output_t<G>>;
 
  public:
-  Adapter(const std::shared_ptr<const void>& params, Context& context)
-      : versions_{std::static_pointer_cast<const Params>(params)},
-        params_(versions_.front().get()),
-        gadget_(construct(*params_.load(), context)) {}
+  Adapter(std::shared_ptr<const void> params, Context& context)
+      : made_from_(std::move(params)), gadget_(construct(of(made_from_.get()), context)) {}
 
-  void start(EmitTarget& target, Context& context) override {
-    if constexpr (HasStart<G>) call(&G::start, {}, target, {}, context);
+  void start(EmitTarget& target, Context& context, const void* params) override {
+    if constexpr (HasStart<G>) call(&G::start, {}, target, {}, context, of(params));
   }
 
-  void process(std::span<Payload> inputs, EmitTarget& target, Context& context) override {
-    if constexpr (HasProcess<G>) call(&G::process, inputs, target, {}, context);
-    if constexpr (HasCall<G>) call_pure(inputs, target, context);
+  void process(std::span<Payload> inputs, EmitTarget& target, Context& context, const void* params) override {
+    if constexpr (HasProcess<G>) call(&G::process, inputs, target, {}, context, of(params));
+    if constexpr (HasCall<G>) call_pure(inputs, target, context, of(params));
   }
 
-  void flush(EmitTarget& target, Context& context) override {
-    if constexpr (HasFlush<G>) call(&G::flush, {}, target, {}, context);
+  void flush(EmitTarget& target, Context& context, const void* params) override {
+    if constexpr (HasFlush<G>) call(&G::flush, {}, target, {}, context, of(params));
   }
 
-  void run(EmitTarget& target, const std::stop_token& stop, Context& context) override {
-    if constexpr (HasRun<G>) call(&G::run, {}, target, stop, context);
+  void run(EmitTarget& target, const std::stop_token& stop, Context& context, const void* params) override {
+    if constexpr (HasRun<G>) call(&G::run, {}, target, stop, context, of(params));
   }
 
-  void set_params(std::shared_ptr<const void> params) override {
-    const std::lock_guard lock(versions_mutex_);
-    versions_.push_back(std::static_pointer_cast<const Params>(std::move(params)));
-    params_.store(versions_.back().get());
-    if constexpr (HasUpdate<G>) gadget_.update(*versions_.back());
+  void update(const void* params) override {
+    if constexpr (HasUpdate<G>) gadget_.update(of(params));
   }
 
  private:
+  // What a function of the gadget may ask for.
+  struct Given {
+    std::span<Payload> inputs;
+    Emit<Out>& emit;
+    const std::stop_token& stop;
+    Context& context;
+    const Params& params;
+  };
+
+  static const Params& of(const void* params) { return *static_cast<const Params*>(params); }
+
   static G construct(const Params& params, Context& context) {
     if constexpr (std::is_constructible_v<G, const Params&, Context&>)
       return G(params, context);
@@ -92,42 +96,39 @@ class Adapter final : public GadgetInstance {
 
   template <class F>
   decltype(auto) call(F function, std::span<Payload> inputs, EmitTarget& target, const std::stop_token& stop,
-                      Context& context) {
+                      Context& context, const Params& params) {
     Emit<Out> emit(target);
-    return call_with(function, typename Signature<F>::Arguments{}, inputs, emit, stop, context);
+    return call_with(function, typename Signature<F>::Arguments{}, Given{inputs, emit, stop, context, params});
   }
 
   template <class F, class... A>
-  decltype(auto) call_with(F function, Types<A...>, [[maybe_unused]] std::span<Payload> inputs,
-                           [[maybe_unused]] Emit<Out>& emit, [[maybe_unused]] const std::stop_token& stop,
-                           [[maybe_unused]] Context& context) {
-    return (gadget_.*function)(argument<A>(inputs, emit, stop, context)...);
+  decltype(auto) call_with(F function, Types<A...>, [[maybe_unused]] const Given& given) {
+    return (gadget_.*function)(argument<A>(given)...);
   }
 
   template <class A>
-  decltype(auto) argument([[maybe_unused]] std::span<Payload> inputs, [[maybe_unused]] Emit<Out>& emit,
-                          [[maybe_unused]] const std::stop_token& stop, [[maybe_unused]] Context& context) {
+  static decltype(auto) argument(const Given& given) {
     constexpr Role role = role_of<G, A>();
     if constexpr (role == Role::emit)
-      return (emit);
+      return (given.emit);
     else if constexpr (role == Role::context)
-      return (context);
+      return (given.context);
     else if constexpr (role == Role::params)
-      return (*params_.load());
+      return (given.params);
     else if constexpr (role == Role::stop)
-      return std::stop_token(stop);
+      return std::stop_token(given.stop);
     else
-      return take_input<A>(inputs);
+      return take_input<A>(given.inputs);
   }
 
   // What a filter leaves out and does not book itself is booked as rejected by it.
-  void call_pure(std::span<Payload> inputs, EmitTarget& target, Context& context) {
+  void call_pure(std::span<Payload> inputs, EmitTarget& target, Context& context, const Params& params) {
     constexpr bool filters = std::is_same_v<input_t<G>, Out> && CountsEvents<Out>;
     std::uint64_t events_in = 0;
     if constexpr (filters) events_in = static_cast<const Out*>(inputs[0].data.get())->event_count();
     const std::uint64_t removed_before = context.books().removed();
     std::uint64_t events_out = 0;
-    auto result = call(&G::operator(), inputs, target, {}, context);
+    auto result = call(&G::operator(), inputs, target, {}, context, params);
     const auto send = [&](auto&& out) {
       if constexpr (filters) {
         if constexpr (is_shared<std::remove_cvref_t<decltype(out)>>)
@@ -146,10 +147,7 @@ class Adapter final : public GadgetInstance {
     if (filters && events_in > accounted) context.books().rejected(events_in - accounted, context.name());
   }
 
-  // Every version lives as long as the gadget: a call may still read an older one.
-  std::mutex versions_mutex_;
-  std::vector<std::shared_ptr<const Params>> versions_;
-  std::atomic<const Params*> params_;
+  const std::shared_ptr<const void> made_from_;  // the gadget may have kept a reference
   G gadget_;
 };
 

@@ -28,10 +28,10 @@ std::shared_ptr<const void> params_from(const GadgetInfo& info, std::string_view
 namespace detail {
 
 GadgetHarness::GadgetHarness(GadgetInfo info, std::string_view yaml, EmitTarget& target, Context& context)
-    : info_(std::move(info)), params_(params_from(info_, yaml)), target_(target), context_(context) {
-  resolved_ = write_params(info_.params, params_.get());
-  if (info_.specialise) info_ = info_.specialise(params_.get());
-  gadget_ = info_.construct(params_, context_);
+    : info_(std::move(info)), params_used_{params_from(info_, yaml)}, target_(target), context_(context) {
+  resolved_ = write_params(info_.params, params());
+  if (info_.specialise) info_ = info_.specialise(params());
+  gadget_ = info_.construct(params_used_.back(), context_);
 }
 
 void GadgetHarness::process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types) {
@@ -42,7 +42,7 @@ void GadgetHarness::process(std::vector<Payload> inputs, const std::vector<const
     if (!types[i]->same_as(*info_.inputs[i].payload))
       throw std::invalid_argument(fmt::format("input '{}' of {} takes {}, and the test sends {}", info_.inputs[i].name,
                                               info_.name, info_.inputs[i].payload->name, types[i]->name));
-  gadget_->process(inputs, target_, context_);
+  gadget_->process(inputs, target_, context_, params());
 }
 
 void GadgetHarness::set(std::string_view parameter, std::string_view yaml) {
@@ -51,14 +51,14 @@ void GadgetHarness::set(std::string_view parameter, std::string_view yaml) {
   PipelineGadget gadget;
   gadget.name = info_.name;
   gadget.info = &info_;
-  gadget.params = params_;
+  gadget.params = params_used_.back();
   Value wanted = resolved_;
   std::shared_ptr<const void> changed;
   if (problems.empty()) changed = changed_params(gadget, parameter, value, wanted, problems);
   throw_if_any(problems);
-  params_ = std::move(changed);
+  params_used_.push_back(std::move(changed));
   resolved_ = std::move(wanted);
-  gadget_->set_params(params_);
+  gadget_->update(params());
 }
 
 GadgetInfo registered_gadget(std::string_view name) {

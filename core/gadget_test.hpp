@@ -26,16 +26,18 @@ class GadgetHarness {
  public:
   GadgetHarness(GadgetInfo info, std::string_view yaml, EmitTarget& target, Context& context);
 
-  void start() { gadget_->start(target_, context_); }
+  void start() { gadget_->start(target_, context_, params()); }
   void process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types);
   void set(std::string_view parameter, std::string_view yaml);
-  void flush() { gadget_->flush(target_, context_); }
-  void run(const std::stop_token& stop) { gadget_->run(target_, stop, context_); }
+  void flush() { gadget_->flush(target_, context_, params()); }
+  void run(const std::stop_token& stop) { gadget_->run(target_, stop, context_, params()); }
 
  private:
+  const void* params() const { return params_used_.back().get(); }
+
   GadgetInfo info_;
-  std::shared_ptr<const void> params_;
-  Value resolved_;  // the parameters as they are now
+  std::vector<std::shared_ptr<const void>> params_used_;  // the present ones last; the gadget may refer to any
+  Value resolved_;                                        // the parameters as they are now
   EmitTarget& target_;
   Context& context_;
   std::unique_ptr<GadgetInstance> gadget_;

@@ -39,13 +39,13 @@ struct Job {
   std::vector<Payload> payloads;                            // one for each input port, call after call
   boost::container::small_vector<std::size_t, 4> reserved;  // places that are still held, for each output port
   std::vector<std::pair<std::size_t, Message>> outputs;     // by port, where they are not published at once
-  std::shared_ptr<const void> new_params;                   // to be taken over before the first call
+  const void* params = nullptr;                             // of all its calls; the node owns them
+  bool params_are_new = false;                              // since the node's job before
 
   void clear() {
     calls.clear();
     payloads.clear();
     outputs.clear();
-    new_params.reset();
   }
 };
 
@@ -74,6 +74,7 @@ struct Node {
         inputs(g.info->inputs.size(), InputPort(g.merge)),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
+        params_used{g.params},
         record(g.name, output_dir),
         context(record) {}
 
@@ -81,7 +82,6 @@ struct Node {
   const std::size_t index;  // in the pipeline
   const PipelineGadget* gadget;
   bool numbers_messages = false;  // a source, or a merge without order, behind which old numbers say nothing
-  std::unique_ptr<GadgetInstance> instance;
   std::vector<InputPort> inputs;
   std::vector<std::vector<Edge*>> outputs;  // any number a port
 
@@ -111,8 +111,10 @@ struct Node {
   std::deque<std::uint64_t> origins_in_work;
   std::uint64_t promised = 0;
 
-  // Live parameters that were set, of which the gadget has yet to hear.
+  // Live parameters that were set, of which the gadget has yet to hear; and those of its jobs, the present ones last.
+  // A job in work has a mere pointer to its own, so all of them stay.
   std::shared_ptr<const void> new_params;
+  std::vector<std::shared_ptr<const void>> params_used;
 
   // Of a gadget with its own thread.
   std::condition_variable wake;
@@ -127,12 +129,24 @@ struct Node {
   GadgetRecord record;
   Context context;
 
+  // Last, so that it goes before what it may refer to.
+  std::unique_ptr<GadgetInstance> instance;
+
   const std::string& name() const { return gadget->name; }
   const GadgetInfo& info() const { return *gadget->info; }
   bool on_graph() const { return !info().own_thread; }
   // A pure gadget on the graph: its outputs are published when it is done, in the order of its
   // inputs.
   bool publishes_in_order() const { return on_graph() && info().kind == GadgetKind::pure; }
+
+  // With the lock held, between two jobs in their order: the gadget's next call has the parameters that were set last.
+  // True where they are new.
+  bool take_new_params() {
+    if (!new_params) return false;
+    params_used.push_back(std::exchange(new_params, nullptr));
+    return true;
+  }
+  const void* params() const { return params_used.back().get(); }
 
   // Every input has its next message. In a join by origins they may still not belong together.
   bool inputs_have_messages() const {

@@ -20,17 +20,19 @@ namespace tofstream {
 enum class GadgetKind { source, pure, stateful, sink };
 std::string_view kind_name(GadgetKind);
 
-// A constructed gadget behind one interface. Calls that a kind does not have do nothing.
+// A constructed gadget behind one interface. Calls that a kind does not have do nothing. `params` of a call is an
+// object of the gadget's Params that outlives the gadget; calls of a pure gadget that overlap may be given different
+// ones.
 class GadgetInstance {
  public:
   virtual ~GadgetInstance() = default;
-  virtual void start(EmitTarget&, Context&) {}
+  virtual void start(EmitTarget&, Context&, const void* /*params*/) {}
   // One payload for each input port, in the order of GadgetInfo::inputs.
-  virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&) {}
-  virtual void flush(EmitTarget&, Context&) {}
-  virtual void run(EmitTarget&, const std::stop_token&, Context&) {}
-  // Takes over new parameters between two calls; of a pure gadget also while calls run, which keep theirs.
-  virtual void set_params(std::shared_ptr<const void> /*params*/) {}
+  virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&, const void* /*params*/) {}
+  virtual void flush(EmitTarget&, Context&, const void* /*params*/) {}
+  virtual void run(EmitTarget&, const std::stop_token&, Context&, const void* /*params*/) {}
+  // Between two calls, of which the second is the first to be given these parameters.
+  virtual void update(const void* /*params*/) {}
 };
 
 struct PortInfo {

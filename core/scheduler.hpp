@@ -54,7 +54,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void request_stop();
   // Drops everything; `error` says why, and is kept if it is the first. An abort has none.
   void cancel(std::optional<RunError> error);
-  // From any thread: gadget `node` takes over `params`, an object of its Params, before its next call.
+  // From any thread: gadget `node` is given `params`, an object of its Params, from its next message on.
   void set_params(std::size_t node, std::shared_ptr<const void> params);
 
   // Grows whenever a message is taken or given.

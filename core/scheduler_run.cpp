@@ -54,7 +54,7 @@ class Scheduler::Outlet final : public EmitTarget {
   }
 
   void publish_at_once(std::size_t port, Message message) {
-    std::shared_ptr<const void> new_params;
+    const void* new_params = nullptr;
     const Clock::time_point since = scheduler_.observer_ ? Clock::now() : Clock::time_point{};
     bool waited = false;
     {
@@ -63,9 +63,9 @@ class Scheduler::Outlet final : public EmitTarget {
       if (scheduler_.cancelled_) throw Cancelled{};
       scheduler_.publish(section, node_, port, std::move(message), job_);
       // The one message boundary that a source has.
-      if (node_.info().kind == GadgetKind::source) new_params = std::move(node_.new_params);
+      if (node_.info().kind == GadgetKind::source && node_.take_new_params()) new_params = node_.params();
     }
-    if (new_params) node_.instance->set_params(std::move(new_params));
+    if (new_params) node_.instance->update(new_params);
     if (waited && scheduler_.observer_)
       scheduler_.observer_->waited(node_.index, Observer::WaitKind::for_room, since, Clock::now());
   }
@@ -90,7 +90,7 @@ void Scheduler::start_gadgets() {
       Outlet outlet(*this, *node, nullptr);
       const Clock::time_point began = Clock::now();
       if (observer_) observer_->call_begins(node->index, Observer::CallKind::start, {});
-      node->instance->start(outlet, node->context);
+      node->instance->start(outlet, node->context, node->params());
       if (observer_) observer_->call_ends(node->index, Observer::CallKind::start, {}, began, Clock::now());
     } catch (const Cancelled&) {
       return;
@@ -204,7 +204,7 @@ void Scheduler::run_job(Node& node, Job& job, Tickets* mine) {
 // All calls of the job, as long as the run goes on; `call` is the one under way.
 void Scheduler::make_calls(Node& node, Job& job, std::size_t& call) {
   Outlet outlet(*this, node, &job);
-  if (job.new_params) node.instance->set_params(std::move(job.new_params));
+  if (job.params_are_new) node.instance->update(job.params);
   // Calls of a pure gadget may overlap, so each job has a context of its own.
   std::optional<Context> own_context;
   if (node.publishes_in_order()) own_context.emplace(node.record);
@@ -232,9 +232,9 @@ void Scheduler::call_gadget(Node& node, Job& job, std::size_t call, EmitTarget& 
   const Clock::time_point began = observer_ ? Clock::now() : Clock::time_point{};
   if (observer_) observer_->call_begins(node.index, kind, info);
   if (kind == Kind::run)
-    node.instance->run(outlet, stop_source_.get_token(), context);
+    node.instance->run(outlet, stop_source_.get_token(), context, job.params);
   else if (kind == Kind::flush)
-    node.instance->flush(outlet, context);
+    node.instance->flush(outlet, context, job.params);
   else
     process(node, job, call, outlet, context);
   if (observer_) observer_->call_ends(node.index, kind, info, began, Clock::now());
@@ -252,9 +252,9 @@ void Scheduler::process(Node& node, Job& job, std::size_t call, EmitTarget& outl
     if (fate == Fate::duplicate) {
       for (Payload& input : inputs) input.movable = false;
       std::vector<Payload> copies(inputs.begin(), inputs.end());
-      node.instance->process(copies, outlet, context);
+      node.instance->process(copies, outlet, context, job.params);
     }
-    node.instance->process(inputs, outlet, context);
+    node.instance->process(inputs, outlet, context, job.params);
   }
   for (Payload& input : inputs) input.data.reset();
 }

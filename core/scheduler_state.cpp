@@ -180,7 +180,8 @@ Job Scheduler::new_job(Node& node) {
   job.order = node.next_job++;
   job.is_flush = false;
   job.reserved.clear();
-  job.new_params = std::move(node.new_params);
+  job.params_are_new = node.take_new_params();
+  job.params = node.params();
   return job;
 }
 

@@ -192,6 +192,18 @@ struct Offset {
 };
 TOFSTREAM_GADGET(Offset, "offset", "Adds to a batch's number");
 
+// The same, with quick calls and now and then one that is not.
+struct Shifting {
+  using Params = Offset::Params;
+  static constexpr auto params = Offset::params;
+  Batch operator()(Batch batch, const Params& p) const {
+    if (batch.number % 500 == 499) sleep_ms(2);
+    batch.number += p.by;
+    return batch;
+  }
+};
+TOFSTREAM_GADGET(Shifting, "shifting", "Adds to a batch's number, at its leisure");
+
 // And one that keeps what it needs, and hears of changes.
 struct KeepingOffset {
   using Params = Offset::Params;

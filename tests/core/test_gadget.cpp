@@ -194,11 +194,12 @@ TEST_CASE("a payload taken by value is moved where nobody else reads it, and cop
     }
     void process(Tracked t) { seen() = t.data.data(); }
   };
-  const auto spy = describe_gadget<Spy>("spy", "").construct(std::make_shared<detail::NoParams>(), context);
+  const auto params = std::make_shared<detail::NoParams>();
+  const auto spy = describe_gadget<Spy>("spy", "").construct(params, context);
   Payload shared = payload;
   shared.movable = false;
-  spy->process({&shared, 1}, nowhere, context);
+  spy->process({&shared, 1}, nowhere, context, params.get());
   CHECK(Spy::seen() != original);
-  spy->process({&payload, 1}, nowhere, context);
+  spy->process({&payload, 1}, nowhere, context, params.get());
   CHECK(Spy::seen() == original);
 }

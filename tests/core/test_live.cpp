@@ -43,6 +43,45 @@ TEST_CASE("a live parameter holds from some message on, in pure gadgets and in t
   CHECK(report.changes[1].value.text == "2000000");
 }
 
+// Jobs of many quick calls are in flight when a setting comes, and one that sleeps in the middle goes on long after
+// later ones are done: its messages must not see what theirs did not.
+TEST_CASE(
+    "a live parameter of a parallel gadget changes between two messages: all after the first that saw it do too") {
+  constexpr std::uint64_t step = 1'000'000'000;
+  constexpr std::uint64_t settings = 300;
+  Witness witness;
+  Engine engine(parse_pipeline(R"(
+gadgets:
+  feed: {use: count, endless: true}
+  shifted: {use: shifting, from: feed, parallel: 8, edge: {messages: 256}}
+  last: {use: collect, from: shifted, edge: {messages: 256}}
+)",
+                               "test.yaml"));
+  std::atomic<bool> flows = false;
+  witness.on_sink = [&](std::uint64_t number) {
+    flows = true;
+    flows.notify_one();
+    if (number / step == settings) engine.request_stop();
+  };
+  std::jthread setter([&] {
+    flows.wait(false);
+    for (std::uint64_t i = 1; i <= settings; ++i) {
+      engine.set_parameter("shifted", "by", Value::scalar(std::to_string(i * step)));
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  CHECK(engine.run().exit_code == 0);
+  std::vector<std::uint64_t> values, places;
+  for (const std::uint64_t number : witness.numbers["collect"]) {
+    values.push_back(number / step);
+    places.push_back(number % step);
+  }
+  CHECK(places == counted(places.size()));
+  CHECK(std::ranges::is_sorted(values));
+  CHECK(values.front() == 0);
+  CHECK(values.back() == settings);
+}
+
 TEST_CASE("a live parameter that is set before the run holds from the first message on") {
   Witness witness;
   Engine engine(parse_pipeline(pipeline, "test.yaml", {.sets = {"feed.endless=false", "feed.messages=3"}}));

@@ -22,27 +22,27 @@ class GadgetUnderTest : private detail::Collector {
     const GadgetInfo* info = registry().find(name);
     if (!info) throw std::runtime_error("no gadget " + name);
     Problems problems;
-    const std::shared_ptr<void> params = info->default_params();
-    read_params(info->params, params.get(), parse_document(yaml, "test", problems), name, problems);
+    params_ = info->default_params();
+    read_params(info->params, params_.get(), parse_document(yaml, "test", problems), name, problems);
     if (!problems.empty()) throw std::runtime_error(problems.all().front().text());
-    gadget_ = info->specialise ? info->specialise(params.get()).construct(params, context)
-                               : info->construct(params, context);
+    gadget_ = info->specialise ? info->specialise(params_.get()).construct(params_, context)
+                               : info->construct(params_, context);
   }
 
-  void start() { gadget_->start(*this, context); }
-  void flush() { gadget_->flush(*this, context); }
-  void run() { gadget_->run(*this, {}, context); }
+  void start() { gadget_->start(*this, context, params_.get()); }
+  void flush() { gadget_->flush(*this, context, params_.get()); }
+  void run() { gadget_->run(*this, {}, context, params_.get()); }
   /// Hands over one message by value, as the engine does to the only reader.
   template <class T>
   void process(T payload) {
     Payload message = Payload::of(std::move(payload));
-    gadget_->process({&message, 1}, *this, context);
+    gadget_->process({&message, 1}, *this, context, params_.get());
   }
   /// One message for each of several inputs.
   template <class... T>
   void process_all(std::shared_ptr<const T>... payloads) {
     std::vector<Payload> messages{Payload{std::move(payloads), false}...};
-    gadget_->process(messages, *this, context);
+    gadget_->process(messages, *this, context, params_.get());
   }
 
   /// All messages emitted so far; T must be the gadget's output.
@@ -56,6 +56,7 @@ class GadgetUnderTest : private detail::Collector {
   TestContext context;
 
  private:
+  std::shared_ptr<void> params_;
   std::unique_ptr<GadgetInstance> gadget_;
 };
 

@@ -35,17 +35,17 @@ class Caller : private EmitTarget {
  public:
   Caller(const std::string& what, const Options& options) {
     const GadgetInfo& info = *registry().find("python");
-    const std::shared_ptr<void> params = info.default_params();
+    params_ = info.default_params();
     const std::string yaml = fmt::format("{{script: {}, python: {}, arguments: {{what: {}}}}}",
                                          find_shared_file("python/bench_round_trip.py").string(), options.python, what);
     Problems problems;
-    read_params(info.params, params.get(), parse_document(yaml, "bench", problems), "python", problems);
-    gadget_ = info.construct(params, context_);
+    read_params(info.params, params_.get(), parse_document(yaml, "bench", problems), "python", problems);
+    gadget_ = info.construct(params_, context_);
   }
   std::shared_ptr<const EventBatch> operator()(const std::shared_ptr<const EventBatch>& batch) {
     last_.reset();
     Payload message{batch, false};
-    gadget_->process({&message, 1}, *this, context_);
+    gadget_->process({&message, 1}, *this, context_, params_.get());
     return last_;
   }
   // Of the script's own code, in the last call.
@@ -57,6 +57,7 @@ class Caller : private EmitTarget {
   }
 
   TestContext context_{"bench"};
+  std::shared_ptr<void> params_;
   std::unique_ptr<GadgetInstance> gadget_;
   std::shared_ptr<const EventBatch> last_;
 };
