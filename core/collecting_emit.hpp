@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ class Collector : public EmitTarget {
 };
 
 struct RecordHolder {
+  std::stop_source source;
   GadgetRecord record;
 };
 
@@ -80,12 +82,18 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
 class TestContext : private detail::RecordHolder, public Context {
  public:
   explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".")
-      : RecordHolder{GadgetRecord(std::move(name), std::move(output_dir))}, Context(record) {}
+      : TestContext(std::stop_source(), std::move(name), std::move(output_dir)) {}
   TestContext(const TestContext&) = delete;
   TestContext& operator=(const TestContext&) = delete;
 
   BookEntries recorded() const { return record.books(); }
   std::map<std::string, Figure> figures() const { return record.figures(); }
+  // From now on cancelled() is true, as when another gadget has failed.
+  void cancel() { source.request_stop(); }
+
+ private:
+  TestContext(const std::stop_source& stop, std::string name, std::filesystem::path output_dir)
+      : RecordHolder{stop, GadgetRecord(std::move(name), std::move(output_dir), stop.get_token())}, Context(record) {}
 };
 
 }  // namespace tofstream

@@ -19,8 +19,8 @@ std::uint64_t BookEntries::lost_total() const {
   return total(lost);
 }
 
-GadgetRecord::GadgetRecord(std::string name, std::filesystem::path output_dir)
-    : name_(std::move(name)), output_dir_(std::move(output_dir)) {}
+GadgetRecord::GadgetRecord(std::string name, std::filesystem::path output_dir, std::stop_token cancel)
+    : name_(std::move(name)), output_dir_(std::move(output_dir)), cancel_(std::move(cancel)) {}
 
 BookEntries GadgetRecord::books() const {
   const std::lock_guard lock(mutex_);

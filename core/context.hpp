@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,10 +54,12 @@ struct Progress {
 // The store behind the contexts of one gadget; safe from any thread.
 class GadgetRecord {
  public:
-  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".");
+  // `cancel` is stopped when the run is being ended; without one it never is.
+  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {});
 
   const std::string& name() const { return name_; }
   const std::filesystem::path& output_dir() const { return output_dir_; }
+  const std::stop_token& cancel() const { return cancel_; }
   BookEntries books() const;
   std::map<std::string, Figure> figures() const;
   Progress progress() const;
@@ -74,6 +77,7 @@ class GadgetRecord {
  private:
   const std::string name_;
   const std::filesystem::path output_dir_;
+  const std::stop_token cancel_;
   mutable std::mutex mutex_;
   BookEntries books_;
   std::map<std::string, Figure> figures_;
@@ -125,6 +129,13 @@ class Context {
   Logger log() const { return Logger(record_->name()); }
   // The folder of the run's results; it exists.
   const std::filesystem::path& output_dir() const { return record_->output_dir(); }
+  // The run is being ended: another gadget failed, it was aborted, or did not drain in time. Nothing that is emitted
+  // now goes anywhere, and no error is reported any more: who waits for something outside (a process, a socket, a GPU)
+  // asks for this, and returns or throws. One atomic load. Not at a stop, after which the rest drains.
+  bool cancelled() const { return record_->cancel().stop_requested(); }
+  // The same for a wait that can be woken: std::condition_variable_any, or a std::stop_callback that writes to an
+  // eventfd. The callback runs on the thread that ends the run and must not wait.
+  const std::stop_token& cancel_token() const { return record_->cancel(); }
   // The message at hand; in a join, of the inputs together. In flush, the last one.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -68,14 +69,14 @@ struct Node {
   static constexpr std::size_t most_calls = 64;
   enum class Waiting { no, for_input, for_room };
 
-  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir)
+  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir, std::stop_token cancel)
       : index(place),
         gadget(&g),
         inputs(g.info->inputs.size(), InputPort(g.merge)),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         params_used{g.params},
-        record(g.name, output_dir),
+        record(g.name, output_dir, std::move(cancel)),
         context(record) {}
 
   // Fixed before the run.

@@ -13,7 +13,7 @@ namespace tofstream {
 Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer)
     : pipeline_(std::move(pipeline)), observer_(observer) {
   for (const PipelineGadget& gadget : pipeline_.gadgets) {
-    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir));
+    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir, cancel_source_.get_token()));
     if (observer_)
       nodes_.back()->record.on_span = [this, index = nodes_.size() - 1](auto... what) {
         observer_->span(index, what...);
@@ -46,16 +46,16 @@ Scheduler::~Scheduler() {
 }
 
 std::vector<RunError> Scheduler::construct() {
+  std::vector<RunError> errors;
   for (const auto& node : nodes_) {
+    if (cancelled_) return {};
     try {
       node->instance = node->info().construct(node->gadget->params, node->context);
     } catch (...) {
-      Section section(*this);
-      cancelled_ = false;  // so that each failure is kept
-      fail(section, *node, nullptr, std::current_exception());
+      if (!cancelled_) errors.push_back(error_of(*node, std::current_exception()));
     }
   }
-  return errors_;
+  return errors;
 }
 
 void Scheduler::launch() {

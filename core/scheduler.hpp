@@ -36,7 +36,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Constructs every gadget; what could not be constructed is returned, and nothing may be launched
-  // then.
+  // then. After an abort the rest is left out: a launch calls nothing then.
   std::vector<RunError> construct();
   // Calls the start functions, then lets data flow.
   void launch();
@@ -109,6 +109,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   bool can_go_on(const Node& node) const;
   void check_progress(Section& section);
   void cancel(Section& section, std::optional<RunError> error);
+  static RunError error_of(const Node& node, std::exception_ptr cause);
   void fail(Section& section, const Node& node, const Call* call, std::exception_ptr cause);
   std::vector<std::string> nodes_in_code() const;
   std::vector<std::string> who_waits() const;
@@ -120,7 +121,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   std::vector<std::unique_ptr<Edge>> edges_;
   std::unique_ptr<FlowGraph> graph_;
   std::vector<std::jthread> threads_;
-  std::stop_source stop_source_;
+  std::stop_source stop_source_;    // of the sources
+  std::stop_source cancel_source_;  // follows cancelled_, for gadgets that wait for something outside
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

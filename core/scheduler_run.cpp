@@ -85,6 +85,7 @@ class Scheduler::Outlet final : public EmitTarget {
 
 void Scheduler::start_gadgets() {
   for (const auto& node : nodes_) {
+    if (cancelled_) return;
     if (!node->info().has_start) continue;
     try {
       Outlet outlet(*this, *node, nullptr);

@@ -79,6 +79,7 @@ class Scheduler::Section {
   }
   std::vector<Message>& trash() { return trash_; }
   void stop_sources_on_leaving() { stop_sources_ = true; }
+  void announce_cancel_on_leaving() { announce_cancel_ = stop_sources_ = true; }
   void release_graph_on_leaving() { release_graph_ = true; }
 
   // Lets the lock go until the node can go on in the way it waits for, or the run is cancelled.
@@ -116,7 +117,9 @@ class Scheduler::Section {
     for (const Node* node : tickets_) scheduler_.graph_->put(node->index);
     tickets_.clear();
     trash_.clear();
+    // These two call what gadgets have put behind the tokens.
     if (std::exchange(stop_sources_, false)) scheduler_.stop_source_.request_stop();
+    if (std::exchange(announce_cancel_, false)) scheduler_.cancel_source_.request_stop();
     if (std::exchange(release_graph_, false)) scheduler_.graph_->release();
   }
 
@@ -127,6 +130,7 @@ class Scheduler::Section {
   boost::container::small_vector<Node*, 8> tickets_;
   std::vector<Message> trash_;
   bool stop_sources_ = false;
+  bool announce_cancel_ = false;
   bool release_graph_ = false;
 };
 

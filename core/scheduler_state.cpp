@@ -354,12 +354,16 @@ void Scheduler::cancel(Section& section, std::optional<RunError> error) {
       for (auto& [port, message] : job.outputs) section.trash().push_back(std::move(message));
     node->finished.clear();
   }
-  section.stop_sources_on_leaving();
+  section.announce_cancel_on_leaving();
   changed_.notify_all();
 }
 
+RunError Scheduler::error_of(const Node& node, std::exception_ptr cause) {
+  return {node.name(), words_of(std::move(cause)), node.gadget->where, std::nullopt};
+}
+
 void Scheduler::fail(Section& section, const Node& node, const Call* call, std::exception_ptr cause) {
-  RunError error{node.name(), words_of(std::move(cause)), node.gadget->where, std::nullopt};
+  RunError error = error_of(node, std::move(cause));
   if (call) error.message = call->info.sequence;
   if (cancelled_) {
     program_log().debug("after the run was cancelled: {}", error.text());

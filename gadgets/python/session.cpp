@@ -52,6 +52,7 @@ std::string python_path(const fs::path& package) {
 PythonSession::PythonSession(PythonSettings settings, Context& context)
     : settings_(std::move(settings)),
       log_(context.log()),
+      cancelled_(context),
       arena_(SharedArena::instance()),
       socket_(zmq_, zmq::socket_type::pair) {
   socket_.set(zmq::sockopt::linger, 0);
@@ -168,13 +169,15 @@ Json PythonSession::lend_block(std::size_t bytes) {
 }
 
 Json PythonSession::receive(Clock::time_point deadline, std::chrono::duration<double> limit, const char* parameter) {
-  zmq::pollitem_t items[2] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
-                              {nullptr, child_->ended_descriptor(), ZMQ_POLLIN, 0}};
+  zmq::pollitem_t items[3] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
+                              {nullptr, child_->ended_descriptor(), ZMQ_POLLIN, 0},
+                              {nullptr, cancelled_.number(), ZMQ_POLLIN, 0}};
   Json reply;
   while (Clock::now() < deadline) {
     const auto left = std::min<Clock::duration>(deadline - Clock::now(), std::chrono::seconds(1));
-    zmq::poll(items, 2, std::chrono::ceil<std::chrono::milliseconds>(left));
+    zmq::poll(items, 3, std::chrono::ceil<std::chrono::milliseconds>(left));
     if (receive_now(reply)) return reply;
+    if (items[2].revents != 0) fail_cancelled();
     if (items[1].revents != 0) fail_dead();
   }
   fail_hanging(limit, parameter);

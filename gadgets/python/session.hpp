@@ -21,6 +21,7 @@
 #include <zmq.hpp>
 
 #include "core/context.hpp"
+#include "gadgets/python/cancel_descriptor.hpp"
 #include "gadgets/python/child_process.hpp"
 #include "gadgets/python/shared_arena.hpp"
 
@@ -81,8 +82,8 @@ class PythonSession {
   /// The owner of a range that a reply names. Throws where the process may not give it.
   RangeOwner owner_of(std::size_t offset, std::size_t bytes);
 
-  /// Sends a request and returns the reply. Throws std::runtime_error when the script raised, when the process died, or
-  /// after the time-out; it is ended then.
+  /// Sends a request and returns the reply. Throws std::runtime_error when the script raised, when the process died,
+  /// after the time-out, or as soon as the run is being ended for another cause; it is ended then.
   Json ask(Json request, Context& context);
 
  private:
@@ -110,11 +111,13 @@ class PythonSession {
   std::string last_error_line();
   std::string place_of_hang();
   [[noreturn]] void fail_dead();
+  [[noreturn]] void fail_cancelled();
   [[noreturn]] void fail_hanging(std::chrono::duration<double> limit, const char* parameter);
   [[noreturn]] void fail_raised(const Json& error, Context& context);
 
   const PythonSettings settings_;
   const Logger log_;
+  const CancelDescriptor cancelled_;
   std::shared_ptr<SharedArena> arena_;
   std::mutex lines_mutex_;
   std::deque<std::string> error_lines_;  // the last few of standard error

@@ -57,6 +57,13 @@ std::string PythonSession::place_of_hang() {
   return settings_.script.filename().string();
 }
 
+// The scheduler has the cause already and keeps it; this only leads out of the gadget.
+void PythonSession::fail_cancelled() {
+  child_->end(std::chrono::milliseconds(200));
+  throw std::runtime_error(
+      fmt::format("{}: ended while it worked, since the run is being ended", settings_.script.filename().string()));
+}
+
 void PythonSession::fail_hanging(std::chrono::duration<double> limit, const char* parameter) {
   const std::string place = place_of_hang();
   child_->end(std::chrono::milliseconds(200));

@@ -316,5 +316,77 @@ struct Stubborn {
 };
 TOFSTREAM_GADGET(Stubborn, "stubborn", "Holds on to each batch");
 
+// Waits for something that never comes, until the run is being ended: as own_thread or on the graph, in start, process,
+// flush or run.
+struct WaitParams {
+  std::string in = "process";
+};
+constexpr auto wait_params =
+    describe(param<&WaitParams::in>("in", one_of("start", "process", "flush", "run"), "Function that waits"));
+
+void wait_for_cancel(const char* where, const WaitParams& p, const Context& context) {
+  if (p.in != where) return;
+  if (Witness::current) ++Witness::current->in_process;
+  while (!context.cancelled()) sleep_ms(1);
+  if (Witness::current) Witness::current->note("cancelled in " + p.in);
+  throw std::runtime_error("an error of its own");
+}
+
+struct Waiter {
+  using Params = WaitParams;
+  static constexpr auto params = wait_params;
+  void start(Emit<Batch>&, const Params& p, Context& context) { wait_for_cancel("start", p, context); }
+  void process(const Batch& batch, Emit<Batch>& emit, const Params& p, Context& context) {
+    wait_for_cancel("process", p, context);
+    emit(batch);
+  }
+  void flush(Emit<Batch>&, const Params& p, Context& context) { wait_for_cancel("flush", p, context); }
+};
+TOFSTREAM_GADGET(Waiter, "waiter", "Waits until it is told that the run ends");
+
+struct BlockingWaiter : Waiter {
+  using Params = WaitParams;
+  static constexpr bool own_thread = true;
+  void start(Emit<Batch>& emit, const Params& p, Context& context) { Waiter::start(emit, p, context); }
+  void process(const Batch& batch, Emit<Batch>& emit, const Params& p, Context& context) {
+    Waiter::process(batch, emit, p, context);
+  }
+  void flush(Emit<Batch>& emit, const Params& p, Context& context) { Waiter::flush(emit, p, context); }
+};
+TOFSTREAM_GADGET(BlockingWaiter, "blocking_waiter", "Waits on a thread of its own");
+
+struct PureWaiter {
+  using Params = WaitParams;
+  static constexpr auto params = wait_params;
+  Batch operator()(Batch batch, const Params& p, Context& context) const {
+    wait_for_cancel("process", p, context);
+    return batch;
+  }
+};
+TOFSTREAM_GADGET(PureWaiter, "pure_waiter", "Waits in parallel");
+
+struct WaitingSource {
+  using Params = WaitParams;
+  static constexpr auto params = wait_params;
+  void run(Emit<Batch>&, std::stop_token, const Params& p, Context& context) { wait_for_cancel("run", p, context); }
+};
+TOFSTREAM_GADGET(WaitingSource, "waiting_source", "A source that waits");
+
+struct ConstructWaiter {
+  explicit ConstructWaiter(Context& context) { wait_for_cancel("process", {}, context); }
+  void process(const Batch&) {}
+};
+TOFSTREAM_GADGET(ConstructWaiter, "construct_waiter", "Waits before it is made");
+
+// Fails as soon as another gadget waits.
+struct FailWhenWaited {
+  static constexpr bool own_thread = true;
+  void process(const Batch&) {
+    while (Witness::current->in_process == 0) sleep_ms(1);
+    throw std::runtime_error("the first cause");
+  }
+};
+TOFSTREAM_GADGET(FailWhenWaited, "fail_when_waited", "Fails while another gadget waits");
+
 }  // namespace
 }  // namespace tofstream::test
