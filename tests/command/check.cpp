@@ -93,3 +93,32 @@ TEST_CASE("check prints every error, each with its place") {
   CHECK(bad.err.find(":3:31: gadgets.out: from 'fed': no gadget has this name, did you mean 'feed'?") !=
         std::string::npos);
 }
+
+TEST_CASE("a join that may stop for good is a warning before the run, with its place and a remedy") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "plugins");
+  std::filesystem::copy(program().parent_path() / "../lib/test_plugins/good.so", folder / "plugins/joins.so");
+  const auto file = folder / "p.yaml";
+  const auto with_pair = [&](const std::string& more) {
+    std::ofstream(file) << "gadgets:\n  feed: {use: plugin_numbers, count: 400}\n  odd: {use: plugin_odd, from: feed}\n"
+                           "  pair: {use: plugin_pair, from: {left: odd, right: feed}"
+                        << more << "}\n  sum: {use: plugin_sum, from: pair}\n";
+    return fmt::format(" {} --plugins {}", file.string(), (folder / "plugins").string());
+  };
+  const std::string warning =
+      file.string() +
+      ":4:53: gadgets.pair: 'left' and 'right' may pair wrong messages, or one fills and all stops: both come from "
+      "'feed', but 'odd' (plugin_odd) may give more or fewer messages than it takes: write join: sequence, or join: "
+      "in_order where that is meant";
+  const auto text = run_command("check" + with_pair(""));
+  CHECK(text.code == 0);
+  CHECK(text.err == "warning: " + warning + "\n");
+  CHECK(text.out.ends_with("p: 4 gadgets, 4 edges, no errors, 1 warning\n"));
+  const auto json = run_command("check --json" + with_pair(""));
+  CHECK(json.json()["warnings"] == nlohmann::json{warning});
+  const std::string mended = with_pair(", join: sequence");
+  CHECK(run_command("check" + mended).err.empty());
+  const auto run = run_command("run --quiet --json --out " + (folder / "out").string() + mended);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run.json()["gadgets"]["sum"]["figures"]["sum"] == 2 * 200 * 200);  // 1 + 3 + ... + 399 is 200 squared
+}
