@@ -65,6 +65,12 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
   std::shared_ptr<const Out> pointer(std::size_t i) const {
     return std::static_pointer_cast<const Out>(collected_.at(i).second.data);
   }
+  // The messages so far, as a gadget of one output shared them.
+  std::vector<std::shared_ptr<const Out>> all() const {
+    std::vector<std::shared_ptr<const Out>> messages;
+    for (std::size_t i = 0; i < size(); ++i) messages.push_back(pointer(i));
+    return messages;
+  }
 
   // Of a gadget with several outputs: the messages of one port, `emit.of<&Out::low>()`.
   template <auto Member>

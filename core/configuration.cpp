@@ -56,15 +56,23 @@ class Inclusion {
       problems_.add(file.where, fmt::format("'{}' includes itself", file.text));
       return Value::map();
     }
+    if (++count_ > most_includes) {
+      problems_.add(file.where,
+                    fmt::format("more than {} files are included: do they include each other twice?", most_includes));
+      return Value::map();
+    }
     open_.push_back(path);
     Value result = include_all(load_from(path, file.where, problems_), path.parent_path());
     open_.pop_back();
     return result;
   }
 
+  static constexpr int most_includes = 1000;  // files that include two others each grow without end
+
   VariableNames& uses_;
   Problems& problems_;
   std::vector<std::filesystem::path> open_;
+  int count_ = 0;
 };
 
 void set_path(Value& document, std::string_view path, const Value& value) {

@@ -1,5 +1,7 @@
 #include "core/gadget_test.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/document.hpp"
@@ -23,14 +25,30 @@ std::shared_ptr<const void> params_from(const GadgetInfo& info, std::string_view
   return params;
 }
 
+// A test reads what it collects as these types, unchecked.
+void require_outputs(const GadgetInfo& info, const std::vector<const PayloadType*>& expected) {
+  const auto same = [](const PortInfo& port, const PayloadType* type) { return port.payload->same_as(*type); };
+  if (std::ranges::equal(info.outputs, expected, same)) return;
+  std::vector<std::string> gives, takes;
+  for (const PortInfo& port : info.outputs) gives.push_back(port.payload->name);
+  for (const PayloadType* type : expected) takes.push_back(type->name);
+  const auto words = [](const std::vector<std::string>& names) {
+    return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
+  };
+  throw std::invalid_argument(
+      fmt::format("{} gives {}, and the test expects {}", info.name, words(gives), words(takes)));
+}
+
 }  // namespace
 
 namespace detail {
 
-GadgetHarness::GadgetHarness(GadgetInfo info, std::string_view yaml, EmitTarget& target, Context& context)
+GadgetHarness::GadgetHarness(GadgetInfo info, std::string_view yaml, const std::vector<const PayloadType*>& expected,
+                             EmitTarget& target, Context& context)
     : info_(std::move(info)), params_used_{params_from(info_, yaml)}, target_(target), context_(context) {
   resolved_ = write_params(info_.params, params());
   if (info_.specialise) info_ = info_.specialise(params());
+  require_outputs(info_, expected);
   gadget_ = info_.construct(params_used_.back(), context_);
 }
 

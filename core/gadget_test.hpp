@@ -24,7 +24,9 @@ namespace detail {
 // One gadget behind the interface that the engine uses.
 class GadgetHarness {
  public:
-  GadgetHarness(GadgetInfo info, std::string_view yaml, EmitTarget& target, Context& context);
+  // `expected`: the types of the payloads that the test takes from it.
+  GadgetHarness(GadgetInfo info, std::string_view yaml, const std::vector<const PayloadType*>& expected,
+                EmitTarget& target, Context& context);
 
   void start() { gadget_->start(target_, context_, params()); }
   void process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types);
@@ -43,6 +45,20 @@ class GadgetHarness {
   std::unique_ptr<GadgetInstance> gadget_;
 };
 
+template <auto... Members>
+std::vector<const PayloadType*> payload_types(const Ports<Members...>&) {
+  return {&payload_type<typename PortMember<Members>::Payload>()...};
+}
+template <class Out>
+std::vector<const PayloadType*> output_types() {
+  if constexpr (std::is_void_v<Out>)
+    return {};
+  else if constexpr (ManyOutputs<Out>)
+    return payload_types(Out::outputs);
+  else
+    return {&payload_type<Out>()};
+}
+
 // A copy of what the registry knows. Throws std::invalid_argument with did-you-mean.
 GadgetInfo registered_gadget(std::string_view name);
 
@@ -52,8 +68,8 @@ GadgetInfo registered_gadget(std::string_view name);
 template <class Out>
 class RegisteredGadgetTest {
  public:
-  // Throws std::invalid_argument with every problem of the parameters, in the words of a pipeline's check, and whatever
-  // the gadget's constructor throws.
+  // Throws std::invalid_argument with every problem of the parameters, in the words of a pipeline's check, or where Out
+  // is not what the gadget gives, and whatever the gadget's constructor throws.
   explicit RegisteredGadgetTest(std::string_view name, std::string_view yaml = "{}",
                                 std::filesystem::path output_dir = ".")
       : RegisteredGadgetTest(detail::registered_gadget(name), yaml, std::move(output_dir)) {}
@@ -65,7 +81,7 @@ class RegisteredGadgetTest {
   void start() { harness_.start(); }
   // One message by value, which the gadget may take as its own, as the engine lets the only reader do.
   template <class T>
-  void send(T payload) {
+  void send(T payload) requires(!detail::is_shared<T>) {
     harness_.process({Payload::of(std::move(payload))}, {&payload_type<T>()});
   }
   // One shared message for each input, in the order of their declaration; null for an optional one that is not
@@ -84,7 +100,8 @@ class RegisteredGadgetTest {
 
  protected:
   RegisteredGadgetTest(GadgetInfo info, std::string_view yaml, std::filesystem::path output_dir)
-      : context(info.name, std::move(output_dir)), harness_(std::move(info), yaml, out.target(), context) {}
+      : context(info.name, std::move(output_dir)),
+        harness_(std::move(info), yaml, detail::output_types<Out>(), out.target(), context) {}
 
  private:
   detail::GadgetHarness harness_;

@@ -11,6 +11,7 @@ struct MemoryNeed {
   std::size_t host_bytes = 0;     // held from construction to the end
   std::size_t device_bytes = 0;   // likewise, on the GPU
   std::size_t call_bytes = 0;     // besides, on the host while it works on one message
+  std::size_t copy_bytes = 0;     // likewise, where what it takes lies on the GPU: its copy on the host
   std::size_t message_bytes = 0;  // of one message that it gives; 0: unknown before the run
   bool gives_on_device = false;   // its messages lie on the GPU
   const char* lower = "";         // the parameter to lower where it does not fit

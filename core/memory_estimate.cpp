@@ -35,7 +35,15 @@ class Estimator {
     memory.use = gadget.info->name;
     memory.says = gadget.info->memory != nullptr;
     if (memory.says) memory.need = gadget.info->memory(gadget.params.get(), input_bytes(i));
-    memory.host_bytes = memory_sum(memory.need.host_bytes, memory_product(memory.need.call_bytes, gadget.parallel));
+    const std::size_t call =
+        memory_sum(memory.need.call_bytes, takes_from_device(i) ? memory.need.copy_bytes : std::size_t{0});
+    memory.host_bytes = memory_sum(memory.need.host_bytes, memory_product(call, gadget.parallel));
+  }
+
+  bool takes_from_device(std::size_t i) const {
+    return std::ranges::any_of(pipeline_.edges, [&](const PipelineEdge& edge) {
+      return edge.to == i && estimate_.gadgets[edge.from].need.gives_on_device;
+    });
   }
 
   std::vector<std::size_t> input_bytes(std::size_t i) const {

@@ -70,7 +70,7 @@ void check_top_level(const FlatPipeline& flat, const std::vector<UnwiredGadget>&
     if (!all_known) continue;  // it might be the one that declares the key
     names.insert(names.end(), keys.begin(), keys.end());
     for (const Value::Entry& entry : flat.levels[level].document.entries)
-      if (std::ranges::find(keys, entry.key) == keys.end())
+      if (!problems.full() && std::ranges::find(keys, entry.key) == keys.end())
         problems.add(entry.where, fmt::format("no gadget of this pipeline declares '{}'{}", entry.key,
                                               did_you_mean(entry.key, names)));
   }
@@ -96,8 +96,10 @@ Pipeline build(const FlatPipeline& flat, const std::string& name, const Registry
   pipeline.name = name;
   std::vector<UnwiredGadget> gadgets;
   gadgets.reserve(flat.gadgets.size());
-  for (const FlatGadget& gadget : flat.gadgets)
+  for (const FlatGadget& gadget : flat.gadgets) {
+    if (problems.full()) return pipeline;
     gadgets.push_back(read_gadget(gadget, flat.levels[gadget.level].defaults, known, problems));
+  }
   check_top_level(flat, gadgets, problems);
   pipeline.edges = wire(gadgets, problems);
   if (!problems.empty()) return pipeline;

@@ -89,16 +89,15 @@ std::string Problem::text() const {
 }
 
 void Problems::add(const Location& where, std::string message) {
+  if (full() || explained_.contains(where.text())) return;
   Problem problem{where, std::move(message)};
-  const std::string text = problem.text();
-  const bool known = std::ranges::any_of(problems_, [&](const Problem& p) { return p.text() == text; }) ||
-                     std::ranges::find(explained_, where.text()) != explained_.end();
-  if (!known) problems_.push_back(std::move(problem));
+  if (problems_.size() == most) problem = {{}, "more than " + std::to_string(most) + " problems: these are the first"};
+  if (texts_.insert(problem.text()).second) problems_.push_back(std::move(problem));
 }
 
 void Problems::add_root_cause(const Location& where, std::string message) {
   add(where, std::move(message));
-  explained_.push_back(where.text());
+  explained_.insert(where.text());
 }
 
 namespace {

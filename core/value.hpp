@@ -2,8 +2,11 @@
 // anyone interprets it. Scalars stay text, so that whoever knows the wanted type can name it, the
 // value and the place in one message.
 #pragma once
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,19 +69,24 @@ struct Problem {
   std::string text() const;
 };
 
-// Collects every problem of a configuration so that all are reported at once; an identical one is
-// kept once.
+// Collects every problem of a configuration so that all are reported at once; an identical one is kept once, and of
+// more than `most`, which no one reads, the first.
 class Problems {
  public:
+  static constexpr std::size_t most = 1000;
+
   void add(const Location& where, std::string message);
   // As add; whatever else is found wrong at this place follows from it and is not reported.
   void add_root_cause(const Location& where, std::string message);
   bool empty() const { return problems_.empty(); }
+  // What is added now would be left out.
+  bool full() const { return problems_.size() > most; }
   const std::vector<Problem>& all() const { return problems_; }
 
  private:
   std::vector<Problem> problems_;
-  std::vector<std::string> explained_;  // places whose root cause is known
+  std::set<std::string, std::less<>> texts_;      // of problems_
+  std::set<std::string, std::less<>> explained_;  // places whose root cause is known
 };
 
 // ", did you mean 'x'?" for the candidate nearest to `name` by edit distance, "" where none is

@@ -1,10 +1,12 @@
 // Plain or gzip byte streams of libznz with every result checked. Internal to nifti.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,12 +27,14 @@ class ZnzStream {
     if (!znz_isnull(file_)) znzclose(file_);
   }
 
-  /// Throws std::runtime_error on a short write.
+  /// Throws std::system_error on a short write.
   void write(const void* data, std::size_t bytes) {
+    errno = 0;
     if (bytes > 0 && znzwrite(data, 1, bytes, file_) != bytes) fail();
   }
-  /// Flushes and closes. Throws std::runtime_error when that fails.
+  /// Flushes and closes. Throws std::system_error when that fails.
   void close() {
+    errno = 0;
     if (znzclose(file_) != 0) fail();
   }
   /// False when fewer bytes are left, or gzip finds the stream broken.
@@ -39,7 +43,7 @@ class ZnzStream {
 
  private:
   [[noreturn]] void fail() const {
-    throw std::runtime_error(fmt::format("cannot write {}: is the disk full?", name_.string()));
+    throw std::system_error(errno ? errno : EIO, std::generic_category(), "cannot write " + name_.string());
   }
   std::filesystem::path name_;
   znzFile file_;

@@ -130,12 +130,9 @@ void SensitivityCache::store(const std::string& key, const Sensitivity& sensitiv
   std::filesystem::create_directories(folder_, error);
   if (error) throw std::runtime_error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
   AtomicFile temporary(path(key));
-  std::ofstream file(temporary.temporary_path(), std::ios::binary);
-  file.write(reinterpret_cast<const char*>(&header), sizeof header);
-  file.write(reinterpret_cast<const char*>(voxels.data()), static_cast<std::streamsize>(voxels.size_bytes()));
-  file.write(reinterpret_cast<const char*>(digest.data()), sizeof digest);
-  file.close();
-  if (!file) throw std::runtime_error(fmt::format("cannot write {}: is the disk full?", path(key).string()));
+  temporary.write(std::as_bytes(std::span(&header, 1)));
+  temporary.write(std::as_bytes(voxels));
+  temporary.write(std::as_bytes(std::span(digest)));
   temporary.commit();
 }
 

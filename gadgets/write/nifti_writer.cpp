@@ -1,6 +1,7 @@
 // Writes estimates as NIfTI: the final image, and on request each iteration's or update's.
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "core/gadget.hpp"
@@ -19,6 +20,10 @@ struct NiftiWriter {
       param<&Params::file>("file", "Name in the output folder, .nii or .nii.gz; intermediate images add their number"),
       param<&Params::every>("every", "Write the final image only, or each iteration or update besides"));
   static constexpr bool own_thread = true;
+  // Voxels go from the image to the file; the last image that it keeps is a message.
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    return {.copy_bytes = inputs[0], .lower = "image.size"};
+  }
 
   explicit NiftiWriter(const Params& p) : p_(p) {
     const std::string name = p.file.string();

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,13 @@ struct PetsirdWriter {
                                        "The scanner that recorded the events, of share/scanners or a YAML file"),
                param<&Params::file>("file", "Name in the output folder"));
   static constexpr bool own_thread = true;
+  // The coincidences of one batch, which stay at the size of the largest: two detection bins and a ToF bin for each
+  // event's two detectors and ToF.
+  static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
+    return {.host_bytes = inputs[0],
+            .lower = "batch_events",
+            .note = "while it starts, also the scanner's pair efficiencies: at most 256 MiB, three times"};
+  }
 
   PetsirdWriter(const Params& p, Context& context)
       : ring_(formats::read_ring_scanner(find_shared("scanners", p.scanner))),

@@ -1,6 +1,7 @@
 // Draws estimates as PNG: slices and maximum-intensity projections with colour bar and mm scale.
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,15 @@ struct PngWriter {
       param<&Params::unit>("unit", "What the colour bar says"), param<&Params::title>("title", "Above the picture"),
       param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"));
   static constexpr bool own_thread = true;
+  // The canvas and the pixels of its panels, one picture at a time; the last image that it keeps is a message.
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    const auto width = static_cast<std::size_t>(ViewSettings{}.width_px);
+    constexpr std::size_t bytes_a_pixel = 4;
+    return {.call_bytes = 2 * bytes_a_pixel * width * width,
+            .copy_bytes = inputs[0],
+            .lower = "image.size",
+            .note = "besides, three slices of the image"};
+  }
 
   explicit PngWriter(const Params& p) : p_(p) {
     if (!p.point_mm.empty() && p.point_mm.size() != 3)

@@ -1,5 +1,6 @@
 // `tofstream check`: the pipelines that come with the program, memory before a run, warnings.
 #include <fstream>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,13 @@ using namespace tofstream;
 namespace {
 
 const std::filesystem::path pipelines = "pipelines";  // tests run in the source folder
+
+// What `check --memory --json` says that a gadget holds on the host; none where it does not say.
+std::optional<std::size_t> held(const nlohmann::json& check, const std::string& gadget) {
+  for (const auto& entry : check["memory"]["gadgets"])
+    if (entry["name"] == gadget && entry.contains("host_bytes")) return entry["host_bytes"].get<std::size_t>();
+  return {};
+}
 
 }  // namespace
 
@@ -42,16 +50,11 @@ TEST_CASE("a simulated scan and a recorded one differ in the source alone") {
 }
 
 TEST_CASE("memory is estimated before anything starts, and too much of it is refused") {
-  const auto json = nlohmann::json::parse(
-      run_command("check listmode_osem --backend cpu --set image.size=[100,100,100] --memory --json").out);
+  const auto json =
+      run_command("check listmode_osem --backend cpu --set image.size=[100,100,100] --memory --json").json();
   const std::size_t image = 4'000'000;
-  const auto held = [&](const std::string& name) {
-    for (const auto& gadget : json["memory"]["gadgets"])
-      if (gadget["name"] == name) return gadget["host_bytes"].get<std::size_t>();
-    return std::size_t{0};
-  };
-  CHECK(held("estimate") == 2 * image);  // with the inverse sensitivity
-  CHECK(held("projected") == image);     // the sensitivity
+  CHECK(held(json, "estimate") == 2 * image);  // with the inverse sensitivity
+  CHECK(held(json, "projected") == image);     // the sensitivity
   CHECK(json["memory"]["device"]["at_least"] == 0);
   for (const auto& edge : json["memory"]["edges"])
     if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 64 * image);
@@ -64,7 +67,22 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
   CHECK(text.out.find("there is") != std::string::npos);
 }
 
-TEST_CASE("check prints every error and every warning, each with its place") {
+TEST_CASE("writers need what they draw and encode, and on the host a copy of an image from a GPU") {
+  const std::string check = "check listmode_osem --set image.size=[100,100,100] --memory --json";
+  const std::size_t image = 4'000'000, picture = 2 * 4 * 1200 * 1200;
+  const auto on_cpu = run_command(check + " --backend cpu").json();
+  CHECK(held(on_cpu, "file") == 0);
+  CHECK(held(on_cpu, "picture") == picture);
+  const auto on_gpu = run_command(check + " --backend cuda").json();
+  CHECK(held(on_gpu, "file") == image);
+  CHECK(held(on_gpu, "picture") == picture + image);
+  const auto scan = run_command("check simulate --set photons.batch_events=1000 --memory --json").json();
+  CHECK(held(scan, "file") == 12 * 1000);
+  const auto counted = run_command("check share/examples/gadgets/null_sink.yaml --memory --json").json();
+  CHECK(held(counted, counted["memory"]["gadgets"].back()["name"]) == 0);
+}
+
+TEST_CASE("check prints every error, each with its place") {
   const TemporaryFolder folder;
   const auto file = folder / "p.yaml";
   std::ofstream(file) << "gadgets:\n  feed: {use: file_sourc}\n  out: {use: null_sink, from: fed}\n";
@@ -74,4 +92,33 @@ TEST_CASE("check prints every error and every warning, each with its place") {
         std::string::npos);
   CHECK(bad.err.find(":3:31: gadgets.out: from 'fed': no gadget has this name, did you mean 'feed'?") !=
         std::string::npos);
+}
+
+TEST_CASE("a join that may stop for good is a warning before the run, with its place and a remedy") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "plugins");
+  std::filesystem::copy(program().parent_path() / "../lib/test_plugins/good.so", folder / "plugins/joins.so");
+  const auto file = folder / "p.yaml";
+  const auto with_pair = [&](const std::string& more) {
+    std::ofstream(file) << "gadgets:\n  feed: {use: plugin_numbers, count: 400}\n  odd: {use: plugin_odd, from: feed}\n"
+                           "  pair: {use: plugin_pair, from: {left: odd, right: feed}"
+                        << more << "}\n  sum: {use: plugin_sum, from: pair}\n";
+    return fmt::format(" {} --plugins {}", file.string(), (folder / "plugins").string());
+  };
+  const std::string warning =
+      file.string() +
+      ":4:53: gadgets.pair: 'left' and 'right' may pair wrong messages, or one fills and all stops: both come from "
+      "'feed', but 'odd' (plugin_odd) may give more or fewer messages than it takes: write join: sequence, or join: "
+      "in_order where that is meant";
+  const auto text = run_command("check" + with_pair(""));
+  CHECK(text.code == 0);
+  CHECK(text.err == "warning: " + warning + "\n");
+  CHECK(text.out.ends_with("p: 4 gadgets, 4 edges, no errors, 1 warning\n"));
+  const auto json = run_command("check --json" + with_pair(""));
+  CHECK(json.json()["warnings"] == nlohmann::json{warning});
+  const std::string mended = with_pair(", join: sequence");
+  CHECK(run_command("check" + mended).err.empty());
+  const auto run = run_command("run --quiet --json --out " + (folder / "out").string() + mended);
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  CHECK(run.json()["gadgets"]["sum"]["figures"]["sum"] == 2 * 200 * 200);  // 1 + 3 + ... + 399 is 200 squared
 }

@@ -1,5 +1,6 @@
 // What `tofstream` says of itself: figures, schema, reference pages and completion; generated files are up to date.
 #include <algorithm>
+#include <set>
 #include <sstream>
 
 #include <boost/property_tree/xml_parser.hpp>
@@ -25,6 +26,22 @@ TEST_CASE("generated files are up to date") {
   check_up_to_date("schema", "share/schema/pipeline.schema.json");
   check_up_to_date("gadgets --markdown", "share/doc/reference/gadgets.md");
   check_up_to_date("reference", "share/doc/reference/command.md");
+}
+
+TEST_CASE("the manual page has every command and option, and no line that roff would take for another macro") {
+  const auto made = run_command("reference --man");
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  CHECK(made.out.find(".TH TOFSTREAM 1 ") != std::string::npos);
+  for (const char* part :
+       {".SS run\n", ".SS new\\-gadget\n", ".SS completion\n", "\\fB\\-\\-plugins\\fR", "\\fB\\-\\-set\\fR"})
+    CHECK_MESSAGE(made.out.find(part) != std::string::npos, part);
+  CHECK(made.out.find(".SS reference") == std::string::npos);  // hidden
+  const std::set<std::string> macros{".\\\"", ".TH", ".SH", ".SS", ".TP", ".PP", ".B",
+                                     ".I",    ".RI", ".nf", ".fi", ".nh", ".ad"};
+  std::istringstream lines(made.out);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with('.') || line.starts_with('\''))
+      CHECK_MESSAGE(macros.contains(line.substr(0, line.find(' '))), line);
 }
 
 TEST_CASE("every pipeline names the schema that completes it") {

@@ -92,7 +92,7 @@ TEST_CASE("duplicate keys, wrong shapes and broken YAML have places") {
   CHECK(problems_of("just text") == Lines{"pipe.yaml:1:1: a pipeline is a map with the key 'gadgets'"});
   CHECK(problems_of("") == Lines{"pipe.yaml: a pipeline is a map with the key 'gadgets'"});
   CHECK(problems_of("gadgets: {feed: {use: count}}\n---\ngadgets: {}\n") ==
-        Lines{"pipe.yaml:3:1: a second document: a pipeline file holds one"});
+        Lines{"pipe.yaml:2:1: a second document: a pipeline file holds one"});
   const Lines broken = problems_of("gadgets:\n  feed: {use: count\n  b: [\n");
   REQUIRE(broken.size() == 1);
   CHECK(broken[0].starts_with("pipe.yaml:"));

@@ -55,6 +55,9 @@ TEST_CASE("a gadget is made from YAML and fed message by message") {
   test.send(A{3});
   REQUIRE(test.out.size() == 1);
   CHECK(test.out[0].x == 3);
+  const auto shared = std::make_shared<const A>(A{4});
+  test.send(shared);
+  CHECK(test.out.all().at(1)->x == 4);
 }
 
 TEST_CASE(
@@ -93,6 +96,7 @@ TEST_CASE("what a test sends is checked against the gadget's inputs") {
   CHECK_THROWS_WITH(pair.send(A{1}), "gadget takes 2 inputs, and the test sends 1: send one payload for each");
   GadgetTest<AtLeast> one;
   CHECK_THROWS_WITH(one.send(B{1}), doctest::Contains("input 'in' of gadget takes "));
+  CHECK_THROWS_WITH(RegisteredGadgetTest<B>("filter"), doctest::Contains("filter gives events, and the test expects "));
 }
 
 TEST_CASE("a source runs to its end, or until it is asked to stop") {

@@ -53,6 +53,15 @@ struct SizedProject {
 };
 TOFSTREAM_GADGET(SizedProject, "sized_project", "As large as the image fed back");
 
+// Makes a copy on the host of what lies on a device.
+struct Fetcher {
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+    return {.host_bytes = mib, .copy_bytes = inputs[0], .message_bytes = inputs[0]};
+  }
+  void process(const Picture& image, Emit<Picture>& emit) { emit(image); }
+};
+TOFSTREAM_GADGET(Fetcher, "fetcher", "Copies images to the host");
+
 MemoryEstimate estimate_of(const std::string& yaml) {
   return estimate_memory(parse_pipeline(yaml, "pipe.yaml"));
 }
@@ -97,6 +106,14 @@ TEST_CASE("sizes come round a feedback edge, and device memory is counted apart"
   CHECK(estimate.device.at_least == (10 + 10 + 20 + 10) * mib);
   CHECK(estimate.device.at_most == (50 + 40 + 40) * mib);
   CHECK(estimate.host.at_least == 5 * mib);
+}
+
+TEST_CASE("a copy on the host is counted for who takes from a device alone") {
+  const MemoryEstimate estimate = estimate_of(
+      "gadgets:\n  f: {use: sized_reader}\n  p: {use: sized_project, from: {events: f, image: u}}\n"
+      "  u: {use: sized_update, from: p}\n  first: {use: fetcher, from: u}\n  second: {use: fetcher, from: first}\n");
+  CHECK(estimate.gadgets[3].host_bytes == 11 * mib);
+  CHECK(estimate.gadgets[4].host_bytes == mib);
 }
 
 TEST_CASE("what cannot fit is an error, what may not a warning, each with what to lower") {

@@ -32,9 +32,9 @@ TEST_CASE("a batch comes back equal, whether handed on, sliced, gathered or rewr
   for (const char* how : {"events", "events[:]", "events[np.arange(len(events))]", "events[np.ones(len(events), bool)]",
                           "events.replace(tof_mm=events.tof_mm.copy(), detector1=events.detector1 + np.uint32(0))"}) {
     CAPTURE(how);
-    PythonUnderTest python(fmt::format("@gadget\ndef gate(events):\n  return {}\n", how));
-    python->process(EventBatch(batch));
-    const auto back = python->emitted<EventBatch>();
+    PythonUnderTest<> python(fmt::format("@gadget\ndef gate(events):\n  return {}\n", how));
+    python->send(EventBatch(batch));
+    const auto back = python->out.all();
     REQUIRE(back.size() == 1);
     CHECK(back[0]->count == 1000);
     CHECK(equal(back[0]->detector1, batch.detector1));
@@ -51,7 +51,7 @@ TEST_CASE("a batch comes back equal, whether handed on, sliced, gathered or rewr
 
 TEST_CASE("a gate sees the batch's numbers, and what it drops is booked by reason") {
   if (skip_without_numpy()) return;
-  PythonUnderTest python(R"(
+  PythonUnderTest<> python(R"(
 @gadget
 def gate(events, info):
   assert events.tof_sigma_mm == 30 and events.start_s == info.start_s == 2 and info.sequence == 7
@@ -64,20 +64,20 @@ def gate(events, info):
   MessageInfo info;
   info.sequence = 7;
   python->context.set_message(info);
-  python->process(ten_detector_batch(1000));
-  const auto kept = python->emitted<EventBatch>().at(0);
+  python->send(ten_detector_batch(1000));
+  const auto kept = python->out.pointer(0);
   REQUIRE(kept->count == 199);
   CHECK(kept->tof_mm[0] == -99);
   CHECK(kept->detector1[0] == 1);
   CHECK(kept->view().count == 199);  // arrays agree
   CHECK(python->context.recorded().rejected.at("far out") == 100);
-  CHECK(python->context.recorded().rejected.at("gadget") == 701);
+  CHECK(python->context.recorded().rejected.at("python") == 701);
   CHECK(std::get<double>(python->context.figures().at("largest_mm")) == 499);
 }
 
 TEST_CASE("arrays are not copied: both sides see the same pages") {
   if (skip_without_numpy()) return;
-  PythonUnderTest first(R"(
+  PythonUnderTest<> first(R"(
 @gadget
 def gate(events):
   doubled = empty_like(events.tof_mm)
@@ -97,14 +97,14 @@ def look(events, info):
   info.report("offset", inode(events.tof_mm)[1])
   return events
 )";
-  PythonUnderTest second(inode);
-  first->process(ten_detector_batch(100000));
-  const auto batch = first->emitted<EventBatch>().at(0);
+  PythonUnderTest<> second(inode);
+  first->send(ten_detector_batch(100000));
+  const auto batch = first->out.pointer(0);
   CHECK(batch->tof_mm[3] == -99994);
   CHECK(mapping_of(batch->tof_mm.data()).starts_with("/memfd:tofstream"));
   CHECK(mapping_of(batch->detector1.data()).starts_with("/memfd:tofstream"));
-  second->process_all(batch);
-  CHECK(second->emitted<EventBatch>().at(0) == batch);  // handed on, the same object
+  second->send(batch);
+  CHECK(second->out.pointer(0) == batch);  // handed on, the same object
   const std::uintptr_t page = 4096;
   CHECK(std::get<std::int64_t>(second->context.figures().at("offset")) % static_cast<std::int64_t>(page) ==
         static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(batch->tof_mm.data()) % page));
@@ -118,7 +118,7 @@ def look(events, info):
 
 TEST_CASE("memory is used again, and a view that Python keeps stays what it was") {
   if (skip_without_numpy()) return;
-  PythonUnderTest python(R"(
+  PythonUnderTest<> python(R"(
 @gadget
 class Keep:
   def __init__(self): self.seen, self.places = None, set()
@@ -132,10 +132,10 @@ class Keep:
   for (int i = 0; i < 20; ++i) {
     EventBatch batch = ten_detector_batch(5000);
     batch.tof_mm[0] = static_cast<float>(1 + i);
-    python->process(std::move(batch));
+    python->send(std::move(batch));
   }
   CHECK(std::get<std::int64_t>(python->context.figures().at("places")) == 2);  // the kept one, and one for the rest
-  const auto back = python->emitted<EventBatch>();
+  const auto back = python->out.all();
   for (int i = 0; i < 20; ++i) CHECK(back[static_cast<std::size_t>(i)]->tof_mm[0] == static_cast<float>(1 + i));
 }
 
@@ -143,19 +143,19 @@ TEST_CASE("a partition survives what leaves every event at its place, and nothin
   if (skip_without_numpy()) return;
   EventBatch batch = ten_detector_batch(30);
   batch.axis_begin[1] = 10, batch.axis_begin[2] = 20, batch.axis_begin[3] = 30;
-  PythonUnderTest keeps("@gadget\ndef f(events):\n  return events.replace(multiplicative=np.ones(30, np.float32))\n");
-  keeps->process(EventBatch(batch));
-  CHECK(keeps->emitted<EventBatch>().at(0)->axis_begin[2] == 20);
-  CHECK(keeps->emitted<EventBatch>().at(0)->multiplicative[29] == 1);
-  PythonUnderTest moves("@gadget\ndef f(events):\n  return events[::-1]\n");
-  moves->process(EventBatch(batch));
-  CHECK(moves->emitted<EventBatch>().at(0)->axis_begin[3] == 0);
-  CHECK(moves->emitted<EventBatch>().at(0)->tof_mm[0] == 14);
+  PythonUnderTest<> keeps("@gadget\ndef f(events):\n  return events.replace(multiplicative=np.ones(30, np.float32))\n");
+  keeps->send(EventBatch(batch));
+  CHECK(keeps->out.pointer(0)->axis_begin[2] == 20);
+  CHECK(keeps->out.pointer(0)->multiplicative[29] == 1);
+  PythonUnderTest<> moves("@gadget\ndef f(events):\n  return events[::-1]\n");
+  moves->send(EventBatch(batch));
+  CHECK(moves->out.pointer(0)->axis_begin[3] == 0);
+  CHECK(moves->out.pointer(0)->tof_mm[0] == 14);
 }
 
 TEST_CASE("a gadget may give several messages, or none, and more at the end; its books balance then") {
   if (skip_without_numpy()) return;
-  PythonUnderTest python(R"(
+  PythonUnderTest<> python(R"(
 @gadget
 class Delay:
   def __init__(self, keep, *, unused=None): self.keep, self.held = keep, []
@@ -166,21 +166,21 @@ class Delay:
       del self.held[0]
   def flush(self): return [held[:15] for held in self.held]
 )",
-                         "arguments: [1]");
-  for (int i = 0; i < 3; ++i) python->process(ten_detector_batch(20));
-  python->flush();
+                           "arguments: [1]");
+  for (int i = 0; i < 3; ++i) python->send(ten_detector_batch(20));
+  python->finish();
   std::vector<std::int64_t> counts;
-  for (const auto& batch : python->emitted<EventBatch>()) counts.push_back(batch->count);
+  for (const auto& batch : python->out.all()) counts.push_back(batch->count);
   CHECK(counts == std::vector<std::int64_t>{5, 15, 5, 15, 15});
-  CHECK(python->context.recorded().rejected.at("gadget") == 5);
+  CHECK(python->context.recorded().rejected.at("python") == 5);
 }
 
 TEST_CASE("info is given where there is room for it, arguments by name or by place") {
   if (skip_without_numpy()) return;
   const auto kept = [](const std::string& parameters, const std::string& more) {
-    PythonUnderTest python("@gadget\ndef gate(" + parameters + "):\n  return events[:n]\n", more);
-    python->process(ten_detector_batch(20));
-    return python->emitted<EventBatch>().at(0)->count;
+    PythonUnderTest<> python("@gadget\ndef gate(" + parameters + "):\n  return events[:n]\n", more);
+    python->send(ten_detector_batch(20));
+    return python->out.pointer(0)->count;
   };
   CHECK(kept("events, n=3", "") == 3);
   CHECK(kept("events, n=3", "arguments: {n: 5}") == 5);
@@ -192,17 +192,17 @@ TEST_CASE("info is given where there is room for it, arguments by name or by pla
 
 TEST_CASE("an image comes back equal or filtered, after the same update") {
   if (skip_without_numpy()) return;
-  PythonUnderTest python(R"(
+  PythonUnderTest<Estimate> python(R"(
 @gadget
 def smooth(image, info):
   assert image.voxels.shape == (2, 3, 4) and image.voxel_mm == (1, 2, 3) and image.step.iteration == 2
   assert image.voxels[1, 2, 3] == 23 and image.origin_mm == (-1.5, -2, -1.5)
   return [image, image.voxels * 2, Image(image.voxels[:, :, ::2], (2, 2, 3))]
 )",
-                         "takes: image, gives: image");
+                                   "takes: image, gives: image");
   const Estimate given = ramp_image();
-  python->process(given);
-  const auto back = python->emitted<Estimate>();
+  python->send(given);
+  const auto back = python->out.all();
   REQUIRE(back.size() == 3);
   CHECK(equal(back[0]->image->voxels, given.image->voxels));
   CHECK(back[1]->image->voxels[23] == 46);
@@ -215,39 +215,39 @@ def smooth(image, info):
 
 TEST_CASE("a source ends when it likes or when told, a sink takes all, and events become images") {
   if (skip_without_numpy()) return;
-  PythonUnderTest source(R"(
+  PythonUnderTest<> source(R"(
 @gadget
 def lines(n):
   for i in range(n):
     yield Events(**{name: np.full(3, i, np.float32) for name in ("x1", "y1", "z1", "x2", "y2", "z2")}, duration_s=i)
 )",
-                         "takes: nothing, arguments: {n: 4}");
+                           "takes: nothing, arguments: {n: 4}");
   source->run();
-  const auto batches = source->emitted<EventBatch>();
+  const auto batches = source->out.all();
   REQUIRE(batches.size() == 4);
   CHECK(batches[3]->view().lor(2).end2.z == 3);
   CHECK(batches[3]->duration_s == 3);
-  PythonUnderTest sink("@gadget\ndef count(events, info):\n  info.report('n', len(events))\n", "gives: nothing");
-  sink->process(ten_detector_batch(12));
+  PythonUnderTest<void> sink("@gadget\ndef count(events, info):\n  info.report('n', len(events))\n", "gives: nothing");
+  sink->send(ten_detector_batch(12));
   CHECK(std::get<std::int64_t>(sink->context.figures().at("n")) == 12);
   CHECK(sink->context.recorded().written == 12);
-  PythonUnderTest histogram(R"(
+  PythonUnderTest<Estimate> histogram(R"(
 @gadget
 class Histogram:
   def __init__(self): self.counts = np.zeros((1, 1, 10), np.float32)
   def process(self, events): self.counts[0, 0] += np.bincount(events.detector1, minlength=10)
   def flush(self): return Image(self.counts, (1, 1, 1))
 )",
-                            "gives: image");
-  histogram->process(ten_detector_batch(25));
-  histogram->flush();
-  CHECK(histogram->emitted<Estimate>().at(0)->image->voxels[4] == 3);
+                                      "gives: image");
+  histogram->send(ten_detector_batch(25));
+  histogram->finish();
+  CHECK(histogram->out.pointer(0)->image->voxels[4] == 3);
   CHECK(histogram->context.recorded().reconstructed == 25);
 }
 
 TEST_CASE("an empty batch goes through") {
   if (skip_without_numpy()) return;
-  PythonUnderTest python("@gadget\ndef gate(events):\n  return events[events.tof_mm > 0]\n");
-  python->process(ten_detector_batch(0));
-  CHECK(python->emitted<EventBatch>().at(0)->count == 0);
+  PythonUnderTest<> python("@gadget\ndef gate(events):\n  return events[events.tof_mm > 0]\n");
+  python->send(ten_detector_batch(0));
+  CHECK(python->out.pointer(0)->count == 0);
 }

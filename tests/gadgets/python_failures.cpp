@@ -13,9 +13,10 @@ namespace {
 
 const std::string def = "@gadget\ndef gate(events):\n";  // lines 3 and 4
 
+template <class Out = EventBatch>
 void check_failure(const std::string& expected, const std::string& script, const std::string& more = "") {
   CAPTURE(script);
-  const std::string what = failure_of(script, more);
+  const std::string what = failure_of<Out>(script, more);
   CAPTURE(what);
   CHECK(what.find(expected) != std::string::npos);
   CHECK(what.find('\n') == std::string::npos);
@@ -30,8 +31,8 @@ TEST_CASE("an exception is one line with its place and its first cause; the trac
                 def + "  return events[1 // 0:]\n");
   check_failure("script.py:8: RuntimeError: no gate; ValueError: could not convert string to float: 'x'",
                 def + "  try:\n    float('x')\n  except ValueError as e:\n    raise RuntimeError('no gate') from e\n");
-  PythonUnderTest python("def helper(x):\n  return x[5]\n@gadget\ndef gate(events):\n  return helper([1])\n");
-  CHECK_THROWS_WITH(python->process(ten_detector_batch(3)), "script.py:4: IndexError: list index out of range");
+  PythonUnderTest<> python("def helper(x):\n  return x[5]\n@gadget\ndef gate(events):\n  return helper([1])\n");
+  CHECK_THROWS_WITH(python->send(ten_detector_batch(3)), "script.py:4: IndexError: list index out of range");
   const auto lines = std::get<std::vector<std::string>>(python->context.figures().at("traceback"));
   REQUIRE(lines.size() >= 5);
   CHECK(lines.front() == "Traceback (most recent call last):");
@@ -51,14 +52,14 @@ TEST_CASE("the end of the process is an error that says how it ended") {
 
 TEST_CASE("a process that is killed from outside while it works is noticed at once") {
   if (skip_without_numpy()) return;
-  PythonUnderTest python(def + "  time.sleep(60)\n");
+  PythonUnderTest<> python(def + "  time.sleep(60)\n");
   const auto children = child_processes();
   REQUIRE(children.size() == 1);
   std::thread killer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ::kill(children[0], SIGKILL);
   });
-  CHECK_THROWS_WITH(python->process(ten_detector_batch(3)),
+  CHECK_THROWS_WITH(python->send(ten_detector_batch(3)),
                     "script.py: the Python process was killed by signal 9 (Killed)");
   killer.join();
   CHECK(child_processes().empty());
@@ -95,16 +96,16 @@ TEST_CASE("what a gadget may not return is said with the gadget's place") {
                 returns("events.replace(multiplicative=np.full(20, np.inf, np.float32))"));
   check_failure(at + "gave 40 and rejected 0 events of the 20 that it took", returns("[events, events]"));
   check_failure("ValueError: assignment destination is read-only", def + "  events.tof_mm[0] = 1\n");
-  check_failure("returned a Events, but gives nothing", returns("events"), "gives: nothing");
+  check_failure<void>("returned a Events, but gives nothing", returns("events"), "gives: nothing");
 }
 
 TEST_CASE("an image of the wrong kind is refused") {
   if (skip_without_numpy()) return;
   const auto returned = [](const std::string& value) -> std::string {
-    PythonUnderTest python(fmt::format("@gadget\ndef smooth(image):\n  return {}\n", value),
-                           "takes: image, gives: image");
+    PythonUnderTest<Estimate> python(fmt::format("@gadget\ndef smooth(image):\n  return {}\n", value),
+                                     "takes: image, gives: image");
     try {
-      python->process(ramp_image());
+      python->send(ramp_image());
     } catch (const std::exception& error) {
       return error.what();
     }
@@ -122,7 +123,7 @@ TEST_CASE("a script that cannot be loaded is refused before data flows") {
   if (skip_without_numpy()) return;
   const auto refusal = [](const std::string& script, const std::string& more = "") -> std::string {
     try {
-      PythonUnderTest python(script, more);
+      PythonUnderTest<> python(script, more);
     } catch (const std::exception& error) {
       return error.what();
     }
@@ -137,7 +138,8 @@ TEST_CASE("a script that cannot be loaded is refused before data flows") {
   CHECK(refusal("@gadget\nclass Gate:\n  pass\n") == "script.py: Gate has no process()");
   CHECK(refusal("@gadget\nclass Gate:\n  def __init__(self, width): pass\n", "arguments: {widht: 1}")
             .find("unexpected keyword argument 'widht'") != std::string::npos);
-  CHECK_THROWS_WITH(GadgetUnderTest("python", "{script: /nowhere/gate.py}"), "there is no script /nowhere/gate.py");
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("python", "{script: /nowhere/gate.py}"),
+                    "there is no script /nowhere/gate.py");
 }
 
 TEST_CASE("a missing interpreter, a missing NumPy and another version are one line each") {
@@ -147,7 +149,7 @@ TEST_CASE("a missing interpreter, a missing NumPy and another version are one li
   const auto with = [&](const std::string& python) {
     return fmt::format("{{script: {}, python: {}}}", (folder / "script.py").string(), python);
   };
-  CHECK_THROWS_WITH(GadgetUnderTest("python", with("/nowhere/python3")),
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("python", with("/nowhere/python3")),
                     "cannot run '/nowhere/python3': No such file or directory");
   const auto bare = folder / "bare_python";
   std::ofstream(bare) << "#!/bin/sh\nexec " << python_with_numpy() << " -S \"$@\"\n";
@@ -161,7 +163,7 @@ TEST_CASE("a missing interpreter, a missing NumPy and another version are one li
   const std::string other = failure_of(def + "  pass\n");
   ::unsetenv("TOFSTREAM_SHARE");
   CHECK(other.find("is of another version (0.1.0, protocol 0) than this program (protocol 1)") != std::string::npos);
-  CHECK_THROWS_WITH_AS(GadgetUnderTest("python", with(bare.string())),
+  CHECK_THROWS_WITH_AS(RegisteredGadgetTest<EventBatch>("python", with(bare.string())),
                        doctest::Contains("before it was ready: tofstream needs NumPy: install python3-numpy"),
                        std::runtime_error);
 }
@@ -175,11 +177,11 @@ TEST_CASE("nothing is left behind: no process, no shared memory, no socket") {
   std::shared_ptr<const EventBatch> kept;
   std::int64_t grandchild = 0;
   {
-    PythonUnderTest python(
+    PythonUnderTest<> python(
         "import subprocess\n@gadget\ndef gate(events, info):\n"
         "  info.report('pid', subprocess.Popen(['sleep', '60']).pid)\n  return events[:7]\n");
-    python->process(ten_detector_batch(10));
-    kept = python->emitted<EventBatch>().at(0);
+    python->send(ten_detector_batch(10));
+    kept = python->out.pointer(0);
     grandchild = std::get<std::int64_t>(python->context.figures().at("pid"));
     CHECK(child_processes().size() == 1);
     CHECK(count_files(temporary.path(), "tofstream-") == count_files(temporary.path(), "tofstream-test-"));

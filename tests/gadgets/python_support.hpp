@@ -7,19 +7,21 @@
 
 #include <fmt/format.h>
 
+#include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
-#include "tests/gadgets/gadget_under_test.hpp"
 #include "tests/support/python.hpp"
 
 namespace tofstream {
 
-/// `script` follows the two imports, so its first line is line 3. `more` are YAML parameters.
+/// `script` follows the two imports, so its first line is line 3. `more` are YAML parameters; Out is what `gives` makes
+/// it give.
+template <class Out = EventBatch>
 class PythonUnderTest {
  public:
   explicit PythonUnderTest(const std::string& script, const std::string& more = "")
       : gadget_("python", parameters(script, more)) {}
-  GadgetUnderTest* operator->() { return &gadget_; }
+  RegisteredGadgetTest<Out>* operator->() { return &gadget_; }
 
  private:
   std::string parameters(const std::string& script, const std::string& more) {
@@ -28,7 +30,7 @@ class PythonUnderTest {
                        more.empty() ? "" : ", ", more);
   }
   TemporaryFolder folder_;
-  GadgetUnderTest gadget_;
+  RegisteredGadgetTest<Out> gadget_;
 };
 
 /// Events on ten detectors: event i of detectors i % 10 and (i + 5) % 10 and ToF i - count / 2 mm.
@@ -58,11 +60,12 @@ inline Estimate ramp_image() {
 }
 
 /// What goes wrong when the script is given two batches and then the end; "" where nothing does.
-inline std::string failure_of(const std::string& script, const std::string& more = "") {
+template <class Out = EventBatch>
+std::string failure_of(const std::string& script, const std::string& more = "") {
   try {
-    PythonUnderTest python(script, more);
-    for (int i = 0; i < 2; ++i) python->process(ten_detector_batch(20));
-    python->flush();
+    PythonUnderTest<Out> python(script, more);
+    for (int i = 0; i < 2; ++i) python->send(ten_detector_batch(20));
+    python->finish();
   } catch (const std::exception& error) {
     return error.what();
   }

@@ -1,7 +1,7 @@
 // Subsets are cut where they should be, in time order, with nothing lost, and replayed for every iteration.
+#include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/sort/partition.hpp"
-#include "tests/gadgets/gadget_under_test.hpp"
 
 using namespace tofstream;
 
@@ -42,14 +42,14 @@ std::vector<int> range_of(int begin, int end) {
 TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, whatever its batches were") {
   for (const int batch_size : {1, 3, 7, 50, 100}) {
     CAPTURE(batch_size);
-    GadgetUnderTest gadget("subset_builder", "{subsets: 4, iterations: 2, backend: cpu}");
+    RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 4, iterations: 2, backend: cpu}");
     for (int first = 0; first < 100; first += batch_size) {
       const int count = std::min(batch_size, 100 - first);
-      gadget.process(numbered_batch(first, count, first * 0.1, count * 0.1));
+      gadget.send(numbered_batch(first, count, first * 0.1, count * 0.1));
     }
-    CHECK(gadget.emitted<Subset>().empty());
-    gadget.flush();
-    const auto subsets = gadget.emitted<Subset>();
+    CHECK(gadget.out.empty());
+    gadget.finish();
+    const auto subsets = gadget.out.all();
     REQUIRE(subsets.size() == 8);
     for (std::size_t s = 0; s < 8; ++s) {
       const int k = static_cast<int>(s % 4);
@@ -66,28 +66,28 @@ TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, 
 }
 
 TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
-  GadgetUnderTest gadget("subset_builder", "{subsets: 2, backend: cpu}");
-  gadget.process(numbered_batch(0, 10, 0, 1.0));   // ten events a second
-  gadget.process(numbered_batch(10, 10, 1, 3.0));  // then fewer
-  gadget.flush();
-  const auto subsets = gadget.emitted<Subset>();
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
+  gadget.send(numbered_batch(0, 10, 0, 1.0));   // ten events a second
+  gadget.send(numbered_batch(10, 10, 1, 3.0));  // then fewer
+  gadget.finish();
+  const auto subsets = gadget.out.all();
   REQUIRE(subsets.size() == 2);
   CHECK(subsets[0]->time_fraction == doctest::Approx(0.25));
   CHECK(subsets[1]->time_fraction == doctest::Approx(0.75));
 }
 
 TEST_CASE("with a reference of one second the fraction is the subset's time in seconds") {
-  GadgetUnderTest gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
-  gadget.process(numbered_batch(0, 10, 0, 4.0));
-  gadget.flush();
-  CHECK(gadget.emitted<Subset>().at(0)->time_fraction == doctest::Approx(2.0));
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
+  gadget.send(numbered_batch(0, 10, 0, 4.0));
+  gadget.finish();
+  CHECK(gadget.out.pointer(0)->time_fraction == doctest::Approx(2.0));
 }
 
 TEST_CASE("a stream without times shares by events, and more subsets than events leaves out the empty ones") {
-  GadgetUnderTest gadget("subset_builder", "{subsets: 7, backend: cpu}");
-  gadget.process(numbered_batch(0, 3, 0, 0));
-  gadget.flush();
-  const auto subsets = gadget.emitted<Subset>();
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 7, backend: cpu}");
+  gadget.send(numbered_batch(0, 3, 0, 0));
+  gadget.finish();
+  const auto subsets = gadget.out.all();
   REQUIRE(subsets.size() == 3);
   for (std::size_t k = 0; k < 3; ++k) {
     CHECK(numbers(*subsets[k]) == range_of(static_cast<int>(k), static_cast<int>(k) + 1));
@@ -96,13 +96,13 @@ TEST_CASE("a stream without times shares by events, and more subsets than events
 }
 
 TEST_CASE("by events a subset goes out as soon as it is full, and what is left at the end") {
-  GadgetUnderTest gadget("subset_builder", "{events: 40, iterations: 2, backend: cpu}");
-  gadget.process(numbered_batch(0, 30, 0, 3.0));
-  CHECK(gadget.emitted<Subset>().empty());
-  gadget.process(numbered_batch(30, 70, 3, 7.0));
-  REQUIRE(gadget.emitted<Subset>().size() == 2);
-  gadget.flush();
-  const auto subsets = gadget.emitted<Subset>();
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{events: 40, iterations: 2, backend: cpu}");
+  gadget.send(numbered_batch(0, 30, 0, 3.0));
+  CHECK(gadget.out.empty());
+  gadget.send(numbered_batch(30, 70, 3, 7.0));
+  REQUIRE(gadget.out.size() == 2);
+  gadget.finish();
+  const auto subsets = gadget.out.all();
   REQUIRE(subsets.size() == 6);  // three as they came, three replayed
   CHECK(numbers(*subsets[0]) == range_of(0, 40));
   CHECK(numbers(*subsets[1]) == range_of(40, 80));
@@ -113,10 +113,10 @@ TEST_CASE("by events a subset goes out as soon as it is full, and what is left a
 }
 
 TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") {
-  GadgetUnderTest gadget("subset_builder", "{seconds: 2, backend: cpu}");
-  gadget.process(numbered_batch(0, 50, 0, 5.0));
-  gadget.flush();
-  const auto subsets = gadget.emitted<Subset>();
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
+  gadget.send(numbered_batch(0, 50, 0, 5.0));
+  gadget.finish();
+  const auto subsets = gadget.out.all();
   REQUIRE(subsets.size() == 3);
   CHECK(numbers(*subsets[0]) == range_of(0, 20));
   CHECK(numbers(*subsets[1]) == range_of(20, 40));
@@ -126,10 +126,10 @@ TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") 
 }
 
 TEST_CASE("pieces of a cut batch stay partitioned by axis") {
-  GadgetUnderTest gadget("subset_builder", "{subsets: 3, backend: cpu}");
-  gadget.process(numbered_batch(0, 30, 0, 1.0));
-  gadget.flush();
-  for (const auto& subset : gadget.emitted<Subset>())
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 3, backend: cpu}");
+  gadget.send(numbered_batch(0, 30, 0, 1.0));
+  gadget.finish();
+  for (const auto& subset : gadget.out.all())
     for (const auto& batch : subset->batches) {
       CHECK(batch->axis_begin[1] == batch->count);  // all along x
       CHECK(batch->arrival.empty());
@@ -137,10 +137,10 @@ TEST_CASE("pieces of a cut batch stay partitioned by axis") {
 }
 
 TEST_CASE("exactly one way to cut must be chosen, and an empty stream has no subsets") {
-  CHECK_THROWS_WITH(GadgetUnderTest("subset_builder"), "set exactly one of subsets, events and seconds");
-  CHECK_THROWS_WITH(GadgetUnderTest("subset_builder", "{subsets: 2, seconds: 1}"),
+  CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder"), "set exactly one of subsets, events and seconds");
+  CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder", "{subsets: 2, seconds: 1}"),
                     "set exactly one of subsets, events and seconds");
-  GadgetUnderTest gadget("subset_builder", "{subsets: 4, backend: cpu}");
-  gadget.flush();
-  CHECK(gadget.emitted<Subset>().empty());
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 4, backend: cpu}");
+  gadget.finish();
+  CHECK(gadget.out.empty());
 }

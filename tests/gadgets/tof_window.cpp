@@ -1,6 +1,6 @@
 // The tutorial's gadget does what the tutorial says.
+#include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "tests/gadgets/gadget_under_test.hpp"
 
 using namespace tofstream;
 
@@ -11,12 +11,13 @@ TEST_CASE("events far from the middle are rejected, every array alike") {
   const float tof[3] = {-50, 1, 50}, x[3] = {1, 2, 3};
   batch.tof_mm = Buffer<float>::from(tof);
   for (auto& end : batch.ends) end = Buffer<float>::from(x);
-  GadgetUnderTest gadget("tof_window", "{half_width_mm: 10}");
-  gadget.process(std::move(batch));
-  const auto kept = gadget.emitted<EventBatch>().at(0);
+  RegisteredGadgetTest<EventBatch> gadget("tof_window", "{half_width_mm: 10}");
+  gadget.send(std::move(batch));
+  const auto kept = gadget.out.pointer(0);
   CHECK(kept->count == 1);
   CHECK(kept->tof_mm.to_vector() == std::vector<float>{1});
   CHECK(kept->ends[4].to_vector() == std::vector<float>{2});
   CHECK(kept->duration_s == 2);
-  CHECK_THROWS_WITH(GadgetUnderTest("tof_window", "{half_width_mm: -1}"), doctest::Contains("half_width_mm"));
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("tof_window", "{half_width_mm: -1}"),
+                    doctest::Contains("half_width_mm"));
 }

@@ -38,8 +38,9 @@ Json pipeline_json(const Pipeline& pipeline) {
 void print_pipeline(const Pipeline& pipeline) {
   for (const auto& edge : pipeline.edges)
     fmt::print("{:<40} {}{}\n", edge.name, payload_of(pipeline, edge), edge.is_feedback ? " (feedback)" : "");
+  const std::size_t warnings = pipeline.warnings.size();
   fmt::print("{}: {} gadgets, {} edges, no errors{}\n", pipeline.name, pipeline.gadgets.size(), pipeline.edges.size(),
-             pipeline.warnings.empty() ? "" : fmt::format(", {} warnings", pipeline.warnings.size()));
+             warnings == 0 ? "" : fmt::format(", {} warning{}", warnings, warnings == 1 ? "" : "s"));
 }
 
 MachineMemory this_machine() {

@@ -1,8 +1,10 @@
 // `tofstream`: the command. Parses the line, runs one subcommand, turns exceptions into one line and an exit code:
 // 0 done, 1 failed while running, 2 wrong input, 130 aborted.
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include <fmt/format.h>
 #ifdef __GLIBC__
@@ -28,6 +30,17 @@ void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, largest_kept_block);
   mallopt(M_TRIM_THRESHOLD, most_kept);
 #endif
+}
+
+int fail_output(const std::error_code& cause) {
+  return fail(1, fmt::format("cannot write to standard output: {}", cause.message()).c_str());
+}
+
+// What was printed may still wait in the buffer: a full disk shows itself when that is written.
+int delivered() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return 0;
+  return fail_output({errno ? errno : EIO, std::generic_category()});
 }
 
 }  // namespace
@@ -60,7 +73,7 @@ int main(int argc, char** argv) {
     add_reference(app);
     add_plugins(app);
     app.parse(argc, argv);
-    return 0;
+    return delivered();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   } catch (const ExitWith& exit) {
@@ -69,6 +82,8 @@ int main(int argc, char** argv) {
     return fail(2, error.what());
   } catch (const std::bad_alloc&) {
     return fail(1, "out of memory: use a smaller image or fewer events a batch");
+  } catch (const std::system_error& error) {
+    return std::ferror(stdout) ? fail_output(error.code()) : fail(1, error.what());
   } catch (const std::exception& error) {
     return fail(1, error.what());
   }

@@ -1,10 +1,12 @@
-// `tofstream reference`: the reference page of the command, share/doc/reference/command.md, from its own help.
+// `tofstream reference`: the reference page of the command, share/doc/reference/command.md, from its own help, or its
+// manual page.
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "tools/command/commands.hpp"
 #include "tools/command/deliver.hpp"
+#include "tools/command/man_page.hpp"
 
 namespace tofstream::command {
 
@@ -50,8 +52,10 @@ void add_reference(CLI::App& app) {
   command->group("");  // for those who build tofstream; not in the list of commands
   auto file = std::make_shared<std::filesystem::path>();
   command->add_option("-o,--out", *file, "File to write (default: standard output)");
+  auto man = std::make_shared<bool>(false);
+  command->add_flag("--man", *man, "Write the manual page instead");
   command->footer("Example: tofstream reference -o share/doc/reference/command.md");
-  command->callback([&app, file] { deliver(page(app), *file); });
+  command->callback([&app, file, man] { deliver(*man ? man_page(app) : page(app), *file); });
 }
 
 }  // namespace tofstream::command

@@ -173,8 +173,10 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
     fmt::print("{}\n", run_json(report));
   else if (report.exit_code == exit_ok)
     fmt::print("{}", run_table(report));
-  std::fflush(nullptr);
-  if (!report.still_running.empty()) std::_Exit(report.exit_code);  // threads are left in gadget code
+  if (!report.still_running.empty()) {  // threads are left in gadget code
+    std::fflush(nullptr);
+    std::_Exit(report.exit_code);
+  }
   if (report.exit_code != exit_ok) throw ExitWith{report.exit_code};
 }
 

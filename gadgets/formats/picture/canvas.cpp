@@ -1,6 +1,7 @@
 // A drawing surface over cairo: see canvas.hpp.
 #include "gadgets/formats/picture/canvas.hpp"
 
+#include <span>
 #include <stdexcept>
 
 #include <cairo-svg.h>
@@ -8,9 +9,9 @@
 
 namespace tofstream::detail {
 
-Canvas::Canvas(std::filesystem::path file, bool svg, int width, int height)
-    : file_(std::move(file)), svg_(svg), width_(width), height_(height) {
-  surface_.reset(svg ? cairo_svg_surface_create(file_.c_str(), width, height)
+Canvas::Canvas(AtomicFile& file, bool svg, int width, int height)
+    : file_(file), svg_(svg), width_(width), height_(height) {
+  surface_.reset(svg ? cairo_svg_surface_create_for_stream(&Canvas::write, this, width, height)
                      : cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
   check(cairo_surface_status(surface_.get()));
   context_.reset(cairo_create(surface_.get()));
@@ -21,9 +22,22 @@ Canvas::Canvas(std::filesystem::path file, bool svg, int width, int height)
   cairo_set_line_cap(cairo(), CAIRO_LINE_CAP_ROUND);
 }
 
+// cairo's C code cannot pass an exception on: it waits in the canvas.
+cairo_status_t Canvas::write(void* canvas, const unsigned char* bytes, unsigned count) {
+  auto& self = *static_cast<Canvas*>(canvas);
+  try {
+    self.file_.write(std::as_bytes(std::span(bytes, count)));
+    return CAIRO_STATUS_SUCCESS;
+  } catch (...) {
+    if (!self.write_error_) self.write_error_ = std::current_exception();
+    return CAIRO_STATUS_WRITE_ERROR;
+  }
+}
+
 void Canvas::check(cairo_status_t status) const {
+  if (write_error_) std::rethrow_exception(write_error_);
   if (status != CAIRO_STATUS_SUCCESS)
-    throw std::runtime_error(fmt::format("cannot draw {}: {}", file_.string(), cairo_status_to_string(status)));
+    throw std::runtime_error(fmt::format("cannot draw {}: {}", file_.path().string(), cairo_status_to_string(status)));
 }
 
 void Canvas::set_colour(const Colour& colour, double alpha) {
@@ -99,7 +113,7 @@ void Canvas::finish() {
     cairo_surface_finish(surface_.get());
     check(cairo_surface_status(surface_.get()));
   } else {
-    check(cairo_surface_write_to_png(surface_.get(), file_.c_str()));
+    check(cairo_surface_write_to_png_stream(surface_.get(), &Canvas::write, this));
   }
 }
 

@@ -2,6 +2,7 @@
 // pixels. Internal to pictures and plots.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include <cairo.h>
 
+#include "core/atomic_file.hpp"
 #include "gadgets/formats/picture/colour_map.hpp"
 
 namespace tofstream::detail {
@@ -27,9 +29,9 @@ struct TextStyle {
 
 class Canvas {
  public:
-  /// A white canvas for a file of suffix .png or .svg, written to `file` by finish(). Throws
-  /// std::runtime_error when cairo refuses.
-  Canvas(std::filesystem::path file, bool svg, int width, int height);
+  /// A white canvas, written to `file`, which outlives it, as SVG or PNG by finish(). Throws std::runtime_error when
+  /// cairo refuses.
+  Canvas(AtomicFile& file, bool svg, int width, int height);
 
   int width() const { return width_; }
   int height() const { return height_; }
@@ -43,7 +45,7 @@ class Canvas {
   /// Copies width x height pixels (0xRRGGBB) to whole-numbered (x, y).
   void pixels(double x, double y, int width, int height, std::vector<std::uint32_t> rgb);
 
-  /// Writes the file. Throws std::runtime_error when that fails.
+  /// Writes what is to be committed. Throws AtomicFile's errors, and std::runtime_error when cairo fails.
   void finish();
 
  private:
@@ -54,7 +56,10 @@ class Canvas {
   void check(cairo_status_t status) const;
   void select_font(const TextStyle& style);
 
-  std::filesystem::path file_;
+  static cairo_status_t write(void* canvas, const unsigned char* bytes, unsigned count);
+
+  AtomicFile& file_;
+  std::exception_ptr write_error_;
   bool svg_;
   int width_, height_;
   std::unique_ptr<cairo_surface_t, Destroy> surface_;

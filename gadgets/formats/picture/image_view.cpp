@@ -235,8 +235,7 @@ void write_view_png(const std::filesystem::path& path, const Image& image, const
     widest = std::max(widest, p.plane.width_mm());
   }
   AtomicFile temporary(path);
-  Canvas canvas(temporary.temporary_path(), false, settings.width_px,
-                static_cast<int>(bottom + scale_bar_band + margin / 2));
+  Canvas canvas(temporary, false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
   if (!settings.title.empty()) canvas.text(margin, margin + 14, settings.title, {.size = 21, .bold = true});
   for (const Panel& p : panels) draw_panel(canvas, p, range, settings);
   draw_scale_bar(canvas, margin, bottom + 28, scale, widest);

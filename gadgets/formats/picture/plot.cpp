@@ -244,7 +244,7 @@ void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>
   const bool svg = is_svg(path);
   validate(series, settings);
   AtomicFile temporary(path);
-  Canvas canvas(temporary.temporary_path(), svg, settings.width_px, settings.height_px);
+  Canvas canvas(temporary, svg, settings.width_px, settings.height_px);
   Frame frame(canvas, series, settings);
   frame.draw();
   cairo_save(canvas.cairo());

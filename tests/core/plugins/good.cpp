@@ -1,4 +1,4 @@
-// A plug-in as it should be: a source and a step, with a payload of their own.
+// A plug-in as it should be: a source, steps and a join, with a payload of their own.
 #include "core/gadget.hpp"
 
 namespace {
@@ -26,5 +26,22 @@ struct PluginSum {
   std::int64_t sum_ = 0;
 };
 TOFSTREAM_GADGET(PluginSum, "plugin_sum", "Adds numbers");
+
+struct PluginOdd {
+  std::optional<Number> operator()(const Number& number) const {
+    return number.value % 2 == 1 ? std::optional(number) : std::nullopt;
+  }
+};
+TOFSTREAM_GADGET(PluginOdd, "plugin_odd", "Drops even numbers");
+
+struct PluginPair {
+  struct In {
+    std::shared_ptr<const Number> left, right;
+    static constexpr auto inputs =
+        tofstream::ports(tofstream::port<&In::left>("left"), tofstream::port<&In::right>("right"));
+  };
+  void process(const In& in, tofstream::Emit<Number>& emit) { emit({in.left->value + in.right->value}); }
+};
+TOFSTREAM_GADGET(PluginPair, "plugin_pair", "Adds pairs");
 
 }  // namespace

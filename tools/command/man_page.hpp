@@ -1,0 +1,13 @@
+// The command's manual page in the man macros of roff, from its own declarations.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace tofstream::command {
+
+/// tofstream(1): every visible command with its options, environment and exit codes.
+std::string man_page(const CLI::App& app);
+
+}  // namespace tofstream::command
