@@ -7,8 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include <boost/core/noinit_adaptor.hpp>
-
 #include "core/payload.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/types/events.hpp"
@@ -16,9 +14,9 @@
 
 namespace tofstream {
 
-/// A piece of a byte stream, as it was read. Growing it does not zero it: the reader fills it anyway.
+/// A piece of a byte stream, as it was read.
 struct ByteBlock {
-  std::vector<std::byte, boost::noinit_adaptor<std::allocator<std::byte>>> data;
+  std::vector<std::byte> data;
   std::size_t bytes() const { return data.size(); }
 };
 
