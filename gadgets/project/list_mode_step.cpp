@@ -48,15 +48,15 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
   Image back = Image::zeros(projector_->grid(), memory);
   EmTally tally;
   for (const auto& batch : inputs.events->batches) {
-    EventBatch copy;  // where the batch lies in the other memory
-    const bool here = on_host(batch->memory()) == on_host(memory);
-    if (!here) copy = batch->to(memory);
-    EventView events = (here ? *batch : copy).view();
+    const Prepared& prepared = prepare_batch(batch);
+    EventView events = prepared.view();
     if (!settings_.tof) events.tof_mm = nullptr;
     const auto began = std::chrono::steady_clock::now();
-    tally += projector_->em_step(events, inputs.image->image->voxels.data(), back.voxels.data());
+    tally += projector_->planned_em_step(prepared.plan.get(), events, inputs.image->image->voxels.data(),
+                                         back.voxels.data());
     // The step returns when its sums have come back from the GPU.
     if (!on_host(memory)) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
+    if (inputs.events->step.iteration == inputs.events->step.iterations) prepared_.erase(batch.get());
   }
   if (inputs.events->step.iteration == 1) {
     context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
@@ -67,6 +67,21 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
                       inputs.events->time_fraction, tally};
   report(projected, *inputs.image->image, context);
   return projected;
+}
+
+// On a GPU what is prepared is kept for the iterations to come, while there is room for as much again.
+const ListModeStep::Prepared& ListModeStep::prepare_batch(const std::shared_ptr<const EventBatch>& batch) {
+  if (const auto known = prepared_.find(batch.get()); known != prepared_.end()) return known->second;
+  const Memory memory = memory_of(settings_.backend);
+  unkept_ = {};
+  Prepared prepared{batch, {}, nullptr};
+  if (on_host(batch->memory()) != on_host(memory)) prepared.copy = batch->to(memory);
+  EventView events = prepared.view();
+  if (!settings_.tof) events.tof_mm = nullptr;
+  prepared.plan = projector_->plan(events);
+  constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
+  if (on_host(memory) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
+  return prepared_.emplace(batch.get(), std::move(prepared)).first->second;
 }
 
 void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {

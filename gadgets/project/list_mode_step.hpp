@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 
 #include "core/gadget.hpp"
 #include "gadgets/parameters.hpp"
@@ -66,7 +67,18 @@ class ListModeStep {
   Projected operator()(const ProjectorInputs& inputs, Context& context);
 
  private:
+  // A batch in the projector's memory, and what the projector has prepared for it.
+  struct Prepared {
+    std::shared_ptr<const EventBatch> batch;
+    EventBatch copy;  // where the batch lies in the other memory
+    std::unique_ptr<EventPlan> plan;
+
+    EventView view() const { return (copy.count > 0 ? copy : *batch).view(); }
+    std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0); }
+  };
+
   void prepare(const ProjectorInputs& inputs, Context& context);
+  const Prepared& prepare_batch(const std::shared_ptr<const EventBatch>& batch);
   Sensitivity make_sensitivity(const Scanner& scanner, Context& context);
   void report(const Projected& projected, const Image& estimate, Context& context);
 
@@ -74,6 +86,8 @@ class ListModeStep {
   std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make_;
   std::unique_ptr<Projector> projector_;
   std::shared_ptr<const Image> sensitivity_;
+  std::unordered_map<const EventBatch*, Prepared> prepared_;
+  Prepared unkept_;
   EmTally iteration_;
 };
 

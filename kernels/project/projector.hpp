@@ -3,6 +3,7 @@
 // backend's memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -28,6 +29,22 @@ struct EmTally {
   }
 };
 
+/// How CUDA projectors walk events in the EM step.
+enum class CudaPath {
+  automatic,  // by tiles where the events are many enough to repay the loading of tiles
+  direct,     // each event on its own, by loads from and atomic additions to the image in global memory
+  tiled,      // event by event of a tile of the image that lies in shared memory (project/tiled)
+};
+
+/// What a projector has prepared for a batch of events that it will meet in several passes. Holds no pointer to the
+/// events; belongs to the projector that made it.
+class EventPlan {
+ public:
+  virtual ~EventPlan() = default;
+  /// Of device memory.
+  virtual std::size_t bytes() const = 0;
+};
+
 class Projector {
  public:
   virtual ~Projector() = default;
@@ -47,6 +64,15 @@ class Projector {
   /// forward, ratio and back for each event in one pass. An event whose expectation is not positive
   /// is counted and skipped. Complete on return.
   virtual EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream = nullptr) = 0;
+
+  /// What em_step would otherwise prepare for these events in every pass, such as their order; null where it has
+  /// nothing to prepare. Complete on return.
+  virtual std::unique_ptr<EventPlan> plan(const EventView&, Stream = nullptr) { return nullptr; }
+  /// em_step of the events that `plan` (null for none) was made of.
+  virtual EmTally planned_em_step(const EventPlan*, const EventView& events, const float* image, float* accumulator,
+                                  Stream stream = nullptr) {
+    return em_step(events, image, accumulator, stream);
+  }
 };
 
 }  // namespace tofstream

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <new>
 
 #include <fmt/format.h>
@@ -51,6 +52,26 @@ void* allocate_host(std::size_t bytes) {
 
 #ifdef TOFSTREAM_HAVE_CUDA
 
+namespace {
+
+cudaMemPool_t default_pool() {
+  int device = 0;
+  cudaMemPool_t pool = nullptr;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device), "find the device's memory pool");
+  return pool;
+}
+
+// Memory that is given back stays with the program for its next request: else every synchronisation would return it to
+// the driver, whose allocations take milliseconds.
+void keep_device_memory() {
+  std::uint64_t all = UINT64_MAX;
+  check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrReleaseThreshold, &all),
+             "keep the device's memory");
+}
+
+}  // namespace
+
 std::string why_no_cuda() {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
@@ -70,7 +91,12 @@ std::size_t free_device_bytes() {
   require_cuda();
   std::size_t free_bytes = 0, total = 0;
   check_cuda(cudaMemGetInfo(&free_bytes, &total), "read the device's free memory");
-  return free_bytes;
+  // Besides, what the pool holds for the program's next requests.
+  std::uint64_t reserved = 0, used = 0;
+  const cudaMemPool_t pool = default_pool();
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "read the memory pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "read the memory pool");
+  return free_bytes + (reserved - used);
 }
 
 void synchronize(Stream stream) {
@@ -83,6 +109,8 @@ void* allocate(Memory memory, std::size_t bytes, Stream stream) {
   if (bytes == 0) return nullptr;
   if (memory == Memory::host) return allocate_host(bytes);
   require_cuda();
+  static std::once_flag once;
+  std::call_once(once, keep_device_memory);
   void* pointer = nullptr;
   const cudaError_t status =
       memory == Memory::pinned ? cudaMallocHost(&pointer, bytes) : cudaMallocAsync(&pointer, bytes, stream);

@@ -40,7 +40,7 @@ std::string why_no_cuda();
 std::string cuda_device_name();
 /// Throws std::runtime_error with why_no_cuda() unless a CUDA device can be used.
 void require_cuda();
-/// Bytes free on the current CUDA device. Throws where there is none.
+/// Bytes that can be had on the current CUDA device. Throws where there is none.
 std::size_t free_device_bytes();
 /// Waits until everything queued on the stream is done. Nothing to do on the CPU.
 void synchronize(Stream stream);

@@ -2,6 +2,8 @@
 // backend, and a loop over SIMD instruction sets.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -87,6 +89,16 @@ inline double error_of_range(const std::vector<float>& actual, const std::vector
     high = std::max(high, e);
   }
   return error / (high - low);
+}
+
+/// The RMS difference over the range of `expected` (PHYSICS 7).
+inline double rms_of_range(const std::vector<float>& actual, const std::vector<float>& expected) {
+  REQUIRE(actual.size() == expected.size());
+  const auto [low, high] = std::minmax_element(expected.begin(), expected.end());
+  double squares = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    squares += std::pow(static_cast<double>(actual[i]) - static_cast<double>(expected[i]), 2);
+  return std::sqrt(squares / static_cast<double>(actual.size())) / static_cast<double>(*high - *low);
 }
 
 template <class A, class B>

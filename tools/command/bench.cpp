@@ -3,6 +3,7 @@
 // user has it.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <random>
 #include <thread>
@@ -39,6 +40,7 @@ struct Options {
   double tube_width_voxels = 3;
   int repeats = 5;
   std::string peer, output;
+  CudaPath cuda_path = CudaPath::automatic;
   bool json = false;
 };
 
@@ -50,21 +52,30 @@ struct Case {
   int threads = 1;  // of the CPU
 };
 
-TorSettings tor_settings(const Grid& grid, double tube_width_voxels) {
-  const float radius =
-      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
-  return {RadialResponse::gaussian(0.86f * radius, radius)};
+const std::map<std::string, CudaPath> cuda_paths = {
+    {"automatic", CudaPath::automatic}, {"direct", CudaPath::direct}, {"tiled", CudaPath::tiled}};
+
+std::string path_name(CudaPath path) {
+  return std::ranges::find(cuda_paths, path, &std::pair<const std::string, CudaPath>::second)->first;
 }
 
-std::unique_ptr<Projector> make(const Case& c, const Options& options) {
+TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath path) {
+  const float radius =
+      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+  return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
+}
+
+std::unique_ptr<Projector> make(const Case& c, const Options& options, CudaPath path) {
   if (c.projector == "tor")
-    return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels), c.backend);
-  return make_joseph_projector(c.workload.grid, {}, c.backend);
+    return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels, path),
+                              c.backend);
+  return make_joseph_projector(c.workload.grid, {.cuda_path = path}, c.backend);
 }
 
 std::unique_ptr<Projector> make_reference(const Case& c, const Options& options) {
   if (c.projector == "tor")
-    return make_tor_reference(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels));
+    return make_tor_reference(c.workload.grid,
+                              tor_settings(c.workload.grid, options.tube_width_voxels, CudaPath::automatic));
   return make_joseph_reference(c.workload.grid, {});
 }
 
@@ -77,8 +88,9 @@ Image test_image(const Grid& grid) {
 }
 
 // Normalised RMS deviation of the fused step's image from the reference's, over the first events.
-double deviation(const Case& c, const Options& options, Projector& projector, const EventBatch& events,
-                 const Image& image) {
+// Few events would go the direct path on a GPU: what was timed is forced.
+double deviation(const Case& c, const Options& options, const EventBatch& events, const Image& image) {
+  const auto projector = make(c, options, options.cuda_path == CudaPath::direct ? CudaPath::direct : CudaPath::tiled);
   const Memory memory = memory_of(c.backend);
   // The TOR's reference looks at every voxel for every event, by definition: it is asked for as many as a few seconds
   // allow.
@@ -87,7 +99,7 @@ double deviation(const Case& c, const Options& options, Projector& projector, co
   const EventBatch there = events.to(memory);
   const Image image_there = image.to(memory);
   Image result = Image::zeros(c.workload.grid, memory), expected = Image::zeros(c.workload.grid);
-  projector.em_step(there.view().slice(0, count), image_there.voxels.data(), result.voxels.data());
+  projector->em_step(there.view().slice(0, count), image_there.voxels.data(), result.voxels.data());
   make_reference(c, options)->em_step(events.view().slice(0, count), image.voxels.data(), expected.voxels.data());
   const Image result_here = result.to(Memory::host);
   synchronize(nullptr);
@@ -101,13 +113,14 @@ ordered_json measure(const Case& c, const Options& options) {
   const Image image = test_image(c.workload.grid), image_there = image.to(memory);
   Image back = Image::zeros(c.workload.grid, memory);
   Buffer<float> values = Buffer<float>::zeros(memory, options.events);
-  const auto projector = make(c, options);
+  const auto projector = make(c, options, options.cuda_path);
   ordered_json result{{"workload", c.workload.name},
                       {"projector", c.projector},
                       {"tof", c.tof},
                       {"backend", c.backend == Backend::cuda ? "cuda" : "cpu"}};
   if (c.backend == Backend::cpu) result["threads"] = c.threads;
   if (c.projector == "tor") result["tube_width_voxels"] = options.tube_width_voxels;
+  if (c.backend == Backend::cuda) result["cuda_path"] = path_name(options.cuda_path);
   const int repeats = c.backend == Backend::cuda ? std::max(options.repeats, 21) : options.repeats;
   const double to_ns = 1e6 / static_cast<double>(options.events);
   for (const bool sorted : {false, true}) {
@@ -121,8 +134,14 @@ ordered_json measure(const Case& c, const Options& options) {
         {"forward", ns([&] { projector->forward(view, image_there.voxels.data(), values.data()); })},
         {"back", ns([&] { projector->back(view, values.data(), back.voxels.data()); })},
         {"fused", ns([&] { projector->em_step(view, image_there.voxels.data(), back.voxels.data()); })}};
+    if (const auto plan = projector->plan(view)) {
+      ordered_json& times = result[sorted ? "sorted_ns_per_event" : "random_ns_per_event"];
+      times["plan"] = ns([&] { (void)projector->plan(view); });
+      times["planned"] =
+          ns([&] { projector->planned_em_step(plan.get(), view, image_there.voxels.data(), back.voxels.data()); });
+    }
   }
-  result["nrms_to_reference"] = deviation(c, options, *projector, random, image);
+  result["nrms_to_reference"] = deviation(c, options, random, image);
   return result;
 }
 
@@ -152,22 +171,27 @@ ordered_json measure_peer(const Case& c, const Options& options) {
   return result;
 }
 
+std::string optional_time(const ordered_json& times, const char* what) {
+  return times.contains(what) ? fmt::format("{:.3f}", times[what].get<double>()) : "";
+}
+
 void print(const ordered_json& r) {
   std::string name = r.contains("peer") ? r["peer"].get<std::string>() : r["projector"].get<std::string>();
   if (r.contains("tube_width_voxels")) name += fmt::format(" T_w {}", r["tube_width_voxels"].get<double>());
   const std::string where = r.contains("threads") ? fmt::format("cpu x{}", r["threads"].get<int>()) : "cuda";
   for (const char* order : {"random_ns_per_event", "sorted_ns_per_event"})
-    fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10.2f} {:>10.2f} {:>10.2f}  {}\n", r["workload"].get<std::string>(),
-               name, r["tof"].get<bool>() ? "ToF" : "non-ToF", where, std::string(order).substr(0, 6),
-               r[order]["forward"].get<double>(), r[order]["back"].get<double>(), r[order]["fused"].get<double>(),
+    fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10.2f} {:>10.2f} {:>10.2f} {:>10} {:>10}  {}\n",
+               r["workload"].get<std::string>(), name, r["tof"].get<bool>() ? "ToF" : "non-ToF", where,
+               std::string(order).substr(0, 6), r[order]["forward"].get<double>(), r[order]["back"].get<double>(),
+               r[order]["fused"].get<double>(), optional_time(r[order], "plan"), optional_time(r[order], "planned"),
                r.contains("nrms_to_reference") ? fmt::format("{:.1e}", r["nrms_to_reference"].get<double>()) : "");
 }
 
 void bench_projectors(const Options& options) {
   ordered_json results = ordered_json::array();
   if (!options.json)
-    fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10} {:>10} {:>10}  {}\n", "workload", "projector", "", "on", "order",
-               "forward", "back", "fused", "nrms to reference  (ns an event)");
+    fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", "workload", "projector", "",
+               "on", "order", "forward", "back", "fused", "plan", "planned", "nrms to reference  (ns an event)");
   const auto add = [&](const ordered_json& result) {
     if (!options.json) print(result);
     std::fflush(stdout);  // results appear as they are measured
@@ -229,6 +253,9 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(1, 1000000));
   command->add_option("--tube", options->tube_width_voxels, "Tube width in voxels (default: 3)")
       ->check(CLI::Range(0.5, 64.0));
+  command
+      ->add_option("--cuda-path", options->cuda_path, "Of the EM step: automatic, direct, tiled (default: automatic)")
+      ->transform(CLI::CheckedTransformer(cuda_paths));
   command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
       ->check(CLI::Range(1, 1000));
   command->add_option("--peer", options->peer, "A libparallelproj shared library (CPU build) to measure beside");

@@ -18,6 +18,7 @@ struct JosephSettings {
   };
   Edge edge = Edge::full;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
+  CudaPath cuda_path = CudaPath::automatic;
 };
 
 /// Throws std::invalid_argument unless the cut is finite and positive.

@@ -5,6 +5,7 @@
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/joseph/joseph_backends.hpp"
 #include "kernels/project/joseph/joseph_line-inl.hpp"
+#include "kernels/project/joseph/joseph_tiled.cuh"
 
 namespace tofstream {
 
@@ -90,7 +91,7 @@ __global__ void em_kernel(JosephLines lines, const float* image, float* accumula
 class JosephCuda final : public Projector {
  public:
   JosephCuda(const Grid& grid, const JosephSettings& settings)
-      : setup_(JosephSetup::make(grid, settings)), tally_(Memory::device, 1) {
+      : setup_(JosephSetup::make(grid, settings)), tiled_(setup_, settings.cuda_path), tally_(Memory::device, 1) {
     synchronize(nullptr);  // the tally may next be used on any stream
   }
 
@@ -113,7 +114,18 @@ class JosephCuda final : public Projector {
     });
   }
 
+  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
+    return tiled_.takes(events) ? tiled_.plan(events, stream) : nullptr;
+  }
+
+  EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+                          Stream stream) override {
+    return plan ? tiled_.em_step(plan, events, image, accumulator, stream)
+                : em_step(events, image, accumulator, stream);
+  }
+
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
+    if (tiled_.takes(events)) return tiled_.em_step(nullptr, events, image, accumulator, stream);
     tally_.clear(stream);
     in_launches(events, [&](const EventView& part, std::int64_t, unsigned blocks) {
       em_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, accumulator,
@@ -135,6 +147,7 @@ class JosephCuda final : public Projector {
   }
 
   JosephSetup setup_;
+  JosephTiled tiled_;
   Buffer<DeviceTally> tally_;
 };
 

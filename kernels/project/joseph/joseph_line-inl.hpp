@@ -10,6 +10,7 @@
 #endif
 
 #include "kernels/math/lanes-inl.hpp"
+#include "kernels/math/reciprocal.hpp"
 #include "kernels/math/tof_bin-inl.hpp"
 #include "kernels/project/joseph/joseph.hpp"
 #include "kernels/project/joseph/joseph_limits.hpp"
@@ -57,7 +58,7 @@ struct PlaneInterval {
   /// Keeps the planes at which `quantity` lies in [from, to].
   TOFSTREAM_HOST_DEVICE void keep_where(const Along& quantity, double from, double to) {
     if (absolute(quantity.step) > 1e-12) {
-      const double inverse = 1 / quantity.step;
+      const double inverse = reciprocal(quantity.step);
       keep((from - quantity.at_plane_0) * inverse, (to - quantity.at_plane_0) * inverse);
     } else if (!(quantity.at_plane_0 >= from && quantity.at_plane_0 <= to)) {
       high = low - 1;
@@ -149,12 +150,12 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
   line.axis = dominant_axis_of(direction);
   line.u_axis = line.axis == 0 ? 1 : 0;
   line.v_axis = line.axis == 2 ? 1 : 2;
-  const double inverse = 1 / direction[line.axis];
+  const double inverse = reciprocal(direction[line.axis]);
   const double spacing = grid.voxel_mm[line.axis];
   // Fraction of the way from end 1 to end 2, in [0, 1] at planes between the ends.
   const Along fraction{(grid.origin_mm[line.axis] - end1[line.axis]) * inverse, spacing * inverse};
   const auto coordinate = [&](int k) {
-    const double per_voxel = 1.0 / grid.voxel_mm[k];
+    const double per_voxel = reciprocal(grid.voxel_mm[k]);
     return Along{(end1[k] - grid.origin_mm[k] + direction[k] * fraction.at_plane_0) * per_voxel,
                  direction[k] * fraction.step * per_voxel};
   };
@@ -171,7 +172,7 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
     planes.high = minimum(planes.high, box.high);
   } else {
     const auto plane_of = [&](double position) {
-      return (position - static_cast<double>(grid.origin_mm[line.axis])) / spacing;
+      return quotient(position - static_cast<double>(grid.origin_mm[line.axis]), spacing);
     };
     planes.keep(plane_of(end1[line.axis]), plane_of(lor.end2[line.axis]));
   }
@@ -179,7 +180,7 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
 
   line.tof = events.has_tof();
   if (line.tof) {
-    const double per_sigma = 1.0 / events.tof.sigma_mm;
+    const double per_sigma = reciprocal(events.tof.sigma_mm);
     const float width = events.bin_width_mm(i);
     line.offset = {((fraction.at_plane_0 - 0.5) * length - lor.tof_mm) * per_sigma, fraction.step * length * per_sigma};
     line.bin = TofBin::make(lines.tof, width);

@@ -38,7 +38,7 @@ std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSetting
   if (backend == Backend::cpu) return tor::make_cpu(model, settings.response);
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
-  return tor::make_cuda(model, settings.response);
+  return tor::make_cuda(model, settings.response, settings.cuda_path);
 #else
   throw std::logic_error("TOR projector: this build has no CUDA");  // require_cuda has thrown
 #endif

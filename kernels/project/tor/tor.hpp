@@ -49,6 +49,7 @@ class RadialResponse {
 struct TorSettings {
   RadialResponse response;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
+  CudaPath cuda_path = CudaPath::automatic;
 };
 
 /// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid,

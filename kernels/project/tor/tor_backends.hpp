@@ -9,7 +9,7 @@ namespace tofstream::tor {
 
 std::unique_ptr<Projector> make_cpu(const Model& model, const RadialResponse& response);
 #ifdef TOFSTREAM_HAVE_CUDA
-std::unique_ptr<Projector> make_cuda(const Model& model, const RadialResponse& response);
+std::unique_ptr<Projector> make_cuda(const Model& model, const RadialResponse& response, CudaPath path);
 #endif
 
 }  // namespace tofstream::tor

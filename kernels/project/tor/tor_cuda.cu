@@ -1,11 +1,14 @@
 // The TOR projector on CUDA (paper 000, II.B): a group of lanes takes an event, each lane its
 // slices; voxels of the ellipse are read from global memory and added to by atomics.
+#include <algorithm>
+
 #include <cuda_runtime.h>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/tor/tor_backends.hpp"
+#include "kernels/project/tor/tor_tiled.cuh"
 #include "kernels/project/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
@@ -106,8 +109,11 @@ __global__ void em_kernel(Pass pass, const float* table, const float* image, flo
 
 class CudaTorProjector final : public Projector {
  public:
-  CudaTorProjector(const Model& model, const RadialResponse& response)
-      : model_(model), table_(Buffer<float>::from(response.values()).to(Memory::device)), tally_(Memory::device, 1) {
+  CudaTorProjector(const Model& model, const RadialResponse& response, CudaPath path)
+      : model_(model),
+        table_(Buffer<float>::from(response.values()).to(Memory::device)),
+        tiled_(model, table_.data(), *std::max_element(response.values().begin(), response.values().end()), path),
+        tally_(Memory::device, 1) {
     synchronize(nullptr);  // the table is there before any stream reads it
   }
 
@@ -128,7 +134,18 @@ class CudaTorProjector final : public Projector {
     });
   }
 
+  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
+    return tiled_.takes(events) ? tiled_.plan(events, stream) : nullptr;
+  }
+
+  EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+                          Stream stream) override {
+    return plan ? tiled_.em_step(*plan, events, image, accumulator, stream)
+                : em_step(events, image, accumulator, stream);
+  }
+
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
+    if (const auto made = plan(events, stream)) return tiled_.em_step(*made, events, image, accumulator, stream);
     tally_.clear(stream);
     launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
       em_kernel<gaussian()>
@@ -154,13 +171,14 @@ class CudaTorProjector final : public Projector {
 
   Model model_;
   Buffer<float> table_;
+  TorTiled tiled_;
   Buffer<DeviceTally> tally_;
 };
 
 }  // namespace
 
-std::unique_ptr<Projector> make_cuda(const Model& model, const RadialResponse& response) {
-  return std::make_unique<CudaTorProjector>(model, response);
+std::unique_ptr<Projector> make_cuda(const Model& model, const RadialResponse& response, CudaPath path) {
+  return std::make_unique<CudaTorProjector>(model, response, path);
 }
 
 }  // namespace tofstream::tor

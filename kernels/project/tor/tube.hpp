@@ -7,6 +7,7 @@
 
 #include "kernels/math/host_device.hpp"
 #include "kernels/math/lanes.hpp"
+#include "kernels/math/reciprocal.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
 
@@ -62,7 +63,8 @@ TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from,
     if (start < from || start > to) high = low - 1;
     return;
   }
-  const double k1 = (from - start) / step, k2 = (to - start) / step;
+  const double planes_a_step = reciprocal(step);
+  const double k1 = (from - start) * planes_a_step, k2 = (to - start) * planes_a_step;
   low = maximum(low, minimum(k1, k2));
   high = minimum(high, maximum(k1, k2));
 }
@@ -81,7 +83,7 @@ TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, do
   const double centre = tof ? static_cast<double>(lor.tof_mm) : 0.0;
   if (!(length > 0) || !std::isfinite(length) || !std::isfinite(centre)) return tube;
 
-  const Vec3d d = (1 / length) * along;
+  const Vec3d d = reciprocal(length) * along;
   const double dx = std::abs(d.x), dy = std::abs(d.y), dz = std::abs(d.z);
   tube.axes = slice_axes(dx >= dy && dx >= dz ? 0 : (dy >= dz ? 1 : 2));
   const auto [s, p, q] = tube.axes;
@@ -89,22 +91,23 @@ TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, do
   const double vs = grid.voxel_mm[s], vp = grid.voxel_mm[p], vq = grid.voxel_mm[q];
 
   const Vec3d middle = 0.5 * (end1 + end2);
-  const double u_first = (grid.origin_mm[s] - middle[s]) / ds;  // from the midpoint, at slice 0
+  const double mm_a_depth = reciprocal(ds), columns_a_mm = reciprocal(vp), rows_a_mm = reciprocal(vq);
+  const double u_first = (grid.origin_mm[s] - middle[s]) * mm_a_depth;  // from the midpoint, at slice 0
   tube.u0 = u_first - centre;
-  tube.u_step = vs / ds;
-  tube.p0 = (middle[p] + u_first * dp - grid.origin_mm[p]) / vp;
-  tube.p_step = tube.u_step * dp / vp;
-  tube.q0 = (middle[q] + u_first * dq - grid.origin_mm[q]) / vq;
-  tube.q_step = tube.u_step * dq / vq;
+  tube.u_step = vs * mm_a_depth;
+  tube.p0 = (middle[p] + u_first * dp - grid.origin_mm[p]) * columns_a_mm;
+  tube.p_step = tube.u_step * dp * columns_a_mm;
+  tube.q0 = (middle[q] + u_first * dq - grid.origin_mm[q]) * rows_a_mm;
+  tube.q_step = tube.u_step * dq * rows_a_mm;
 
   const double half = 0.5 * length;
   const double u_low = tof ? maximum(-half - centre, -tof_cut_mm) : -half;
   const double u_high = tof ? minimum(half - centre, tof_cut_mm) : half;
-  const double cosine = std::abs(ds);
+  const double slant = std::abs(mm_a_depth);  // of the tube's section by a slice
   const double hair = 1e-4;
-  const double p_half = radius_mm * std::sqrt(1 - dq * dq) / (cosine * vp) + hair;
-  const double q_half = radius_mm * std::sqrt(1 - dp * dp) / (cosine * vq) + hair;
-  const double reach = radius_mm * std::sqrt(dp * dp + dq * dq) / cosine + hair;
+  const double p_half = radius_mm * std::sqrt(1 - dq * dq) * slant * columns_a_mm + hair;
+  const double q_half = radius_mm * std::sqrt(1 - dp * dp) * slant * rows_a_mm + hair;
+  const double reach = radius_mm * std::sqrt(dp * dp + dq * dq) * slant + hair;
   double low = 0, high = grid.size[s] - 1;
   detail::narrow(tube.u0, tube.u_step, u_low - reach, u_high + reach, low, high);
   detail::narrow(tube.p0, tube.p_step, -p_half, grid.size[p] - 1 + p_half, low, high);

@@ -1,0 +1,208 @@
+// Joseph's projector on CUDA with tiles of the image in shared memory: the same lines and weights as
+// joseph_line-inl.hpp has, walked a visit at a time (project/tiled/visit_plan.hpp).
+#include "kernels/project/joseph/joseph_line-inl.hpp"
+#include "kernels/project/joseph/joseph_tiled.cuh"
+#include "kernels/project/tiled/make_visits.cuh"
+
+namespace tofstream {
+
+namespace {
+
+using single_lane::JosephLine;
+using single_lane::JosephLines;
+using single_lane::TofBin;
+using tiled::AxisTiles;
+using tiled::Visit;
+
+constexpr tiled::Reach reach{.low = 0, .high = 1, .margin = 1, .stores_margin = true};
+
+struct PathOfLine {
+  JosephLines lines;
+  __device__ tiled::Path operator()(std::int64_t i) const {
+    const JosephLine line = single_lane::prepare_line<float>(lines, i, 1);
+    return {line.axis,        line.first,        line.last,   line.u.at_plane_0,
+            line.u.step,      line.v.at_plane_0, line.v.step, line.offset.at_plane_0,
+            line.offset.step, line.scale};
+  }
+};
+
+enum class Tof { none, narrow, any };
+
+/// The ToF response at a plane, relative to its largest value; all events of a batch share the bin.
+template <Tof tof>
+struct TofWeight;
+
+template <>
+struct TofWeight<Tof::none> {
+  explicit TofWeight(const TofBin&) {}
+  __device__ float operator()(float) const { return 1; }
+  static float largest() { return 1; }
+};
+
+template <>
+struct TofWeight<Tof::any> {
+  TofBin bin;
+  explicit TofWeight(const TofBin& b) : bin(b) {}
+  __device__ float operator()(float z) const { return single_lane::bin_integral(bin, z); }
+  float largest() const { return single_lane::bin_integral(bin, 0.0f); }
+};
+
+/// A bin so narrow that its integral is a Gaussian again: in bin_integral's series, 1 + h^2 (m^2 - 1) / 6 is
+/// exp(h^2 (m^2 - 1) / 6) to better than 6e-6 up to half a width h of 0.05 sigma and m of 3. At the cut the bin is
+/// covered in part.
+template <>
+struct TofWeight<Tof::narrow> {
+  static constexpr float widest = 0.05f;
+  float root, half, cover_rate, cover_start, peak;
+
+  explicit TofWeight(const TofBin& bin) {
+    const float h = bin.half_width, log2e = 1.44269504f;
+    root = std::sqrt(0.5f * log2e * (1 - h * h / 3));
+    half = root * h;
+    cover_rate = -0.5f / half;
+    cover_start = 0.5f * (bin.cut + h) / h;
+    peak = 2 * bin.peak * h * std::exp(-h * h / 6);
+  }
+  /// The weight without its peak.
+  __device__ float operator()(float z) const {
+    const float distance = fabsf(z * root);
+    const float covered = __saturatef(fmaf(distance, cover_rate, cover_start));
+    const float middle = fmaf(covered, half, distance - half);
+    return covered * tiled::fast_exp2(-middle * middle);
+  }
+  float largest() const { return peak; }
+};
+
+/// Where a line crosses a plane of a tile: the word of the nearest of four voxels, and the fractions of the farther
+/// ones. Adding 1.5 * 2^23, rounded down, leaves the whole part of a coordinate in the low bits.
+struct TileCrossing {
+  std::uint32_t word;
+  float u, v;
+
+  __device__ TileCrossing(std::uint32_t row_stride, const Visit& visit, float plane) {
+    constexpr float magic = 12582912.0f;
+    const float u_place = fmaf(plane, visit.du, visit.u), v_place = fmaf(plane, visit.dv, visit.v);
+    const float u_whole = __fadd_rd(u_place, magic), v_whole = __fadd_rd(v_place, magic);
+    u = u_place - (u_whole - magic);
+    v = v_place - (v_whole - magic);
+    word = __float_as_uint(v_whole) * row_stride + __float_as_uint(u_whole);
+  }
+  /// What `word` exceeds the word by.
+  __device__ static std::uint32_t excess(std::uint32_t row_stride) {
+    constexpr std::uint32_t magic_bits = 0x4B400000u;
+    return magic_bits * (row_stride + 1);
+  }
+};
+
+template <Tof tof>
+struct JosephFootprint {
+  TofWeight<tof> tof_weight;
+  float largest;
+
+  explicit JosephFootprint(const TofBin& bin) : tof_weight(bin), largest(tof_weight.largest()) {}
+
+  /// Of the weights that forward and back use, which lack the factor unit().
+  __device__ float largest_weight() const { return tof == Tof::any ? largest : 1.0f; }
+  float unit() const { return tof == Tof::narrow ? largest : 1.0f; }
+
+  __device__ float forward(const float* tile, const AxisTiles& axis, const Visit& visit) const {
+    const auto row = static_cast<std::uint32_t>(axis.row_stride),
+               planes = static_cast<std::uint32_t>(axis.plane_stride);
+    std::uint32_t base = static_cast<std::uint32_t>(visit.first()) * planes - TileCrossing::excess(row);
+    const auto count = static_cast<float>(visit.count());
+    float sum = 0;
+#pragma unroll 2
+    for (float plane = 0; plane < count; plane += 1) {
+      const TileCrossing at(row, visit, plane);
+      const float* near = tile + (base + at.word);
+      const float* far = near + row;
+      const float low = fmaf(near[1] - near[0], at.u, near[0]);
+      const float high = fmaf(far[1] - far[0], at.u, far[0]);
+      sum = fmaf(tof_weight(fmaf(plane, visit.dz, visit.z)), fmaf(high - low, at.v, low), sum);
+      base += planes;
+    }
+    return sum;
+  }
+
+  template <class Add>
+  __device__ void back(const AxisTiles& axis, const Visit& visit, float value, Add&& add) const {
+    const auto row = static_cast<std::uint32_t>(axis.row_stride),
+               planes = static_cast<std::uint32_t>(axis.plane_stride);
+    std::uint32_t base = static_cast<std::uint32_t>(visit.first()) * planes - TileCrossing::excess(row);
+    const auto count = static_cast<float>(visit.count());
+#pragma unroll 2
+    for (float plane = 0; plane < count; plane += 1) {
+      const TileCrossing at(row, visit, plane);
+      const float all = value * tof_weight(fmaf(plane, visit.dz, visit.z));
+      const float high = all * at.v, low = all - high;
+      const float low_far = low * at.u, high_far = high * at.u;
+      const std::uint32_t word = base + at.word;
+      add(word, low - low_far);
+      add(word + 1, low_far);
+      add(word + row, high - high_far);
+      add(word + row + 1, high_far);
+      base += planes;
+    }
+  }
+};
+
+template <Tof tof>
+void em_step_with(const TofBin& bin, tiled::Workspace& workspace, const tiled::Visits& made, const float* additive,
+                  const float* image, float* accumulator, Stream stream) {
+  workspace.em_step(made, JosephFootprint<tof>(bin), additive, image, accumulator, stream);
+}
+
+}  // namespace
+
+JosephTiled::JosephTiled(const single_lane::JosephSetup& setup, CudaPath path) : setup_(setup), path_(path) {}
+
+bool JosephTiled::takes(const EventView& events) const {
+  constexpr std::int64_t fewest = 20'000;
+  if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
+  return path_ == CudaPath::tiled || events.count >= fewest;
+}
+
+tiled::Visits JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) const {
+  const double path = events.has_tof() ? 2.0 * (setup_.tof_cut_sigma * events.tof.sigma_mm) : 1e9;
+  const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace_.words());
+  const PathOfLine path_of{JosephLines::make(setup_, events)};
+  tiled::Visits made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), stream).value();
+  made.first_event = first;
+  return made;
+}
+
+std::unique_ptr<EventPlan> JosephTiled::plan(const EventView& events, Stream stream) {
+  auto plan = std::make_unique<tiled::VisitPlan>();
+  tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+    plan->stretches.push_back(visits(part, first, stream));
+    return true;
+  });
+  return plan;
+}
+
+void JosephTiled::step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                       Stream stream) {
+  const JosephLines lines = JosephLines::make(setup_, events);
+  const TofBin bin = events.has_tof() ? TofBin::make(lines.tof, events.bin_width_mm(0)) : TofBin{};
+  const auto step = !events.has_tof()                                  ? em_step_with<Tof::none>
+                    : bin.half_width <= TofWeight<Tof::narrow>::widest ? em_step_with<Tof::narrow>
+                                                                       : em_step_with<Tof::any>;
+  const float* additive = events.additive ? events.additive + made.first_event : nullptr;
+  step(bin, workspace_, made, additive, image, accumulator, stream);
+}
+
+EmTally JosephTiled::em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+                             Stream stream) {
+  workspace_.begin(stream);
+  if (const auto* known = dynamic_cast<const tiled::VisitPlan*>(plan)) {
+    for (const tiled::Visits& made : known->stretches) step(made, events, image, accumulator, stream);
+  } else {
+    tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+      step(visits(part, first, stream), events, image, accumulator, stream);
+      return true;
+    });
+  }
+  return workspace_.tally(stream);
+}
+
+}  // namespace tofstream

@@ -1,0 +1,61 @@
+// How CUDA projectors cut an image into tiles that fit a multiprocessor's shared memory. A line crosses planes across
+// its dominant axis; a tile owns the crossings of some planes, columns (u) and rows (v), and holds the voxels that
+// these crossings reach.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/types/grid.hpp"
+
+namespace tofstream::tiled {
+
+/// Most planes of a tile: the length of a visit is part of its sort key.
+inline constexpr int max_planes = 64;
+
+/// What a footprint reaches about a crossing at column u in [c, c + 1): voxels c - low to c + high, likewise of rows;
+/// and how far outside the image a crossing may lie to reach it at all.
+struct Reach {
+  int low = 0, high = 1;
+  int margin = 1;             // crossings lie in [-margin, size - 1 + margin)
+  bool stores_margin = true;  // voxels outside the image are held too (as zeros), so that no bound need be checked
+};
+
+/// The tiles for one dominant axis. Order of a tile's numbers: planes, columns, rows.
+struct AxisTiles {
+  int axis = 0, u_axis = 1, v_axis = 2;
+  int size[3] = {};       // of the image: planes, columns, rows
+  float edge_mm[3] = {};  // of a voxel: from plane to plane, along columns, along rows
+  int core[3] = {};       // crossings that a tile owns
+  int tiles[3] = {};      // along each
+  int stored[3] = {};     // voxels that a tile holds
+  int lowest[3] = {};     // voxel at which storage may begin
+  Reach reach;
+  int row_stride = 0, plane_stride = 0;  // words of shared memory; columns are neighbours
+  int first_tile = 0;                    // number of this axis' first tile among those of all axes
+
+  TOFSTREAM_HOST_DEVICE int count() const { return tiles[0] * tiles[1] * tiles[2]; }
+  TOFSTREAM_HOST_DEVICE int words() const { return plane_stride * stored[0]; }
+  /// The first voxel that a tile holds along planes, columns or rows (k = 0, 1, 2).
+  TOFSTREAM_HOST_DEVICE int begin(int k, int tile) const {
+    const int wanted = k == 0 ? tile * core[0] : tile * core[k] - reach.margin - reach.low;
+    const int highest = (k == 0 ? size[0] : size[k] - lowest[k]) - stored[k];
+    return wanted < lowest[k] ? lowest[k] : (wanted > highest && highest >= lowest[k] ? highest : wanted);
+  }
+};
+
+/// The tiles of an image, for the three dominant axes.
+struct Tiling {
+  AxisTiles axes[3];
+  TOFSTREAM_HOST_DEVICE int count() const { return axes[2].first_tile + axes[2].count(); }
+  TOFSTREAM_HOST_DEVICE int words() const {
+    int most = 0;
+    for (const AxisTiles& axis : axes) most = axis.words() > most ? axis.words() : most;
+    return most;
+  }
+};
+
+/// The tiles of at most `words` voxels that a path of `path_mm` (the ToF response's length; at most the image's)
+/// crosses the fewest of. Throws std::invalid_argument where not even one plane of a smallest tile fits.
+Tiling make_tiling(const Grid& grid, const Reach& reach, double path_mm, int words);
+
+}  // namespace tofstream::tiled

@@ -1,0 +1,92 @@
+// What the passes of a projector need on a device: see em_tiles.cuh.
+#include <algorithm>
+#include <cstddef>
+
+#include <cub/block/block_reduce.cuh>
+
+#include "kernels/project/expectation.hpp"
+#include "kernels/project/tiled/em_tiles.cuh"
+
+namespace tofstream::tiled {
+
+namespace {
+
+constexpr int ratio_threads = 256;
+
+/// The sum over the block, in its first thread.
+template <class T>
+__device__ T block_sum(T value) {
+  using Reduce = cub::BlockReduce<T, ratio_threads>;
+  __shared__ typename Reduce::TempStorage scratch;
+  const T sum = Reduce(scratch).Sum(value);
+  __syncthreads();  // the next sum uses the same scratch
+  return sum;
+}
+
+__global__ void __launch_bounds__(ratio_threads)
+    ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
+  unsigned used = 0, skipped = 0;
+  double logarithms = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
+       i += std::int64_t{gridDim.x} * ratio_threads) {
+    const std::uint32_t begin = plan.first_slot[i], end = plan.first_slot[i + 1];
+    float sum = 0;
+    for (std::uint32_t s = begin; s < end; ++s) sum += shares[s];
+    const float scale = unit * plan.scale[i], expectation = scale * sum + (additive ? additive[i] : 0.0f);
+    float ratio = 0;
+    if (usable(expectation)) {
+      ratio = scale / expectation;
+      ++used;
+      logarithms += static_cast<double>(logf(expectation));
+    } else {
+      ++skipped;
+    }
+    for (std::uint32_t s = begin; s < end; ++s) shares[s] = ratio;
+  }
+  used = block_sum(used);
+  skipped = block_sum(skipped);
+  logarithms = block_sum(logarithms);
+  if (threadIdx.x > 0) return;
+  atomicAdd(&state->tally.used, static_cast<unsigned long long>(used));
+  if (skipped > 0) atomicAdd(&state->tally.skipped, static_cast<unsigned long long>(skipped));
+  atomicAdd(&state->tally.log_sum, logarithms);
+}
+
+}  // namespace
+
+Workspace::Workspace() : state_(Memory::device, 1) {
+  int device = 0, bytes = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaDeviceGetAttribute(&blocks_, cudaDevAttrMultiProcessorCount, device), "count multiprocessors");
+  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "read shared memory");
+  constexpr int other_bytes = 1024;  // what kernels hold besides a tile
+  words_ = (bytes - other_bytes) / static_cast<int>(sizeof(float));
+  synchronize(nullptr);  // the state may next be used on any stream
+}
+
+void Workspace::begin(Stream stream) {
+  check_cuda(cudaMemsetAsync(state_.data(), 0, sizeof(PassState), stream), "clear a pass's state");
+}
+
+void Workspace::prepare(const Visits& made, Stream stream) {
+  if (shares_.size() < made.visits.size()) {
+    shares_ = {};  // before as much again is asked for
+    ratios_ = {};
+    shares_ = Buffer<float>(Memory::device, made.visits.size(), stream);
+    ratios_ = Buffer<float>(Memory::device, made.visits.size(), stream);
+  }
+  check_cuda(cudaMemsetAsync(state_.data(), 0, offsetof(PassState, tally), stream), "begin with the first item");
+}
+
+void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
+  const std::int64_t needed = (plan.events + ratio_threads - 1) / ratio_threads;
+  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{blocks_} * 8));
+  ratio_kernel<<<grid, ratio_threads, 0, stream>>>(plan, unit, additive, shares_.data(), state_.data());
+  check_launch("take the events' ratios");
+}
+
+EmTally Workspace::tally(Stream stream) {
+  return state_.to_vector(stream).front().tally.on_host();
+}
+
+}  // namespace tofstream::tiled

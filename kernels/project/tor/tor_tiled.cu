@@ -1,0 +1,366 @@
+// The TOR projector on CUDA with tiles of the image in shared memory (paper 000, II.B, by today's means): the tubes of
+// tube.hpp and the weights of weight-inl.hpp, walked a visit at a time (project/tiled/visit_plan.hpp). Some lanes share
+// a visit, each with its own slices.
+#include "kernels/project/tiled/make_visits.cuh"
+#include "kernels/project/tor/tor_tiled.cuh"
+
+namespace tofstream::tor {
+
+namespace {
+
+using tiled::AxisTiles;
+using tiled::Visit;
+
+struct PathOfTube {
+  Pass pass;
+  __device__ tiled::Path operator()(std::int64_t i) const {
+    const Tube tube = pass.tube(i);
+    tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,
+                     tube.q0,         tube.q_step, tube.u0,   tube.u_step, pass.scale(i)};
+    // Slices of the tube that the line's ends cut, rather than ToF or the image.
+    const bool tof = pass.tof.cut_mm >= 0;
+    const double reach = pass.model.radius_mm;
+    const double u1 = tube.u0 + tube.first * tube.u_step, u2 = tube.u0 + tube.last * tube.u_step;
+    const double low = tof ? fmax(fmin(u1, u2) - 2 * reach, -pass.tof.cut_mm) : fmin(u1, u2) - 2 * reach;
+    const double high = tof ? fmin(fmax(u1, u2) + 2 * reach, pass.tof.cut_mm) : fmax(u1, u2) + 2 * reach;
+    path.wide = tube.p_half > 2;  // more than four columns in a slice
+    path.whole = tube.empty() || (low >= tube.u_low - 1e-3 && high <= tube.u_high + 1e-3);
+    return path;
+  }
+};
+
+/// What a visit's direction makes of a voxel's place in its slice: as Tube has it, from the visit's slopes.
+struct Ellipse {
+  float pp, pq, qq, p_along, q_along;
+  float p_half, q_half, shear, row_half2, row_narrowing;
+
+  __device__ Ellipse(const AxisTiles& axis, const Visit& visit, float radius2) {
+    const float vs = axis.edge_mm[0], vp = axis.edge_mm[1], vq = axis.edge_mm[2];
+    const float p_slope = visit.du * vp / vs, q_slope = visit.dv * vq / vs;
+    const float ds2 = 1 / fmaf(p_slope, p_slope, fmaf(q_slope, q_slope, 1.0f));
+    const float ds = copysignf(sqrtf(ds2), visit.dz), dp = p_slope * ds, dq = q_slope * ds;
+    pp = (1 - dp * dp) * vp * vp;
+    qq = (1 - dq * dq) * vq * vq;
+    pq = -2 * dp * dq * vp * vq;
+    p_along = dp * vp;
+    q_along = dq * vq;
+    const float per_pp = 1 / pp;
+    shear = -0.5f * pq * per_pp;
+    row_half2 = radius2 * per_pp;
+    row_narrowing = (qq - 0.25f * pq * pq * per_pp) * per_pp;
+    q_half = sqrtf(row_half2 / row_narrowing);
+    p_half = sqrtf(row_half2 * qq / (row_narrowing * pp));
+  }
+};
+
+/// Rounds up or down to a whole number below 2^22: adding 1.5 * 2^23 leaves no room for a fraction.
+__device__ inline float whole_up(float x) {
+  constexpr float magic = 12582912.0f;
+  return __fadd_ru(x, magic) - magic;
+}
+__device__ inline float whole_down(float x) {
+  constexpr float magic = 12582912.0f;
+  return __fadd_rd(x, magic) - magic;
+}
+
+/// How a footprint comes by its radial weight.
+enum class Radial {
+  narrow,  // a Gaussian that goes on from voxel to voxel by multiplications, in windows of a few voxels
+  smooth,  // the same, row by row
+  steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
+  table,   // any other
+};
+
+/// The exponent of the weight's power of two about a crossing, quadratic in columns a and rows b from it:
+/// aa a^2 + ab a b + bb b^2 + u_rate (u0 (2 (p_along a + q_along b) + u0)).
+struct Exponent {
+  float aa, ab, bb, a_tilt, b_tilt, u_rate;
+
+  __device__ Exponent(const Ellipse& ellipse, float radial_rate, float tof_rate)
+      : aa(fmaf(radial_rate, ellipse.pp, tof_rate * ellipse.p_along * ellipse.p_along)),
+        ab(fmaf(radial_rate, ellipse.pq, 2 * tof_rate * ellipse.p_along * ellipse.q_along)),
+        bb(fmaf(radial_rate, ellipse.qq, tof_rate * ellipse.q_along * ellipse.q_along)),
+        a_tilt(2 * tof_rate * ellipse.p_along),
+        b_tilt(2 * tof_rate * ellipse.q_along),
+        u_rate(tof_rate) {}
+  __device__ float at(float a, float b, float u0) const {
+    const float of_a = fmaf(aa, a, fmaf(ab, b, a_tilt * u0)), of_b = fmaf(bb, b, b_tilt * u0);
+    return fmaf(a, of_a, fmaf(b, of_b, u_rate * u0 * u0));
+  }
+  /// What it grows by from column a to a + 1.
+  __device__ float column_step(float a, float b, float u0) const {
+    return fmaf(aa, fmaf(2.0f, a, 1.0f), fmaf(ab, b, a_tilt * u0));
+  }
+  /// What it grows by from row b to b + 1.
+  __device__ float row_step(float a, float b, float u0) const {
+    return fmaf(bb, fmaf(2.0f, b, 1.0f), fmaf(ab, a, b_tilt * u0));
+  }
+};
+
+template <Radial radial, bool tof>
+struct TorFootprint {
+  float radius2, radial_rate, tof_rate, tof_cut, table_rate, largest;
+  const float* table;
+
+  TorFootprint(const Pass& pass, const float* radial_table, float table_peak)
+      : radius2(pass.model.radius2),
+        radial_rate(radial == Radial::table ? 0.0f : -pass.model.radial_rate),
+        tof_rate(tof ? -pass.tof.rate : 0.0f),
+        tof_cut(static_cast<float>(pass.tof.cut_mm)),
+        table_rate(pass.model.table_steps_per_mm),
+        largest(radial == Radial::table ? table_peak : 1.0f),
+        table(radial_table) {}
+
+  static float unit() { return 1; }
+  __device__ float largest_weight() const { return largest; }
+
+  __device__ float table_at(float r2) const {
+    const float place = sqrtf(fmaxf(fminf(r2, radius2), 0.0f)) * table_rate;
+    const float left = fminf(floorf(place), RadialResponse::samples - 2);
+    const float* sample = table + static_cast<int>(left);
+    return fmaf(place - left, __ldg(sample + 1) - __ldg(sample), __ldg(sample));
+  }
+
+  /// Calls use(what, limit, word, weight * value) for windows of 4 columns that hold the tube's section by a slice: a
+  /// voxel counts where what <= limit. The weight goes on from column to column and from row to row by multiplications.
+  /// The lanes of `together` go through slices and rows in step, each as far as the last of them needs.
+  template <class Use>
+  __device__ void by_windows(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
+                             Use&& use) const {
+    const Ellipse ellipse(axis, visit, radius2);
+    const Exponent exponent(ellipse, radial_rate, tof_rate);
+    const Bends bends{tiled::fast_exp2(2 * exponent.aa), tiled::fast_exp2(2 * exponent.bb),
+                      tiled::fast_exp2(exponent.ab)};
+    const auto last_column = static_cast<float>(axis.stored[1] - 1), last_row = static_cast<float>(axis.stored[2] - 1);
+    const float whole_u = tof_cut - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
+    const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
+    int slice = visit.first() * axis.plane_stride;
+    for (int plane = 0; plane < planes; ++plane, slice += axis.plane_stride) {
+      const auto k = static_cast<float>(plane);
+      const bool present = plane < visit.count();
+      const float p = fmaf(k, visit.du, visit.u), q = fmaf(k, visit.dv, visit.v), u0 = fmaf(k, visit.dz, visit.z);
+      const float begin_row = fmaxf(whole_up(q - ellipse.q_half), 0.0f);
+      const float end_row = fminf(whole_down(q + ellipse.q_half), last_row);
+      const float end_column = present ? fminf(p + ellipse.p_half, last_column) : -1.0f;
+      const int own_rows = present ? static_cast<int>(end_row - begin_row) + 1 : 0;
+      const int rows = __reduce_max_sync(together, own_rows);
+      const bool cut = tof && __any_sync(together, present && fabsf(u0) > whole_u);
+      Window window{fmaxf(whole_up(p - ellipse.p_half), 0.0f), end_column, begin_row, p, q, u0, own_rows, rows, slice};
+      for (; __any_sync(together, window.column <= end_column); window.column += Window::columns) {
+        if (cut) {
+          through_window<true>(axis, ellipse, exponent, bends, window, value, use);
+        } else {
+          through_window<false>(axis, ellipse, exponent, bends, window, value, use);
+        }
+      }
+    }
+  }
+
+  /// Four columns of a slice and the rows that its section has in them.
+  struct Window {
+    static constexpr int columns = 4;
+    float column, end_column, begin_row;
+    float p, q, u0;      // of the crossing
+    int own_rows, rows;  // of this lane, and those that the lanes go through together
+    int slice;           // word where the slice begins
+  };
+  /// What multiplies the steps of the weight from voxel to voxel, from one step to the next.
+  struct Bends {
+    float column, row, twist;
+  };
+
+  template <bool cut, class Use>
+  __device__ void through_window(const AxisTiles& axis, const Ellipse& ellipse, const Exponent& exponent,
+                                 const Bends& bends, const Window& window, float value, Use&& use) const {
+    const float a0 = window.column - window.p;
+    float b = window.begin_row - window.q;
+    float row_weight = value * tiled::fast_exp2(exponent.at(a0, b, window.u0));
+    float column_ratio = tiled::fast_exp2(exponent.column_step(a0, b, window.u0));
+    float row_ratio = tiled::fast_exp2(exponent.row_step(a0, b, window.u0));
+    float a_r2[Window::columns];
+#pragma unroll
+    for (int c = 0; c < Window::columns; ++c) {
+      const float a = a0 + static_cast<float>(c);
+      a_r2[c] = window.column + static_cast<float>(c) <= window.end_column ? ellipse.pp * a * a : INFINITY;
+    }
+    auto word = static_cast<std::uint32_t>(window.slice + static_cast<int>(window.begin_row) * axis.row_stride +
+                                           static_cast<int>(window.column));
+    const auto row_stride = static_cast<std::uint32_t>(axis.row_stride);
+    for (int row = 0; row < window.rows; ++row, b += 1, word += row_stride) {
+      const float limit = row < window.own_rows ? fmaf(-ellipse.qq * b, b, radius2) : -INFINITY, b_a = ellipse.pq * b;
+      float weight = row_weight, ratio = column_ratio;
+#pragma unroll
+      for (int c = 0; c < Window::columns; ++c) {
+        const float a = a0 + static_cast<float>(c);
+        float of_column = fmaf(a, b_a, a_r2[c]);  // r^2 without what the row gives
+        if constexpr (cut) {
+          const float u = fmaf(ellipse.p_along, a, fmaf(ellipse.q_along, b, window.u0));
+          of_column = fabsf(u) <= tof_cut ? of_column : INFINITY;
+        }
+        use(of_column, limit, word + static_cast<std::uint32_t>(c), weight);
+        weight *= ratio;
+        ratio *= bends.column;
+      }
+      row_weight *= row_ratio;
+      row_ratio *= bends.row;
+      column_ratio *= bends.twist;
+    }
+  }
+
+  /// The same for wide tubes, where it pays to find the columns between which a row of the section lies. Calls
+  /// use as above.
+  template <class Use>
+  __device__ void by_rows(const AxisTiles& axis, const Visit& visit, float value, unsigned together, Use&& use) const {
+    constexpr int columns = 4;  // at a time
+    const Ellipse ellipse(axis, visit, radius2);
+    const Exponent exponent(ellipse, radial_rate, tof_rate);
+    const float column_bend = tiled::fast_exp2(2 * exponent.aa);
+    const auto last_column = static_cast<float>(axis.stored[1] - 1), last_row = static_cast<float>(axis.stored[2] - 1);
+    const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
+    int slice = visit.first() * axis.plane_stride;
+    for (int plane = 0; plane < planes; ++plane, slice += axis.plane_stride) {
+      const auto k = static_cast<float>(plane);
+      const bool present = plane < visit.count();
+      const float p = fmaf(k, visit.du, visit.u), q = fmaf(k, visit.dv, visit.v), u0 = fmaf(k, visit.dz, visit.z);
+      const float begin_row = fmaxf(whole_up(q - ellipse.q_half), 0.0f);
+      const float end_row = present ? fminf(whole_down(q + ellipse.q_half), last_row) : -1.0f;
+      const int own_rows = static_cast<int>(end_row - begin_row) + 1;
+      const int rows = __reduce_max_sync(together, own_rows);
+      float b = begin_row - q;
+      int row_word = slice + static_cast<int>(begin_row) * axis.row_stride;
+      for (int row = 0; row < rows; ++row, b += 1, row_word += axis.row_stride) {
+        const float row_u = fmaf(ellipse.q_along, b, u0);
+        const float half2 = fmaf(-ellipse.row_narrowing * b, b, ellipse.row_half2);
+        const float half = half2 > 0 ? half2 * rsqrtf(half2) : 0.0f, centre = ellipse.shear * b;
+        float low = centre - half, high = centre + half;
+        if (tof && fabsf(row_u) + fabsf(ellipse.p_along) * fmaxf(-low, high) > tof_cut) {
+          const float at1 = (-tof_cut - row_u) / ellipse.p_along, at2 = (tof_cut - row_u) / ellipse.p_along;
+          low = fmaxf(low, fminf(at1, at2));
+          high = fminf(high, fmaxf(at1, at2));
+        }
+        const float first = fmaxf(whole_up(p + low), 0.0f);
+        const float last = row < own_rows ? fminf(whole_down(p + high), last_column) : -1.0f;
+        const int steps = __reduce_max_sync(together, (static_cast<int>(last - first) + columns) / columns);
+        float a = first - p, past = first - last;  // beyond the last column where positive
+        float weight = value * tiled::fast_exp2(exponent.at(a, b, u0));
+        float ratio = tiled::fast_exp2(exponent.column_step(a, b, u0));
+        auto word = static_cast<std::uint32_t>(row_word + static_cast<int>(first));
+        for (int step = 0; step < steps; ++step, past += columns, word += columns) {
+#pragma unroll
+          for (int c = 0; c < columns; ++c) {
+            float weighted = weight;
+            if constexpr (radial != Radial::smooth) weighted = value * tiled::fast_exp2(exponent.at(a, b, u0));
+            if constexpr (radial == Radial::table)
+              weighted *= table_at(fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b));
+            use(past + static_cast<float>(c), 0.0f, word + static_cast<std::uint32_t>(c), weighted);
+            weight *= ratio;
+            ratio *= column_bend;
+            a += 1;
+          }
+        }
+      }
+    }
+  }
+
+  template <class Use>
+  __device__ void for_each_voxel(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
+                                 Use&& use) const {
+    if constexpr (radial == Radial::narrow) {
+      by_windows(axis, visit, value, together, use);
+    } else {
+      by_rows(axis, visit, value, together, use);
+    }
+  }
+
+  __device__ float forward(const float* tile, const AxisTiles& axis, const Visit& visit) const {
+    float sum = 0;
+    for_each_voxel(axis, visit, 1.0f, 0xffffffffu, [&](float what, float limit, std::uint32_t word, float weight) {
+      if (what <= limit) sum = fmaf(weight, tile[word], sum);
+    });
+    return sum;
+  }
+
+  template <class Add>
+  __device__ void back(const AxisTiles& axis, const Visit& visit, float value, Add&& add) const {
+    for_each_voxel(axis, visit, value, add.together, [&](float what, float limit, std::uint32_t word, float weighted) {
+      add.add_where(what, limit, word, weighted);
+    });
+  }
+};
+
+/// Voxels that a tube reaches about its line's crossing with a slice: at most sqrt(2) radii, where the line lies
+/// between two axes.
+tiled::Reach reach_of(const Model& model) {
+  const Vec3 voxel = model.grid.voxel_mm;
+  double most = 0;
+  for (int slice = 0; slice < 3; ++slice)
+    for (int across = 0; across < 3; ++across)
+      if (across != slice) most = std::max(most, model.radius_mm * std::sqrt(2.0) / static_cast<double>(voxel[across]));
+  const int low = static_cast<int>(most + 1e-3);
+  return {.low = low, .high = low + 1, .margin = low + 1, .stores_margin = false};
+}
+
+float smallest_edge(const Grid& grid) {
+  return std::min({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+}
+
+}  // namespace
+
+TorTiled::TorTiled(const Model& model, const float* table, float table_peak, CudaPath path)
+    : model_(model), path_(path), table_(table), table_peak_(table_peak) {}
+
+bool TorTiled::takes(const EventView& events) const {
+  constexpr std::int64_t fewest = 5'000;
+  if (path_ == CudaPath::direct || events.count == 0) return false;
+  return path_ == CudaPath::tiled || events.count >= fewest;
+}
+
+std::unique_ptr<EventPlan> TorTiled::plan(const EventView& events, Stream stream) {
+  const double cut = make_pass(model_, events).tof.cut_mm;
+  const double path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
+  const tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
+  auto plan = std::make_unique<tiled::VisitPlan>();
+  const bool whole = tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+    const PathOfTube path_of{make_pass(model_, part)};
+    auto made = tiled::make_visits(tiling, path_of, part.count, workspace_.blocks(), stream);
+    if (!made) return false;
+    made->first_event = first;
+    plan->stretches.push_back(std::move(*made));
+    return true;
+  });
+  if (!whole) plan.reset();
+  return plan;
+}
+
+EmTally TorTiled::em_step(const EventPlan& made, const EventView& events, const float* image, float* accumulator,
+                          Stream stream) {
+  const auto& plan = dynamic_cast<const tiled::VisitPlan&>(made);
+  const Pass pass = make_pass(model_, events);
+  workspace_.begin(stream);
+  // Windows beat rows up to about four voxels across. Single precision holds 2^-126, which a corner of a window or the
+  // end of a row must not reach.
+  const bool narrow = model_.radius_mm <= 2.1 * static_cast<double>(smallest_edge(model_.grid));
+  const double tof_reach = std::max(pass.tof.cut_mm, 0.0) + 2 * model_.radius_mm;
+  const bool steep = 4 * model_.radial_rate * model_.radius2 + pass.tof.rate * tof_reach * tof_reach > 110;
+  const auto step = [&]<Radial radial, bool tof>() {
+    const TorFootprint<radial, tof> footprint(pass, table_, table_peak_);
+    for (const tiled::Visits& visits : plan.stretches)
+      workspace_.em_step(visits, footprint, events.additive ? events.additive + visits.first_event : nullptr, image,
+                         accumulator, stream);
+  };
+  const auto with_tof = [&]<Radial radial>() {
+    pass.tof.cut_mm >= 0 ? step.template operator()<radial, true>() : step.template operator()<radial, false>();
+  };
+  if (!model_.gaussian) {
+    with_tof.template operator()<Radial::table>();
+  } else if (steep) {
+    with_tof.template operator()<Radial::steep>();
+  } else if (narrow) {
+    with_tof.template operator()<Radial::narrow>();
+  } else {
+    with_tof.template operator()<Radial::smooth>();
+  }
+  return workspace_.tally(stream);
+}
+
+}  // namespace tofstream::tor

@@ -1,0 +1,31 @@
+// The EM step of the TOR projector with tiles in shared memory, for batches of many events (tor_tiled.cu).
+#pragma once
+
+#include <memory>
+
+#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tor/tor_model.hpp"
+
+namespace tofstream::tor {
+
+class TorTiled {
+ public:
+  /// `table`: the radial response's samples on the device, of which `table_peak` is the largest; kept by the caller.
+  TorTiled(const Model& model, const float* table, float table_peak, CudaPath path);
+  /// Whether these events are to be planned: many enough.
+  bool takes(const EventView& events) const;
+  /// Null where the image reaches beyond the ends of some line, which visits do not know.
+  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream);
+  /// Complete on return.
+  EmTally em_step(const EventPlan& plan, const EventView& events, const float* image, float* accumulator,
+                  Stream stream);
+
+ private:
+  Model model_;
+  CudaPath path_;
+  const float* table_;
+  float table_peak_;
+  tiled::Workspace workspace_;
+};
+
+}  // namespace tofstream::tor
