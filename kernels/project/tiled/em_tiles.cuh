@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(block_threads, 1)
   }
 }
 
-/// Puts an item's ratios, found by slot, into the order of visits, those beyond 2^8 times their geometric mean with a
+/// Puts an item's ratios, found by slot, into the order of visits, those beyond 2^6 times their geometric mean with a
 /// negative sign: as fixed-point numbers they would leave too few bits for all others, so they are added one by one.
 /// Returns the power of two to multiply the others by, so that no sum of theirs overflows.
 __device__ inline int order_ratios(const VisitView& plan, const Item& item, float largest_weight, const float* shares,
@@ -181,7 +181,7 @@ __device__ inline int order_ratios(const VisitView& plan, const Item& item, floa
   }
   exponents = over_block(exponents, Plus());
   used = over_block(used, Plus());
-  constexpr int outlier_exponent = 8;
+  constexpr int outlier_exponent = 6;
   const float largest = exp2f(fminf(rintf(__fdividef(exponents, max(used, 1))) + outlier_exponent, 126.0f));
   float bound = 0, most = 0;
   for (Turns turns(plan, item); turns.present(); turns.next += turns.step) {
