@@ -1,5 +1,6 @@
 // Joseph in CUDA against the double-precision reference: forward, back and EM step, on the cases
 // that the CPU is tested on.
+#include "kernels/project/tor/tor.hpp"
 #include "tests/kernels/joseph_support.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"
@@ -92,6 +93,25 @@ TEST_CASE("a plan of events serves every pass, and holds what it says") {
     CHECK(a.used == b.used);
     CHECK(a.log_sum == doctest::Approx(b.log_sum).epsilon(1e-12));
     CHECK(error_of_range(planned.to_vector(), once.to_vector()) < 1e-6);
+  }
+}
+
+TEST_CASE("events that all miss the image are counted, and take no tile") {
+  if (!gpu_or_skip()) return;
+  const std::vector<Lor> outside(300, Lor{{500, -400, 0}, {500, 400, 0}, 0});
+  const EventBatch events = batch_of(outside, {8, 0}).to(Memory::device);
+  const Grid grid = Grid::centred(20, 20, 20, {4, 4, 4});
+  const RadialResponse response = RadialResponse::gaussian(5, 6);
+  std::vector<std::unique_ptr<Projector>> projectors;
+  projectors.push_back(make_joseph_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda));
+  projectors.push_back(make_tor_projector(grid, {.response = response, .cuda_path = CudaPath::tiled}, Backend::cuda));
+  for (const auto& projector : projectors) {
+    const auto ones = Buffer<float>::from(std::vector<float>(8000, 1.0f)).to(Memory::device);
+    auto sums = Buffer<float>::zeros(Memory::device, 8000);
+    const EmTally tally = projector->em_step(events.view(), ones.data(), sums.data());
+    CHECK(tally.used == 0);
+    CHECK(tally.skipped == 300);
+    CHECK(sums.to_vector() == std::vector<float>(8000, 0.0f));
   }
 }
 

@@ -267,10 +267,14 @@ class Workspace {
   template <class Footprint>
   void em_step(const Visits& made, const Footprint& footprint, const float* additive, const float* image,
                float* accumulator, Stream stream) {
-    if (made.visits.empty() && made.events == 0) return;
+    if (made.events == 0) return;
     prepare(made, stream);
     const VisitView view = made.view();
     const int bytes = made.tiling.words() * static_cast<int>(sizeof(float));
+    if (made.visits.empty()) {  // no line meets the image, but all count
+      take_ratios(view, footprint.unit(), additive, stream);
+      return;
+    }
     launch(detail::forward_tiles<Footprint>, bytes, stream, view, footprint, image, shares_.data(), state_.data());
     take_ratios(view, footprint.unit(), additive, stream);
     launch(detail::back_tiles<Footprint>, bytes, stream, view, footprint, shares_.data(), ratios_.data(), accumulator,

@@ -141,6 +141,7 @@ std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, s
   scan_counts(counts.data(), events, made.first_slot.data(), stream);
   const auto [count, cut] = read_counts(made.first_slot.data() + events, cut_paths.data(), stream);
   if (cut > 0) return std::nullopt;
+  if (count == 0) return made;  // no line meets the image
   Buffer<Visit> visits(Memory::device, count, stream);
   Buffer<std::uint32_t> keys(Memory::device, count, stream), numbers(Memory::device, count, stream);
   detail::emit_visits<<<grid, threads, 0, stream>>>(tiling, path_of, events, made.first_slot.data(), visits.data(),
