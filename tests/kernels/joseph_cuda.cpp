@@ -115,6 +115,24 @@ TEST_CASE("events that all miss the image are counted, and take no tile") {
   }
 }
 
+TEST_CASE("fixed-point sums hold all events along one line of voxels") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = Grid::centred(9, 9, 9, {4, 4, 4});
+  const Buffer<float> x = Buffer<float>::from(std::vector<float>(729, 1.0f)).to(Memory::device);
+  const auto projector = make_joseph_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda);
+  // As many as bring the bound near a power of two from below and from above.
+  for (const int count : {32767, 32768, 36000, 65535, 65537, 200000}) {
+    CAPTURE(count);
+    const std::vector<Lor> same(static_cast<std::size_t>(count), Lor{{-200, 0, 0}, {200, 0, 0}, 0});
+    auto sums = Buffer<float>::zeros(Memory::device, grid.voxels());
+    const EventBatch events = batch_of(same).to(Memory::device);
+    projector->em_step(events.view(), x.data(), sums.data());
+    const std::vector<float> sum = sums.to_vector();
+    for (int i = 0; i < 9; ++i)  // each event adds 4 mm / 36 mm
+      CHECK(sum[static_cast<std::size_t>(grid.index(i, 4, 4))] == doctest::Approx(count / 9.0).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("ratios far beyond the others' leave them their precision") {
   if (!gpu_or_skip()) return;
   // Voxels at one side of the image are so dark that the lines there have ten thousand times the others' ratio.

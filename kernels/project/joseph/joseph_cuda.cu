@@ -1,5 +1,6 @@
-// Joseph's projector in CUDA: one thread an event, the math of joseph_line-inl.hpp, atomic adds in
-// back projection. The EM step walks the line twice rather than keep its weights.
+// Joseph's projector in CUDA, the direct path: one thread an event, the math of joseph_line-inl.hpp, atomic adds in
+// back projection. The EM step walks the line twice rather than keep its weights; that of many events goes by tiles
+// (joseph_tiled.cu).
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"

@@ -28,7 +28,7 @@ struct PathOfLine {
 
 enum class Tof { none, narrow, any };
 
-/// The ToF response at a plane, relative to its largest value; all events of a batch share the bin.
+/// The ToF response at a plane, which lacks the factor JosephFootprint::unit(); all events of a batch share the bin.
 template <Tof tof>
 struct TofWeight;
 

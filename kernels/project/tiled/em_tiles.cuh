@@ -89,11 +89,12 @@ struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-/// The power of two to multiply addends by: sums below `bound` then fit 31 bits, addends below `most` the 22 bits that
-/// a float converts at the price of an addition.
+/// The power of two to multiply addends by: sums up to `bound` then fit 30 bits, which leaves one for the rounding of
+/// addends should all visits meet one voxel; addends up to `most` fit the 22 bits that a float converts at the price of
+/// an addition.
 __device__ inline int fixed_point_shift(float bound, float most) {
   if (!(bound > 0)) return 0;
-  return max(-126, min(126, min(30 - ilogbf(bound), 21 - ilogbf(most))));
+  return max(-126, min(126, min(29 - ilogbf(bound), 21 - ilogbf(most))));
 }
 
 /// The visit whose turn it is; one without planes where there is none.

@@ -1,5 +1,6 @@
-// The TOR projector on CUDA (paper 000, II.B): a group of lanes takes an event, each lane its
-// slices; voxels of the ellipse are read from global memory and added to by atomics.
+// The TOR projector on CUDA (paper 000, II.B), the direct path: a group of lanes takes an event, each lane its
+// slices; voxels of the ellipse are read from global memory and added to by atomics. The EM step of many events goes by
+// tiles (tor_tiled.cu).
 #include <algorithm>
 
 #include <cuda_runtime.h>
