@@ -28,14 +28,18 @@ struct PathOfLine {
 
 enum class Tof { none, narrow, any };
 
-/// The ToF response at a plane, which lacks the factor JosephFootprint::unit(); all events of a batch share the bin.
+/// The ToF response at a plane times Add::factor(); it lacks the factor JosephFootprint::unit(). All events of a batch
+/// share the bin.
 template <Tof tof>
 struct TofWeight;
 
 template <>
 struct TofWeight<Tof::none> {
   explicit TofWeight(const TofBin&) {}
-  __device__ float operator()(float) const { return 1; }
+  template <class Add>
+  __device__ float at(float) const {
+    return Add::factor();
+  }
   static float largest() { return 1; }
 };
 
@@ -43,7 +47,10 @@ template <>
 struct TofWeight<Tof::any> {
   TofBin bin;
   explicit TofWeight(const TofBin& b) : bin(b) {}
-  __device__ float operator()(float z) const { return single_lane::bin_integral(bin, z); }
+  template <class Add>
+  __device__ float at(float z) const {
+    return single_lane::bin_integral(bin, z) * Add::factor();
+  }
   float largest() const { return single_lane::bin_integral(bin, 0.0f); }
 };
 
@@ -64,11 +71,12 @@ struct TofWeight<Tof::narrow> {
     peak = 2 * bin.peak * h * std::exp(-h * h / 6);
   }
   /// The weight without its peak.
-  __device__ float operator()(float z) const {
+  template <class Add>
+  __device__ float at(float z) const {
     const float distance = fabsf(z * root);
     const float covered = __saturatef(fmaf(distance, cover_rate, cover_start));
     const float middle = fmaf(covered, half, distance - half);
-    return covered * tiled::fast_exp2(-middle * middle);
+    return covered * tiled::fast_exp2(fmaf(-middle, middle, static_cast<float>(Add::factor_log2)));
   }
   float largest() const { return peak; }
 };
@@ -98,6 +106,8 @@ template <Tof tof>
 struct JosephFootprint {
   TofWeight<tof> tof_weight;
   float largest;
+  static constexpr bool fetches_ahead = true;
+  static constexpr int threads = 1024;
 
   explicit JosephFootprint(const TofBin& bin) : tof_weight(bin), largest(tof_weight.largest()) {}
 
@@ -118,14 +128,15 @@ struct JosephFootprint {
       const float* far = near + row;
       const float low = fmaf(near[1] - near[0], at.u, near[0]);
       const float high = fmaf(far[1] - far[0], at.u, far[0]);
-      sum = fmaf(tof_weight(fmaf(plane, visit.dz, visit.z)), fmaf(high - low, at.v, low), sum);
+      sum = fmaf(tof_weight.template at<tiled::Unscaled>(fmaf(plane, visit.dz, visit.z)), fmaf(high - low, at.v, low),
+                 sum);
       base += planes;
     }
     return sum;
   }
 
   template <class Add>
-  __device__ void back(const AxisTiles& axis, const Visit& visit, float value, Add&& add) const {
+  __device__ void back(const AxisTiles& axis, const Visit& visit, float value, const Add& add) const {
     const auto row = static_cast<std::uint32_t>(axis.row_stride),
                planes = static_cast<std::uint32_t>(axis.plane_stride);
     std::uint32_t base = static_cast<std::uint32_t>(visit.first()) * planes - TileCrossing::excess(row);
@@ -133,7 +144,7 @@ struct JosephFootprint {
 #pragma unroll 2
     for (float plane = 0; plane < count; plane += 1) {
       const TileCrossing at(row, visit, plane);
-      const float all = value * tof_weight(fmaf(plane, visit.dz, visit.z));
+      const float all = value * tof_weight.template at<Add>(fmaf(plane, visit.dz, visit.z));
       const float high = all * at.v, low = all - high;
       const float low_far = low * at.u, high_far = high * at.u;
       const std::uint32_t word = base + at.word;

@@ -3,11 +3,13 @@
 // run at several times the rate of floating-point ones, and their result does not depend on the order.
 //
 // A projector brings a Footprint:
+//   static constexpr int threads;           of a block, one of which fills a multiprocessor
+//   static constexpr bool fetches_ahead;    whether the next visit is fetched while one is projected
 //   float unit() const;                     what all weights below lack, for the host
 //   float largest_weight() const;           a bound of the weights, without the unit
 //   float forward(const float* tile, const AxisTiles&, const Visit&) const;
 //   void back(const AxisTiles&, const Visit&, float value, Add add) const;
-//                                           calls add(word, weight * value), or add.add_where
+//                                           calls add(word, weight * value * add.factor()), or add.add_where
 // All lanes of a warp call forward together; the lanes of add.together call back together.
 #pragma once
 
@@ -17,8 +19,6 @@
 #include "kernels/project/tiled/visit_plan.hpp"
 
 namespace tofstream::tiled {
-
-inline constexpr int block_threads = 1024;  // one block fills a multiprocessor
 
 /// 2^x to 2 units in the last place, without denormal results.
 __device__ inline float fast_exp2(float x) {
@@ -31,6 +31,12 @@ __device__ inline float fast_exp2(float x) {
 struct PassState {
   std::uint32_t next_forward, next_back, any_outlier, unused;
   DeviceTally tally;
+};
+
+/// Weights as they are.
+struct Unscaled {
+  static constexpr int factor_log2 = 0;
+  __device__ static constexpr float factor() { return 1; }
 };
 
 namespace detail {
@@ -68,7 +74,7 @@ struct Turns {
 /// The values of all threads of the block, combined in an order that is always the same; waits for the whole block.
 template <class T, class Combine>
 __device__ T over_block(T value, Combine&& combine) {
-  __shared__ T of_warps[block_threads / 32];
+  __shared__ T of_warps[32];
   for (int distance = 16; distance > 0; distance /= 2)
     value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
   if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
@@ -90,11 +96,10 @@ struct Larger {
 };
 
 /// The power of two to multiply addends by: sums up to `bound` then fit 30 bits, which leaves one for the rounding of
-/// addends should all visits meet one voxel; addends up to `most` fit the 22 bits that a float converts at the price of
-/// an addition.
+/// addends should all visits meet one voxel; addends up to `most` fit the 23 bits of a denormal float.
 __device__ inline int fixed_point_shift(float bound, float most) {
   if (!(bound > 0)) return 0;
-  return max(-126, min(126, min(29 - ilogbf(bound), 21 - ilogbf(most))));
+  return max(-105, min(126, min(29 - ilogbf(bound), 21 - ilogbf(most))));
 }
 
 /// The visit whose turn it is; one without planes where there is none.
@@ -105,29 +110,52 @@ __device__ inline Visit read(const Visit* visits, const Turns& turns) {
   return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z, rest.w};
 }
 
-/// Adds to the tile's sums in shared memory, which begin at an address of that memory.
+/// A thread's visits, one after the other. `ahead`: the next one is on its way while one is projected.
+template <bool ahead>
+class VisitReader {
+ public:
+  __device__ VisitReader(const Visit* visits, const Turns& turns) : visits_(visits) {
+    if constexpr (ahead) coming_ = read(visits_, turns);
+  }
+  /// The visit whose turn it is; then it is the next one's.
+  __device__ Visit take(Turns& turns) {
+    Visit visit;
+    if constexpr (ahead) {
+      visit = coming_;
+    } else {
+      visit = read(visits_, turns);
+    }
+    turns.next += turns.step;
+    if constexpr (ahead) coming_ = read(visits_, turns);
+    return visit;
+  }
+
+ private:
+  const Visit* visits_;
+  Visit coming_;
+};
+
+/// Adds to the tile's sums in shared memory, which begin at an address of that memory. A denormal float's bits are a
+/// whole number of 2^-149: a product that is scaled to be one comes out of its multiplication as a fixed-point number,
+/// rounded to nearest. Values come with 2^value_log2, and what a footprint multiplies them by has to have factor() too.
 struct FixedPoint {
   std::uint32_t address;
   static constexpr unsigned together = 0xffffffffu;
+  static constexpr int factor_log2 = -110, value_log2 = -149 - factor_log2;
 
-  __device__ static int rounded(float value) {
-    constexpr float magic = 8388608.0f;  // 2^23: in its sum with a smaller number the low bits are that number, rounded
-    constexpr int magic_bits = 0x4B000000;
-    return __float_as_int(value + magic) - magic_bits;
-  }
+  __device__ static constexpr float factor() { return 0x1p-110f; }
   __device__ void operator()(std::uint32_t word, float value) const {
-    asm volatile("red.shared.add.s32 [%0], %1;" ::"r"(address + 4 * word), "r"(rounded(value)) : "memory");
+    asm volatile("red.shared.add.s32 [%0], %1;" ::"r"(address + 4 * word), "r"(__float_as_int(value)) : "memory");
   }
-  /// Where `what` <= `limit`. By predicate: for a branch the compiler parts the lanes of a warp and joins them again.
+  /// Where `what` <= `limit`, else 0: around a predicated atomic the compiler parts the lanes of a warp and joins them
+  /// again, which costs more than the addition.
   __device__ void add_where(float what, float limit, std::uint32_t word, float value) const {
-    asm volatile("{\n.reg .pred p;\nsetp.le.f32 p, %0, %1;\n@p red.shared.add.s32 [%2], %3;\n}" ::"f"(what), "f"(limit),
-                 "r"(address + 4 * word), "r"(rounded(value))
-                 : "memory");
+    (*this)(word, what <= limit ? value : 0.0f);
   }
 };
 
 /// Adds to the image itself.
-struct OneByOne {
+struct OneByOne : Unscaled {
   const TileBox& box;
   const AxisTiles& axis;
   float* image;
@@ -144,7 +172,7 @@ struct OneByOne {
 
 /// shares[slot] = each visit's part of its event's line integral, without the event's scale.
 template <class Footprint>
-__global__ void __launch_bounds__(block_threads, 1)
+__global__ void __launch_bounds__(Footprint::threads, 1)
     forward_tiles(VisitView plan, Footprint footprint, const float* __restrict__ image, float* __restrict__ shares,
                   PassState* state) {
   extern __shared__ float tile[];
@@ -153,13 +181,11 @@ __global__ void __launch_bounds__(block_threads, 1)
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
     TileBox::make(axis, static_cast<int>(item.tile)).load(image, tile);
     Turns turns(plan, item);
-    Visit coming = read(plan.visits, turns);
+    VisitReader<Footprint::fetches_ahead> visits(plan.visits, turns);
     __syncthreads();
     while (turns.warp_present()) {
-      const Visit visit = coming;
       const bool present = turns.present();
-      turns.next += turns.step;
-      coming = read(plan.visits, turns);  // on its way while this one is projected
+      const Visit visit = visits.take(turns);
       const float sum = footprint.forward(tile, axis, visit);
       if (present) shares[visit.slot] = sum;
     }
@@ -202,26 +228,25 @@ __device__ inline int order_ratios(const VisitView& plan, const Item& item, floa
 /// accumulator += each visit's ratio along its path. `shares` has the ratios by slot; `ratios` is scratch for them in
 /// the order of visits.
 template <class Footprint>
-__global__ void __launch_bounds__(block_threads, 1)
+__global__ void __launch_bounds__(Footprint::threads, 1)
     back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ shares, float* ratios,
                float* __restrict__ accumulator, PassState* state) {
   extern __shared__ int sums[];
-  const auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
+  auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
+  asm("" : "+r"(sums_at));  // or it is computed anew for every addition
   Item item;
   while (next_item(plan, &state->next_back, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
     const TileBox box = TileBox::make(axis, static_cast<int>(item.tile));
-    for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += block_threads) sums[word] = 0;
+    for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += Footprint::threads) sums[word] = 0;
     const int shift = order_ratios(plan, item, footprint.largest_weight(), shares, ratios, state);
-    const float scale = exp2f(static_cast<float>(shift)), unscale = exp2f(static_cast<float>(-shift));
+    const float scale = ldexpf(1.0f, shift + FixedPoint::value_log2), unscale = ldexpf(1.0f, -shift);
     Turns turns(plan, item);
-    Visit coming = read(plan.visits, turns);
+    VisitReader<Footprint::fetches_ahead> visits(plan.visits, turns);
     float coming_ratio = turns.present() ? ratios[turns.next] : 0.0f;
     while (turns.warp_present()) {
-      const Visit visit = coming;
+      const Visit visit = visits.take(turns);
       const float ratio = fmaxf(coming_ratio, 0.0f);
-      turns.next += turns.step;
-      coming = read(plan.visits, turns);
       coming_ratio = turns.present() ? ratios[turns.next] : 0.0f;
       footprint.back(axis, visit, ratio * scale, FixedPoint{sums_at});
     }
@@ -246,7 +271,7 @@ __global__ void back_outliers(VisitView plan, Footprint footprint, const float* 
     }
     const AxisTiles& axis = axis_of(plan.tiling, tile);
     const TileBox box = TileBox::make(axis, static_cast<int>(tile));
-    footprint.back(axis, plan.visits[i], -ratios[i], OneByOne{box, axis, accumulator, 1u << threadIdx.x % 32});
+    footprint.back(axis, plan.visits[i], -ratios[i], OneByOne{{}, box, axis, accumulator, 1u << threadIdx.x % 32});
   }
 }
 
@@ -276,10 +301,11 @@ class Workspace {
       take_ratios(view, footprint.unit(), additive, stream);
       return;
     }
-    launch(detail::forward_tiles<Footprint>, bytes, stream, view, footprint, image, shares_.data(), state_.data());
-    take_ratios(view, footprint.unit(), additive, stream);
-    launch(detail::back_tiles<Footprint>, bytes, stream, view, footprint, shares_.data(), ratios_.data(), accumulator,
+    launch(detail::forward_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, image, shares_.data(),
            state_.data());
+    take_ratios(view, footprint.unit(), additive, stream);
+    launch(detail::back_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, shares_.data(),
+           ratios_.data(), accumulator, state_.data());
     detail::back_outliers<<<static_cast<unsigned>(blocks_) * 8, 256, 0, stream>>>(view, footprint, ratios_.data(),
                                                                                   accumulator, state_.data());
     check_launch("add outliers");
@@ -289,10 +315,10 @@ class Workspace {
 
  private:
   template <class... Parameters, class... Arguments>
-  void launch(void (*kernel)(Parameters...), int bytes, Stream stream, Arguments... arguments) {
+  void launch(void (*kernel)(Parameters...), int threads, int bytes, Stream stream, Arguments... arguments) {
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                "reserve shared memory for a tile");
-    kernel<<<static_cast<unsigned>(blocks_), block_threads, static_cast<std::size_t>(bytes), stream>>>(arguments...);
+    kernel<<<static_cast<unsigned>(blocks_), threads, static_cast<std::size_t>(bytes), stream>>>(arguments...);
     check_launch("project tiles");
   }
   void prepare(const Visits& made, Stream stream);

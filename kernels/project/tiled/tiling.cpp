@@ -58,7 +58,7 @@ AxisTiles make_axis(const Grid& grid, const Reach& reach, int axis, double path_
       tried.row_stride = tried.stored[1];
       tried.plane_stride =
           (tried.row_stride * tried.stored[2]) | 1;  // odd: planes of one column lie in different banks
-      const int fitting = words / tried.plane_stride;
+      const int fitting = (words - tried.spare_words()) / tried.plane_stride;
       if (fitting < 1) continue;
       set_core(tried, 0, ceil_div(tried.size[0], std::min({fitting, tried.size[0], max_planes})));
       const double price = cost(tried, planes);

@@ -18,6 +18,7 @@ struct Reach {
   int low = 0, high = 1;
   int margin = 1;             // crossings lie in [-margin, size - 1 + margin)
   bool stores_margin = true;  // voxels outside the image are held too (as zeros), so that no bound need be checked
+  int spare_rows = 0;         // words past a tile's last, in rows, that a footprint may add 0 to
 };
 
 /// The tiles for one dominant axis. Order of a tile's numbers: planes, columns, rows.
@@ -35,6 +36,7 @@ struct AxisTiles {
 
   TOFSTREAM_HOST_DEVICE int count() const { return tiles[0] * tiles[1] * tiles[2]; }
   TOFSTREAM_HOST_DEVICE int words() const { return plane_stride * stored[0]; }
+  TOFSTREAM_HOST_DEVICE int spare_words() const { return reach.spare_rows * row_stride; }
   /// The first voxel that a tile holds along planes, columns or rows (k = 0, 1, 2).
   TOFSTREAM_HOST_DEVICE int begin(int k, int tile) const {
     const int wanted = k == 0 ? tile * core[0] : tile * core[k] - reach.margin - reach.low;
@@ -47,9 +49,13 @@ struct AxisTiles {
 struct Tiling {
   AxisTiles axes[3];
   TOFSTREAM_HOST_DEVICE int count() const { return axes[2].first_tile + axes[2].count(); }
+  /// Of shared memory that the largest tile needs.
   TOFSTREAM_HOST_DEVICE int words() const {
     int most = 0;
-    for (const AxisTiles& axis : axes) most = axis.words() > most ? axis.words() : most;
+    for (const AxisTiles& axis : axes) {
+      const int needed = axis.words() + axis.spare_words();
+      most = needed > most ? needed : most;
+    }
     return most;
   }
 };

@@ -11,8 +11,27 @@ namespace {
 using tiled::AxisTiles;
 using tiled::Visit;
 
+/// How a footprint comes by its radial weight.
+enum class Radial {
+  thin,    // a Gaussian that goes on from voxel to voxel by multiplications, in windows of 2 by 2 voxels
+  narrow,  // the same in windows of 4 by 4
+  smooth,  // the same, row by row
+  steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
+  table,   // any other
+};
+
+/// Columns and rows of a window.
+constexpr int window_size_of(Radial radial) {
+  return radial == Radial::thin ? 2 : 4;
+}
+/// Whether a tube's section, given by its half extents in voxels, may need more than one window.
+__host__ __device__ constexpr bool exceeds_window(float p_half, float q_half, int window_size) {
+  return 2 * p_half >= static_cast<float>(window_size) || 2 * q_half >= static_cast<float>(window_size);
+}
+
 struct PathOfTube {
   Pass pass;
+  int window_size;  // 0: the footprint has no windows
   __device__ tiled::Path operator()(std::int64_t i) const {
     const Tube tube = pass.tube(i);
     tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,
@@ -23,7 +42,7 @@ struct PathOfTube {
     const double u1 = tube.u0 + tube.first * tube.u_step, u2 = tube.u0 + tube.last * tube.u_step;
     const double low = tof ? fmax(fmin(u1, u2) - 2 * reach, -pass.tof.cut_mm) : fmin(u1, u2) - 2 * reach;
     const double high = tof ? fmin(fmax(u1, u2) + 2 * reach, pass.tof.cut_mm) : fmax(u1, u2) + 2 * reach;
-    path.wide = tube.p_half > 2;  // more than four columns in a slice
+    path.wide = exceeds_window(tube.p_half, tube.q_half, window_size);
     path.whole = tube.empty() || (low >= tube.u_low - 1e-3 && high <= tube.u_high + 1e-3);
     return path;
   }
@@ -53,23 +72,22 @@ struct Ellipse {
   }
 };
 
-/// Rounds up or down to a whole number below 2^22: adding 1.5 * 2^23 leaves no room for a fraction.
+/// Adding 1.5 * 2^23 to a number below 2^22 leaves no room for a fraction: the sum's low bits are the whole number.
+constexpr float magic = 12582912.0f;
+constexpr std::uint32_t magic_bits = 0x4B400000u;
+
 __device__ inline float whole_up(float x) {
-  constexpr float magic = 12582912.0f;
   return __fadd_ru(x, magic) - magic;
 }
 __device__ inline float whole_down(float x) {
-  constexpr float magic = 12582912.0f;
   return __fadd_rd(x, magic) - magic;
 }
 
-/// How a footprint comes by its radial weight.
-enum class Radial {
-  narrow,  // a Gaussian that goes on from voxel to voxel by multiplications, in windows of a few voxels
-  smooth,  // the same, row by row
-  steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
-  table,   // any other
-};
+/// The same number, which the compiler is to keep rather than compute anew at each use.
+__device__ inline float kept(float x) {
+  asm("" : "+f"(x));
+  return x;
+}
 
 /// The exponent of the weight's power of two about a crossing, quadratic in columns a and rows b from it:
 /// aa a^2 + ab a b + bb b^2 + u_rate (u0 (2 (p_along a + q_along b) + u0)).
@@ -77,11 +95,11 @@ struct Exponent {
   float aa, ab, bb, a_tilt, b_tilt, u_rate;
 
   __device__ Exponent(const Ellipse& ellipse, float radial_rate, float tof_rate)
-      : aa(fmaf(radial_rate, ellipse.pp, tof_rate * ellipse.p_along * ellipse.p_along)),
-        ab(fmaf(radial_rate, ellipse.pq, 2 * tof_rate * ellipse.p_along * ellipse.q_along)),
-        bb(fmaf(radial_rate, ellipse.qq, tof_rate * ellipse.q_along * ellipse.q_along)),
-        a_tilt(2 * tof_rate * ellipse.p_along),
-        b_tilt(2 * tof_rate * ellipse.q_along),
+      : aa(kept(fmaf(radial_rate, ellipse.pp, tof_rate * ellipse.p_along * ellipse.p_along))),
+        ab(kept(fmaf(radial_rate, ellipse.pq, 2 * tof_rate * ellipse.p_along * ellipse.q_along))),
+        bb(kept(fmaf(radial_rate, ellipse.qq, tof_rate * ellipse.q_along * ellipse.q_along))),
+        a_tilt(kept(2 * tof_rate * ellipse.p_along)),
+        b_tilt(kept(2 * tof_rate * ellipse.q_along)),
         u_rate(tof_rate) {}
   __device__ float at(float a, float b, float u0) const {
     const float of_a = fmaf(aa, a, fmaf(ab, b, a_tilt * u0)), of_b = fmaf(bb, b, b_tilt * u0);
@@ -99,6 +117,8 @@ struct Exponent {
 
 template <Radial radial, bool tof>
 struct TorFootprint {
+  static constexpr int window_size = window_size_of(radial);
+
   float radius2, radial_rate, tof_rate, tof_cut, table_rate, largest;
   const float* table;
 
@@ -111,6 +131,8 @@ struct TorFootprint {
         largest(radial == Radial::table ? table_peak : 1.0f),
         table(radial_table) {}
 
+  static constexpr bool fetches_ahead = false;  // a visit takes long, and needs the registers
+  static constexpr int threads = radial == Radial::thin || radial == Radial::narrow ? 640 : 1024;
   static float unit() { return 1; }
   __device__ float largest_weight() const { return largest; }
 
@@ -121,89 +143,115 @@ struct TorFootprint {
     return fmaf(place - left, __ldg(sample + 1) - __ldg(sample), __ldg(sample));
   }
 
-  /// Calls use(what, limit, word, weight * value) for windows of 4 columns that hold the tube's section by a slice: a
-  /// voxel counts where what <= limit. The weight goes on from column to column and from row to row by multiplications.
-  /// The lanes of `together` go through slices and rows in step, each as far as the last of them needs.
+  /// Calls use(what, limit, word, row's weight, voxel's factor) for windows of some voxels square that hold the tube's
+  /// section by a slice: a voxel counts where what <= limit, its weight is the product of the two times `value`. Both
+  /// go on from voxel to voxel by multiplications: 2^exponent is a row's part, a column's part, and a twist to the
+  /// power of row times column. The lanes of `together` go through slices and windows in step, as far as the last of
+  /// them needs.
   template <class Use>
   __device__ void by_windows(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                              Use&& use) const {
     const Ellipse ellipse(axis, visit, radius2);
     const Exponent exponent(ellipse, radial_rate, tof_rate);
-    const Bends bends{tiled::fast_exp2(2 * exponent.aa), tiled::fast_exp2(2 * exponent.bb),
-                      tiled::fast_exp2(exponent.ab)};
-    const auto last_column = static_cast<float>(axis.stored[1] - 1), last_row = static_cast<float>(axis.stored[2] - 1);
+    const Bends bends(exponent);
     const float whole_u = tof_cut - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
+    const bool several = __any_sync(together, exceeds_window(ellipse.p_half, ellipse.q_half, window_size));
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
-    int slice = visit.first() * axis.plane_stride;
-    for (int plane = 0; plane < planes; ++plane, slice += axis.plane_stride) {
+    // Where the box about the section begins. Adding the magic number, rounded up, leaves a whole number in the low
+    // bits.
+    const float p_start = visit.u - ellipse.p_half, q_start = visit.v - ellipse.q_half;
+    const auto row_stride = static_cast<std::uint32_t>(axis.row_stride);
+    const float last_column = kept(magic + static_cast<float>(axis.stored[1] - 1));
+    const float last_row = kept(magic + static_cast<float>(axis.stored[2] - 1));
+    std::uint32_t slice = static_cast<std::uint32_t>(visit.first() * axis.plane_stride) - magic_bits * (row_stride + 1);
+    for (int plane = 0; plane < planes; ++plane, slice += static_cast<std::uint32_t>(axis.plane_stride)) {
       const auto k = static_cast<float>(plane);
       const bool present = plane < visit.count();
-      const float p = fmaf(k, visit.du, visit.u), q = fmaf(k, visit.dv, visit.v), u0 = fmaf(k, visit.dz, visit.z);
-      const float begin_row = fmaxf(whole_up(q - ellipse.q_half), 0.0f);
-      const float end_row = fminf(whole_down(q + ellipse.q_half), last_row);
-      const float end_column = present ? fminf(p + ellipse.p_half, last_column) : -1.0f;
-      const int own_rows = present ? static_cast<int>(end_row - begin_row) + 1 : 0;
-      const int rows = __reduce_max_sync(together, own_rows);
-      const bool cut = tof && __any_sync(together, present && fabsf(u0) > whole_u);
-      Window window{fmaxf(whole_up(p - ellipse.p_half), 0.0f), end_column, begin_row, p, q, u0, own_rows, rows, slice};
-      for (; __any_sync(together, window.column <= end_column); window.column += Window::columns) {
-        if (cut) {
-          through_window<true>(axis, ellipse, exponent, bends, window, value, use);
-        } else {
-          through_window<false>(axis, ellipse, exponent, bends, window, value, use);
-        }
-      }
+      const float p_low = fmaf(k, visit.du, p_start), q_low = fmaf(k, visit.dv, q_start);
+      const float column = fmaxf(__fadd_ru(p_low, magic), magic), row = fmaxf(__fadd_ru(q_low, magic), magic);
+      const std::uint32_t word = slice + __float_as_uint(row) * row_stride + __float_as_uint(column);
+      Window window{column - magic - p_low - ellipse.p_half,
+                    row - magic - q_low - ellipse.q_half,
+                    fmaf(k, visit.dz, visit.z),
+                    last_column - column,
+                    present ? last_row - row : -1.0f,
+                    present ? word : 0};  // an absent lane's could lie anywhere
+      const bool cut = tof && __any_sync(together, present && fabsf(window.u) > whole_u);
+      const Window first = window;
+      float beyond = 0;  // columns from the first window
+      do {
+        do {
+          if (cut) {
+            through_window<true>(ellipse, exponent, bends, window, row_stride, value, use);
+          } else {
+            through_window<false>(ellipse, exponent, bends, window, row_stride, value, use);
+          }
+          window.b += window_size;
+          window.rows -= window_size;
+          window.word += window_size * row_stride;
+        } while (several && __any_sync(together, window.b <= ellipse.q_half && window.rows >= 0));
+        if (!several) break;
+        beyond += window_size;
+        window = {first.a + beyond,       first.b,    first.u,
+                  first.columns - beyond, first.rows, first.word + static_cast<std::uint32_t>(beyond)};
+      } while (__any_sync(together, window.a <= ellipse.p_half && window.columns >= 0));
     }
   }
 
-  /// Four columns of a slice and the rows that its section has in them.
+  /// Some rows and columns of a slice.
   struct Window {
-    static constexpr int columns = 4;
-    float column, end_column, begin_row;
-    float p, q, u0;      // of the crossing
-    int own_rows, rows;  // of this lane, and those that the lanes go through together
-    int slice;           // word where the slice begins
+    float a, b;           // the first column's and row's distance from the line's crossing
+    float u;              // of the crossing
+    float columns, rows;  // how many follow the first, in the tile
+    std::uint32_t word;   // of the first voxel
   };
-  /// What multiplies the steps of the weight from voxel to voxel, from one step to the next.
+  /// What the weight's steps from voxel to voxel grow by: from one column to the next, from one row to the next, and a
+  /// column's step from one row to the next.
   struct Bends {
     float column, row, twist;
+    __device__ explicit Bends(const Exponent& exponent)
+        : column(tiled::fast_exp2(2 * exponent.aa)),
+          row(tiled::fast_exp2(2 * exponent.bb)),
+          twist(tiled::fast_exp2(exponent.ab)) {}
   };
 
   template <bool cut, class Use>
-  __device__ void through_window(const AxisTiles& axis, const Ellipse& ellipse, const Exponent& exponent,
-                                 const Bends& bends, const Window& window, float value, Use&& use) const {
-    const float a0 = window.column - window.p;
-    float b = window.begin_row - window.q;
-    float row_weight = value * tiled::fast_exp2(exponent.at(a0, b, window.u0));
-    float column_ratio = tiled::fast_exp2(exponent.column_step(a0, b, window.u0));
-    float row_ratio = tiled::fast_exp2(exponent.row_step(a0, b, window.u0));
-    float a_r2[Window::columns];
+  __device__ void through_window(const Ellipse& ellipse, const Exponent& exponent, const Bends& bends,
+                                 const Window& window, std::uint32_t row_stride, float value, Use&& use) const {
+    float row_weight = value * tiled::fast_exp2(exponent.at(window.a, window.b, window.u));
+    float row_ratio = tiled::fast_exp2(exponent.row_step(window.a, window.b, window.u));
+    float ratio = tiled::fast_exp2(exponent.column_step(window.a, window.b, window.u));
+    float a[window_size], a_r2[window_size], factor[window_size], twist[window_size];
 #pragma unroll
-    for (int c = 0; c < Window::columns; ++c) {
-      const float a = a0 + static_cast<float>(c);
-      a_r2[c] = window.column + static_cast<float>(c) <= window.end_column ? ellipse.pp * a * a : INFINITY;
+    for (int c = 0; c < window_size; ++c) {
+      a[c] = window.a + static_cast<float>(c);
+      a_r2[c] = window.columns >= static_cast<float>(c) ? ellipse.pp * a[c] * a[c] : INFINITY;
+      factor[c] = c > 0 ? factor[c - 1] * ratio : use.first_factor();
+      twist[c] = c > 0 ? twist[c - 1] * bends.twist : 1.0f;
+      if (c > 0) ratio *= bends.column;
     }
-    auto word = static_cast<std::uint32_t>(window.slice + static_cast<int>(window.begin_row) * axis.row_stride +
-                                           static_cast<int>(window.column));
-    const auto row_stride = static_cast<std::uint32_t>(axis.row_stride);
-    for (int row = 0; row < window.rows; ++row, b += 1, word += row_stride) {
-      const float limit = row < window.own_rows ? fmaf(-ellipse.qq * b, b, radius2) : -INFINITY, b_a = ellipse.pq * b;
-      float weight = row_weight, ratio = column_ratio;
+    std::uint32_t word = window.word;
+    float b_a = ellipse.pq * window.b, b_u = fmaf(ellipse.q_along, window.b, window.u);
+    const float b_qq = -ellipse.qq * window.b;
+    float within = fmaf(b_qq, window.b, radius2), within_step = fmaf(2.0f, b_qq, -ellipse.qq);
 #pragma unroll
-      for (int c = 0; c < Window::columns; ++c) {
-        const float a = a0 + static_cast<float>(c);
-        float of_column = fmaf(a, b_a, a_r2[c]);  // r^2 without what the row gives
-        if constexpr (cut) {
-          const float u = fmaf(ellipse.p_along, a, fmaf(ellipse.q_along, b, window.u0));
-          of_column = fabsf(u) <= tof_cut ? of_column : INFINITY;
-        }
-        use(of_column, limit, word + static_cast<std::uint32_t>(c), weight);
-        weight *= ratio;
-        ratio *= bends.column;
+    for (int r = 0; r < window_size; ++r) {
+      const float limit = window.rows >= static_cast<float>(r) ? within : -INFINITY;
+#pragma unroll
+      for (int c = 0; c < window_size; ++c) {
+        float of_column = fmaf(a[c], b_a, a_r2[c]);  // r^2 without what the row gives
+        if constexpr (cut) of_column = fabsf(fmaf(ellipse.p_along, a[c], b_u)) <= tof_cut ? of_column : INFINITY;
+        use(of_column, limit, word + static_cast<std::uint32_t>(c), row_weight, factor[c]);
+        factor[c] *= twist[c];
       }
+      use.end_row(row_weight);
       row_weight *= row_ratio;
       row_ratio *= bends.row;
-      column_ratio *= bends.twist;
+      b_a += ellipse.pq;
+      within += within_step;
+      within_step -= 2 * ellipse.qq;
+      if constexpr (cut) b_u += ellipse.q_along;
+      word += row_stride;
     }
   }
 
@@ -238,21 +286,22 @@ struct TorFootprint {
           low = fmaxf(low, fminf(at1, at2));
           high = fminf(high, fmaxf(at1, at2));
         }
-        const float first = fmaxf(whole_up(p + low), 0.0f);
+        const float first = fminf(fmaxf(whole_up(p + low), 0.0f), last_column + 1);
         const float last = row < own_rows ? fminf(whole_down(p + high), last_column) : -1.0f;
         const int steps = __reduce_max_sync(together, (static_cast<int>(last - first) + columns) / columns);
         float a = first - p, past = first - last;  // beyond the last column where positive
         float weight = value * tiled::fast_exp2(exponent.at(a, b, u0));
         float ratio = tiled::fast_exp2(exponent.column_step(a, b, u0));
-        auto word = static_cast<std::uint32_t>(row_word + static_cast<int>(first));
+        auto word = static_cast<std::uint32_t>(row < own_rows ? row_word + static_cast<int>(first) : 0);
         for (int step = 0; step < steps; ++step, past += columns, word += columns) {
+          if (past > 0) continue;
 #pragma unroll
           for (int c = 0; c < columns; ++c) {
             float weighted = weight;
             if constexpr (radial != Radial::smooth) weighted = value * tiled::fast_exp2(exponent.at(a, b, u0));
             if constexpr (radial == Radial::table)
               weighted *= table_at(fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b));
-            use(past + static_cast<float>(c), 0.0f, word + static_cast<std::uint32_t>(c), weighted);
+            use(past + static_cast<float>(c), 0.0f, word + static_cast<std::uint32_t>(c), use.first_factor(), weighted);
             weight *= ratio;
             ratio *= column_bend;
             a += 1;
@@ -265,26 +314,47 @@ struct TorFootprint {
   template <class Use>
   __device__ void for_each_voxel(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                                  Use&& use) const {
-    if constexpr (radial == Radial::narrow) {
+    if constexpr (radial == Radial::narrow || radial == Radial::thin) {
       by_windows(axis, visit, value, together, use);
     } else {
       by_rows(axis, visit, value, together, use);
+      use.end_row(1.0f);
     }
   }
 
+  /// Sums weighted voxels, a row's sum before its weight.
+  struct Gather {
+    const float* tile;
+    float row = 0, sum = 0;
+
+    static constexpr float first_factor() { return 1; }
+    __device__ void operator()(float what, float limit, std::uint32_t word, float, float factor) {
+      if (what <= limit) row = fmaf(factor, tile[word], row);
+    }
+    __device__ void end_row(float weight) {
+      sum = fmaf(weight, row, sum);
+      row = 0;
+    }
+  };
   __device__ float forward(const float* tile, const AxisTiles& axis, const Visit& visit) const {
-    float sum = 0;
-    for_each_voxel(axis, visit, 1.0f, 0xffffffffu, [&](float what, float limit, std::uint32_t word, float weight) {
-      if (what <= limit) sum = fmaf(weight, tile[word], sum);
-    });
-    return sum;
+    Gather gather{tile};
+    for_each_voxel(axis, visit, 1.0f, 0xffffffffu, gather);
+    return gather.sum;
   }
 
   template <class Add>
-  __device__ void back(const AxisTiles& axis, const Visit& visit, float value, Add&& add) const {
-    for_each_voxel(axis, visit, value, add.together, [&](float what, float limit, std::uint32_t word, float weighted) {
-      add.add_where(what, limit, word, weighted);
-    });
+  struct Scatter {
+    Add add;
+
+    static constexpr float first_factor() { return Add::factor(); }
+    __device__ void operator()(float what, float limit, std::uint32_t word, float weight, float factor) {
+      add.add_where(what, limit, word, weight * factor);
+    }
+    __device__ void end_row(float) {}
+  };
+  template <class Add>
+  __device__ void back(const AxisTiles& axis, const Visit& visit, float value, const Add& add) const {
+    for_each_voxel(axis, visit, value, add.together, Scatter<Add>{add});
   }
 };
 
@@ -297,11 +367,20 @@ tiled::Reach reach_of(const Model& model) {
     for (int across = 0; across < 3; ++across)
       if (across != slice) most = std::max(most, model.radius_mm * std::sqrt(2.0) / static_cast<double>(voxel[across]));
   const int low = static_cast<int>(most + 1e-3);
-  return {.low = low, .high = low + 1, .margin = low + 1, .stores_margin = false};
+  return {.low = low, .high = low + 1, .margin = low + 1, .stores_margin = false, .spare_rows = 9};
 }
 
-float smallest_edge(const Grid& grid) {
-  return std::min({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+Radial radial_of(const Pass& pass) {
+  const Model& model = pass.model;
+  if (!model.gaussian) return Radial::table;
+  // A corner of a window or the end of a row must leave what single precision has below 1 (2^-126) to FixedPoint's
+  // scale and to ratios smaller than the largest.
+  const double tof_reach = std::max(pass.tof.cut_mm, 0.0) + 2 * model.radius_mm;
+  if (4 * model.radial_rate * model.radius2 + pass.tof.rate * tof_reach * tof_reach > 60) return Radial::steep;
+  const Vec3 voxel = model.grid.voxel_mm;
+  const double radius = model.radius_mm / static_cast<double>(std::min({voxel.x, voxel.y, voxel.z}));
+  if (radius <= 0.71) return Radial::thin;  // which reaches a voxel to either side where it is most aslant
+  return radius <= 2.1 ? Radial::narrow : Radial::smooth;  // rows are faster beyond
 }
 
 }  // namespace
@@ -321,7 +400,8 @@ std::unique_ptr<EventPlan> TorTiled::plan(const EventView& events, Stream stream
   const tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
   auto plan = std::make_unique<tiled::VisitPlan>();
   const bool whole = tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
-    const PathOfTube path_of{make_pass(model_, part)};
+    const Pass pass = make_pass(model_, part);
+    const PathOfTube path_of{pass, window_size_of(radial_of(pass))};
     auto made = tiled::make_visits(tiling, path_of, part.count, workspace_.blocks(), stream);
     if (!made) return false;
     made->first_event = first;
@@ -337,11 +417,6 @@ EmTally TorTiled::em_step(const EventPlan& made, const EventView& events, const 
   const auto& plan = dynamic_cast<const tiled::VisitPlan&>(made);
   const Pass pass = make_pass(model_, events);
   workspace_.begin(stream);
-  // Windows beat rows up to about four voxels across. Single precision holds 2^-126, which a corner of a window or the
-  // end of a row must not reach.
-  const bool narrow = model_.radius_mm <= 2.1 * static_cast<double>(smallest_edge(model_.grid));
-  const double tof_reach = std::max(pass.tof.cut_mm, 0.0) + 2 * model_.radius_mm;
-  const bool steep = 4 * model_.radial_rate * model_.radius2 + pass.tof.rate * tof_reach * tof_reach > 110;
   const auto step = [&]<Radial radial, bool tof>() {
     const TorFootprint<radial, tof> footprint(pass, table_, table_peak_);
     for (const tiled::Visits& visits : plan.stretches)
@@ -351,14 +426,22 @@ EmTally TorTiled::em_step(const EventPlan& made, const EventView& events, const 
   const auto with_tof = [&]<Radial radial>() {
     pass.tof.cut_mm >= 0 ? step.template operator()<radial, true>() : step.template operator()<radial, false>();
   };
-  if (!model_.gaussian) {
-    with_tof.template operator()<Radial::table>();
-  } else if (steep) {
-    with_tof.template operator()<Radial::steep>();
-  } else if (narrow) {
-    with_tof.template operator()<Radial::narrow>();
-  } else {
-    with_tof.template operator()<Radial::smooth>();
+  switch (radial_of(pass)) {
+    case Radial::thin:
+      with_tof.template operator()<Radial::thin>();
+      break;
+    case Radial::narrow:
+      with_tof.template operator()<Radial::narrow>();
+      break;
+    case Radial::smooth:
+      with_tof.template operator()<Radial::smooth>();
+      break;
+    case Radial::steep:
+      with_tof.template operator()<Radial::steep>();
+      break;
+    case Radial::table:
+      with_tof.template operator()<Radial::table>();
+      break;
   }
   return workspace_.tally(stream);
 }
