@@ -3,6 +3,7 @@
 // a visit, each with its own slices.
 #include "kernels/project/tiled/make_visits.cuh"
 #include "kernels/project/tor/tor_tiled.cuh"
+#include "kernels/project/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
 
@@ -13,8 +14,9 @@ using tiled::Visit;
 
 struct PathOfTube {
   Pass pass;
-  __device__ tiled::Path operator()(std::int64_t i) const {
-    const Tube tube = pass.tube(i);
+  Grid lattices[2];  // of voxels the first alone
+  __device__ tiled::Path operator()(std::int64_t i, int lattice) const {
+    const Tube tube = make_tube(lattices[lattice], pass.events.lor(i), pass.model.radius_mm, pass.tof.cut_mm);
     tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,
                      tube.q0,         tube.q_step, tube.u0,   tube.u_step, pass.scale(i)};
     // Slices of the tube that the line's ends cut, rather than ToF or the image.
@@ -67,6 +69,7 @@ __device__ inline float whole_down(float x) {
 enum class Radial {
   narrow,  // a Gaussian that goes on from voxel to voxel by multiplications, in windows of a few voxels
   smooth,  // the same, row by row
+  blob,    // a blob of a few voxels: the ToF response goes on by multiplications, in windows
   steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
   table,   // any other
 };
@@ -99,16 +102,19 @@ struct Exponent {
 
 template <Radial radial, bool tof>
 struct TorFootprint {
+  static constexpr bool is_gaussian = radial != Radial::table && radial != Radial::blob;
   float radius2, radial_rate, tof_rate, tof_cut, table_rate, largest;
+  BlobPolynomial polynomial;
   const float* table;
 
   TorFootprint(const Pass& pass, const float* radial_table, float table_peak)
       : radius2(pass.model.radius2),
-        radial_rate(radial == Radial::table ? 0.0f : -pass.model.radial_rate),
+        radial_rate(is_gaussian ? -pass.model.radial_rate : 0.0f),
         tof_rate(tof ? -pass.tof.rate : 0.0f),
         tof_cut(static_cast<float>(pass.tof.cut_mm)),
         table_rate(pass.model.table_steps_per_mm),
-        largest(radial == Radial::table ? table_peak : 1.0f),
+        largest(is_gaussian ? 1.0f : table_peak),
+        polynomial(pass.model.polynomial),
         table(radial_table) {}
 
   static float unit() { return 1; }
@@ -119,6 +125,11 @@ struct TorFootprint {
     const float left = fminf(floorf(place), RadialResponse::samples - 2);
     const float* sample = table + static_cast<int>(left);
     return fmaf(place - left, __ldg(sample + 1) - __ldg(sample), __ldg(sample));
+  }
+
+  __device__ float blob_at(float w2) const {
+    const float inside = fmaxf(w2, 1e-30f);  // its root is finite
+    return single_lane::blob_response(polynomial, inside, inside * rsqrtf(inside));
   }
 
   /// Calls use(what, limit, word, weight * value) for windows of 4 columns that hold the tube's section by a slice: a
@@ -197,7 +208,9 @@ struct TorFootprint {
           const float u = fmaf(ellipse.p_along, a, fmaf(ellipse.q_along, b, window.u0));
           of_column = fabsf(u) <= tof_cut ? of_column : INFINITY;
         }
-        use(of_column, limit, word + static_cast<std::uint32_t>(c), weight);
+        float weighted = weight;
+        if constexpr (radial == Radial::blob) weighted *= blob_at((limit - of_column) * polynomial.inverse_radius2);
+        use(of_column, limit, word + static_cast<std::uint32_t>(c), weighted);
         weight *= ratio;
         ratio *= bends.column;
       }
@@ -265,7 +278,7 @@ struct TorFootprint {
   template <class Use>
   __device__ void for_each_voxel(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                                  Use&& use) const {
-    if constexpr (radial == Radial::narrow) {
+    if constexpr (radial == Radial::narrow || radial == Radial::blob) {
       by_windows(axis, visit, value, together, use);
     } else {
       by_rows(axis, visit, value, together, use);
@@ -306,8 +319,8 @@ float smallest_edge(const Grid& grid) {
 
 }  // namespace
 
-TorTiled::TorTiled(const Model& model, const float* table, float table_peak, CudaPath path)
-    : model_(model), path_(path), table_(table), table_peak_(table_peak) {}
+TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path)
+    : model_(lattices[0]), lattices_(lattices), path_(path), table_(table), table_peak_(table_peak) {}
 
 bool TorTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 5'000;
@@ -318,10 +331,11 @@ bool TorTiled::takes(const EventView& events) const {
 std::unique_ptr<EventPlan> TorTiled::plan(const EventView& events, Stream stream) {
   const double cut = make_pass(model_, events).tof.cut_mm;
   const double path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
-  const tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
+  tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
+  tiling.images = static_cast<int>(lattices_.size());
   auto plan = std::make_unique<tiled::VisitPlan>();
   const bool whole = tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
-    const PathOfTube path_of{make_pass(model_, part)};
+    const PathOfTube path_of{make_pass(model_, part), {lattices_.front().grid, lattices_.back().grid}};
     auto made = tiled::make_visits(tiling, path_of, part.count, workspace_.blocks(), stream);
     if (!made) return false;
     made->first_event = first;
@@ -351,7 +365,9 @@ EmTally TorTiled::em_step(const EventPlan& made, const EventView& events, const 
   const auto with_tof = [&]<Radial radial>() {
     pass.tof.cut_mm >= 0 ? step.template operator()<radial, true>() : step.template operator()<radial, false>();
   };
-  if (!model_.gaussian) {
+  if (model_.blob && narrow && !steep) {
+    with_tof.template operator()<Radial::blob>();
+  } else if (!model_.gaussian) {
     with_tof.template operator()<Radial::table>();
   } else if (steep) {
     with_tof.template operator()<Radial::steep>();
