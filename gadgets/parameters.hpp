@@ -7,6 +7,7 @@
 
 #include "core/memory.hpp"
 #include "core/params.hpp"
+#include "kernels/blob/blob.hpp"
 #include "kernels/types/grid.hpp"
 #include "kernels/types/memory.hpp"
 
@@ -44,25 +45,46 @@ inline MemoryNeed image_memory(BackendChoice backend, std::size_t held, std::siz
 /// Bytes of a batch's event at most: two detectors, the rank of its arrival, ToF and its width, and two corrections.
 inline constexpr std::size_t event_bytes = 28;
 
+enum class Basis { voxels, blobs };
+constexpr auto enum_names(Basis) {
+  return names(Basis::voxels, "voxels", Basis::blobs, "blobs");
+}
+
 /// `image: {size: [75, 75, 26], voxel_mm: [4, 4, 4]}`
 struct ImageParams {
   std::array<int, 3> size = {75, 75, 26};
   std::array<float, 3> voxel_mm = {4, 4, 4};
   std::array<float, 3> centre_mm = {0, 0, 0};
+  Basis basis = Basis::voxels;
+  // Those of Philips' clinical reconstruction in paper 000 (share/doc/blobs.md).
+  float blob_alpha = 8.3689f;
+  float blob_radius_mm = 0;
   static constexpr auto params =
-      describe(param<&ImageParams::size>("size", range(1, 4096), "Voxels along x, y and z"),
-               param<&ImageParams::voxel_mm>("voxel_mm", range(1e-3, 1e3), unit("mm"), "Edges of a voxel"),
+      describe(param<&ImageParams::size>("size", range(1, 4096),
+                                         "Voxels along x, y and z; nodes of each of the blobs' two lattices"),
+               param<&ImageParams::voxel_mm>("voxel_mm", range(1e-3, 1e3), unit("mm"),
+                                             "Edges of a voxel; of a lattice of blobs, which is cubic"),
                param<&ImageParams::centre_mm>("centre_mm", range(-1e4, 1e4), unit("mm"),
-                                              "The image's centre in the scanner frame"));
+                                              "The image's centre in the scanner frame"),
+               param<&ImageParams::basis>("basis",
+                                          "voxels, or blobs on an even and an odd lattice: blob_projector projects "
+                                          "them, blob_to_voxels makes voxels of them"),
+               param<&ImageParams::blob_alpha>("blob_alpha", range(0.001, 500),
+                                               "Shape of a blob: larger is narrower within its radius"),
+               param<&ImageParams::blob_radius_mm>(
+                   "blob_radius_mm", range(0, 1e4), unit("mm"),
+                   "Radius of a blob; 0: that which makes equal coefficients a uniform density"));
 
-  /// Of one image: 4 bytes a voxel.
+  /// Of one image: 4 bytes a voxel or blob.
   std::size_t bytes() const {
     return sizeof(float) * static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1]) *
-           static_cast<std::size_t>(size[2]);
+           static_cast<std::size_t>(size[2]) * (basis == Basis::blobs ? 2 : 1);
   }
   Grid grid() const {
     Grid grid = Grid::centred(size[0], size[1], size[2], {voxel_mm[0], voxel_mm[1], voxel_mm[2]});
     grid.origin_mm = grid.origin_mm + Vec3{centre_mm[0], centre_mm[1], centre_mm[2]};
+    if (basis == Basis::blobs)
+      grid.blob = {blob_radius_mm > 0 ? blob_radius_mm : uniform_blob_radius_mm(voxel_mm[0], blob_alpha), blob_alpha};
     return grid;
   }
 };

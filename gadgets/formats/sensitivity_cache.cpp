@@ -20,15 +20,16 @@ static_assert(std::endian::native == std::endian::little, "the cache is written 
 
 /// What stands before the voxels; no padding.
 struct Header {
-  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '1'};
+  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '2'};
   std::array<char, 64> key{};
   std::int64_t pairs = 0, projected = 0;
   double relative_error = 0;
   std::int32_t exact = 0;
   std::int32_t size[3] = {};
   float voxel_mm[3] = {}, origin_mm[3] = {};
+  float blob_radius_mm = 0, blob_alpha = 0;
 };
-static_assert(sizeof(Header) == 16 + 64 + 24 + 16 + 24);
+static_assert(sizeof(Header) == 16 + 64 + 24 + 16 + 32);
 
 using Digest = std::array<unsigned char, crypto_hash_sha256_BYTES>;
 
@@ -56,6 +57,8 @@ Header header_of(const std::string& key, const Sensitivity& s) {
     header.voxel_mm[a] = s.image.grid.voxel_mm[a];
     header.origin_mm[a] = s.image.grid.origin_mm[a];
   }
+  header.blob_radius_mm = s.image.grid.blob.radius_mm;
+  header.blob_alpha = s.image.grid.blob.alpha;
   return header;
 }
 
@@ -76,9 +79,10 @@ std::optional<Sensitivity> read_file(const std::filesystem::path& path, const st
   }
   const Grid grid{{header.size[0], header.size[1], header.size[2]},
                   {header.voxel_mm[0], header.voxel_mm[1], header.voxel_mm[2]},
-                  {header.origin_mm[0], header.origin_mm[1], header.origin_mm[2]}};
+                  {header.origin_mm[0], header.origin_mm[1], header.origin_mm[2]},
+                  {header.blob_radius_mm, header.blob_alpha}};
   try {
-    validate(grid);
+    validate_basis(grid);
   } catch (const std::exception& error) {
     wrong = error.what();
     return {};

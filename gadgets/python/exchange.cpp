@@ -207,6 +207,7 @@ Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, 
 }
 
 Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena, ExchangeMemory& memory) {
+  validate(estimate->image->grid);  // scripts know voxels
   const bool here = on_host(estimate->image->voxels.memory());
   const auto image = here ? estimate->image : std::make_shared<const Image>(estimate->image->to(Memory::host));
   if (!here) synchronize(nullptr);

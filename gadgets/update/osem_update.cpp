@@ -35,7 +35,7 @@ struct OsemUpdate {
 
   explicit OsemUpdate(const Params& p) : floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
     const Grid grid = p.image.grid();
-    validate(grid);
+    validate_basis(grid);
     image_ = std::make_shared<Image>(Image::filled(grid, p.start_value, memory_of(backend_)));
   }
 

@@ -25,6 +25,11 @@ inline std::shared_ptr<const Image> on_host(const Estimate& estimate) {
   return copy;
 }
 
+/// Throws where a writer cannot write this estimate, which the start image shows before any event is projected: blobs.
+inline void require_voxels(const Estimate& estimate) {
+  validate(estimate.image->grid);
+}
+
 /// True where a writer of this setting writes this estimate at once (the final image is written at the end in any
 /// case).
 inline bool is_due(const Estimate& estimate, Every every) {

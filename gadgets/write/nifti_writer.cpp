@@ -32,6 +32,7 @@ struct NiftiWriter {
   }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
+    require_voxels(*estimate);
     last_ = estimate;
     if (is_due(*estimate, p_.every)) write(numbered(p_.file, estimate->step, p_.every), context);
   }

@@ -53,6 +53,7 @@ struct PngWriter {
   }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
+    require_voxels(*estimate);
     last_ = estimate;
     if (is_due(*estimate, p_.every)) draw(numbered(p_.file, estimate->step, p_.every), context);
   }

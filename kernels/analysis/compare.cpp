@@ -55,6 +55,8 @@ void require_same_grid(const Grid& a, const Grid& b) {
   if (!near(a.origin_mm, b.origin_mm))
     throw std::invalid_argument(fmt::format("images differ in position: the centre of voxel 0 is [{}] and [{}] mm",
                                             words(a.origin_mm), words(b.origin_mm)));
+  if (a.blob != b.blob)
+    throw std::invalid_argument("images differ in basis: blobs of one sort and voxels or blobs of another");
 }
 
 Comparison compare(const Image& image, const Image& reference) {

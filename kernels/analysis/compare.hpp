@@ -15,12 +15,12 @@ struct Comparison {
   double reference_mean = 0;
 };
 
-/// Compares two images on the host. Where the reference is constant nrms is 0 for identical images,
-/// else infinite. Throws std::invalid_argument that names what differs when grids do not match
+/// Compares two images on the host; of blobs, their coefficients. Where the reference is constant nrms is 0 for
+/// identical images, else infinite. Throws std::invalid_argument that names what differs when grids do not match
 /// (lengths to 1e-3 mm), and which image holds a value that is not finite.
 Comparison compare(const Image& image, const Image& reference);
 
-/// Throws std::invalid_argument that says whether size, voxel or origin differ, and how.
+/// Throws std::invalid_argument that says whether size, voxel, origin or basis differ, and how.
 void require_same_grid(const Grid& a, const Grid& b);
 
 }  // namespace tofstream

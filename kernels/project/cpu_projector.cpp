@@ -9,7 +9,7 @@
 namespace tofstream {
 
 CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, std::int64_t image_floats)
-    : grid_((validate(grid), grid)),
+    : grid_((validate_basis(grid), grid)),
       kernel_(std::move(kernel)),
       slots_(image_floats > 0 ? image_floats : grid.voxels()) {}
 

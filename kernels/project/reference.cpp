@@ -17,7 +17,7 @@ void add_to(float* target, const std::vector<double>& image) {
 }  // namespace
 
 ReferenceProjector::ReferenceProjector(const Grid& grid) : grid_(grid) {
-  validate(grid);
+  validate_basis(grid);
 }
 
 double ReferenceProjector::line_sum(const EventView& events, std::int64_t i, std::span<const double> image) const {

@@ -11,7 +11,7 @@ namespace tofstream {
 
 namespace {
 
-constexpr std::string_view algorithm = "tofstream sensitivity 1";  // new number, new results
+constexpr std::string_view algorithm = "tofstream sensitivity 2";  // new number, new results
 
 class Hash {
  public:
@@ -52,6 +52,8 @@ void add_grid(Hash& hash, const Grid& grid) {
   for (const int n : grid.size) hash.value(n);
   hash.vec3(grid.voxel_mm);
   hash.vec3(grid.origin_mm);
+  hash.value(grid.blob.radius_mm);
+  hash.value(grid.blob.alpha);
 }
 
 void add_scanner(Hash& hash, const Scanner& scanner) {

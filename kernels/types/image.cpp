@@ -9,7 +9,34 @@
 
 namespace tofstream {
 
+namespace {
+
+void validate_blob(const Grid& grid) {
+  const Vec3 edge = grid.voxel_mm;
+  for (int axis = 1; axis < 3; ++axis)
+    if (!(std::abs(edge[axis] - edge[0]) <= 1e-4f * edge[0]))
+      throw std::invalid_argument(
+          fmt::format("blobs need a cubic lattice: give equal edges, not [{}, {}, {}] mm", edge.x, edge.y, edge.z));
+  if (!(grid.blob.radius_mm >= 0.5f * edge.x && grid.blob.radius_mm <= 8 * edge.x))
+    throw std::invalid_argument(
+        fmt::format("the radius of a blob must be in [0.5, 8] edges of its lattice ({} mm), "
+                    "not {} mm",
+                    edge.x, grid.blob.radius_mm));
+  if (!(grid.blob.alpha >= 0.001f && grid.blob.alpha <= 500))
+    throw std::invalid_argument(fmt::format("alpha of a blob must be in [0.001, 500], not {}", grid.blob.alpha));
+}
+
+}  // namespace
+
 void validate(const Grid& grid) {
+  if (grid.has_blobs())
+    throw std::invalid_argument(
+        "this needs an image of voxels, and got one of blobs: use blob_projector on it, and blob_to_voxels before "
+        "whatever else reads it");
+  validate_basis(grid);
+}
+
+void validate_basis(const Grid& grid) {
   for (int axis = 0; axis < 3; ++axis) {
     if (grid.size[axis] < 1 || grid.size[axis] > 4096)
       throw std::invalid_argument(
@@ -20,6 +47,7 @@ void validate(const Grid& grid) {
     if (!std::isfinite(grid.origin_mm[axis]))
       throw std::invalid_argument(fmt::format("the image's origin must be finite (mm), not {}", grid.origin_mm[axis]));
   }
+  if (grid.blob != Blob{}) validate_blob(grid);
 }
 
 Image Image::filled(const Grid& grid, float value, Memory memory, Stream stream) {

@@ -52,10 +52,14 @@ TEST_CASE("a simulated scan reconstructs to its activity in Bq/mL, alike by both
   const Image direct = run("simulate_osem", "direct",
                            " --set photons.phantom=uniform_cylinder --set photons.events=300000 --set photons.seed=5 "
                            "--set subsets.iterations=2");
+  const Image blobs = run("listmode_osem_blobs", "blobs",
+                          file +
+                              " --set image.size=[34,34,18] --set image.voxel_mm=[8.15,8.15,8.15] --set "
+                              "subsets.subsets=8 --set sampled.size=[64,64,32]");
   const auto json = nlohmann::json::parse(text_of(out / "tor" / "run.json"));
   CHECK(json["books"]["balanced"] == true);
   CHECK(json["books"]["received"] == 300000);
-  for (const Image* image : {&tor, &joseph, &direct})
+  for (const Image* image : {&tor, &joseph, &direct, &blobs})
     CHECK(statistics(*image, Cylinder{{0, 0, 0}, 60, 60}).mean ==
           doctest::Approx(statistics(tor, Cylinder{{0, 0, 0}, 60, 60}).mean).epsilon(0.01));
   const auto compared = run_command("compare --json " + (out / "direct/image.nii.gz").string() + " " +

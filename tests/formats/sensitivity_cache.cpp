@@ -51,6 +51,20 @@ TEST_CASE("a result is computed once, then found") {
   CHECK(!cache.load(std::string(64, 'b')));
 }
 
+TEST_CASE("the sensitivity of blobs is found as one of blobs") {
+  const Folder folder;
+  const SensitivityCache cache(folder.path);
+  Sensitivity blobs = some_result();
+  blobs.image.grid.voxel_mm = {3, 3, 3};
+  blobs.image.grid.blob = {4, 8};
+  blobs.image = Image::filled(blobs.image.grid, 1.5f);
+  cache.store(key, blobs);
+  const auto found = cache.load(key);
+  REQUIRE(found.has_value());
+  CHECK(found->image.grid == blobs.image.grid);
+  CHECK(found->image.voxels.size() == 120);
+}
+
 TEST_CASE("a broken file is ignored, told about once, and written anew") {
   const Folder folder;
   const SensitivityCache cache(folder.path);

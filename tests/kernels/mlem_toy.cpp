@@ -2,6 +2,8 @@
 // falls, counts are preserved, a point lands where it is, ToF converges faster than non-ToF.
 #include <random>
 
+#include "kernels/blob/blob.hpp"
+#include "kernels/project/blob/blob_projector.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/project/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
@@ -72,13 +74,13 @@ struct Mlem {
 };
 
 Mlem reconstruct(Projector& projector, const EventBatch& events, int iterations) {
-  Mlem run{Image::filled(grid, 1), Image::zeros(grid), {}, {}};
+  Mlem run{Image::filled(projector.grid(), 1), Image::zeros(projector.grid()), {}, {}};
   const EventBatch lors = batch_of(all_lors());
   projector.back(lors.view(), nullptr, run.sensitivity.voxels.data());
   const auto x = run.estimate.voxels.span(), s = run.sensitivity.voxels.span();
   const auto total = [&] { return std::inner_product(x.begin(), x.end(), s.begin(), 0.0); };
   for (int iteration = 0; iteration < iterations; ++iteration) {
-    Image ratio = Image::zeros(grid);
+    Image ratio = Image::zeros(projector.grid());
     const EmTally tally = projector.em_step(events.view(), x.data(), ratio.voxels.data());
     REQUIRE(tally.skipped == 0);
     run.log_likelihood.push_back(tally.log_sum - total());
@@ -115,6 +117,12 @@ Vec3 centroid(const Image& image) {
 
 std::unique_ptr<Projector> tor() {
   return make_tor_projector(grid, {RadialResponse::gaussian(6, 8)}, Backend::cpu);
+}
+
+std::unique_ptr<Projector> blobs() {
+  Grid lattices = grid;
+  lattices.blob = {uniform_blob_radius_mm(4, 8.3689f), 8.3689f};
+  return make_blob_projector(lattices, {}, Backend::cpu);
 }
 
 void check_likelihood_and_counts(Projector& projector) {
@@ -178,6 +186,10 @@ void check_convergence(Projector& projector) {
 
 TEST_CASE("MLEM with the TOR projector: the likelihood never falls and counts are preserved") {
   check_likelihood_and_counts(*tor());
+}
+
+TEST_CASE("MLEM with blobs: the likelihood never falls and counts are preserved") {
+  check_likelihood_and_counts(*blobs());
 }
 
 TEST_CASE("MLEM with the TOR projector puts a point source where it is, with ToF and without") {

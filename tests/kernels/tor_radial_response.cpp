@@ -3,7 +3,7 @@
 
 #include "kernels/project/tor/tor.hpp"
 
-using tofstream::RadialResponse;
+using tofstream::BlobPolynomial, tofstream::RadialResponse;
 
 namespace {
 
@@ -62,6 +62,25 @@ TEST_CASE("the blob's response is the line integral of the blob") {
     return sum;
   };
   for (const double s : {0.5, 1.7, 3.0, 4.6}) CHECK(f(s) / f(0) == doctest::Approx(chord(s) / chord(0)).epsilon(1e-6));
+}
+
+TEST_CASE("the blob's polynomial follows its response, also at the rim") {
+  for (const float alpha : {0.1f, 2.0f, 8.3689f, 11.0f}) {
+    const double a = 5;
+    const auto f = RadialResponse::kaiser_bessel(alpha, 5);
+    REQUIRE(f.blob().has_value());
+    double error = 0;
+    for (int i = 0; i <= 1000; ++i) {
+      const double r = a * i / 1000, w2 = 1 - r * r / (a * a);
+      double sum = 0;
+      for (int k = BlobPolynomial::terms - 1; k >= 0; --k)
+        sum = sum * (w2 - 0.5) + static_cast<double>(f.blob()->coefficient[k]);
+      error = std::max(error, std::abs(w2 * w2 * std::sqrt(w2) * sum - f(r)) / f(0));
+    }
+    CHECK(error < 3e-7);
+  }
+  CHECK(!RadialResponse::kaiser_bessel(12, 5).blob());
+  CHECK(!RadialResponse::gaussian(4, 9).blob());
 }
 
 TEST_CASE("a table is interpolated linearly between equal steps") {

@@ -15,7 +15,9 @@
 
 #include "core/atomic_file.hpp"
 #include "kernels/analysis/compare.hpp"
+#include "kernels/blob/blob.hpp"
 #include "kernels/cuda/stopwatch.hpp"
+#include "kernels/project/blob/blob_projector.hpp"
 #include "kernels/project/joseph/joseph.hpp"
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/simulate/workloads.hpp"
@@ -65,7 +67,16 @@ TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath pa
   return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
 }
 
+// The workload's voxels, or the standard blobs on two lattices of the same edge.
+Grid image_grid(const Case& c) {
+  Grid grid = c.workload.grid;
+  constexpr float alpha = 8.3689f;
+  if (c.projector == "blobs") grid.blob = {uniform_blob_radius_mm(grid.voxel_mm.x, alpha), alpha};
+  return grid;
+}
+
 std::unique_ptr<Projector> make(const Case& c, const Options& options, CudaPath path) {
+  if (c.projector == "blobs") return make_blob_projector(image_grid(c), {.cuda_path = path}, c.backend);
   if (c.projector == "tor")
     return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels, path),
                               c.backend);
@@ -73,6 +84,7 @@ std::unique_ptr<Projector> make(const Case& c, const Options& options, CudaPath 
 }
 
 std::unique_ptr<Projector> make_reference(const Case& c, const Options& options) {
+  if (c.projector == "blobs") return make_blob_reference(image_grid(c), {});
   if (c.projector == "tor")
     return make_tor_reference(c.workload.grid,
                               tor_settings(c.workload.grid, options.tube_width_voxels, CudaPath::automatic));
@@ -92,13 +104,13 @@ Image test_image(const Grid& grid) {
 double deviation(const Case& c, const Options& options, const EventBatch& events, const Image& image) {
   const auto projector = make(c, options, options.cuda_path == CudaPath::direct ? CudaPath::direct : CudaPath::tiled);
   const Memory memory = memory_of(c.backend);
-  // The TOR's reference looks at every voxel for every event, by definition: it is asked for as many as a few seconds
-  // allow.
-  const std::int64_t affordable = c.projector == "tor" ? 400'000'000 / c.workload.grid.voxels() : options.check_events;
+  // The reference of the TOR and of blobs looks at every voxel for every event, by definition: it is asked for as many
+  // as a few seconds allow.
+  const std::int64_t affordable = c.projector == "joseph" ? options.check_events : 400'000'000 / image_grid(c).voxels();
   const std::int64_t count = std::min({options.check_events, events.count, std::max<std::int64_t>(affordable, 16)});
   const EventBatch there = events.to(memory);
   const Image image_there = image.to(memory);
-  Image result = Image::zeros(c.workload.grid, memory), expected = Image::zeros(c.workload.grid);
+  Image result = Image::zeros(image_grid(c), memory), expected = Image::zeros(image_grid(c));
   projector->em_step(there.view().slice(0, count), image_there.voxels.data(), result.voxels.data());
   make_reference(c, options)->em_step(events.view().slice(0, count), image.voxels.data(), expected.voxels.data());
   const Image result_here = result.to(Memory::host);
@@ -110,8 +122,8 @@ ordered_json measure(const Case& c, const Options& options) {
   EventBatch random = random_lors(c.workload, options.events, 1);
   if (!c.tof) random.tof_mm = {};
   const Memory memory = memory_of(c.backend);
-  const Image image = test_image(c.workload.grid), image_there = image.to(memory);
-  Image back = Image::zeros(c.workload.grid, memory);
+  const Image image = test_image(image_grid(c)), image_there = image.to(memory);
+  Image back = Image::zeros(image_grid(c), memory);
   Buffer<float> values = Buffer<float>::zeros(memory, options.events);
   const auto projector = make(c, options, options.cuda_path);
   ordered_json result{{"workload", c.workload.name},
@@ -242,8 +254,8 @@ void add_bench(CLI::App& app) {
   auto* command = bench->add_subcommand("projectors", "ns an event of forward, back and fused EM step, CPU and GPU");
   auto options = std::make_shared<Options>();
   command->add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");
-  command->add_option("--projector", options->projectors, "joseph, tor (default: both)")
-      ->check(CLI::IsMember({"joseph", "tor"}));
+  command->add_option("--projector", options->projectors, "joseph, tor, blobs (default: joseph tor)")
+      ->check(CLI::IsMember({"joseph", "tor", "blobs"}));
   command->add_option("--backend", options->backends, "cpu, cuda (default: both)")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--threads", options->threads, "Numbers of CPU threads (default: 1 2)")

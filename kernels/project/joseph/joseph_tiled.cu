@@ -18,7 +18,7 @@ constexpr tiled::Reach reach{.low = 0, .high = 1, .margin = 1, .stores_margin = 
 
 struct PathOfLine {
   JosephLines lines;
-  __device__ tiled::Path operator()(std::int64_t i) const {
+  __device__ tiled::Path operator()(std::int64_t i, int) const {
     const JosephLine line = single_lane::prepare_line<float>(lines, i, 1);
     return {line.axis,        line.first,        line.last,   line.u.at_plane_0,
             line.u.step,      line.v.at_plane_0, line.v.step, line.offset.at_plane_0,

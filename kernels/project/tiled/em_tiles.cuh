@@ -53,7 +53,7 @@ __device__ inline bool next_item(const VisitView& plan, std::uint32_t* counter, 
 }
 
 __device__ inline const AxisTiles& axis_of(const Tiling& tiling, std::uint32_t tile) {
-  const int t = static_cast<int>(tile);
+  const int t = tiling.in_image(tile);
   return tiling.axes[t < tiling.axes[1].first_tile ? 0 : (t < tiling.axes[2].first_tile ? 1 : 2)];
 }
 
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
   Item item;
   while (next_item(plan, &state->next_forward, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
-    TileBox::make(axis, static_cast<int>(item.tile)).load(image, tile);
+    TileBox::make(axis, plan.tiling.in_image(item.tile)).load(image + plan.tiling.first_voxel(item.tile), tile);
     Turns turns(plan, item);
     VisitReader<Footprint::fetches_ahead> visits(plan.visits, turns);
     __syncthreads();
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
   Item item;
   while (next_item(plan, &state->next_back, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
-    const TileBox box = TileBox::make(axis, static_cast<int>(item.tile));
+    const TileBox box = TileBox::make(axis, plan.tiling.in_image(item.tile));
     for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += Footprint::threads) sums[word] = 0;
     const int shift = order_ratios(plan, item, footprint.largest_weight(), shares, ratios, state);
     const float scale = ldexpf(1.0f, shift + FixedPoint::value_log2), unscale = ldexpf(1.0f, -shift);
@@ -251,7 +251,8 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
       footprint.back(axis, visit, ratio * scale, FixedPoint{sums_at});
     }
     __syncthreads();
-    box.add_to(accumulator, sums, [&](int sum) { return static_cast<float>(sum) * unscale; });
+    box.add_to(accumulator + plan.tiling.first_voxel(item.tile), sums,
+               [&](int sum) { return static_cast<float>(sum) * unscale; });
   }
 }
 
@@ -270,8 +271,9 @@ __global__ void back_outliers(VisitView plan, Footprint footprint, const float* 
       (plan.tile_begin[middle] <= i ? tile : end) = middle;
     }
     const AxisTiles& axis = axis_of(plan.tiling, tile);
-    const TileBox box = TileBox::make(axis, static_cast<int>(tile));
-    footprint.back(axis, plan.visits[i], -ratios[i], OneByOne{{}, box, axis, accumulator, 1u << threadIdx.x % 32});
+    const TileBox box = TileBox::make(axis, plan.tiling.in_image(tile));
+    float* image = accumulator + plan.tiling.first_voxel(tile);
+    footprint.back(axis, plan.visits[i], -ratios[i], OneByOne{{}, box, axis, image, 1u << threadIdx.x % 32});
   }
 }
 

@@ -1,5 +1,5 @@
-// Cuts the paths of events into visits to tiles. A projector brings PathOf, a function of an event on the device that
-// returns its Path; see visit_plan.hpp for what becomes of it.
+// Cuts the paths of events into visits to tiles. A projector brings PathOf, a function of an event and the number of an
+// image (Tiling) on the device that returns its Path; see visit_plan.hpp for what becomes of it.
 #pragma once
 
 #include <algorithm>
@@ -73,22 +73,19 @@ __global__ void count_visits(Tiling tiling, PathOf path_of, std::int64_t events,
   if (i > events) return;
   std::uint32_t count = 0;
   if (i < events) {
-    const Path path = path_of(i);
-    for_each_visit(tiling.axes[path.axis], path, [&](int, int, int, int, int) { ++count; });
-    scale[i] = path.scale;
-    if (!path.whole) *cut_paths = 1;  // all that write, write this
+    for (int image = 0; image < tiling.images; ++image) {
+      const Path path = path_of(i, image);
+      for_each_visit(tiling.axes[path.axis], path, [&](int, int, int, int, int) { ++count; });
+      scale[i] = path.scale;            // the same in every image
+      if (!path.whole) *cut_paths = 1;  // all that write, write this
+    }
   }
   counts[i] = count;
 }
 
-template <class PathOf>
-__global__ void emit_visits(Tiling tiling, PathOf path_of, std::int64_t events, const std::uint32_t* first_slot,
-                            Visit* visits, std::uint32_t* keys, std::uint32_t* numbers) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i >= events) return;
-  const Path path = path_of(i);
+__device__ inline void emit_path(const Tiling& tiling, const Path& path, int image, std::uint32_t& slot, Visit* visits,
+                                 std::uint32_t* keys, std::uint32_t* numbers) {
   const AxisTiles& axis = tiling.axes[path.axis];
-  std::uint32_t slot = first_slot[i];
   for_each_visit(axis, path, [&](int tp, int tu, int tv, int first, int last) {
     const int count = last - first + 1;
     const int begin = axis.begin(0, tp), u_begin = axis.begin(1, tu), v_begin = axis.begin(2, tv);
@@ -111,12 +108,22 @@ __global__ void emit_visits(Tiling tiling, PathOf path_of, std::int64_t events, 
     visit.slot = slot;
     visit.planes = static_cast<std::uint32_t>(first - begin) | static_cast<std::uint32_t>(count) << 16;
     visits[slot] = visit;
-    const int tile = axis.first_tile + (tv * axis.tiles[1] + tu) * axis.tiles[0] + tp;
+    const int tile = image * tiling.tiles_an_image() + axis.first_tile + (tv * axis.tiles[1] + tu) * axis.tiles[0] + tp;
     const auto kind = static_cast<std::uint32_t>(2 * tile + (path.wide ? 1 : 0));
     keys[slot] = kind << length_bits | static_cast<std::uint32_t>(max_planes - count);
     numbers[slot] = slot;
     ++slot;
   });
+}
+
+template <class PathOf>
+__global__ void emit_visits(Tiling tiling, PathOf path_of, std::int64_t events, const std::uint32_t* first_slot,
+                            Visit* visits, std::uint32_t* keys, std::uint32_t* numbers) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= events) return;
+  std::uint32_t slot = first_slot[i];
+  for (int image = 0; image < tiling.images; ++image)
+    emit_path(tiling, path_of(i, image), image, slot, visits, keys, numbers);
 }
 
 }  // namespace detail

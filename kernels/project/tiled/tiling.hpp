@@ -45,10 +45,19 @@ struct AxisTiles {
   }
 };
 
-/// The tiles of an image, for the three dominant axes.
+/// The tiles of an image, for the three dominant axes. Several images on lattices of one size (blobs) have the same
+/// tiles, numbered image after image as their voxels lie in memory.
 struct Tiling {
   AxisTiles axes[3];
-  TOFSTREAM_HOST_DEVICE int count() const { return axes[2].first_tile + axes[2].count(); }
+  int images = 1;
+  TOFSTREAM_HOST_DEVICE int tiles_an_image() const { return axes[2].first_tile + axes[2].count(); }
+  TOFSTREAM_HOST_DEVICE int count() const { return images * tiles_an_image(); }
+  /// A tile's number among those of its image, and where this image begins.
+  TOFSTREAM_HOST_DEVICE int in_image(std::uint32_t tile) const { return static_cast<int>(tile) % tiles_an_image(); }
+  TOFSTREAM_HOST_DEVICE std::int64_t first_voxel(std::uint32_t tile) const {
+    const std::int64_t voxels = static_cast<std::int64_t>(axes[0].size[0]) * axes[0].size[1] * axes[0].size[2];
+    return static_cast<int>(tile) / tiles_an_image() * voxels;
+  }
   /// Of shared memory that the largest tile needs.
   TOFSTREAM_HOST_DEVICE int words() const {
     int most = 0;

@@ -41,6 +41,29 @@ double disc_integral(const std::vector<double>& values, double radius) {
   return sum * step * std::numbers::pi / 3;
 }
 
+/// The polynomial through f / w^5 at Chebyshev's nodes of w^2 in [0, 1], by Newton's divided differences.
+BlobPolynomial blob_polynomial(double radius, const std::function<double(double)>& density) {
+  constexpr int n = BlobPolynomial::terms;
+  double node[n], difference[n];
+  for (int i = 0; i < n; ++i) {
+    node[i] = 0.5 * std::cos(std::numbers::pi * (2 * i + 1) / (2.0 * n));
+    const double w2 = node[i] + 0.5;
+    difference[i] = density(radius * std::sqrt(1 - w2)) / (w2 * w2 * std::sqrt(w2));
+  }
+  for (int order = 1; order < n; ++order)
+    for (int i = n - 1; i >= order; --i)
+      difference[i] = (difference[i] - difference[i - 1]) / (node[i] - node[i - order]);
+  double coefficient[n] = {};  // of powers, from the innermost of Newton's nested products outwards
+  for (int i = n - 1; i >= 0; --i) {
+    for (int k = n - 1; k > 0; --k) coefficient[k] = coefficient[k - 1] - node[i] * coefficient[k];
+    coefficient[0] = difference[i] - node[i] * coefficient[0];
+  }
+  BlobPolynomial result;
+  for (int k = 0; k < n; ++k) result.coefficient[k] = static_cast<float>(coefficient[k]);
+  result.inverse_radius2 = static_cast<float>(1 / (radius * radius));
+  return result;
+}
+
 }  // namespace
 
 RadialResponse::RadialResponse(float tube_radius_mm, std::function<double(double)> density)
@@ -80,10 +103,12 @@ RadialResponse RadialResponse::kaiser_bessel(float alpha, float tube_radius_mm) 
   constexpr double order = 2;
   const double a = tube_radius_mm, shape = alpha;
   const double scale = shape / (2 * std::numbers::pi * a * a * boost::math::cyl_bessel_i(order + 1.5, shape));
-  return RadialResponse(tube_radius_mm, [=](double r) {
+  RadialResponse result(tube_radius_mm, [=](double r) {
     const double w = std::sqrt(std::max(0.0, 1 - r * r / (a * a)));
     return scale * std::pow(w, order + 0.5) * boost::math::cyl_bessel_i(order + 0.5, shape * w);
   });
+  if (alpha <= BlobPolynomial::largest_alpha) result.blob_ = blob_polynomial(a, result.density_);
+  return result;
 }
 
 RadialResponse RadialResponse::table(const std::vector<float>& values, float tube_radius_mm) {

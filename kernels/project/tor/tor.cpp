@@ -11,6 +11,15 @@
 
 namespace tofstream {
 
+std::vector<tor::Model> tor::make_lattice_models(const Grid& grid, const TorSettings& settings) {
+  std::vector<Model> models;
+  for (int lattice = 0; lattice < grid.lattices(); ++lattice) {
+    models.push_back(make_model(grid.lattice(lattice), settings));
+    models.back().scale /= static_cast<float>(grid.lattices());
+  }
+  return models;
+}
+
 tor::Model tor::make_model(const Grid& grid, const TorSettings& settings) {
   validate(grid);
   const RadialResponse& response = settings.response;
@@ -28,17 +37,24 @@ tor::Model tor::make_model(const Grid& grid, const TorSettings& settings) {
           .radius2 = static_cast<float>(radius * radius),
           .gaussian = gaussian,
           .radial_rate = gaussian ? static_cast<float>(0.5 * std::numbers::log2e / (sigma * sigma)) : 0.0f,
+          .blob = response.blob().has_value(),
+          .polynomial = response.blob().value_or(BlobPolynomial{}),
           .table_steps_per_mm = static_cast<float>((RadialResponse::samples - 1) / radius),
           .scale = static_cast<float>(gaussian ? volume * response(0) : volume),
           .tof_cut_sigma = settings.tof_cut_sigma};
 }
 
 std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
-  const tor::Model model = tor::make_model(grid, settings);
-  if (backend == Backend::cpu) return tor::make_cpu(model, settings.response);
+  validate(grid);
+  return tor::make_projector(grid, settings, backend);
+}
+
+std::unique_ptr<Projector> tor::make_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
+  const std::vector<Model> lattices = make_lattice_models(grid, settings);
+  if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response);
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
-  return tor::make_cuda(model, settings.response, settings.cuda_path);
+  return make_cuda(grid, lattices, settings.response, settings.cuda_path);
 #else
   throw std::logic_error("TOR projector: this build has no CUDA");  // require_cuda has thrown
 #endif

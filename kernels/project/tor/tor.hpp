@@ -4,11 +4,22 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/project/projector.hpp"
 
 namespace tofstream {
+
+/// A blob's radial response without square roots of Bessel functions: f(r) = w^5 P(w^2 - 1/2) with w^2 = 1 - (r /
+/// radius)^2, since w^(5/2) I_5/2(alpha w) is w^5 times an entire function of w^2. P interpolates that at Chebyshev's
+/// nodes.
+struct BlobPolynomial {
+  static constexpr int terms = 9;
+  static constexpr float largest_alpha = 11;  // up to it good to 2e-7 of f's peak
+  float coefficient[terms] = {};              // constant first, 1/mm^2
+  float inverse_radius2 = 0;                  // 1/mm^2
+};
 
 /// The radial response f(r), 1/mm^2: zero outside the tube and of unit integral over the transverse
 /// plane.
@@ -35,6 +46,8 @@ class RadialResponse {
   const std::vector<float>& values() const { return values_; }
   bool is_gaussian() const { return gaussian_sigma_ > 0; }
   double gaussian_sigma_mm() const { return gaussian_sigma_; }
+  /// Of a blob of alpha up to BlobPolynomial::largest_alpha; else nothing.
+  const std::optional<BlobPolynomial>& blob() const { return blob_; }
   double peak() const { return values_.empty() ? 0.0 : values_.front(); }
 
  private:
@@ -42,6 +55,7 @@ class RadialResponse {
 
   float radius_ = 0;
   double gaussian_sigma_ = 0;
+  std::optional<BlobPolynomial> blob_;
   std::function<double(double)> density_;  // f(r) for r in [0, radius]
   std::vector<float> values_;
 };

@@ -11,40 +11,60 @@ namespace {
 
 class CpuTorProjector final : public Projector {
  public:
-  explicit CpuTorProjector(const CpuSetup& setup)
-      : layout_(setup.layout),
-        projector_(setup.model.grid, make_kernel(setup), layout_.size()),
-        packed_(Buffer<float>::zeros(Memory::host, layout_.size())),
-        packed_sum_(Buffer<float>::zeros(Memory::host, layout_.size())) {}
+  CpuTorProjector(const Grid& grid, const CpuSetup& setup, std::int64_t packed_floats)
+      : lattices_(setup.lattices),
+        projector_(grid, make_kernel(setup), packed_floats),
+        packed_(Buffer<float>::zeros(Memory::host, packed_floats)),
+        packed_sum_(Buffer<float>::zeros(Memory::host, packed_floats)) {}
 
   const Grid& grid() const override { return projector_.grid(); }
   Backend backend() const override { return Backend::cpu; }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
-    layout_.pack(image, packed_.data());
+    pack(image);
     projector_.forward(events, packed_.data(), expectation, stream);
   }
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
     projector_.back(events, values, packed_sum_.data(), stream);
-    layout_.unpack_add(packed_sum_.data(), image);
+    unpack_add(image);
   }
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
-    layout_.pack(image, packed_.data());
+    pack(image);
     const EmTally tally = projector_.em_step(events, packed_.data(), packed_sum_.data(), stream);
-    layout_.unpack_add(packed_sum_.data(), accumulator);
+    unpack_add(accumulator);
     return tally;
   }
 
  private:
-  SliceLayout layout_;
+  void pack(const float* image) {
+    for (const CpuLattice& lattice : lattices_) {
+      lattice.layout.pack(image, packed_.data() + lattice.offset);
+      image += lattice.model.grid.voxels();
+    }
+  }
+  void unpack_add(float* image) {
+    for (const CpuLattice& lattice : lattices_) {
+      lattice.layout.unpack_add(packed_sum_.data() + lattice.offset, image);
+      image += lattice.model.grid.voxels();
+    }
+  }
+
+  std::vector<CpuLattice> lattices_;
   CpuProjector projector_;
   Buffer<float> packed_, packed_sum_;
 };
 
 }  // namespace
 
-std::unique_ptr<Projector> make_cpu(const Model& model, const RadialResponse& response) {
-  return std::make_unique<CpuTorProjector>(CpuSetup{model, response.values(), SliceLayout(model.grid)});
+std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
+                                    const RadialResponse& response) {
+  CpuSetup setup{{}, response.values()};
+  std::int64_t packed_floats = 0;
+  for (const Model& model : lattices) {
+    setup.lattices.push_back({model, SliceLayout(model.grid), packed_floats});
+    packed_floats += setup.lattices.back().layout.size();
+  }
+  return std::make_unique<CpuTorProjector>(grid, setup, packed_floats);
 }
 
 }  // namespace tofstream::tor

@@ -78,12 +78,20 @@ __device__ void add_along(const Pass& pass, const Tube& tube, const float* table
   });
 }
 
+/// The passes of an image's lattices, whose values follow one another in memory.
+template <int lattices>
+struct Passes {
+  Pass of[lattices];
+};
+
+/// `adds`: to what another lattice has left there.
 template <bool gaussian>
-__global__ void forward_kernel(Pass pass, const float* table, const float* image, float* expectation) {
+__global__ void forward_kernel(Pass pass, const float* table, const float* image, float* expectation, bool adds) {
   const Place at = place();
   const Tube tube = at.event < pass.events.count ? pass.tube(at.event) : Tube{};
   const float sum = expectation_of<gaussian>(pass, tube, table, image, at);
-  if (at.event < pass.events.count && at.lane == 0) expectation[at.event] = sum * pass.scale(at.event);
+  if (at.event >= pass.events.count || at.lane != 0) return;
+  expectation[at.event] = sum * pass.scale(at.event) + (adds ? expectation[at.event] : 0.0f);
 }
 
 template <bool gaussian>
@@ -94,44 +102,63 @@ __global__ void back_kernel(Pass pass, const float* table, const float* values, 
   add_along<gaussian>(pass, pass.tube(at.event), table, value, image, at);
 }
 
-template <bool gaussian>
-__global__ void em_kernel(Pass pass, const float* table, const float* image, float* accumulator, DeviceTally* tally) {
+template <bool gaussian, int lattices>
+__global__ void em_kernel(Passes<lattices> passes, const float* table, const float* image, float* accumulator,
+                          DeviceTally* tally) {
   const Place at = place();
-  const bool inside = at.event < pass.events.count;
-  const Tube tube = inside ? pass.tube(at.event) : Tube{};
-  const float scale = inside ? pass.scale(at.event) : 0.0f;
-  const float additive = inside && pass.events.additive ? pass.events.additive[at.event] : 0.0f;
-  const float expectation = scale * expectation_of<gaussian>(pass, tube, table, image, at) + additive;
+  const Pass& first_pass = passes.of[0];
+  const bool inside = at.event < first_pass.events.count;
+  const std::int64_t voxels = first_pass.model.grid.voxels();
+  Tube tubes[lattices];
+  float sum = 0;
+#pragma unroll
+  for (int l = 0; l < lattices; ++l) {
+    if (inside) tubes[l] = passes.of[l].tube(at.event);
+    sum += expectation_of<gaussian>(passes.of[l], tubes[l], table, image + l * voxels, at);
+  }
+  const float scale = inside ? first_pass.scale(at.event) : 0.0f;
+  const float additive = inside && first_pass.events.additive ? first_pass.events.additive[at.event] : 0.0f;
+  const float expectation = scale * sum + additive;
   const bool use = inside && usable(expectation);
   const bool first = at.lane == 0;
   add_tally(use && first, inside && first && !use, use && first ? log(static_cast<double>(expectation)) : 0.0, tally);
-  if (use) add_along<gaussian>(pass, tube, table, scale / expectation, accumulator, at);
+  if (!use) return;
+#pragma unroll
+  for (int l = 0; l < lattices; ++l)
+    add_along<gaussian>(passes.of[l], tubes[l], table, scale / expectation, accumulator + l * voxels, at);
 }
 
 class CudaTorProjector final : public Projector {
  public:
-  CudaTorProjector(const Model& model, const RadialResponse& response, CudaPath path)
-      : model_(model),
+  CudaTorProjector(const Grid& grid, const std::vector<Model>& lattices, const RadialResponse& response, CudaPath path)
+      : grid_(grid),
+        lattices_(lattices),
         table_(Buffer<float>::from(response.values()).to(Memory::device)),
-        tiled_(model, table_.data(), *std::max_element(response.values().begin(), response.values().end()), path),
+        tiled_(lattices, table_.data(), *std::max_element(response.values().begin(), response.values().end()), path),
         tally_(Memory::device, 1) {
     synchronize(nullptr);  // the table is there before any stream reads it
   }
 
-  const Grid& grid() const override { return model_.grid; }
+  const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cuda; }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
-    launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
-      forward_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image, expectation);
-      check_launch("project events forward");
+    launch(events, [&](auto gaussian, unsigned blocks) {
+      for (std::size_t l = 0; l < lattices_.size(); ++l) {
+        forward_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
+                                                                         image + first_voxel(l), expectation, l > 0);
+        check_launch("project events forward");
+      }
     });
   }
 
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
-    launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
-      back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(pass, table_.data(), values, image);
-      check_launch("project events back");
+    launch(events, [&](auto gaussian, unsigned blocks) {
+      for (std::size_t l = 0; l < lattices_.size(); ++l) {
+        back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
+                                                                      values, image + first_voxel(l));
+        check_launch("project events back");
+      }
     });
   }
 
@@ -148,9 +175,15 @@ class CudaTorProjector final : public Projector {
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
     if (const auto made = plan(events, stream)) return tiled_.em_step(*made, events, image, accumulator, stream);
     tally_.clear(stream);
-    launch(events, [&](const Pass& pass, auto gaussian, unsigned blocks) {
-      em_kernel<gaussian()>
-          <<<blocks, block_threads, 0, stream>>>(pass, table_.data(), image, accumulator, tally_.data());
+    launch(events, [&](auto gaussian, unsigned blocks) {
+      const Pass pass = make_pass(lattices_[0], events);
+      if (lattices_.size() == 1) {
+        em_kernel<gaussian(), 1>
+            <<<blocks, block_threads, 0, stream>>>(Passes<1>{{pass}}, table_.data(), image, accumulator, tally_.data());
+      } else {
+        em_kernel<false, 2><<<blocks, block_threads, 0, stream>>>(Passes<2>{{pass, make_pass(lattices_[1], events)}},
+                                                                  table_.data(), image, accumulator, tally_.data());
+      }
       check_launch("step EM");
     });
     return tally_.to_vector(stream).front().on_host();
@@ -163,14 +196,17 @@ class CudaTorProjector final : public Projector {
     constexpr std::int64_t events_a_block = block_threads / group_lanes;
     const std::int64_t blocks = (events.count + events_a_block - 1) / events_a_block;
     if (blocks > 0x7fffffff) throw std::invalid_argument("TOR projector: more than 3e10 events in one batch: cut it");
-    const Pass pass = make_pass(model_, events);
-    if (model_.gaussian)
-      kernel(pass, std::true_type(), static_cast<unsigned>(blocks));
+    if (lattices_[0].gaussian)
+      kernel(std::true_type(), static_cast<unsigned>(blocks));
     else
-      kernel(pass, std::false_type(), static_cast<unsigned>(blocks));
+      kernel(std::false_type(), static_cast<unsigned>(blocks));
+  }
+  std::int64_t first_voxel(std::size_t lattice) const {
+    return static_cast<std::int64_t>(lattice) * lattices_[0].grid.voxels();
   }
 
-  Model model_;
+  Grid grid_;
+  std::vector<Model> lattices_;  // one of voxels, or two of blobs, whose response is not Gaussian
   Buffer<float> table_;
   TorTiled tiled_;
   Buffer<DeviceTally> tally_;
@@ -178,8 +214,9 @@ class CudaTorProjector final : public Projector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_cuda(const Model& model, const RadialResponse& response, CudaPath path) {
-  return std::make_unique<CudaTorProjector>(model, response, path);
+std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
+                                     const RadialResponse& response, CudaPath path) {
+  return std::make_unique<CudaTorProjector>(grid, lattices, response, path);
 }
 
 }  // namespace tofstream::tor

@@ -17,6 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tofstream::HWY_NAMESPACE {
 
+using tor::CpuLattice;
 using tor::CpuSetup;
 using tor::SliceLayout;
 
@@ -57,19 +58,21 @@ HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first, [[maybe_unused]] 
 #endif
 }
 
-/// One thread's view of the events: the tiles of the event at hand and their weights.
+/// One thread's view of the events on one lattice: the tiles of the event at hand and their weights.
 template <bool gaussian>
 class TubeTracer {
  public:
-  TubeTracer(const CpuSetup& setup, const EventView& events)
+  TubeTracer(const CpuSetup& setup, const EventView& events, std::size_t lattice = 0)
       : setup_(setup),
-        pass_(tor::make_pass(setup.model, events)),
+        lattice_(setup.lattices[lattice]),
+        pass_(tor::make_pass(lattice_.model, events)),
         kept_weights_(Memory::host, static_cast<std::int64_t>(capacity * hn::Lanes(d_))),
         kept_tiles_(capacity) {}
 
   void trace(std::int64_t i) {
     tube_ = pass_.tube(i);
-    slices_ = &setup_.layout.slices(tube_.axes.slice);
+    slices_ = lattice_.layout.slices(tube_.axes.slice);
+    slices_.base += lattice_.offset;
     scale_ = pass_.scale(i);
     tiles_ = not_gathered;
   }
@@ -98,7 +101,7 @@ class TubeTracer {
                         HWY_ATTR { add_tile(d_, factor * weight, image + tile, row_stride); });
       return;
     }
-    const std::int64_t row_stride = slices_->row_stride;
+    const std::int64_t row_stride = slices_.row_stride;
     for (std::size_t t = 0; t < tiles_; ++t)
       add_tile(d_, factor * hn::Load(d_, kept_weights_.data() + t * hn::Lanes(d_)), image + kept_tiles_[t], row_stride);
   }
@@ -115,7 +118,7 @@ class TubeTracer {
     if (tube_.empty()) return;
     // Copies, so that what `visit` writes cannot change them: they stay in registers.
     const tor::Tube tube = tube_;
-    const SliceLayout::Slices slices = *slices_;
+    const SliceLayout::Slices slices = slices_;
     const TubeWeight<FloatLanes, gaussian> weight(pass_, tube, setup_.table.data());
     const FloatLanes lane = lane_index<FloatLanes>();
     const FloatLanes lane_row = round_down(lane * splat<FloatLanes>(1.0f / tile_columns));
@@ -147,17 +150,37 @@ class TubeTracer {
 
   const FloatTag d_;
   const CpuSetup& setup_;
+  const CpuLattice& lattice_;
   tor::Pass pass_;
   tor::Tube tube_;
-  const SliceLayout::Slices* slices_ = nullptr;
+  SliceLayout::Slices slices_{};
   float scale_ = 0;
   std::size_t tiles_ = not_gathered;  // of the event at hand
   Buffer<float> kept_weights_;
   std::vector<std::int64_t> kept_tiles_;
 };
 
+/// Both lattices of an image of blobs: what an event expects of them adds up.
+class BlobTracer {
+ public:
+  BlobTracer(const CpuSetup& setup, const EventView& events) : even_(setup, events, 0), odd_(setup, events, 1) {}
+  void trace(std::int64_t i) {
+    even_.trace(i);
+    odd_.trace(i);
+  }
+  float gather(const float* image) { return even_.gather(image) + odd_.gather(image); }
+  void scatter(float value, float* image) {
+    even_.scatter(value, image);
+    odd_.scatter(value, image);
+  }
+
+ private:
+  TubeTracer<false> even_, odd_;
+};
+
 std::unique_ptr<const CpuKernel> MakeTorKernel(const CpuSetup& setup) {
-  if (setup.model.gaussian) return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup);
+  if (setup.lattices.size() == 2) return std::make_unique<TracingKernel<BlobTracer, CpuSetup>>(setup);
+  if (setup.lattices.front().model.gaussian) return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup);
   return std::make_unique<TracingKernel<TubeTracer<false>, CpuSetup>>(setup);
 }
 

@@ -11,10 +11,16 @@
 
 namespace tofstream::tor {
 
-struct CpuSetup {
+/// A lattice of the image, packed from `offset` on.
+struct CpuLattice {
   Model model;
-  std::vector<float> table;  // RadialResponse::values()
   SliceLayout layout;
+  std::int64_t offset = 0;
+};
+
+struct CpuSetup {
+  std::vector<CpuLattice> lattices;  // one of voxels, or two of blobs
+  std::vector<float> table;          // RadialResponse::values()
 };
 
 std::unique_ptr<const CpuKernel> make_kernel(const CpuSetup& setup);

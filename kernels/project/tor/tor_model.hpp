@@ -3,6 +3,7 @@
 #pragma once
 
 #include <numbers>
+#include <vector>
 
 #include "kernels/math/tof.hpp"
 #include "kernels/project/tor/tor.hpp"
@@ -10,20 +11,26 @@
 
 namespace tofstream::tor {
 
-/// Constants of a projector. The weight is scale 2^(-radial_rate r^2) for a Gaussian response,
-/// else scale times the table's value at r table_steps_per_mm.
+/// Constants of a projector. The weight is scale 2^(-radial_rate r^2) for a Gaussian response, scale times the
+/// polynomial's response for a blob's, else scale times the table's value at r table_steps_per_mm.
 struct Model {
   Grid grid;
   double radius_mm = 0;
   float radius2 = 0;  // mm^2
   bool gaussian = true;
-  float radial_rate = 0;         // 1/mm^2
+  float radial_rate = 0;  // 1/mm^2
+  bool blob = false;
+  BlobPolynomial polynomial;
   float table_steps_per_mm = 0;  // of RadialResponse::values()
   float scale = 0;               // voxel volume, times the Gaussian's peak
   double tof_cut_sigma = 3;
 };
 
+/// Throws as make_tor_projector does.
 Model make_model(const Grid& grid, const TorSettings& settings);
+/// One model for voxels; for blobs (kernels/project/blob) one for each lattice, with the volume that a node has of it.
+/// `grid` is valid as a basis, and the response suits it.
+std::vector<Model> make_lattice_models(const Grid& grid, const TorSettings& settings);
 
 /// The ToF response of a batch of events.
 struct TofTerm {

@@ -1,10 +1,11 @@
 // The TOR projector in double precision, straight from its definition (paper 000, II.B, eq. 3;
-// PHYSICS 3): every voxel of the grid is asked for its weight a_ij = V f(r_ij) g(u_ij - t_i).
+// PHYSICS 3): every voxel of the grid, or blob of both lattices, is asked for its weight a_ij = V f(r_ij) g(u_ij -
+// t_i).
 #include <cmath>
 
 #include "kernels/math/tof.hpp"
 #include "kernels/project/reference.hpp"
-#include "kernels/project/tor/tor_model.hpp"
+#include "kernels/project/tor/tor_backends.hpp"
 
 namespace tofstream {
 
@@ -13,7 +14,7 @@ namespace {
 class TorReference final : public ReferenceProjector {
  public:
   TorReference(const Grid& grid, const TorSettings& settings) : ReferenceProjector(grid), settings_(settings) {
-    tor::make_model(grid, settings);  // refuses what the other versions refuse
+    tor::make_lattice_models(grid, settings);  // refuses what the other versions refuse
   }
 
   void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const override {
@@ -26,7 +27,8 @@ class TorReference final : public ReferenceProjector {
     const bool has_tof = events.has_tof();
     const auto tof =
         TofKernel<double>::make(has_tof ? events.tof.sigma_mm : 1.0f, static_cast<double>(settings_.tof_cut_sigma));
-    const double volume = static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
+    const double cell = static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
+    const double volume = cell / grid().lattices();
 
     for_each_centre([&](std::int64_t voxel, Vec3d centre) {
       const Vec3d offset = centre - middle;
@@ -41,11 +43,15 @@ class TorReference final : public ReferenceProjector {
  private:
   template <class Visit3d>
   void for_each_centre(Visit3d&& visit) const {
-    const Vec3d origin = grid().origin_mm.as<double>(), edge = grid().voxel_mm.as<double>();
-    for (int z = 0; z < grid().size[2]; ++z)
-      for (int y = 0; y < grid().size[1]; ++y)
-        for (int x = 0; x < grid().size[0]; ++x)
-          visit(grid().index(x, y, z), Vec3d{origin.x + x * edge.x, origin.y + y * edge.y, origin.z + z * edge.z});
+    for (int which = 0; which < grid().lattices(); ++which) {
+      const Grid lattice = grid().lattice(which);
+      const Vec3d origin = lattice.origin_mm.as<double>(), edge = lattice.voxel_mm.as<double>();
+      for (int z = 0; z < lattice.size[2]; ++z)
+        for (int y = 0; y < lattice.size[1]; ++y)
+          for (int x = 0; x < lattice.size[0]; ++x)
+            visit(which * lattice.voxels() + lattice.index(x, y, z),
+                  Vec3d{origin.x + x * edge.x, origin.y + y * edge.y, origin.z + z * edge.z});
+    }
   }
 
   TorSettings settings_;
@@ -53,7 +59,12 @@ class TorReference final : public ReferenceProjector {
 
 }  // namespace
 
+std::unique_ptr<Projector> tor::make_reference(const Grid& grid, const TorSettings& settings) {
+  return std::make_unique<TorReference>(grid, settings);
+}
+
 std::unique_ptr<Projector> make_tor_reference(const Grid& grid, const TorSettings& settings) {
+  validate(grid);
   return std::make_unique<TorReference>(grid, settings);
 }
 

@@ -3,6 +3,7 @@
 // a visit, each with its own slices.
 #include "kernels/project/tiled/make_visits.cuh"
 #include "kernels/project/tor/tor_tiled.cuh"
+#include "kernels/project/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
 
@@ -15,11 +16,15 @@ using tiled::Visit;
 enum class Radial {
   thin,    // a Gaussian that goes on from voxel to voxel by multiplications, in windows of 2 by 2 voxels
   narrow,  // the same in windows of 4 by 4
+  blob,    // a blob of a few voxels: the ToF response goes on by multiplications, in windows
   smooth,  // the same, row by row
   steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
   table,   // any other
 };
 
+constexpr bool has_windows(Radial radial) {
+  return radial == Radial::thin || radial == Radial::narrow || radial == Radial::blob;
+}
 /// Columns and rows of a window.
 constexpr int window_size_of(Radial radial) {
   return radial == Radial::thin ? 2 : 4;
@@ -30,10 +35,11 @@ __host__ __device__ constexpr bool exceeds_window(float p_half, float q_half, in
 }
 
 struct PathOfTube {
+  int window_size;
   Pass pass;
-  int window_size;  // 0: the footprint has no windows
-  __device__ tiled::Path operator()(std::int64_t i) const {
-    const Tube tube = pass.tube(i);
+  Grid lattices[2];  // of voxels the first alone
+  __device__ tiled::Path operator()(std::int64_t i, int lattice) const {
+    const Tube tube = make_tube(lattices[lattice], pass.events.lor(i), pass.model.radius_mm, pass.tof.cut_mm);
     tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,
                      tube.q0,         tube.q_step, tube.u0,   tube.u_step, pass.scale(i)};
     // Slices of the tube that the line's ends cut, rather than ToF or the image.
@@ -119,20 +125,23 @@ template <Radial radial, bool tof>
 struct TorFootprint {
   static constexpr int window_size = window_size_of(radial);
 
+  static constexpr bool is_gaussian = radial != Radial::table && radial != Radial::blob;
   float radius2, radial_rate, tof_rate, tof_cut, table_rate, largest;
+  BlobPolynomial polynomial;
   const float* table;
 
   TorFootprint(const Pass& pass, const float* radial_table, float table_peak)
       : radius2(pass.model.radius2),
-        radial_rate(radial == Radial::table ? 0.0f : -pass.model.radial_rate),
+        radial_rate(is_gaussian ? -pass.model.radial_rate : 0.0f),
         tof_rate(tof ? -pass.tof.rate : 0.0f),
         tof_cut(static_cast<float>(pass.tof.cut_mm)),
         table_rate(pass.model.table_steps_per_mm),
-        largest(radial == Radial::table ? table_peak : 1.0f),
+        largest(is_gaussian ? 1.0f : table_peak),
+        polynomial(pass.model.polynomial),
         table(radial_table) {}
 
   static constexpr bool fetches_ahead = false;  // a visit takes long, and needs the registers
-  static constexpr int threads = radial == Radial::thin || radial == Radial::narrow ? 640 : 1024;
+  static constexpr int threads = has_windows(radial) ? 640 : 1024;
   static float unit() { return 1; }
   __device__ float largest_weight() const { return largest; }
 
@@ -141,6 +150,11 @@ struct TorFootprint {
     const float left = fminf(floorf(place), RadialResponse::samples - 2);
     const float* sample = table + static_cast<int>(left);
     return fmaf(place - left, __ldg(sample + 1) - __ldg(sample), __ldg(sample));
+  }
+
+  __device__ float blob_at(float w2) const {
+    const float inside = fmaxf(w2, 1e-30f);  // its root is finite
+    return single_lane::blob_response(polynomial, inside, inside * rsqrtf(inside));
   }
 
   /// Calls use(what, limit, word, row's weight, voxel's factor) for windows of some voxels square that hold the tube's
@@ -241,7 +255,9 @@ struct TorFootprint {
       for (int c = 0; c < window_size; ++c) {
         float of_column = fmaf(a[c], b_a, a_r2[c]);  // r^2 without what the row gives
         if constexpr (cut) of_column = fabsf(fmaf(ellipse.p_along, a[c], b_u)) <= tof_cut ? of_column : INFINITY;
-        use(of_column, limit, word + static_cast<std::uint32_t>(c), row_weight, factor[c]);
+        float weight = factor[c];
+        if constexpr (radial == Radial::blob) weight *= blob_at((limit - of_column) * polynomial.inverse_radius2);
+        use(of_column, limit, word + static_cast<std::uint32_t>(c), row_weight, weight);
         factor[c] *= twist[c];
       }
       use.end_row(row_weight);
@@ -314,7 +330,7 @@ struct TorFootprint {
   template <class Use>
   __device__ void for_each_voxel(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                                  Use&& use) const {
-    if constexpr (radial == Radial::narrow || radial == Radial::thin) {
+    if constexpr (has_windows(radial)) {
       by_windows(axis, visit, value, together, use);
     } else {
       by_rows(axis, visit, value, together, use);
@@ -372,21 +388,24 @@ tiled::Reach reach_of(const Model& model) {
 
 Radial radial_of(const Pass& pass) {
   const Model& model = pass.model;
-  if (!model.gaussian) return Radial::table;
+  if (!model.gaussian && !model.blob) return Radial::table;
   // A corner of a window or the end of a row must leave what single precision has below 1 (2^-126) to FixedPoint's
   // scale and to ratios smaller than the largest.
   const double tof_reach = std::max(pass.tof.cut_mm, 0.0) + 2 * model.radius_mm;
-  if (4 * model.radial_rate * model.radius2 + pass.tof.rate * tof_reach * tof_reach > 60) return Radial::steep;
+  const bool steep = 4 * model.radial_rate * model.radius2 + pass.tof.rate * tof_reach * tof_reach > 60;
   const Vec3 voxel = model.grid.voxel_mm;
   const double radius = model.radius_mm / static_cast<double>(std::min({voxel.x, voxel.y, voxel.z}));
+  const bool narrow = radius <= 2.1;  // rows are faster beyond
+  if (model.blob) return narrow && !steep ? Radial::blob : Radial::table;
+  if (steep) return Radial::steep;
   if (radius <= 0.71) return Radial::thin;  // which reaches a voxel to either side where it is most aslant
-  return radius <= 2.1 ? Radial::narrow : Radial::smooth;  // rows are faster beyond
+  return narrow ? Radial::narrow : Radial::smooth;
 }
 
 }  // namespace
 
-TorTiled::TorTiled(const Model& model, const float* table, float table_peak, CudaPath path)
-    : model_(model), path_(path), table_(table), table_peak_(table_peak) {}
+TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path)
+    : model_(lattices[0]), lattices_(lattices), path_(path), table_(table), table_peak_(table_peak) {}
 
 bool TorTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 5'000;
@@ -397,11 +416,12 @@ bool TorTiled::takes(const EventView& events) const {
 std::unique_ptr<EventPlan> TorTiled::plan(const EventView& events, Stream stream) {
   const double cut = make_pass(model_, events).tof.cut_mm;
   const double path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
-  const tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
+  tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
+  tiling.images = static_cast<int>(lattices_.size());
   auto plan = std::make_unique<tiled::VisitPlan>();
   const bool whole = tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
     const Pass pass = make_pass(model_, part);
-    const PathOfTube path_of{pass, window_size_of(radial_of(pass))};
+    const PathOfTube path_of{window_size_of(radial_of(pass)), pass, {lattices_.front().grid, lattices_.back().grid}};
     auto made = tiled::make_visits(tiling, path_of, part.count, workspace_.blocks(), stream);
     if (!made) return false;
     made->first_event = first;
@@ -432,6 +452,9 @@ EmTally TorTiled::em_step(const EventPlan& made, const EventView& events, const 
       break;
     case Radial::narrow:
       with_tof.template operator()<Radial::narrow>();
+      break;
+    case Radial::blob:
+      with_tof.template operator()<Radial::blob>();
       break;
     case Radial::smooth:
       with_tof.template operator()<Radial::smooth>();

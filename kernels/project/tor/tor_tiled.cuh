@@ -10,8 +10,9 @@ namespace tofstream::tor {
 
 class TorTiled {
  public:
-  /// `table`: the radial response's samples on the device, of which `table_peak` is the largest; kept by the caller.
-  TorTiled(const Model& model, const float* table, float table_peak, CudaPath path);
+  /// `lattices`: one of voxels, or two of blobs. `table`: the radial response's samples on the device, of which
+  /// `table_peak` is the largest; kept by the caller.
+  TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path);
   /// Whether these events are to be planned: many enough.
   bool takes(const EventView& events) const;
   /// Null where the image reaches beyond the ends of some line, which visits do not know.
@@ -21,7 +22,8 @@ class TorTiled {
                   Stream stream);
 
  private:
-  Model model_;
+  Model model_;  // of the first lattice
+  std::vector<Model> lattices_;
   CudaPath path_;
   const float* table_;
   float table_peak_;

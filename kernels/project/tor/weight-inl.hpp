@@ -31,6 +31,15 @@ TOFSTREAM_HOST_DEVICE inline V interpolate(const float* table, V position) {
 #endif
 }
 
+/// f of a blob at w^2 = 1 - (r / radius)^2 in [0, 1] (tor.hpp), whose root w the caller takes as fast as it may.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V blob_response(const BlobPolynomial& polynomial, V w2, V w) {
+  const V t = w2 - splat<V>(0.5f);
+  V sum = splat<V>(polynomial.coefficient[BlobPolynomial::terms - 1]);
+  for (int k = BlobPolynomial::terms - 2; k >= 0; --k) sum = mul_add(sum, t, splat<V>(polynomial.coefficient[k]));
+  return w2 * w2 * w * sum;
+}
+
 /// One event's weight as a function of a voxel's place; `gaussian` says which radial response.
 template <class V, bool gaussian>
 struct TubeWeight {
@@ -38,7 +47,8 @@ struct TubeWeight {
   V radius2, u_middle, u_half;          // where the weight is zero
   V radial_rate, tof_rate, table_rate;  // as Model and TofTerm have them
   const float* table;
-  bool tof;
+  BlobPolynomial polynomial;
+  bool blob, tof;
 
   TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube, const float* radial_table)
       : pp(splat<V>(tube.pp)),
@@ -53,6 +63,8 @@ struct TubeWeight {
         tof_rate(splat<V>(-pass.tof.rate)),
         table_rate(splat<V>(pass.model.table_steps_per_mm)),
         table(radial_table),
+        polynomial(pass.model.polynomial),
+        blob(pass.model.blob),
         tof(pass.tof.cut_mm >= 0) {}
 
   /// Weight of the voxel `a` columns and `b` rows from the crossing of its slice, which lies at u.
@@ -64,7 +76,12 @@ struct TubeWeight {
     if constexpr (gaussian) {
       w = power_of_two(maximum(mul_add(radial_rate, r2, tof_rate * u * u), lowest));
     } else {
-      w = interpolate(table, square_root(minimum(r2, radius2)) * table_rate);
+      if (blob) {
+        const V w2 = maximum(splat<V>(1.0f) - r2 * splat<V>(polynomial.inverse_radius2), splat<V>(0.0f));
+        w = blob_response(polynomial, w2, square_root(w2));
+      } else {
+        w = interpolate(table, square_root(minimum(r2, radius2)) * table_rate);
+      }
       if (tof) w = w * power_of_two(maximum(tof_rate * u * u, lowest));
     }
     const V zero = splat<V>(0.0f);

@@ -1,0 +1,87 @@
+// Makes voxels of blobs, for all that reads estimates as voxels: writers, filters, scripts.
+#include "kernels/blob/blob_to_voxels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/write/estimate_writer.hpp"
+
+namespace tofstream {
+namespace {
+
+struct BlobToVoxelsGadget {
+  struct Params {
+    std::array<float, 3> voxel_mm = {4, 4, 4};
+    std::vector<int> size;
+    Every every = Every::update;
+  };
+  static constexpr auto params = describe(
+      param<&Params::voxel_mm>("voxel_mm", range(1e-3, 1e3), unit("mm"), "Edges of a voxel"),
+      param<&Params::size>("size", range(1, 4096),
+                           "Voxels along x, y and z about the image's centre; none: as many as hold all blobs"),
+      param<&Params::every>("every",
+                            "Sample every estimate, or spare those between iterations or all but the "
+                            "final one"));
+  static constexpr bool own_thread = true;
+
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    std::size_t bytes = sizeof(float);
+    for (const int n : p.size) bytes *= static_cast<std::size_t>(n);
+    return {.message_bytes = p.size.empty() ? inputs[0] : bytes,
+            .lower = "size",
+            .note = "lies where its input does; without `size` as many voxels as hold all blobs"};
+  }
+
+  explicit BlobToVoxelsGadget(const Params& p) : p_(p) {
+    if (!p.size.empty() && p.size.size() != 3)
+      throw std::invalid_argument(fmt::format("size needs three numbers, not {}", p.size.size()));
+  }
+
+  void process(std::shared_ptr<const Estimate> estimate, Emit<Estimate>& emit) {
+    last_ = std::move(estimate);
+    // The start image too, so that who reads on can say at once what is wrong.
+    if (last_->step.iteration == 0 || is_due(*last_, p_.every)) sample(emit);
+  }
+
+  void flush(Emit<Estimate>& emit) {
+    if (last_) sample(emit);
+  }
+
+ private:
+  void sample(Emit<Estimate>& emit) {
+    const Image& blobs = *last_->image;
+    if (!sample_)
+      sample_.emplace(blobs.grid, voxels_of(blobs.grid), on_host(blobs.voxels.memory()) ? Backend::cpu : Backend::cuda);
+    emit(Estimate{last_->step, std::make_shared<const Image>((*sample_)(blobs))});
+    last_.reset();
+  }
+
+  Grid voxels_of(const Grid& blobs) const {
+    Grid grid = covering_voxels(blobs, {p_.voxel_mm[0], p_.voxel_mm[1], p_.voxel_mm[2]});
+    if (p_.size.empty()) return grid;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int axis = static_cast<int>(k);
+      const float moved = 0.5f * static_cast<float>(grid.size[axis] - p_.size[k]) * p_.voxel_mm[k];
+      grid.origin_mm.set(axis, grid.origin_mm[axis] + moved);
+      grid.size[axis] = p_.size[k];
+    }
+    return grid;
+  }
+
+  Params p_;
+  std::shared_ptr<const Estimate> last_;  // where it has not been sampled yet
+  std::optional<BlobToVoxels> sample_;
+};
+
+TOFSTREAM_GADGET(BlobToVoxelsGadget, "blob_to_voxels", "Samples an image of blobs at the centres of voxels");
+
+}  // namespace
+}  // namespace tofstream
