@@ -41,7 +41,7 @@ void* allocate_host(std::size_t bytes) {
   void* pointer =
       bytes <= available ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : nullptr;
   if (!pointer)
-    throw std::runtime_error(
+    throw OutOfMemory(
         fmt::format("cannot allocate {:.1f} GiB of host memory ({:.1f} GiB are free): use a smaller image or "
                     "fewer events a subset",
                     gib(bytes), gib(available_host_bytes())));
@@ -116,7 +116,7 @@ void* allocate(Memory memory, std::size_t bytes, Stream stream) {
       memory == Memory::pinned ? cudaMallocHost(&pointer, bytes) : cudaMallocAsync(&pointer, bytes, stream);
   if (status != cudaSuccess) {
     (void)cudaGetLastError();
-    throw std::runtime_error(fmt::format("cannot allocate {:.1f} MiB of {} memory: {}",
+    throw OutOfMemory(fmt::format("cannot allocate {:.1f} MiB of {} memory: {}",
                                          static_cast<double>(bytes) / 1048576.0,
                                          memory == Memory::pinned ? "pinned" : "GPU", cudaGetErrorString(status)));
   }

@@ -33,6 +33,12 @@ constexpr Memory memory_of(Backend backend) {
   return backend == Backend::cuda ? Memory::device : Memory::host;
 }
 
+/// Memory was refused; says how much of which.
+class OutOfMemory : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Empty where a CUDA device can be used; otherwise why not, in one line (no CUDA in this build, no
 /// device, no driver).
 std::string why_no_cuda();
@@ -46,8 +52,7 @@ std::size_t free_device_bytes();
 void synchronize(Stream stream);
 
 namespace detail {
-/// Uninitialised bytes; null for none. Throws std::runtime_error that says how many bytes of which
-/// memory were refused.
+/// Uninitialised bytes; null for none. Throws OutOfMemory.
 void* allocate(Memory memory, std::size_t bytes, Stream stream);
 void release(Memory memory, void* pointer, Stream stream) noexcept;
 /// Queues a copy between any two memories on the stream; complete on return when both sides are
@@ -64,8 +69,7 @@ class Buffer {
 
  public:
   Buffer() = default;
-  /// Allocates `size` elements, device memory in stream order. Throws std::runtime_error where
-  /// memory is refused.
+  /// Allocates `size` elements, device memory in stream order. Throws OutOfMemory where memory is refused.
   Buffer(Memory memory, std::int64_t size, Stream stream = nullptr)
       : size_(checked(size)), memory_(memory), stream_(stream) {
     data_ = static_cast<T*>(detail::allocate(memory, static_cast<std::size_t>(size_) * sizeof(T), stream));

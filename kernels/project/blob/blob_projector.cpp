@@ -15,7 +15,8 @@ TorSettings tor_settings(const Grid& grid, const BlobSettings& settings) {
   validate_basis(grid);
   return {.response = RadialResponse::kaiser_bessel(grid.blob.alpha, grid.blob.radius_mm),
           .tof_cut_sigma = settings.tof_cut_sigma,
-          .cuda_path = settings.cuda_path};
+          .cuda_path = settings.cuda_path,
+          .deterministic = settings.deterministic};
 }
 
 }  // namespace

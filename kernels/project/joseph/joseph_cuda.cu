@@ -7,6 +7,7 @@
 #include "kernels/project/joseph/joseph_backends.hpp"
 #include "kernels/project/joseph/joseph_line-inl.hpp"
 #include "kernels/project/joseph/joseph_tiled.cuh"
+#include "kernels/project/tiled/stretches.hpp"
 
 namespace tofstream {
 
@@ -92,7 +93,10 @@ __global__ void em_kernel(JosephLines lines, const float* image, float* accumula
 class JosephCuda final : public Projector {
  public:
   JosephCuda(const Grid& grid, const JosephSettings& settings)
-      : setup_(JosephSetup::make(grid, settings)), tiled_(setup_, settings.cuda_path), tally_(Memory::device, 1) {
+      : setup_(JosephSetup::make(grid, settings)),
+        deterministic_(settings.deterministic),
+        tiled_(setup_, settings.cuda_path, settings.deterministic),
+        tally_(Memory::device, 1) {
     synchronize(nullptr);  // the tally may next be used on any stream
   }
 
@@ -116,17 +120,23 @@ class JosephCuda final : public Projector {
   }
 
   std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
-    return tiled_.takes(events) ? tiled_.plan(events, stream) : nullptr;
+    return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
   }
 
   EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
                           Stream stream) override {
-    return plan ? tiled_.em_step(plan, events, image, accumulator, stream)
-                : em_step(events, image, accumulator, stream);
+    const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
+    if (!plan && !tiled_.takes(events)) return direct(events);
+    return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
   }
 
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
-    if (tiled_.takes(events)) return tiled_.em_step(nullptr, events, image, accumulator, stream);
+    return planned_em_step(nullptr, events, image, accumulator, stream);
+  }
+
+ private:
+  EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
+    if (deterministic_) throw tiled::not_deterministic();
     tally_.clear(stream);
     in_launches(events, [&](const EventView& part, std::int64_t, unsigned blocks) {
       em_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, accumulator,
@@ -136,7 +146,6 @@ class JosephCuda final : public Projector {
     return tally_.to_vector(stream).front().on_host();
   }
 
- private:
   /// A launch has fewer than 2^31 blocks: more events than that are cut into several launches.
   template <class Launch>
   static void in_launches(const EventView& events, const Launch& launch) {
@@ -148,6 +157,7 @@ class JosephCuda final : public Projector {
   }
 
   JosephSetup setup_;
+  bool deterministic_;
   JosephTiled tiled_;
   Buffer<DeviceTally> tally_;
 };

@@ -112,7 +112,7 @@ struct JosephFootprint {
   explicit JosephFootprint(const TofBin& bin) : tof_weight(bin), largest(tof_weight.largest()) {}
 
   /// Of the weights that forward and back use, which lack the factor unit().
-  __device__ float largest_weight() const { return tof == Tof::any ? largest : 1.0f; }
+  float largest_weight() const { return tof == Tof::any ? largest : 1.0f; }
   float unit() const { return tof == Tof::narrow ? largest : 1.0f; }
 
   __device__ float forward(const float* tile, const AxisTiles& axis, const Visit& visit) const {
@@ -165,54 +165,34 @@ void em_step_with(const TofBin& bin, tiled::Workspace& workspace, const tiled::V
 
 }  // namespace
 
-JosephTiled::JosephTiled(const single_lane::JosephSetup& setup, CudaPath path) : setup_(setup), path_(path) {}
+JosephTiled::JosephTiled(const single_lane::JosephSetup& setup, CudaPath path, bool deterministic)
+    : setup_(setup), path_(path), deterministic_(deterministic), workspace_(deterministic) {}
 
 bool JosephTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 20'000;
   if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
-  return path_ == CudaPath::tiled || events.count >= fewest;
+  return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
 }
 
-tiled::Visits JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) const {
+std::optional<tiled::Visits> JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) const {
   const double path = events.has_tof() ? 2.0 * (setup_.tof_cut_sigma * events.tof.sigma_mm) : 1e9;
   const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace_.words());
   const PathOfLine path_of{JosephLines::make(setup_, events)};
-  tiled::Visits made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), stream).value();
-  made.first_event = first;
+  auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), workspace_.bytes(), stream);
+  if (made) made->first_event = first;
   return made;
 }
 
-std::unique_ptr<EventPlan> JosephTiled::plan(const EventView& events, Stream stream) {
-  auto plan = std::make_unique<tiled::VisitPlan>();
-  tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
-    plan->stretches.push_back(visits(part, first, stream));
-    return true;
-  });
-  return plan;
-}
-
-void JosephTiled::step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                       Stream stream) {
+EmTally JosephTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                             Stream stream) {
   const JosephLines lines = JosephLines::make(setup_, events);
   const TofBin bin = events.has_tof() ? TofBin::make(lines.tof, events.bin_width_mm(0)) : TofBin{};
   const auto step = !events.has_tof()                                  ? em_step_with<Tof::none>
                     : bin.half_width <= TofWeight<Tof::narrow>::widest ? em_step_with<Tof::narrow>
                                                                        : em_step_with<Tof::any>;
   const float* additive = events.additive ? events.additive + made.first_event : nullptr;
-  step(bin, workspace_, made, additive, image, accumulator, stream);
-}
-
-EmTally JosephTiled::em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
-                             Stream stream) {
   workspace_.begin(stream);
-  if (const auto* known = dynamic_cast<const tiled::VisitPlan*>(plan)) {
-    for (const tiled::Visits& made : known->stretches) step(made, events, image, accumulator, stream);
-  } else {
-    tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
-      step(visits(part, first, stream), events, image, accumulator, stream);
-      return true;
-    });
-  }
+  step(bin, workspace_, made, additive, image, accumulator, stream);
   return workspace_.tally(stream);
 }
 

@@ -1,7 +1,8 @@
-// The EM step of Joseph's projector with tiles in shared memory, for batches of many events (joseph_tiled.cu).
+// The EM step of Joseph's projector with tiles in shared memory, for batches of many events (joseph_tiled.cu); see
+// tiled/stretches.hpp.
 #pragma once
 
-#include <memory>
+#include <optional>
 
 #include "kernels/project/joseph/joseph_line-inl.hpp"
 #include "kernels/project/tiled/em_tiles.cuh"
@@ -10,20 +11,18 @@ namespace tofstream {
 
 class JosephTiled {
  public:
-  JosephTiled(const single_lane::JosephSetup& setup, CudaPath path);
+  JosephTiled(const single_lane::JosephSetup& setup, CudaPath path, bool deterministic);
   /// Whether these events are to be planned: many enough, and alike enough (one width of ToF bin).
   bool takes(const EventView& events) const;
-  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream);
-  /// `plan` null: the events are planned a stretch at a time, and forgotten. Complete on return.
-  EmTally em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+  std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream) const;
+  /// Complete on return.
+  EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                   Stream stream);
 
  private:
-  tiled::Visits visits(const EventView& events, std::int64_t first, Stream stream) const;
-  void step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator, Stream stream);
-
   single_lane::JosephSetup setup_;
   CudaPath path_;
+  bool deterministic_;
   tiled::Workspace workspace_;
 };
 

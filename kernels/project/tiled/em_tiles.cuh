@@ -6,7 +6,7 @@
 //   static constexpr int threads;           of a block, one of which fills a multiprocessor
 //   static constexpr bool fetches_ahead;    whether the next visit is fetched while one is projected
 //   float unit() const;                     what all weights below lack, for the host
-//   float largest_weight() const;           a bound of the weights, without the unit
+//   float largest_weight() const;           a bound of the weights, without the unit, for the host
 //   float forward(const float* tile, const AxisTiles&, const Visit&) const;
 //   void back(const AxisTiles&, const Visit&, float value, Add add) const;
 //                                           calls add(word, weight * value * add.factor()), or add.add_where
@@ -16,7 +16,8 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/tiled/tile_memory.cuh"
-#include "kernels/project/tiled/visit_plan.hpp"
+#include "kernels/project/tiled/tile_scales.hpp"
+#include "kernels/project/tiled/visit_ranges.cuh"
 
 namespace tofstream::tiled {
 
@@ -29,8 +30,27 @@ __device__ inline float fast_exp2(float x) {
 
 /// What the blocks of a pass share: the next item of each of its two kernels, and the tally.
 struct PassState {
-  std::uint32_t next_forward, next_back, any_outlier, unused;
+  std::uint32_t next_forward, next_back;
   DeviceTally tally;
+};
+
+/// Where a back projection goes: the image itself by floating-point additions, or sums of whole numbers of 2^-shift
+/// that do not depend on the order, which are added to the image in the end.
+struct BackTarget {
+  float* image;
+  long long* sums;  // null: the image itself
+
+  __device__ BackTarget of_tile(const Tiling& tiling, std::uint32_t tile) const {
+    const std::int64_t first = tiling.first_voxel(tile);
+    return {image + first, sums ? sums + first : nullptr};
+  }
+  /// The shift for sums of tiles: as the finest tile has it, where the coarsest leaves room for it.
+  __device__ static int common_shift(const ScaleRange& range) {
+    constexpr int room = 26;  // of 63 bits, for 30 of a tile's sum and a few for the items that add to a voxel
+    return min(range.highest_shift, range.lowest_shift + room);
+  }
+  /// The shift for ratios that are too large: a million of them fit.
+  __device__ static int outlier_shift(const ScaleRange& range) { return 40 - range.largest_outlier; }
 };
 
 /// Weights as they are.
@@ -71,43 +91,12 @@ struct Turns {
   __device__ bool warp_present() const { return next - threadIdx.x % 32 < end; }
 };
 
-/// The values of all threads of the block, combined in an order that is always the same; waits for the whole block.
-template <class T, class Combine>
-__device__ T over_block(T value, Combine&& combine) {
-  __shared__ T of_warps[32];
-  for (int distance = 16; distance > 0; distance /= 2)
-    value = combine(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
-  __syncthreads();
-  T all = of_warps[0];
-  for (unsigned w = 1; w < blockDim.x / 32; ++w) all = combine(all, of_warps[w]);
-  __syncthreads();
-  return all;
-}
-
-struct Plus {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
-struct Larger {
-  __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
-};
-
-/// The power of two to multiply addends by: sums up to `bound` then fit 30 bits, which leaves one for the rounding of
-/// addends should all visits meet one voxel; addends up to `most` fit the 23 bits of a denormal float.
-__device__ inline int fixed_point_shift(float bound, float most) {
-  if (!(bound > 0)) return 0;
-  return max(-105, min(126, min(29 - ilogbf(bound), 21 - ilogbf(most))));
-}
-
 /// The visit whose turn it is; one without planes where there is none.
 __device__ inline Visit read(const Visit* visits, const Turns& turns) {
   if (!turns.present()) return {};
   const float4 line = __ldg(reinterpret_cast<const float4*>(visits + turns.next));
   const uint4 rest = __ldg(reinterpret_cast<const uint4*>(visits + turns.next) + 1);
-  return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z, rest.w};
+  return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z};
 }
 
 /// A thread's visits, one after the other. `ahead`: the next one is on its way while one is projected.
@@ -154,23 +143,30 @@ struct FixedPoint {
   }
 };
 
-/// Adds to the image itself.
+/// Adds to the image itself, or to its sums.
 struct OneByOne : Unscaled {
   const TileBox& box;
   const AxisTiles& axis;
-  float* image;
+  BackTarget target;
+  double scale;  // of the sums
   unsigned together;
 
   __device__ void operator()(std::uint32_t word, float value) const {
     std::int64_t voxel;
-    if (box.voxel_of(static_cast<int>(word), axis, voxel)) atomicAdd(image + voxel, value);
+    if (!box.voxel_of(static_cast<int>(word), axis, voxel)) return;
+    if (target.sums) {
+      const long long addend = __double2ll_rn(static_cast<double>(value) * scale);
+      atomicAdd(reinterpret_cast<unsigned long long*>(target.sums + voxel), static_cast<unsigned long long>(addend));
+    } else {
+      atomicAdd(target.image + voxel, value);
+    }
   }
   __device__ void add_where(float what, float limit, std::uint32_t word, float value) const {
     if (what <= limit) (*this)(word, value);
   }
 };
 
-/// shares[slot] = each visit's part of its event's line integral, without the event's scale.
+/// shares[i] = visit i's part of its event's line integral, without the event's scale.
 template <class Footprint>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     forward_tiles(VisitView plan, Footprint footprint, const float* __restrict__ image, float* __restrict__ shares,
@@ -185,52 +181,35 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     __syncthreads();
     while (turns.warp_present()) {
       const bool present = turns.present();
-      const Visit visit = visits.take(turns);
-      const float sum = footprint.forward(tile, axis, visit);
-      if (present) shares[visit.slot] = sum;
+      const std::uint32_t place = turns.next;
+      const float sum = footprint.forward(tile, axis, visits.take(turns));
+      if (present) shares[place] = sum;
     }
   }
 }
 
-/// Puts an item's ratios, found by slot, into the order of visits, those beyond 2^6 times their geometric mean with a
-/// negative sign: as fixed-point numbers they would leave too few bits for all others, so they are added one by one.
-/// Returns the power of two to multiply the others by, so that no sum of theirs overflows.
-__device__ inline int order_ratios(const VisitView& plan, const Item& item, float largest_weight, const float* shares,
-                                   float* ratios, PassState* state) {
-  int exponents = 0, used = 0;
-  for (Turns turns(plan, item); turns.present(); turns.next += turns.step) {
-    const float ratio = shares[plan.slots[turns.next]];
-    ratios[turns.next] = ratio;
-    if (ratio > 0) {
-      exponents += ilogbf(ratio);
-      ++used;
-    }
+/// Adds a tile's sums to the target.
+__device__ inline void add_sums(const TileBox& box, const int* sums, int shift, const ScaleRange& range,
+                                const BackTarget& target) {
+  if (!target.sums) {
+    const float unscale = ldexpf(1.0f, -shift);
+    box.for_each_sum(
+        sums, [&](std::int64_t voxel, int sum) { atomicAdd(target.image + voxel, static_cast<float>(sum) * unscale); });
+    return;
   }
-  exponents = over_block(exponents, Plus());
-  used = over_block(used, Plus());
-  constexpr int outlier_exponent = 6;
-  const float largest = exp2f(fminf(rintf(__fdividef(exponents, max(used, 1))) + outlier_exponent, 126.0f));
-  float bound = 0, most = 0;
-  for (Turns turns(plan, item); turns.present(); turns.next += turns.step) {
-    const float ratio = ratios[turns.next];
-    if (ratio > largest) {
-      ratios[turns.next] = -ratio;
-      state->any_outlier = 1;  // all that write, write this
-    } else {
-      bound += ratio;
-      most = fmaxf(most, ratio);
-    }
-  }
-  // A visit adds to a voxel at most once, so the sum of ratios bounds every sum.
-  return fixed_point_shift(over_block(bound, Plus()) * largest_weight, over_block(most, Larger()) * largest_weight);
+  const int up = max(BackTarget::common_shift(range) - shift, -40);  // at which nothing is left
+  box.for_each_sum(sums, [&](std::int64_t voxel, int sum) {
+    const long long half = up < 0 ? 1ll << (-up - 1) : 0;
+    const long long addend = up < 0 ? (sum + half) >> -up : static_cast<long long>(sum) << up;
+    atomicAdd(reinterpret_cast<unsigned long long*>(target.sums + voxel), static_cast<unsigned long long>(addend));
+  });
 }
 
-/// accumulator += each visit's ratio along its path. `shares` has the ratios by slot; `ratios` is scratch for them in
-/// the order of visits.
+/// target += each visit's ratio along its path, but for ratios that are too large.
 template <class Footprint>
 __global__ void __launch_bounds__(Footprint::threads, 1)
-    back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ shares, float* ratios,
-               float* __restrict__ accumulator, PassState* state) {
+    back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ ratios, const TileScale* scales,
+               const ScaleRange* range, BackTarget target, PassState* state) {
   extern __shared__ int sums[];
   auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
   asm("" : "+r"(sums_at));  // or it is computed anew for every addition
@@ -239,42 +218,39 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(item.tile));
     for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += Footprint::threads) sums[word] = 0;
-    const int shift = order_ratios(plan, item, footprint.largest_weight(), shares, ratios, state);
-    const float scale = ldexpf(1.0f, shift + FixedPoint::value_log2), unscale = ldexpf(1.0f, -shift);
+    const TileScale tile = scales[item.tile];
+    const float scale = ldexpf(1.0f, tile.shift + FixedPoint::value_log2);
     Turns turns(plan, item);
     VisitReader<Footprint::fetches_ahead> visits(plan.visits, turns);
-    float coming_ratio = turns.present() ? ratios[turns.next] : 0.0f;
+    float coming = turns.present() ? ratios[turns.next] : 0.0f;
+    __syncthreads();
     while (turns.warp_present()) {
       const Visit visit = visits.take(turns);
-      const float ratio = fmaxf(coming_ratio, 0.0f);
-      coming_ratio = turns.present() ? ratios[turns.next] : 0.0f;
+      const float ratio = coming < tile.too_large ? coming : 0.0f;
+      coming = turns.present() ? ratios[turns.next] : 0.0f;
       footprint.back(axis, visit, ratio * scale, FixedPoint{sums_at});
     }
     __syncthreads();
-    box.add_to(accumulator + plan.tiling.first_voxel(item.tile), sums,
-               [&](int sum) { return static_cast<float>(sum) * unscale; });
+    add_sums(box, sums, tile.shift, *range, target.of_tile(plan.tiling, item.tile));
   }
 }
 
-/// What back_tiles leaves out: visits of a negative ratio, each added to the image by one thread.
+inline constexpr int outlier_threads = 256;
+inline constexpr std::uint32_t outlier_visits = 4096;  // that a block looks at
+
+/// What back_tiles leaves out: each visit whose ratio is too large is added by one thread.
 template <class Footprint>
-__global__ void back_outliers(VisitView plan, Footprint footprint, const float* ratios, float* accumulator,
-                              const PassState* state) {
-  if (state->any_outlier == 0) return;
-  const auto tiles = static_cast<std::uint32_t>(plan.tiling.count());
-  const std::uint32_t visits = plan.tile_begin[tiles];
-  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < visits; i += gridDim.x * blockDim.x) {
-    if (ratios[i] >= 0) continue;
-    std::uint32_t tile = 0, end = tiles;  // the last tile that begins at or before i
-    while (end - tile > 1) {
-      const std::uint32_t middle = (tile + end) / 2;
-      (plan.tile_begin[middle] <= i ? tile : end) = middle;
-    }
+__global__ void back_outliers(VisitView plan, Footprint footprint, const float* ratios, const TileScale* scales,
+                              const ScaleRange* range, BackTarget target) {
+  if (range->any_outlier == 0) return;
+  const double scale = exp2(static_cast<double>(BackTarget::outlier_shift(*range)));
+  for_each_tile_of_block(plan, outlier_visits, [&](std::uint32_t tile, std::uint32_t begin, std::uint32_t end) {
     const AxisTiles& axis = axis_of(plan.tiling, tile);
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(tile));
-    float* image = accumulator + plan.tiling.first_voxel(tile);
-    footprint.back(axis, plan.visits[i], -ratios[i], OneByOne{{}, box, axis, image, 1u << threadIdx.x % 32});
-  }
+    const OneByOne add{{}, box, axis, target.of_tile(plan.tiling, tile), scale, 1u << threadIdx.x % 32};
+    for (std::uint32_t i = begin + threadIdx.x; i < end; i += outlier_threads)
+      if (ratios[i] >= scales[tile].too_large) footprint.back(axis, plan.visits[i], ratios[i], add);
+  });
 }
 
 }  // namespace detail
@@ -282,11 +258,14 @@ __global__ void back_outliers(VisitView plan, Footprint footprint, const float* 
 /// What the passes of one projector need on the current CUDA device, and the pass itself. One pass at a time.
 class Workspace {
  public:
-  Workspace();
+  /// `deterministic`: the same events and image give the same sums, bit for bit, at the cost of 8 bytes a voxel and
+  /// some time.
+  explicit Workspace(bool deterministic = false);
   /// How many blocks work on a plan: one a multiprocessor.
   int blocks() const { return blocks_; }
   /// Words of shared memory that a tile may have.
   int words() const { return words_; }
+  std::int64_t bytes() const { return std::int64_t{words_} * static_cast<std::int64_t>(sizeof(float)); }
 
   /// Begins a pass: the tally is zero.
   void begin(Stream stream);
@@ -299,18 +278,22 @@ class Workspace {
     prepare(made, stream);
     const VisitView view = made.view();
     const int bytes = made.tiling.words() * static_cast<int>(sizeof(float));
-    if (made.visits.empty()) {  // no line meets the image, but all count
-      take_ratios(view, footprint.unit(), additive, stream);
-      return;
-    }
-    launch(detail::forward_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, image, shares_.data(),
-           state_.data());
+    const std::int64_t visits = made.visits.size();
+    if (visits > 0)
+      launch(detail::forward_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, image,
+             ratios_.data(), state_.data());
     take_ratios(view, footprint.unit(), additive, stream);
-    launch(detail::back_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, shares_.data(),
-           ratios_.data(), accumulator, state_.data());
-    detail::back_outliers<<<static_cast<unsigned>(blocks_) * 8, 256, 0, stream>>>(view, footprint, ratios_.data(),
-                                                                                  accumulator, state_.data());
+    if (visits == 0) return;  // no line meets the image, but all count
+    find_scales(view, visits, ratios_.data(), footprint.largest_weight(), scales_, stream);
+    const BackTarget target{accumulator, sums_.data()};
+    launch(detail::back_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, ratios_.data(),
+           scales_.scales.data(), scales_.range.data(), target, state_.data());
+    take_sums(accumulator, false, stream);
+    const std::int64_t blocks = (visits + detail::outlier_visits - 1) / detail::outlier_visits;
+    detail::back_outliers<<<static_cast<unsigned>(blocks), detail::outlier_threads, 0, stream>>>(
+        view, footprint, ratios_.data(), scales_.scales.data(), scales_.range.data(), target);
     check_launch("add outliers");
+    take_sums(accumulator, true, stream);
   }
   /// What the pass has seen. Waits for it.
   EmTally tally(Stream stream);
@@ -326,11 +309,15 @@ class Workspace {
   void prepare(const Visits& made, Stream stream);
   /// From each event's shares its expectation; the shares become what its visits are to add back: scale / expectation.
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
+  /// Where sums are kept: accumulator += sums, which are zero again.
+  void take_sums(float* accumulator, bool outliers, Stream stream);
 
+  bool deterministic_;
   int blocks_ = 0, words_ = 0;
   Buffer<PassState> state_;
-  Buffer<float> shares_;  // by slot: a visit's part of the line integral, then its ratio
-  Buffer<float> ratios_;  // the latter in the order of visits
+  Buffer<float> ratios_;  // of a visit: its part of the line integral, then its ratio
+  TileScales scales_;
+  Buffer<long long> sums_;  // of a voxel; empty unless deterministic
 };
 
 }  // namespace tofstream::tiled

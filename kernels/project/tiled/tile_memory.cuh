@@ -1,4 +1,4 @@
-// A tile of the image in shared memory: filling it from the image, and adding its sums to the image.
+// A tile of the image in shared memory: filling it from the image, and going through its sums.
 #pragma once
 
 #include "kernels/project/tiled/tiling.hpp"
@@ -69,16 +69,16 @@ struct TileBox {
       }
   }
 
-  /// image += what `value` makes of the tile's words, where the image has the voxel.
-  template <class Value>
-  __device__ void add_to(float* image, const int* tile, Value&& value) const {
+  /// Calls use(voxel of the image, word's value) for the words that are not 0 and whose voxel the image has.
+  template <class Use>
+  __device__ void for_each_sum(const int* tile, Use&& use) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int warps = static_cast<int>(blockDim.x) / 32, rows = extent[1] * extent[2];
     for (int x = lane; x < extent[0]; x += 32)
       for (int row = warp; row < rows; row += warps) {
         const Place at = place(x, row);
         const int sum = tile[at.word];
-        if (sum != 0 && at.in_image) atomicAdd(image + at.voxel, value(sum));
+        if (sum != 0 && at.in_image) use(at.voxel, sum);
       }
   }
 

@@ -55,9 +55,12 @@ struct Tiling {
   /// A tile's number among those of its image, and where this image begins.
   TOFSTREAM_HOST_DEVICE int in_image(std::uint32_t tile) const { return static_cast<int>(tile) % tiles_an_image(); }
   TOFSTREAM_HOST_DEVICE std::int64_t first_voxel(std::uint32_t tile) const {
-    const std::int64_t voxels = static_cast<std::int64_t>(axes[0].size[0]) * axes[0].size[1] * axes[0].size[2];
-    return static_cast<int>(tile) / tiles_an_image() * voxels;
+    return static_cast<int>(tile) / tiles_an_image() * voxels_an_image();
   }
+  TOFSTREAM_HOST_DEVICE std::int64_t voxels_an_image() const {
+    return static_cast<std::int64_t>(axes[0].size[0]) * axes[0].size[1] * axes[0].size[2];
+  }
+  TOFSTREAM_HOST_DEVICE std::int64_t voxels() const { return images * voxels_an_image(); }
   /// Of shared memory that the largest tile needs.
   TOFSTREAM_HOST_DEVICE int words() const {
     int most = 0;

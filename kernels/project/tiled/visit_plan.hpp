@@ -3,9 +3,8 @@
 // and a projector, used in every pass.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
 #include "kernels/project/projector.hpp"
@@ -19,7 +18,6 @@ struct alignas(32) Visit {
   float u, v;            // column and row of the first plane's crossing, from the tile's first voxel
   float du, dv;          // from plane to plane
   float z, dz;           // place along the line of the first plane's crossing, from the ToF centre, and its step
-  std::uint32_t slot;    // where this visit's share of the expectation is kept: visits of an event are neighbours
   std::uint32_t planes;  // first plane from the tile's first, and (times 65536) how many
 
   TOFSTREAM_HOST_DEVICE int first() const { return static_cast<int>(planes & 0xffffu); }
@@ -31,15 +29,18 @@ struct Item {
   std::uint32_t tile, part, parts, unused;
 };
 
-/// What kernels read of a plan.
+/// What kernels read of a plan. Events are ranked by the tile of their first visit: what neighbours by rank touch then
+/// lies close together, in whatever order the events came. The visits of an event are neighbouring slots.
 struct VisitView {
   Tiling tiling;
   std::int64_t events = 0;
   const Visit* visits = nullptr;              // in the order of tiles, longest first
-  const std::uint32_t* slots = nullptr;       // of the visits: what they have too, but close together
-  const std::uint32_t* tile_begin = nullptr;  // a tile, and the end
-  const std::uint32_t* first_slot = nullptr;  // an event, and the end
-  const float* scale = nullptr;               // an event: what its expectation is multiplied by
+  const std::uint32_t* tile_begin = nullptr;  // a tile, and the end: its first visit
+  const std::uint32_t* tile_parts = nullptr;  // a tile: the items that share it
+  const std::uint32_t* first_slot = nullptr;  // a rank, and the end
+  const std::uint32_t* place = nullptr;       // a slot: which visit
+  const std::uint32_t* event = nullptr;       // a rank: its event's number in the stretch
+  const float* scale = nullptr;               // a rank: what its expectation is multiplied by
   const Item* items = nullptr;
   const std::uint32_t* item_count = nullptr;
 };
@@ -49,16 +50,17 @@ struct Visits {
   Tiling tiling;
   std::int64_t first_event = 0, events = 0;
   Buffer<Visit> visits;
-  Buffer<std::uint32_t> slots, tile_begin, first_slot, item_count;
+  Buffer<std::uint32_t> tile_begin, tile_parts, first_slot, place, event, item_count;
   Buffer<float> scale;
   Buffer<Item> items;
 
   std::size_t bytes() const {
-    return visits.bytes() + slots.bytes() + tile_begin.bytes() + first_slot.bytes() + scale.bytes() + items.bytes();
+    return visits.bytes() + tile_begin.bytes() + tile_parts.bytes() + first_slot.bytes() + place.bytes() +
+           event.bytes() + scale.bytes() + items.bytes();
   }
   VisitView view() const {
-    return {tiling,       events,       visits.data(),    slots.data(), tile_begin.data(), first_slot.data(),
-            scale.data(), items.data(), item_count.data()};
+    return {tiling,       events,       visits.data(), tile_begin.data(), tile_parts.data(), first_slot.data(),
+            place.data(), event.data(), scale.data(),  items.data(),      item_count.data()};
   }
 };
 
@@ -73,20 +75,5 @@ struct VisitPlan final : EventPlan {
     return sum;
   }
 };
-
-/// A visit's sort key is 64 - planes in these bits, above them whether its footprint is wide, above that its tile: so
-/// that the threads of a warp have visits of one kind and length, and end at the same time.
-inline constexpr int length_bits = 6;
-
-/// first[i] = sum of counts before i, for i up to `events` (counts[events] is ignored).
-void scan_counts(const std::uint32_t* counts, std::int64_t events, std::uint32_t* first, Stream stream);
-/// Two numbers of the device's, complete on return.
-std::pair<std::uint32_t, std::uint32_t> read_counts(const std::uint32_t* first, const std::uint32_t* second,
-                                                    Stream stream);
-
-/// Completes visits whose tiling, events and first_slot are set: sorts `visits` (given by slot, with `numbers` 0, 1,
-/// ...) by their keys, and shares the tiles' work out among `blocks` blocks.
-void order_visits(Visits& made, const Buffer<Visit>& visits, Buffer<std::uint32_t>& keys, Buffer<std::uint32_t> numbers,
-                  int blocks, Stream stream);
 
 }  // namespace tofstream::tiled

@@ -31,8 +31,9 @@ __global__ void __launch_bounds__(ratio_threads)
        i += std::int64_t{gridDim.x} * ratio_threads) {
     const std::uint32_t begin = plan.first_slot[i], end = plan.first_slot[i + 1];
     float sum = 0;
-    for (std::uint32_t s = begin; s < end; ++s) sum += shares[s];
-    const float scale = unit * plan.scale[i], expectation = scale * sum + (additive ? additive[i] : 0.0f);
+    for (std::uint32_t s = begin; s < end; ++s) sum += shares[plan.place[s]];
+    const float scale = unit * plan.scale[i];
+    const float expectation = scale * sum + (additive ? additive[plan.event[i]] : 0.0f);
     float ratio = 0;
     if (usable(expectation)) {
       ratio = scale / expectation;
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(ratio_threads)
     } else {
       ++skipped;
     }
-    for (std::uint32_t s = begin; s < end; ++s) shares[s] = ratio;
+    for (std::uint32_t s = begin; s < end; ++s) shares[plan.place[s]] = ratio;
   }
   used = block_sum(used);
   skipped = block_sum(skipped);
@@ -52,9 +53,23 @@ __global__ void __launch_bounds__(ratio_threads)
   atomicAdd(&state->tally.log_sum, logarithms);
 }
 
+constexpr int sum_threads = 256;
+
+/// accumulator += sums, which become zero. `outliers`: of ratios that were too large, if there was any.
+__global__ void __launch_bounds__(sum_threads)
+    add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, bool outliers) {
+  if (outliers && range->any_outlier == 0) return;
+  const int shift = outliers ? BackTarget::outlier_shift(*range) : BackTarget::common_shift(*range);
+  const double unscale = exp2(static_cast<double>(-shift));
+  const std::int64_t voxel = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+  if (voxel >= voxels || sums[voxel] == 0) return;
+  accumulator[voxel] += static_cast<float>(static_cast<double>(sums[voxel]) * unscale);
+  sums[voxel] = 0;
+}
+
 }  // namespace
 
-Workspace::Workspace() : state_(Memory::device, 1) {
+Workspace::Workspace(bool deterministic) : deterministic_(deterministic), state_(Memory::device, 1) {
   int device = 0, bytes = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
   check_cuda(cudaDeviceGetAttribute(&blocks_, cudaDevAttrMultiProcessorCount, device), "count multiprocessors");
@@ -69,19 +84,26 @@ void Workspace::begin(Stream stream) {
 }
 
 void Workspace::prepare(const Visits& made, Stream stream) {
-  if (shares_.size() < made.visits.size()) {
-    shares_ = {};  // before as much again is asked for
-    ratios_ = {};
-    shares_ = Buffer<float>(Memory::device, made.visits.size(), stream);
+  if (ratios_.size() < made.visits.size()) {
+    ratios_ = {};  // before as much again is asked for
     ratios_ = Buffer<float>(Memory::device, made.visits.size(), stream);
   }
+  if (deterministic_ && sums_.size() != made.tiling.voxels())
+    sums_ = Buffer<long long>::zeros(Memory::device, made.tiling.voxels(), stream);
   check_cuda(cudaMemsetAsync(state_.data(), 0, offsetof(PassState, tally), stream), "begin with the first item");
+}
+
+void Workspace::take_sums(float* accumulator, bool outliers, Stream stream) {
+  if (!deterministic_) return;
+  const auto grid = static_cast<unsigned>((sums_.size() + sum_threads - 1) / sum_threads);
+  add_sums<<<grid, sum_threads, 0, stream>>>(sums_.size(), sums_.data(), accumulator, scales_.range.data(), outliers);
+  check_launch("add sums to the image");
 }
 
 void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
   const std::int64_t needed = (plan.events + ratio_threads - 1) / ratio_threads;
   const auto grid = static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{blocks_} * 8));
-  ratio_kernel<<<grid, ratio_threads, 0, stream>>>(plan, unit, additive, shares_.data(), state_.data());
+  ratio_kernel<<<grid, ratio_threads, 0, stream>>>(plan, unit, additive, ratios_.data(), state_.data());
   check_launch("take the events' ratios");
 }
 

@@ -54,7 +54,7 @@ std::unique_ptr<Projector> tor::make_projector(const Grid& grid, const TorSettin
   if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response);
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
-  return make_cuda(grid, lattices, settings.response, settings.cuda_path);
+  return make_cuda(grid, lattices, settings.response, settings.cuda_path, settings.deterministic);
 #else
   throw std::logic_error("TOR projector: this build has no CUDA");  // require_cuda has thrown
 #endif

@@ -64,6 +64,7 @@ struct TorSettings {
   RadialResponse response;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
+  bool deterministic = false;  // EM steps on a GPU give the same sums bit for bit, whatever the number of events
 };
 
 /// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid,

@@ -18,7 +18,7 @@ std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& 
                                     const RadialResponse& response);
 #ifdef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
-                                     const RadialResponse& response, CudaPath path);
+                                     const RadialResponse& response, CudaPath path, bool deterministic);
 #endif
 
 }  // namespace tofstream::tor

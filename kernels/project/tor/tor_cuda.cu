@@ -8,6 +8,7 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
+#include "kernels/project/tiled/stretches.hpp"
 #include "kernels/project/tor/tor_backends.hpp"
 #include "kernels/project/tor/tor_tiled.cuh"
 #include "kernels/project/tor/weight-inl.hpp"
@@ -130,11 +131,14 @@ __global__ void em_kernel(Passes<lattices> passes, const float* table, const flo
 
 class CudaTorProjector final : public Projector {
  public:
-  CudaTorProjector(const Grid& grid, const std::vector<Model>& lattices, const RadialResponse& response, CudaPath path)
+  CudaTorProjector(const Grid& grid, const std::vector<Model>& lattices, const RadialResponse& response, CudaPath path,
+                   bool deterministic)
       : grid_(grid),
         lattices_(lattices),
         table_(Buffer<float>::from(response.values()).to(Memory::device)),
-        tiled_(lattices, table_.data(), *std::max_element(response.values().begin(), response.values().end()), path),
+        deterministic_(deterministic),
+        tiled_(lattices, table_.data(), *std::max_element(response.values().begin(), response.values().end()), path,
+               deterministic),
         tally_(Memory::device, 1) {
     synchronize(nullptr);  // the table is there before any stream reads it
   }
@@ -163,17 +167,23 @@ class CudaTorProjector final : public Projector {
   }
 
   std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
-    return tiled_.takes(events) ? tiled_.plan(events, stream) : nullptr;
+    return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
   }
 
   EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
                           Stream stream) override {
-    return plan ? tiled_.em_step(*plan, events, image, accumulator, stream)
-                : em_step(events, image, accumulator, stream);
+    const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
+    if (!plan && !tiled_.takes(events)) return direct(events);
+    return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
   }
 
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
-    if (const auto made = plan(events, stream)) return tiled_.em_step(*made, events, image, accumulator, stream);
+    return planned_em_step(nullptr, events, image, accumulator, stream);
+  }
+
+ private:
+  EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
+    if (deterministic_) throw tiled::not_deterministic();
     tally_.clear(stream);
     launch(events, [&](auto gaussian, unsigned blocks) {
       const Pass pass = make_pass(lattices_[0], events);
@@ -189,7 +199,6 @@ class CudaTorProjector final : public Projector {
     return tally_.to_vector(stream).front().on_host();
   }
 
- private:
   template <class Kernel>
   void launch(const EventView& events, Kernel&& kernel) const {
     if (events.count == 0) return;
@@ -208,6 +217,7 @@ class CudaTorProjector final : public Projector {
   Grid grid_;
   std::vector<Model> lattices_;  // one of voxels, or two of blobs, whose response is not Gaussian
   Buffer<float> table_;
+  bool deterministic_;
   TorTiled tiled_;
   Buffer<DeviceTally> tally_;
 };
@@ -215,8 +225,8 @@ class CudaTorProjector final : public Projector {
 }  // namespace
 
 std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
-                                     const RadialResponse& response, CudaPath path) {
-  return std::make_unique<CudaTorProjector>(grid, lattices, response, path);
+                                     const RadialResponse& response, CudaPath path, bool deterministic) {
+  return std::make_unique<CudaTorProjector>(grid, lattices, response, path, deterministic);
 }
 
 }  // namespace tofstream::tor

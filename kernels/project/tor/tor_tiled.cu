@@ -143,7 +143,7 @@ struct TorFootprint {
   static constexpr bool fetches_ahead = false;  // a visit takes long, and needs the registers
   static constexpr int threads = has_windows(radial) ? 640 : 1024;
   static float unit() { return 1; }
-  __device__ float largest_weight() const { return largest; }
+  float largest_weight() const { return largest; }
 
   __device__ float table_at(float r2) const {
     const float place = sqrtf(fmaxf(fminf(r2, radius2), 0.0f)) * table_rate;
@@ -404,44 +404,41 @@ Radial radial_of(const Pass& pass) {
 
 }  // namespace
 
-TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path)
-    : model_(lattices[0]), lattices_(lattices), path_(path), table_(table), table_peak_(table_peak) {}
+TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path,
+                   bool deterministic)
+    : model_(lattices[0]),
+      lattices_(lattices),
+      path_(path),
+      deterministic_(deterministic),
+      table_(table),
+      table_peak_(table_peak),
+      workspace_(deterministic) {}
 
 bool TorTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 5'000;
   if (path_ == CudaPath::direct || events.count == 0) return false;
-  return path_ == CudaPath::tiled || events.count >= fewest;
+  return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
 }
 
-std::unique_ptr<EventPlan> TorTiled::plan(const EventView& events, Stream stream) {
-  const double cut = make_pass(model_, events).tof.cut_mm;
-  const double path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
+std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int64_t first, Stream stream) const {
+  const Pass pass = make_pass(model_, events);
+  const double cut = pass.tof.cut_mm, path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
   tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
   tiling.images = static_cast<int>(lattices_.size());
-  auto plan = std::make_unique<tiled::VisitPlan>();
-  const bool whole = tiled::for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
-    const Pass pass = make_pass(model_, part);
-    const PathOfTube path_of{window_size_of(radial_of(pass)), pass, {lattices_.front().grid, lattices_.back().grid}};
-    auto made = tiled::make_visits(tiling, path_of, part.count, workspace_.blocks(), stream);
-    if (!made) return false;
-    made->first_event = first;
-    plan->stretches.push_back(std::move(*made));
-    return true;
-  });
-  if (!whole) plan.reset();
-  return plan;
+  const PathOfTube path_of{window_size_of(radial_of(pass)), pass, {lattices_.front().grid, lattices_.back().grid}};
+  auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), workspace_.bytes(), stream);
+  if (made) made->first_event = first;
+  return made;
 }
 
-EmTally TorTiled::em_step(const EventPlan& made, const EventView& events, const float* image, float* accumulator,
+EmTally TorTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                           Stream stream) {
-  const auto& plan = dynamic_cast<const tiled::VisitPlan&>(made);
   const Pass pass = make_pass(model_, events);
   workspace_.begin(stream);
   const auto step = [&]<Radial radial, bool tof>() {
     const TorFootprint<radial, tof> footprint(pass, table_, table_peak_);
-    for (const tiled::Visits& visits : plan.stretches)
-      workspace_.em_step(visits, footprint, events.additive ? events.additive + visits.first_event : nullptr, image,
-                         accumulator, stream);
+    workspace_.em_step(made, footprint, events.additive ? events.additive + made.first_event : nullptr, image,
+                       accumulator, stream);
   };
   const auto with_tof = [&]<Radial radial>() {
     pass.tof.cut_mm >= 0 ? step.template operator()<radial, true>() : step.template operator()<radial, false>();

@@ -1,7 +1,9 @@
-// The EM step of the TOR projector with tiles in shared memory, for batches of many events (tor_tiled.cu).
+// The EM step of the TOR projector with tiles in shared memory, for batches of many events (tor_tiled.cu); see
+// tiled/stretches.hpp.
 #pragma once
 
-#include <memory>
+#include <optional>
+#include <vector>
 
 #include "kernels/project/tiled/em_tiles.cuh"
 #include "kernels/project/tor/tor_model.hpp"
@@ -12,19 +14,20 @@ class TorTiled {
  public:
   /// `lattices`: one of voxels, or two of blobs. `table`: the radial response's samples on the device, of which
   /// `table_peak` is the largest; kept by the caller.
-  TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path);
+  TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path, bool deterministic);
   /// Whether these events are to be planned: many enough.
   bool takes(const EventView& events) const;
-  /// Null where the image reaches beyond the ends of some line, which visits do not know.
-  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream);
+  /// Nothing where the image reaches beyond the ends of some line, which visits do not know.
+  std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream) const;
   /// Complete on return.
-  EmTally em_step(const EventPlan& plan, const EventView& events, const float* image, float* accumulator,
+  EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                   Stream stream);
 
  private:
   Model model_;  // of the first lattice
   std::vector<Model> lattices_;
   CudaPath path_;
+  bool deterministic_;
   const float* table_;
   float table_peak_;
   tiled::Workspace workspace_;

@@ -1,0 +1,80 @@
+// The EM step of a batch of any size by tiles: a stretch of it at a time, so that the memory for plans that are not
+// kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
+//   std::optional<Visits> visits(events, first, stream);   of a stretch; nothing where visits cannot stand for its
+//   lines EmTally em_step(visits, events of the batch, image, accumulator, stream);
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/project/tiled/visit_plan.hpp"
+
+namespace tofstream::tiled {
+
+/// The error of a projector that was asked to be deterministic where tiles cannot serve.
+inline std::runtime_error not_deterministic() {
+  return std::runtime_error(
+      "deterministic: on a GPU this needs room for a plan of the events, ToF bins of one width (Joseph), lines whose "
+      "ends "
+      "lie outside the image (TOR), and a cuda_path that is not direct: use smaller subsets, or backend cpu");
+}
+
+/// Calls visit(events of a stretch, its first event) for each stretch of a batch, while it returns true.
+template <class Visit>
+bool for_each_stretch(const EventView& events, Visit&& visit) {
+  const std::int64_t stretches = std::max<std::int64_t>((events.count + events_at_a_time - 1) / events_at_a_time, 1);
+  for (std::int64_t k = 0; k < stretches; ++k) {
+    const std::int64_t begin = events.count * k / stretches, end = events.count * (k + 1) / stretches;
+    if (!visit(events.slice(begin, end - begin), begin)) return false;
+  }
+  return true;
+}
+
+/// The plan of a batch; null where visits cannot stand for it or the GPU has no room for them.
+template <class Tiled>
+std::unique_ptr<EventPlan> plan_stretches(Tiled& tiled, const EventView& events, Stream stream) {
+  auto plan = std::make_unique<VisitPlan>();
+  try {
+    const bool whole = for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+      auto made = tiled.visits(part, first, stream);
+      if (made) plan->stretches.push_back(std::move(*made));
+      return made.has_value();
+    });
+    if (!whole) plan.reset();
+  } catch (const OutOfMemory&) {
+    plan.reset();
+  }
+  return plan;
+}
+
+/// The EM step of a batch, with its plan or (null) without, complete on return. `direct`, given a stretch's events, is
+/// their step where tiles cannot serve.
+template <class Tiled, class Direct>
+EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventView& events, const float* image,
+                             float* accumulator, Stream stream, Direct&& direct) {
+  EmTally tally;
+  if (const auto* known = dynamic_cast<const VisitPlan*>(plan)) {
+    for (const Visits& made : known->stretches) tally += tiled.em_step(made, events, image, accumulator, stream);
+    return tally;
+  }
+  for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+    // Nothing is added to the accumulator before all memory is there.
+    const auto by_tiles = [&] {
+      const auto made = tiled.visits(part, first, stream);
+      if (made) tally += tiled.em_step(*made, events, image, accumulator, stream);
+      return made.has_value();
+    };
+    bool done = false;
+    try {
+      done = by_tiles();
+    } catch (const OutOfMemory&) {
+    }
+    if (!done) tally += direct(part);
+    return true;
+  });
+  return tally;
+}
+
+}  // namespace tofstream::tiled

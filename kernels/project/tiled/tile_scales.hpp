@@ -1,0 +1,39 @@
+// The fixed-point scale of each tile's sums in a back projection. It comes from how many visits of the tile have a
+// ratio of which power of two: whole numbers, so that it does not depend on the order in which they are counted.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/project/tiled/visit_plan.hpp"
+
+namespace tofstream::tiled {
+
+/// Exponents of floats as their bits have them.
+inline constexpr int exponents = 256, exponent_bias = 127;
+
+struct TileScale {
+  float too_large;  // ratios from here on would leave too few bits for the others: they are added one by one
+  int shift;        // the others are multiplied by 2^shift
+};
+
+/// What the scales of all tiles are to agree on.
+struct ScaleRange {
+  int highest_shift, lowest_shift;
+  int largest_outlier;  // exponent of a bound of the ratios that are too large
+  std::uint32_t any_outlier;
+};
+
+/// What find_scales needs and finds, on the current CUDA device.
+struct TileScales {
+  Buffer<std::uint32_t> histogram;  // [tile][exponent]
+  Buffer<TileScale> scales;         // a tile
+  Buffer<ScaleRange> range = Buffer<ScaleRange>(Memory::device, 1);
+};
+
+/// For the ratios of all visits (each at least 0): a scale for each tile, so that the sums of what any of its items
+/// adds to a voxel fit 30 bits (which leaves one for the rounding of addends), and each addend the 23 bits of a
+/// denormal float, where no weight is larger than `largest_weight`. Queued on the stream.
+void find_scales(const VisitView& plan, std::int64_t visits, const float* ratios, float largest_weight,
+                 TileScales& result, Stream stream);
+
+}  // namespace tofstream::tiled
