@@ -33,19 +33,18 @@ inline MemoryNeed projector_memory(BackendChoice backend, std::span<const std::s
   return image_memory(backend, inputs[1], inputs[1], "image.size");
 }
 
-/// `sensitivity: {exact_pairs: 20000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
+/// `sensitivity: {exact_pairs: 50000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
 struct SensitivityParams {
-  std::int64_t exact_pairs = 20'000'000;
+  std::int64_t exact_pairs = 50'000'000;
   std::int64_t sampled_pairs = 20'000'000;
   std::filesystem::path mu_map;
   bool cache = true;
-  static constexpr auto params =
-      describe(param<&SensitivityParams::exact_pairs>(
-                   "exact_pairs", range(0, 1e13), "Enumerate all pairs of detectors where there are at most so many"),
-               param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1e13), "Otherwise draw so many"),
-               param<&SensitivityParams::mu_map>(
-                   "mu_map", "NIfTI of attenuation (1/cm) on the image's grid; none: not attenuated"),
-               param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
+  static constexpr auto params = describe(
+      param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
+                                             "Enumerate all pairs of detectors where there are at most so many"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1e13), "Otherwise draw so many"),
+      param<&SensitivityParams::mu_map>("mu_map", "NIfTI of attenuation (1/cm), on any grid; none: not attenuated"),
+      param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 
 /// What the projector gadgets share of their parameters.
