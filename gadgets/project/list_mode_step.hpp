@@ -42,7 +42,7 @@ struct SensitivityParams {
   static constexpr auto params = describe(
       param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
                                              "Enumerate all pairs of detectors where there are at most so many"),
-      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1e13), "Otherwise draw so many"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0), "Otherwise draw so many"),
       param<&SensitivityParams::mu_map>("mu_map", "NIfTI of attenuation (1/cm), on any grid; none: not attenuated"),
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };

@@ -62,15 +62,14 @@ void ReplicateMean::end_replicate() {
   for_each_voxel(batch_.voxels.size(), [&](std::int64_t v) { a.end_replicate(v, count); });
 }
 
-double ReplicateMean::relative_error() const {
+double ReplicateMean::relative_error(const Image& mean) const {
   if (deviations_.empty() || count_ < 2) return 0;
-  const Image mean_here = mean();
   const Buffer<float> deviations = deviations_.to(Memory::host, stream_);
   synchronize(stream_);
   const std::int64_t voxels = deviations.size();
   const double error2 = sum_of(voxels, [&](std::int64_t v) { return static_cast<double>(deviations[v]); });
   const double mean2 = sum_of(voxels, [&](std::int64_t v) {
-    return static_cast<double>(mean_here.voxels[v]) * static_cast<double>(mean_here.voxels[v]);
+    return static_cast<double>(mean.voxels[v]) * static_cast<double>(mean.voxels[v]);
   });
   return mean2 > 0 ? std::sqrt(error2 / (static_cast<double>(count_) * (count_ - 1)) / mean2) : 0;
 }

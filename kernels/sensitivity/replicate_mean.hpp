@@ -40,10 +40,10 @@ class ReplicateMean {
   void end_batch();
   void end_replicate();
 
-  /// RMS standard error of the mean / RMS of the mean; 0 for one replicate.
-  double relative_error() const;
   /// The mean, on the host.
   Image mean() const;
+  /// RMS standard error of a mean() / its RMS; 0 for one replicate.
+  double relative_error(const Image& mean) const;
 
  private:
   ReplicateArrays arrays();

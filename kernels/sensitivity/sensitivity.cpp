@@ -98,8 +98,8 @@ Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, co
     }
     mean.end_replicate();
   }
-  result.relative_error = mean.relative_error();
   result.image = mean.mean();
+  result.relative_error = mean.relative_error(result.image);
   return result;
 }
 
