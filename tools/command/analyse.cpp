@@ -157,7 +157,8 @@ void plot_contrast(const std::string& file, const ordered_json& studies, const P
         PlotSeries& curve = curves[first + i];
         curve.label = fmt::format("{} {}", study["label"].get<std::string>(), points[i].region);
         curve.dashed = &study != &studies[0];
-        curve.style = i;
+        curve.style =
+            studies.size() > 2 ? first + i : i;  // two studies share a region's colour, more would not be told apart
         curve.x.push_back(points[i].noise);
         curve.y.push_back(points[i].contrast);
       }
