@@ -34,6 +34,18 @@ Image read_mu_per_mm(const std::filesystem::path& file) {
   return mu;
 }
 
+// A sample's error goes into the image: beyond a few percent it shows.
+void log_error(const Sensitivity& sampled, Context& context) {
+  const std::string line = fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}",
+                                       sampled.projected, sampled.pairs, sampled.relative_error);
+  constexpr double visible = 0.05;
+  if (sampled.relative_error > visible) {
+    context.log().warning(line + ": draw more, sensitivity.sampled_pairs");
+  } else {
+    context.log().info(line);
+  }
+}
+
 }  // namespace
 
 ListModeStep::ListModeStep(ListModeSettings settings,
@@ -94,9 +106,7 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
-  if (!made.exact)
-    context.log().info(fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}", made.projected,
-                                   made.pairs, made.relative_error));
+  if (!made.exact) log_error(made, context);
   sensitivity_ = std::make_shared<const Image>(
       on_host(memory_of(settings_.backend)) ? std::move(made.image) : made.image.to(memory_of(settings_.backend)));
   synchronize(nullptr);

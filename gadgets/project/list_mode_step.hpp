@@ -28,9 +28,10 @@ struct ProjectorInputs {
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
 };
 
-/// Of a projector: the sensitivity is held, a back projection given; both are as large as the estimate that comes back.
+/// Of a projector, which gives back projections as large as the estimate that comes back. It holds the sensitivity;
+/// while that is made, 20 bytes a voxel: a batch, a replicate in double, their mean and its deviations.
 inline MemoryNeed projector_memory(BackendChoice backend, std::span<const std::size_t> inputs) {
-  return image_memory(backend, inputs[1], inputs[1], "image.size");
+  return image_memory(backend, memory_product(5, inputs[1]), inputs[1], "image.size");
 }
 
 /// `sensitivity: {exact_pairs: 50000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
