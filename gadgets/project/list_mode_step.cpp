@@ -10,7 +10,6 @@
 
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/formats/sensitivity_cache.hpp"
-#include "kernels/analysis/compare.hpp"
 #include "kernels/analysis/inner_product.hpp"
 #include "kernels/update/em_update.hpp"
 
@@ -26,14 +25,25 @@ std::filesystem::path user_cache_folder() {
   return std::filesystem::temp_directory_path() / "tofstream-cache";
 }
 
-Image read_mu_per_mm(const std::filesystem::path& file, const Grid& grid) {
+Image read_mu_per_mm(const std::filesystem::path& file) {
   Image mu = read_nifti(file);
-  require_same_grid(mu.grid, grid);
   for (float& value : mu.voxels.span()) {
     if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", file.string()));
     value *= 0.1f;  // 1/cm to 1/mm
   }
   return mu;
+}
+
+// A sample's error goes into the image: beyond a few percent it shows.
+void log_error(const Sensitivity& sampled, Context& context) {
+  const std::string line = fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}",
+                                       sampled.projected, sampled.pairs, sampled.relative_error);
+  constexpr double visible = 0.05;
+  if (sampled.relative_error > visible) {
+    context.log().warning(line + ": draw more, sensitivity.sampled_pairs");
+  } else {
+    context.log().info(line);
+  }
 }
 
 }  // namespace
@@ -96,9 +106,7 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
-  if (!made.exact)
-    context.log().info(fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}", made.projected,
-                                   made.pairs, made.relative_error));
+  if (!made.exact) log_error(made, context);
   sensitivity_ = std::make_shared<const Image>(
       on_host(memory_of(settings_.backend)) ? std::move(made.image) : made.image.to(memory_of(settings_.backend)));
   synchronize(nullptr);
@@ -108,7 +116,7 @@ Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& cont
   const SensitivitySettings settings{.exact_pairs = settings_.sensitivity.exact_pairs,
                                      .sampled_pairs = settings_.sensitivity.sampled_pairs};
   std::optional<Image> mu;
-  if (!settings_.sensitivity.mu_map.empty()) mu = read_mu_per_mm(settings_.sensitivity.mu_map, projector_->grid());
+  if (!settings_.sensitivity.mu_map.empty()) mu = read_mu_per_mm(settings_.sensitivity.mu_map);
   const Image* mu_image = mu ? &*mu : nullptr;
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");

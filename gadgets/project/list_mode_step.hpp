@@ -28,24 +28,24 @@ struct ProjectorInputs {
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
 };
 
-/// Of a projector: the sensitivity is held, a back projection given; both are as large as the estimate that comes back.
+/// Of a projector, which gives back projections as large as the estimate that comes back. It holds the sensitivity;
+/// while that is made, 20 bytes a voxel: a batch, a replicate in double, their mean and its deviations.
 inline MemoryNeed projector_memory(BackendChoice backend, std::span<const std::size_t> inputs) {
-  return image_memory(backend, inputs[1], inputs[1], "image.size");
+  return image_memory(backend, memory_product(5, inputs[1]), inputs[1], "image.size");
 }
 
-/// `sensitivity: {exact_pairs: 20000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
+/// `sensitivity: {exact_pairs: 50000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
 struct SensitivityParams {
-  std::int64_t exact_pairs = 20'000'000;
+  std::int64_t exact_pairs = 50'000'000;
   std::int64_t sampled_pairs = 20'000'000;
   std::filesystem::path mu_map;
   bool cache = true;
-  static constexpr auto params =
-      describe(param<&SensitivityParams::exact_pairs>(
-                   "exact_pairs", range(0, 1e13), "Enumerate all pairs of detectors where there are at most so many"),
-               param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 1e13), "Otherwise draw so many"),
-               param<&SensitivityParams::mu_map>(
-                   "mu_map", "NIfTI of attenuation (1/cm) on the image's grid; none: not attenuated"),
-               param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
+  static constexpr auto params = describe(
+      param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
+                                             "Enumerate all pairs of detectors where there are at most so many"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0), "Otherwise draw so many"),
+      param<&SensitivityParams::mu_map>("mu_map", "NIfTI of attenuation (1/cm), on any grid; none: not attenuated"),
+      param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 
 /// What the projector gadgets share of their parameters.

@@ -13,11 +13,11 @@
 namespace tofstream {
 
 struct SensitivitySettings {
-  std::int64_t exact_pairs = 20'000'000;    // enumerate all pairs where there are at most so many
+  std::int64_t exact_pairs = 50'000'000;    // enumerate all pairs where there are at most so many
   std::int64_t sampled_pairs = 20'000'000;  // else project so many
   std::uint64_t seed = 1;                   // same seed, same image
   int replicates = 8;                       // parts of the sample whose spread gives the error
-  std::int64_t batch_pairs = 1 << 20;       // pairs generated and projected at a time
+  std::int64_t batch_pairs = 1 << 21;       // pairs drawn and projected at a time
   float margin_voxels = 8;                  // LORs farther than this from the image are skipped: at least the
                                             // projector's reach beyond the border, in voxels of the largest edge
 };
@@ -33,13 +33,13 @@ struct Sensitivity {
 /// Called with the fraction done, in [0, 1]; may throw to end the computation.
 using SensitivityProgress = std::function<void(double)>;
 
-/// The sensitivity on the projector's grid by its `back` (in its memory, on the stream); complete
-/// on return. `mu_per_mm`: linear attenuation on the same grid (host), whose line integrals by the
-/// projector's `forward` attenuate each LOR; null for none. Sampling: the ordered list of all pairs
-/// is cut into equal cells and one pair is drawn in each. The stated error is the spread of
+/// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
+/// `mu_per_mm`: linear attenuation on any grid (host), whose integrals along each LOR, from detector to detector by
+/// Joseph's projector on that grid, attenuate it; null for none. Sampling: the ordered list of all pairs
+/// is cut into equal cells and one pair is drawn in each; CPU and CUDA draw the same. The stated error is the spread of
 /// replicates (interleaved cells): on the safe side, since the whole sample is finer.
 /// Throws std::invalid_argument for settings that are not positive, a scanner whose tables are
-/// wrong or that has no pair in coincidence, and a mu map of another grid.
+/// wrong or that has no pair in coincidence, and a mu map without voxels.
 Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings = {},
                                 const Image* mu_per_mm = nullptr, Stream stream = nullptr,
                                 const SensitivityProgress& progress = {});

@@ -54,14 +54,14 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
       run_command("check listmode_osem --backend cpu --set image.size=[100,100,100] --memory --json").json();
   const std::size_t image = 4'000'000;
   CHECK(held(json, "estimate") == 2 * image);  // with the inverse sensitivity
-  CHECK(held(json, "projected") == image);     // the sensitivity
+  CHECK(held(json, "projected") == 5 * image);  // while the sensitivity is made     // the sensitivity
   CHECK(json["memory"]["device"]["at_least"] == 0);
   for (const auto& edge : json["memory"]["edges"])
     if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 64 * image);
 
   const auto large = run_command("check listmode_osem --backend cpu --set image.size=[4096,4096,4096] --memory");
   CHECK(large.code == 2);
-  CHECK_MESSAGE(large.err.find("'estimate' (osem_update): lower image.size") != std::string::npos, large.err);
+  CHECK_MESSAGE(large.err.find("'projected' (tor_projector): lower image.size") != std::string::npos, large.err);
   const auto text = run_command("check listmode_osem --backend cpu --memory");
   CHECK(text.code == 0);
   CHECK(text.out.find("there is") != std::string::npos);

@@ -1,14 +1,16 @@
 // Sensitivity: against a sum over all pairs in the test itself, samples within their stated error,
 // and keys that change with whatever the result depends on.
-#include <random>
 #include <set>
 
 #include "kernels/analysis/compare.hpp"
+#include "kernels/project/joseph/joseph.hpp"
 #include "kernels/sensitivity/pair_list.hpp"
 #include "kernels/sensitivity/sensitivity.hpp"
+#include "tests/kernels/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
+using testing::toy_scanner;
 
 namespace {
 
@@ -52,49 +54,9 @@ class StepProjector : public Projector {
   }
 };
 
-/// Modules of two types on a ring: 3 x 2 elements, and 2 x 1 elements. All tables are filled.
-Scanner toy_scanner(std::uint32_t energies1 = 2, std::uint32_t energies2 = 1) {
-  std::mt19937 random(4);
-  std::uniform_real_distribution<float> uniform(0.5f, 1.5f);
-  Scanner scanner;
-  scanner.name = "toy";
-  std::vector<Vec3> positions;
-  const auto add_module = [&](int m, int transaxial, int axial) {
-    const float angle = 6.2831853f * static_cast<float>(m) / 10;
-    for (int t = 0; t < transaxial; ++t)
-      for (int z = 0; z < axial; ++z) {
-        const float across = 8.0f * (static_cast<float>(t) - 0.5f * static_cast<float>(transaxial - 1));
-        positions.push_back({80 * std::cos(angle) - across * std::sin(angle),
-                             80 * std::sin(angle) + across * std::cos(angle),
-                             10.0f * (static_cast<float>(z) - 0.5f * static_cast<float>(axial - 1))});
-      }
-  };
-  for (int m = 0; m < 6; ++m) add_module(m, 3, 2);
-  for (int m = 6; m < 10; ++m) add_module(m, 2, 1);
-  scanner.detectors = std::make_shared<DetectorTable>(positions);
-  scanner.types = {{0, 0, 6, 6, energies1, 0}, {36, 6, 4, 2, energies2, 36 * energies1}};
-  scanner.calibration = 0.7f;
-  scanner.bin_efficiency.resize(36 * energies1 + 8 * energies2);
-  for (float& e : scanner.bin_efficiency) e = uniform(random);
-  scanner.pair_tables.resize(4);  // [type1][type2]
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    const std::uint32_t rows = t / 2 ? 2 * energies2 : 6 * energies1;
-    scanner.pair_tables[t].columns = t % 2 ? 2 * energies2 : 6 * energies1;
-    scanner.pair_tables[t].values.resize(std::size_t{rows} * scanner.pair_tables[t].columns);
-    for (float& e : scanner.pair_tables[t].values) e = uniform(random);
-  }
-  scanner.module_pair.assign(100, -1);
-  for (std::uint32_t a = 0; a < 10; ++a)
-    for (std::uint32_t b = 0; b < 10; ++b)
-      if ((a + 10 - b) % 10 >= 2 && (a + 10 - b) % 10 <= 8)
-        scanner.module_pair[a * 10 + b] = static_cast<std::int32_t>((a >= 6 ? 2 : 0) + (b >= 6 ? 1 : 0));
-  scanner.module_pair[0] = 0;  // also within module 0
-  scanner.validate();
-  return scanner;
-}
-
-/// The definition: every pair in coincidence, one after another.
+/// The definition: every pair in coincidence, one after another. Attenuation is Joseph's on the map's own grid.
 Image by_definition(const Scanner& scanner, Projector& projector, const Image* mu = nullptr) {
+  const auto joseph = make_joseph_reference(mu ? mu->grid : grid, {});
   Image result = Image::zeros(grid);
   const auto count = static_cast<std::uint32_t>(scanner.detectors->size());
   for (std::uint32_t d1 = 0; d1 < count; ++d1)
@@ -106,7 +68,7 @@ Image by_definition(const Scanner& scanner, Projector& projector, const Image* m
       event.detector1 = &d1;
       event.detector2 = &d2;
       float value = scanner.efficiency(d1, d2), integral = 0;
-      if (mu) projector.forward(event, mu->voxels.data(), &integral);
+      if (mu) joseph->forward(event, mu->voxels.data(), &integral);
       value *= std::exp(-integral);
       projector.back(event, &value, result.voxels.data());
     }
@@ -114,12 +76,7 @@ Image by_definition(const Scanner& scanner, Projector& projector, const Image* m
 }
 
 Image cylinder_mu() {
-  Image mu = Image::zeros(grid);
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j)
-      for (int i = 0; i < grid.size[0]; ++i)
-        if (std::hypot(grid.centre(i, j, k).x, grid.centre(i, j, k).y) < 20) mu.voxels[grid.index(i, j, k)] = 0.0096f;
-  return mu;
+  return testing::cylinder_mu(grid, 20);
 }
 
 }  // namespace
@@ -135,15 +92,15 @@ TEST_CASE("the list of pairs holds every pair in coincidence once, with the scan
       }
       const detail::PairList list(scanner);
       std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
-      detail::PairList::Walk walk(list, 0);
+      detail::PairCursor cursor(list.view());
       for (std::int64_t n = 0; n < list.size(); ++n) {
-        const auto pair = walk.pair(n);
+        const auto pair = cursor.pair(n);
         REQUIRE(pair.detector1 > pair.detector2);
         REQUIRE(scanner.in_coincidence(pair.detector1, pair.detector2));
-        REQUIRE(walk.efficiency(pair) ==
+        REQUIRE(cursor.efficiency(pair) ==
                 doctest::Approx(scanner.efficiency(pair.detector1, pair.detector2)).epsilon(1e-6));
         REQUIRE(seen.emplace(pair.detector1, pair.detector2).second);
-        const auto direct = detail::PairList::Walk(list, n).pair(n);
+        const auto direct = detail::PairCursor(list.view()).pair(n);
         REQUIRE(direct.detector1 == pair.detector1);
         REQUIRE(direct.detector2 == pair.detector2);
       }
@@ -158,8 +115,8 @@ TEST_CASE("the list of pairs holds every pair in coincidence once, with the scan
 TEST_CASE("exact sensitivity is the sum over all pairs, with and without attenuation") {
   const Scanner scanner = toy_scanner();
   StepProjector projector;
-  const Image mu = cylinder_mu();
-  for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu}) {
+  const Image mu = cylinder_mu(), coarse = testing::cylinder_mu({{9, 7, 3}, {11, 13, 20}, {-35, -50, -15}}, 45);
+  for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu, &coarse}) {
     SensitivitySettings settings;
     settings.batch_pairs = 100;  // several batches
     double last = 0;
@@ -175,6 +132,37 @@ TEST_CASE("exact sensitivity is the sum over all pairs, with and without attenua
     const Comparison c = compare(s.image, by_definition(scanner, projector, attenuation));
     CHECK(c.max_abs < 1e-5 * c.reference_mean);
   }
+}
+
+TEST_CASE("attenuation by a body that reaches beyond the image is exp(-mu L) of the whole body") {
+  // Two detectors 160 mm apart, 0.01/mm over 120 mm between them, an image of 66 mm.
+  Scanner scanner;
+  scanner.detectors = std::make_shared<DetectorTable>(std::vector<Vec3>{{-80, 1, 2}, {80, 1, 2}});
+  scanner.types = {{0, 0, 2, 1, 1, 0}};
+  Image mu = Image::zeros(Grid::centred(40, 20, 20, {4, 5, 5}));
+  for (int k = 0; k < 20; ++k)
+    for (int j = 0; j < 20; ++j)
+      for (int i = 5; i < 35; ++i) mu.voxels[mu.grid.index(i, j, k)] = 0.01f;
+  const auto projector = make_joseph_projector(grid, {}, Backend::cpu);
+  const Image free = compute_sensitivity(scanner, *projector).image;
+  const Image attenuated = compute_sensitivity(scanner, *projector, {}, &mu).image;
+  const std::int64_t centre = grid.index(5, 4, 3);
+  CHECK(attenuated.voxels[centre] / free.voxels[centre] == doctest::Approx(std::exp(-0.01 * 120)).epsilon(1e-5));
+}
+
+TEST_CASE("many equal lines add up without the rounding of a long float sum") {
+  // 4000 detectors at each of two points: 16e6 pairs share one line, and each voxel of it holds 16e6 times its weight.
+  Scanner scanner;
+  std::vector<Vec3> positions(4000, Vec3{-80, 0, 0});
+  positions.resize(8000, Vec3{80, 0, 0});
+  scanner.detectors = std::make_shared<DetectorTable>(positions);
+  scanner.types = {{0, 0, 2, 4000, 1, 0}};
+  const Grid line = Grid::centred(3, 1, 1, {7, 7, 7});
+  const auto projector = make_joseph_projector(line, {}, Backend::cpu);
+  SensitivitySettings settings;
+  settings.batch_pairs = 1 << 16;
+  const Image image = compute_sensitivity(scanner, *projector, settings).image;
+  for (const float value : image.voxels.span()) CHECK(value == doctest::Approx(7 * 16e6).epsilon(1e-6));
 }
 
 TEST_CASE("lines that cannot touch the image are left out, and no others") {
@@ -240,7 +228,7 @@ TEST_CASE("settings and scanners that make no sense are refused") {
   Scanner alone = toy_scanner();
   alone.module_pair.assign(100, -1);
   CHECK_THROWS_AS(compute_sensitivity(alone, projector), std::invalid_argument);
-  const Image mu = Image::zeros(Grid::centred(2, 2, 2, {1, 1, 1}));
+  const Image mu;
   CHECK_THROWS_AS(compute_sensitivity(toy_scanner(), projector, {}, &mu), std::invalid_argument);
 }
 

@@ -130,11 +130,10 @@ TEST_CASE("layers share the photons of a crystal without layers") {
   const GeometricEfficiency whole = make_scanner(one)->geometric;
   const GeometricEfficiency parts = make_scanner(two)->geometric;
   for (const float cosine : {1.0f, 0.9f, 0.5f, 0.1f})
-    CHECK(GeometricEfficiency::response(parts.elements[0], cosine) +
-              GeometricEfficiency::response(parts.elements[12], cosine) ==
-          doctest::Approx(GeometricEfficiency::response(whole.elements[0], cosine)).epsilon(1e-5));
-  CHECK(GeometricEfficiency::response(whole.elements[0], 0.0f) == 0);
-  CHECK(GeometricEfficiency::response(whole.elements[0], -0.5f) == 0);
+    CHECK(element_response(parts.elements[0], cosine) + element_response(parts.elements[12], cosine) ==
+          doctest::Approx(element_response(whole.elements[0], cosine)).epsilon(1e-5));
+  CHECK(element_response(whole.elements[0], 0.0f) == 0);
+  CHECK(element_response(whole.elements[0], -0.5f) == 0);
 }
 
 TEST_CASE("tables by classes of module pairs hold the closed form") {

@@ -1,5 +1,6 @@
 // `tofstream analyse`: regions of a phantom in reconstructed images. NEMA NU 2 contrast and background variability for
-// the image-quality phantom, means against truth for others; contrast-noise curves over iterations as a plot.
+// the image-quality phantom, means against truth for others; contrast-noise curves over iterations as a plot: NEMA's,
+// or as in paper 000 (II.C.3) the ratio of two regions' means over the spread of the second.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -115,28 +116,58 @@ void print(const ordered_json& image) {
                r["std"].get<double>(), r["truth"].get<double>());
 }
 
-// Contrast against background variability, a curve for each study and sphere, a point for each image.
-void plot_contrast(const std::string& file, const ordered_json& studies) {
+// A point of a contrast-noise curve: a region's contrast in one image.
+struct ContrastPoint {
+  std::string region;
+  double noise, contrast;
+};
+
+std::vector<ContrastPoint> nema_points(const ordered_json& image) {
+  std::vector<ContrastPoint> points;
+  for (const auto& s : image["spheres"])
+    points.push_back({fmt::format("{} mm", s["diameter_mm"].get<double>()),
+                      s["background_variability_percent"].get<double>(), s["contrast_percent"].get<double>()});
+  return points;
+}
+
+// Each hot and cold region against the first plain one.
+std::vector<ContrastPoint> ratio_points(const ordered_json& image, const std::vector<PhantomRegion>& regions) {
+  const auto plain = std::ranges::find(regions, RegionRole::mean, &PhantomRegion::role);
+  if (plain == regions.end())
+    throw InputError("--plot draws contrast against a region of role mean, which the phantom does not name");
+  const auto& reference = image["regions"][static_cast<std::size_t>(plain - regions.begin())];
+  const double mean = reference["mean"].get<double>();
+  std::vector<ContrastPoint> points;
+  for (std::size_t i = 0; i < regions.size(); ++i)
+    if (regions[i].role != RegionRole::mean)
+      points.push_back({fmt::format("{} / {}", regions[i].name, plain->name),
+                        100 * reference["std"].get<double>() / mean, image["regions"][i]["mean"].get<double>() / mean});
+  return points;
+}
+
+// A curve for each study and region, a point for each image.
+void plot_contrast(const std::string& file, const ordered_json& studies, const PhantomFile& phantom, bool nema) {
   std::vector<PlotSeries> curves;
   for (const auto& study : studies) {
-    const std::size_t spheres = study["images"][0]["spheres"].size();
-    for (std::size_t s = 0; s < spheres; ++s) {
-      PlotSeries curve;
-      curve.label = fmt::format("{} {} mm", study["label"].get<std::string>(),
-                                study["images"][0]["spheres"][s]["diameter_mm"].get<double>());
-      curve.dashed = &study != &studies[0];
-      curve.style = s;
-      for (const auto& image : study["images"]) {
-        curve.x.push_back(image["spheres"][s]["background_variability_percent"].get<double>());
-        curve.y.push_back(image["spheres"][s]["contrast_percent"].get<double>());
+    const std::size_t first = curves.size();
+    for (const auto& image : study["images"]) {
+      const auto points = nema ? nema_points(image) : ratio_points(image, phantom.regions);
+      curves.resize(first + points.size());
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        PlotSeries& curve = curves[first + i];
+        curve.label = fmt::format("{} {}", study["label"].get<std::string>(), points[i].region);
+        curve.dashed = &study != &studies[0];
+        curve.style =
+            studies.size() > 2 ? first + i : i;  // two studies share a region's colour, more would not be told apart
+        curve.x.push_back(points[i].noise);
+        curve.y.push_back(points[i].contrast);
       }
-      curves.push_back(std::move(curve));
     }
   }
   write_plot(file, curves,
              {.title = "Contrast and noise over iterations",
-              .x_label = "background variability (%)",
-              .y_label = "contrast recovery (%)"});
+              .x_label = nema ? "background variability (%)" : "noise (%)",
+              .y_label = nema ? "contrast recovery (%)" : "contrast (ratio of means)"});
 }
 
 void run(const Options& options) {
@@ -163,8 +194,7 @@ void run(const Options& options) {
   }
   if (options.json) fmt::print("{}\n", ordered_json{{"studies", studies}}.dump(2));
   if (options.plot.empty()) return;
-  if (!nema) throw InputError("--plot draws contrast-noise curves: it needs a phantom with background regions");
-  plot_contrast(options.plot, studies);
+  plot_contrast(options.plot, studies, phantom, nema);
   if (!options.json) fmt::print("\n{}\n", options.plot);
 }
 

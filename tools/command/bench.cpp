@@ -61,12 +61,6 @@ std::string path_name(CudaPath path) {
   return std::ranges::find(cuda_paths, path, &std::pair<const std::string, CudaPath>::second)->first;
 }
 
-TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath path) {
-  const float radius =
-      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
-  return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
-}
-
 // The workload's voxels, or the standard blobs on two lattices of the same edge.
 Grid image_grid(const Case& c) {
   Grid grid = c.workload.grid;
@@ -238,6 +232,12 @@ void bench_projectors(const Options& options) {
 
 }  // namespace
 
+TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath path) {
+  const float radius =
+      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+  return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
+}
+
 void write_report(const ordered_json& report, bool print, const std::string& output) {
   if (print) fmt::print("{}\n", report.dump(2));
   if (output.empty()) return;
@@ -251,6 +251,7 @@ void add_bench(CLI::App& app) {
   bench->require_subcommand(1);
   add_bench_runtime(*bench);
   add_bench_python(*bench);
+  add_bench_sensitivity(*bench);
   auto* command = bench->add_subcommand("projectors", "ns an event of forward, back and fused EM step, CPU and GPU");
   auto options = std::make_shared<Options>();
   command->add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");

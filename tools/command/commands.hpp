@@ -29,6 +29,8 @@ void add_inspect(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_analyse(CLI::App& app);
 void add_view(CLI::App& app);
+void add_profile(CLI::App& app);
+void add_phantom(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_new_gadget(CLI::App& app);
 void add_completion(CLI::App& app);

@@ -67,6 +67,8 @@ int main(int argc, char** argv) {
     add_compare(app);
     add_analyse(app);
     add_view(app);
+    add_profile(app);
+    add_phantom(app);
     add_bench(app);
     add_new_gadget(app);
     add_completion(app);

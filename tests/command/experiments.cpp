@@ -1,0 +1,74 @@
+// A body that attenuates, from its map to its activity; maps and profiles at the command; and the script of the paper's
+// experiments, at a small part of their events.
+#include "gadgets/formats/nifti.hpp"
+#include "kernels/analysis/roi.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+TEST_CASE("a scan with attenuation reconstructs to its activity by a coarse map longer than the image") {
+  const TemporaryFolder out;
+  const auto path = [&](const char* name) { return (out / name).string(); };
+  REQUIRE(run_command("simulate --quiet --phantom uniform_cylinder --events 400000 --seed 3 -o " + path("scan.petsird"))
+              .code == 0);
+  REQUIRE(run_command("phantom uniform_cylinder --mu --voxel-mm 8 -o " + path("mu.nii.gz")).code == 0);
+  CHECK(read_nifti(out / "mu.nii.gz").grid == Grid::centred(25, 25, 38, {8, 8, 8}));
+  const auto run =
+      run_command("run joseph_osem --quiet --backend cpu --input " + path("scan.petsird") + " --out " + path("image") +
+                  " --set image.size=[64,64,32] --set image.voxel_mm=[4,4,4] --set subsets.reference_s=1"
+                  " --set projected.sensitivity.cache=false --set projected.sensitivity.mu_map=" +
+                  path("mu.nii.gz"));
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const Image image = read_nifti(out / "image" / "image.nii.gz");
+  CHECK(statistics(image, Cylinder{{0, 0, 0}, 80, 60}).mean == doctest::Approx(10000).epsilon(0.02));
+  CHECK(statistics(image, Cylinder{{0, 0, 0}, 30, 60}).mean == doctest::Approx(10000).epsilon(0.03));
+}
+
+TEST_CASE("a mu map with a wrong value is refused, by name") {
+  const TemporaryFolder out;
+  Image mu = Image::zeros(Grid::centred(4, 4, 4, {50, 50, 50}));
+  mu.voxels[7] = -0.1f;
+  write_nifti(out / "mu.nii.gz", mu);
+  const auto run =
+      run_command("run simulate_osem --quiet --backend cpu --out " + (out / "image").string() +
+                  " --set photons.events=1000 --set projected.sensitivity.mu_map=" + (out / "mu.nii.gz").string());
+  CHECK(run.code != 0);
+  CHECK(run.err.find("mu.nii.gz: attenuation must not be negative") != std::string::npos);
+}
+
+TEST_CASE("a phantom's image has its activity, on the grid asked for, and profiles go through it") {
+  const TemporaryFolder out;
+  const std::string file = (out / "truth.nii.gz").string(), again = (out / "again.nii.gz").string();
+  REQUIRE(run_command("phantom uniform_cylinder --size 60 60 20 --voxel-mm 5 -o " + file).code == 0);
+  REQUIRE(run_command("phantom uniform_cylinder --like " + file + " -o " + again).code == 0);
+  CHECK(run_command("compare --json " + again + " " + file).json()["max_abs"] == 0);
+  const std::string line = "profile truth=" + file + " --from -140 0 0 --to 140 0 0 --points 281 ";
+  const auto values = run_command(line + "--json --phantom uniform_cylinder").json();
+  CHECK(values["distance_mm"][280] == doctest::Approx(280));
+  CHECK(values["values"]["truth"][140] == 10000);
+  CHECK(values["values"]["truth"][20] == 0);
+  CHECK(run_command(line + "--plot " + (out / "line.svg").string()).code == 0);
+  CHECK(std::filesystem::file_size(out / "line.svg") > 1000);
+  const auto outside = run_command("profile " + file + " --from -200 0 0 --to 0 0 0");
+  CHECK(outside.code == 2);
+  CHECK(outside.err.find("leaves the image at x = -200.00 mm") != std::string::npos);
+}
+
+TEST_CASE("the script of the paper's experiments simulates, reconstructs, measures and draws") {
+  const std::filesystem::path script = "tools/paper_experiments";
+  if (!std::filesystem::exists(script)) return;  // an installed test has no scripts beside it
+  if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " hot_rods --backend cpu --events-scale 0.0002 --pairs " +
+                              "100000 --set subsets.subsets=2 --tofstream " + program().string() + " --out " +
+                              out.path().string() + " >" + log + " 2>&1";
+  REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
+  const auto report = nlohmann::json::parse(text_of(out / "report.json"));
+  REQUIRE(report.size() == 1);
+  CHECK(report[0]["events"] == 5060);
+  CHECK(report[0]["variants"][0]["backends"]["cpu"]["regions"].size() == 6);
+  CHECK(report[0]["curves"][0]["images"].size() == 8);
+  for (const char* picture : {"hot_rods_cpu.png", "hot_rods_profile.png", "hot_rods_contrast.png"})
+    CHECK(std::filesystem::file_size(out / "hot_rods" / picture) > 10000);
+}

@@ -1,0 +1,71 @@
+// `tofstream phantom NAME -o FILE`: a phantom's activity or attenuation as an image: the truth to compare with, and the
+// mu map that reconstructions want.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/phantom_yaml.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "tools/command/commands.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+struct Options {
+  std::string phantom, output, like;
+  std::vector<int> size;
+  float voxel_mm = 4;
+  int samples = 4;
+  bool mu = false;
+};
+
+// The grid of an image, or one about the origin: of the size asked for, else around the whole phantom.
+Grid grid_of(const Phantom& phantom, const Options& options) {
+  if (!options.like.empty()) return read_nifti(options.like).grid;
+  int size[3] = {};
+  const Box3 box = phantom.bounds();
+  for (int axis = 0; axis < 3; ++axis) {
+    const double reach = std::max(std::abs(box.low[axis]), std::abs(box.high[axis]));
+    size[axis] = options.size.empty() ? static_cast<int>(std::ceil(2 * reach / static_cast<double>(options.voxel_mm)))
+                                      : options.size[static_cast<std::size_t>(axis)];
+  }
+  return Grid::centred(size[0], size[1], size[2], {options.voxel_mm, options.voxel_mm, options.voxel_mm});
+}
+
+void run(const Options& options) {
+  const Image image = from_input([&] {
+    const Phantom phantom = formats::read_phantom(find_shared("phantoms", options.phantom)).phantom;
+    const Grid grid = grid_of(phantom, options);
+    validate(grid);
+    return options.mu ? phantom.mu_image(grid, options.samples) : phantom.activity_image(grid, options.samples);
+  });
+  write_nifti(options.output, image, {.description = options.mu ? "attenuation, 1/cm" : "activity, Bq/mL"});
+  fmt::print("{}\n", options.output);
+}
+
+}  // namespace
+
+void add_phantom(CLI::App& app) {
+  auto* command = app.add_subcommand("phantom", "A phantom's activity or attenuation as an image");
+  auto options = std::make_shared<Options>();
+  command->add_option("phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")->required();
+  command->add_option("-o,--output", options->output, "NIfTI file to write")->required();
+  command->add_flag("--mu", options->mu,
+                    "Attenuation in 1/cm, as `sensitivity.mu_map` reads it; else activity in Bq/mL");
+  auto* size = command->add_option("--size", options->size, "Voxels along x, y, z (default: as the phantom needs)")
+                   ->expected(3)
+                   ->check(CLI::Range(1, 4096));
+  auto* voxel = command->add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel (default: 4)")
+                    ->check(CLI::Range(0.01, 100.0));
+  command->add_option("--like", options->like, "On the grid of this NIfTI image")->excludes(size)->excludes(voxel);
+  command->add_option("--samples", options->samples, "Points along each edge of a voxel whose mean counts (default: 4)")
+      ->check(CLI::Range(1, 32));
+  command->footer("Example: tofstream phantom torso --mu -o mu.nii.gz");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace tofstream::command
