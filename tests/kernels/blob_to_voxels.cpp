@@ -29,11 +29,11 @@ Range uniform_density(const Grid& blobs) {
 
 TEST_CASE("equal coefficients are a uniform density, but for the ripple that the choice of blob leaves") {
   const Range clinical = uniform_density(blob_grid(9, 9, 9, 8.15f));
-  CHECK(clinical.low > 1 - 5e-3f);
-  CHECK(clinical.high < 1 + 5e-3f);
+  CHECK(clinical.low > 1 - 1e-3f);
+  CHECK(clinical.high < 1 + 1e-3f);
   const Range wide = uniform_density(blob_grid(9, 9, 9, 5, 10.4f));
-  CHECK(wide.low > 1 - 2e-3f);
-  CHECK(wide.high < 1 + 2e-3f);
+  CHECK(wide.low > 1 - 3e-4f);
+  CHECK(wide.high < 1 + 3e-4f);
   Grid narrow = blob_grid(9, 9, 9, 8);
   narrow.blob.radius_mm *= 0.8f;
   CHECK(uniform_density(narrow).low < 0.95f);
