@@ -12,6 +12,7 @@ namespace tofstream::command {
 
 void add_bench_runtime(CLI::App& bench);
 void add_bench_python(CLI::App& bench);
+void add_bench_tor(CLI::App& bench);
 
 /// The middle of several measurements; not empty.
 inline double median(std::vector<double> values) {
