@@ -142,6 +142,6 @@ TEST_CASE("bash completes commands, options, gadgets and pipelines") {
   CHECK(completed("gra", 1) == "graph\n");
   CHECK(completed("run --inp", 2) == "--input\n");
   CHECK(completed("gadgets tor_", 2) == "tor_projector\n");
-  CHECK(completed("check listmode_osem_", 2) == "listmode_osem_psf\n");
+  CHECK(completed("check listmode_osem_p", 2) == "listmode_osem_psf\n");
   CHECK(run_command("completion fish").code == 2);
 }
