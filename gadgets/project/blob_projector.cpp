@@ -16,13 +16,15 @@ struct BlobProjector {
     SensitivityParams sensitivity;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
+    CudaPath cuda_path = CudaPath::automatic;
   };
   static constexpr auto params =
       describe(param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
                param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
                param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-               param<&Params::backend>("backend", "Where the projector runs"));
+               param<&Params::backend>("backend", "Where the projector runs"),
+               param<&Params::cuda_path>("cuda_path", cuda_path_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, inputs);
@@ -31,7 +33,7 @@ struct BlobProjector {
   explicit BlobProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, fmt::format("blob {}", p.tof_cut_sigma)},
               [p](const Grid& grid, Backend backend) {
-                return make_blob_projector(grid, {.tof_cut_sigma = p.tof_cut_sigma}, backend);
+                return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path}, backend);
               }) {}
 
   void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }

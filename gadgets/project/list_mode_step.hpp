@@ -19,6 +19,13 @@
 
 namespace tofstream {
 
+constexpr auto enum_names(CudaPath) {
+  return names(CudaPath::automatic, "automatic", CudaPath::direct, "direct", CudaPath::tiled, "tiled", CudaPath::paper,
+               "paper");
+}
+inline constexpr auto* cuda_path_words =
+    "On CUDA: automatic chooses tiled for many events, else direct; paper: the scheme of Cui et al. 2011, slower";
+
 /// The two inputs of a projector: a subset, and the estimate it is compared with, which flows back
 /// from the update.
 struct ProjectorInputs {

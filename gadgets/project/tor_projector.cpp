@@ -27,6 +27,7 @@ struct TorProjector {
     SensitivityParams sensitivity;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
+    CudaPath cuda_path = CudaPath::automatic;
   };
   static constexpr auto params = describe(
       param<&Params::tube_width_voxels>("tube_width_voxels", range(0.5, 64),
@@ -42,7 +43,8 @@ struct TorProjector {
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
       param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-      param<&Params::backend>("backend", "Where the projector runs"));
+      param<&Params::backend>("backend", "Where the projector runs"),
+      param<&Params::cuda_path>("cuda_path", cuda_path_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, inputs);
@@ -51,7 +53,7 @@ struct TorProjector {
   explicit TorProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, describe_settings(p)},
               [p](const Grid& grid, Backend backend) {
-                return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma}, backend);
+                return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma, p.cuda_path}, backend);
               }) {
     if (p.response == Response::table && p.table.size() < 2)
       throw std::invalid_argument("response: table needs `table` with at least two values");

@@ -29,11 +29,12 @@ struct EmTally {
   }
 };
 
-/// How CUDA projectors walk events in the EM step.
+/// How CUDA projectors walk events in the EM step (`paper`: in all).
 enum class CudaPath {
   automatic,  // by tiles where the events are many enough to repay the loading of tiles
   direct,     // each event on its own, by loads from and atomic additions to the image in global memory
   tiled,      // event by event of a tile of the image that lies in shared memory (project/tiled)
+  paper,      // not Joseph's: slice by slice, as paper 000 does (project/tor/paper)
 };
 
 /// What a projector has prepared for a batch of events that it will meet in several passes. Holds no pointer to the

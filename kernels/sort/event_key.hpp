@@ -79,6 +79,12 @@ struct EventKey {
   }
 };
 
+/// Keys that someone else has made, in the memory of the sort.
+struct GivenKey {
+  const std::uint32_t* keys = nullptr;
+  TOFSTREAM_HOST_DEVICE std::uint32_t operator()(std::int64_t i) const { return keys[i]; }
+};
+
 /// Key of one event of a sorted batch that is cut at ranks: 4 * piece + axis.
 struct PieceKey {
   const std::uint32_t* arrival = nullptr;  // null: rank = position

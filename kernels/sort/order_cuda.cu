@@ -80,6 +80,7 @@ SortedOrder sorted_order_cuda(std::int64_t count, const Key& key, int bits,
 }
 
 template SortedOrder sorted_order_cuda(std::int64_t, const EventKey&, int, const std::vector<std::uint32_t>&, Stream);
+template SortedOrder sorted_order_cuda(std::int64_t, const GivenKey&, int, const std::vector<std::uint32_t>&, Stream);
 template SortedOrder sorted_order_cuda(std::int64_t, const PieceKey&, int, const std::vector<std::uint32_t>&, Stream);
 
 void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to,

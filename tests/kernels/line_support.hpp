@@ -34,6 +34,25 @@ inline std::vector<Lor> random_lines(const Grid& grid, int count, unsigned seed,
   return lors;
 }
 
+/// Lines along axes, near diagonals, between voxels, grazing and missing the grid, ending inside it,
+/// degenerate. No voxel lies exactly at the tube's radius or end, where rounding would decide.
+inline std::vector<Lor> awkward_lines() {
+  return {{{-200, 0, 0}, {200, 0, 0}, 3},
+          {{0, 200, 0}, {0, -200, 0}, 3},
+          {{0.5f, 0.25f, -200}, {0.5f, 0.25f, 200}, -7},
+          {{-200, -200, -200}, {200.3f, 199.1f, 200.7f}, 0},
+          {{200.7f, -200, 0.3f}, {-200, 200, 0}, 5},
+          {{-200, 12.5f, 3}, {200, 12.5f, 3}, 0},
+          {{-200, 13.9f, 20}, {200, 13.9f, 20.5f}, 0},
+          {{-200, 120, 0}, {200, 130, 0}, 0},
+          {{300, 300, 300}, {400, 300, 300}, 0},
+          {{1, 2, 3}, {200, 30, -20}, 40},
+          {{1, 2, 3}, {4.1f, 4.3f, 5.2f}, 1},
+          {{5, 5, 5}, {5, 5, 5}, 0},
+          {{-200, 0, 0}, {200, 0, 0}, 5000},
+          {{-200, 0, 0}, {200, NAN, 0}, 0}};
+}
+
 /// Voxels uniform in [0.5, 1.5].
 inline Image noise_image(const Grid& grid, unsigned seed) {
   Image image = Image::zeros(grid);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <random>
 #include <thread>
 
 #include <fmt/format.h>
@@ -19,10 +18,10 @@
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/project/blob/blob_projector.hpp"
 #include "kernels/project/joseph/joseph.hpp"
-#include "kernels/project/tor/tor.hpp"
 #include "kernels/simulate/workloads.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tools/command/bench_peer.hpp"
+#include "tools/command/bench_projecting.hpp"
 #include "tools/command/benches.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/machine.hpp"
@@ -54,8 +53,10 @@ struct Case {
   int threads = 1;  // of the CPU
 };
 
-const std::map<std::string, CudaPath> cuda_paths = {
-    {"automatic", CudaPath::automatic}, {"direct", CudaPath::direct}, {"tiled", CudaPath::tiled}};
+const std::map<std::string, CudaPath> cuda_paths = {{"automatic", CudaPath::automatic},
+                                                    {"direct", CudaPath::direct},
+                                                    {"tiled", CudaPath::tiled},
+                                                    {"paper", CudaPath::paper}};
 
 std::string path_name(CudaPath path) {
   return std::ranges::find(cuda_paths, path, &std::pair<const std::string, CudaPath>::second)->first;
@@ -85,18 +86,11 @@ std::unique_ptr<Projector> make_reference(const Case& c, const Options& options)
   return make_joseph_reference(c.workload.grid, {});
 }
 
-Image test_image(const Grid& grid) {
-  Image image{grid, Buffer<float>(Memory::host, grid.voxels())};
-  std::mt19937 engine(7);
-  std::uniform_real_distribution<float> value(0.5f, 1.5f);
-  for (float& voxel : image.voxels.span()) voxel = value(engine);
-  return image;
-}
-
 // Normalised RMS deviation of the fused step's image from the reference's, over the first events.
 // Few events would go the direct path on a GPU: what was timed is forced.
 double deviation(const Case& c, const Options& options, const EventBatch& events, const Image& image) {
-  const auto projector = make(c, options, options.cuda_path == CudaPath::direct ? CudaPath::direct : CudaPath::tiled);
+  const auto projector =
+      make(c, options, options.cuda_path == CudaPath::automatic ? CudaPath::tiled : options.cuda_path);
   const Memory memory = memory_of(c.backend);
   // The reference of the TOR and of blobs looks at every voxel for every event, by definition: it is asked for as many
   // as a few seconds allow.
@@ -252,6 +246,7 @@ void add_bench(CLI::App& app) {
   add_bench_runtime(*bench);
   add_bench_python(*bench);
   add_bench_sensitivity(*bench);
+  add_bench_tor(*bench);
   auto* command = bench->add_subcommand("projectors", "ns an event of forward, back and fused EM step, CPU and GPU");
   auto options = std::make_shared<Options>();
   command->add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");
@@ -267,7 +262,8 @@ void add_bench(CLI::App& app) {
   command->add_option("--tube", options->tube_width_voxels, "Tube width in voxels (default: 3)")
       ->check(CLI::Range(0.5, 64.0));
   command
-      ->add_option("--cuda-path", options->cuda_path, "Of the EM step: automatic, direct, tiled (default: automatic)")
+      ->add_option("--cuda-path", options->cuda_path,
+                   "Of the EM step: automatic, direct, tiled, paper (not joseph; default: automatic)")
       ->transform(CLI::CheckedTransformer(cuda_paths));
   command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
       ->check(CLI::Range(1, 1000));

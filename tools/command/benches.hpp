@@ -14,6 +14,7 @@ namespace tofstream::command {
 
 void add_bench_runtime(CLI::App& bench);
 void add_bench_python(CLI::App& bench);
+void add_bench_tor(CLI::App& bench);
 void add_bench_sensitivity(CLI::App& bench);
 
 /// A tube of a width in voxels of the largest edge, with a Gaussian response whose FWHM is 0.43 of the width.

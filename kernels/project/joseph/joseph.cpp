@@ -15,6 +15,8 @@ void validate(const JosephSettings& settings) {
   if (!(std::isfinite(settings.tof_cut_sigma) && settings.tof_cut_sigma > 0))
     throw std::invalid_argument(
         fmt::format("the ToF cut must be finite and positive (sigma), not {}: 3 is usual", settings.tof_cut_sigma));
+  if (settings.cuda_path == CudaPath::paper)
+    throw std::invalid_argument("Joseph's projector has no slices of paper 000: use the TOR projector for its scheme");
 }
 
 std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings, Backend backend) {

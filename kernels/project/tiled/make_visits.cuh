@@ -261,7 +261,9 @@ bool make_visits_with(const VisitBins& shape, const PathOf& path_of, int blocks,
 template <class PathOf>
 std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, std::int64_t events, int blocks,
                                   std::int64_t shared_bytes, Stream stream) {
-  Visits made{.tiling = tiling, .events = events};
+  Visits made;
+  made.tiling = tiling;
+  made.events = events;
   const auto of_tiles = static_cast<std::int64_t>(tiling.count() * sizeof(EventsAndVisits));
   const auto shape =
       VisitBins::make(tiling, (shared_bytes - of_tiles) / static_cast<std::int64_t>(sizeof(std::uint32_t)));

@@ -18,7 +18,7 @@ inline std::runtime_error not_deterministic() {
   return std::runtime_error(
       "deterministic: on a GPU this needs room for a plan of the events, ToF bins of one width (Joseph), lines whose "
       "ends "
-      "lie outside the image (TOR), and a cuda_path that is not direct: use smaller subsets, or backend cpu");
+      "lie outside the image (TOR), and cuda_path automatic or tiled: use smaller subsets, or backend cpu");
 }
 
 /// Calls visit(events of a stretch, its first event) for each stretch of a batch, while it returns true.

@@ -51,9 +51,15 @@ std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSetting
 
 std::unique_ptr<Projector> tor::make_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
   const std::vector<Model> lattices = make_lattice_models(grid, settings);
+  validate(settings.paper);
   if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response);
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
+  if (settings.cuda_path == CudaPath::paper) {
+    if (settings.deterministic)
+      throw std::invalid_argument("TOR projector: cuda_path paper adds in any order: it cannot be deterministic");
+    return make_paper(grid, settings);
+  }
   return make_cuda(grid, lattices, settings.response, settings.cuda_path, settings.deterministic);
 #else
   throw std::logic_error("TOR projector: this build has no CUDA");  // require_cuda has thrown

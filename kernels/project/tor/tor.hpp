@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/project/projector.hpp"
+#include "kernels/project/tor/paper/scheme.hpp"
 
 namespace tofstream {
 
@@ -65,9 +66,10 @@ struct TorSettings {
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
   bool deterministic = false;  // EM steps on a GPU give the same sums bit for bit, whatever the number of events
+  PaperScheme paper = {};  // of CudaPath::paper
 };
 
-/// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid,
+/// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid or scheme,
 /// std::runtime_error for a missing GPU.
 std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend);
 

@@ -19,6 +19,8 @@ std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& 
 #ifdef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
                                      const RadialResponse& response, CudaPath path, bool deterministic);
+/// Paper 000's own scheme (paper/).
+std::unique_ptr<Projector> make_paper(const Grid& grid, const TorSettings& settings);
 #endif
 
 }  // namespace tofstream::tor

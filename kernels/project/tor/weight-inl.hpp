@@ -40,17 +40,18 @@ TOFSTREAM_HOST_DEVICE inline V blob_response(const BlobPolynomial& polynomial, V
   return w2 * w2 * w * sum;
 }
 
-/// One event's weight as a function of a voxel's place; `gaussian` says which radial response.
-template <class V, bool gaussian>
+/// One event's weight as a function of a voxel's place; `gaussian` says which radial response. Of another that is no
+/// blob's it is interpolate(table, position), which a Table of another kind brings with it.
+template <class V, bool gaussian, class Table = const float*>
 struct TubeWeight {
   V pp, pq, qq, p_along, q_along;       // as Tube has them
   V radius2, u_middle, u_half;          // where the weight is zero
   V radial_rate, tof_rate, table_rate;  // as Model and TofTerm have them
-  const float* table;
+  Table table;
   BlobPolynomial polynomial;
   bool blob, tof;
 
-  TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube, const float* radial_table)
+  TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube, Table radial_table)
       : pp(splat<V>(tube.pp)),
         pq(splat<V>(tube.pq)),
         qq(splat<V>(tube.qq)),
