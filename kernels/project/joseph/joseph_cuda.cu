@@ -112,11 +112,11 @@ class JosephCuda final : public Projector {
   }
 
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
-    in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
-      back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
-                                                          values ? values + begin : nullptr, image);
-      check_launch("launch Joseph's back projection");
-    });
+    const auto direct = [&](const EventView& part, const float* part_values) {
+      direct_back(part, part_values, image, stream);
+    };
+    if (!tiled_.takes_back(events)) return direct(events, values);
+    tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
   }
 
   std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
@@ -135,6 +135,15 @@ class JosephCuda final : public Projector {
   }
 
  private:
+  void direct_back(const EventView& events, const float* values, float* image, Stream stream) {
+    if (deterministic_) throw tiled::not_deterministic();
+    in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
+      back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
+                                                          values ? values + begin : nullptr, image);
+      check_launch("launch Joseph's back projection");
+    });
+  }
+
   EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
     if (deterministic_) throw tiled::not_deterministic();
     tally_.clear(stream);

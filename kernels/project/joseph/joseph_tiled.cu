@@ -157,12 +157,6 @@ struct JosephFootprint {
   }
 };
 
-template <Tof tof>
-void em_step_with(const TofBin& bin, tiled::Workspace& workspace, const tiled::Visits& made, const float* additive,
-                  const float* image, float* accumulator, Stream stream) {
-  workspace.em_step(made, JosephFootprint<tof>(bin), additive, image, accumulator, stream);
-}
-
 }  // namespace
 
 JosephTiled::JosephTiled(const single_lane::JosephSetup& setup, CudaPath path, bool deterministic)
@@ -183,17 +177,35 @@ std::optional<tiled::Visits> JosephTiled::visits(const EventView& events, std::i
   return made;
 }
 
-EmTally JosephTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                             Stream stream) {
+/// Calls step with the footprint that suits the events.
+template <class Step>
+void JosephTiled::with_footprint(const EventView& events, Step&& step) const {
   const JosephLines lines = JosephLines::make(setup_, events);
   const TofBin bin = events.has_tof() ? TofBin::make(lines.tof, events.bin_width_mm(0)) : TofBin{};
-  const auto step = !events.has_tof()                                  ? em_step_with<Tof::none>
-                    : bin.half_width <= TofWeight<Tof::narrow>::widest ? em_step_with<Tof::narrow>
-                                                                       : em_step_with<Tof::any>;
-  const float* additive = events.additive ? events.additive + made.first_event : nullptr;
+  if (!events.has_tof()) {
+    step(JosephFootprint<Tof::none>(bin));
+  } else if (bin.half_width <= TofWeight<Tof::narrow>::widest) {
+    step(JosephFootprint<Tof::narrow>(bin));
+  } else {
+    step(JosephFootprint<Tof::any>(bin));
+  }
+}
+
+EmTally JosephTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                             Stream stream) {
   workspace_.begin(stream);
-  step(bin, workspace_, made, additive, image, accumulator, stream);
+  const float* additive = events.additive ? events.additive + made.first_event : nullptr;
+  with_footprint(events, [&](const auto& footprint) {
+    workspace_.em_step(made, footprint, additive, image, accumulator, stream);
+  });
   return workspace_.tally(stream);
+}
+
+void JosephTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
+                       Stream stream) {
+  with_footprint(events, [&](const auto& footprint) {
+    workspace_.back(made, footprint, values ? values + made.first_event : nullptr, image, stream);
+  });
 }
 
 }  // namespace tofstream

@@ -14,12 +14,20 @@ class JosephTiled {
   JosephTiled(const single_lane::JosephSetup& setup, CudaPath path, bool deterministic);
   /// Whether these events are to be planned: many enough, and alike enough (one width of ToF bin).
   bool takes(const EventView& events) const;
+  /// Whether a back projection alone is to be planned: the direct path is the default for it.
+  bool takes_back(const EventView& events) const {
+    return (deterministic_ || path_ == CudaPath::tiled) && takes(events);
+  }
   std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream) const;
   /// Complete on return.
   EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                   Stream stream);
+  void back(const tiled::Visits& made, const EventView& events, const float* values, float* image, Stream stream);
 
  private:
+  template <class Step>
+  void with_footprint(const EventView& events, Step&& step) const;
+
   single_lane::JosephSetup setup_;
   CudaPath path_;
   bool deterministic_;

@@ -30,7 +30,7 @@ __device__ inline float fast_exp2(float x) {
 
 /// What the blocks of a pass share: the next item of each of its two kernels, and the tally.
 struct PassState {
-  std::uint32_t next_forward, next_back;
+  std::uint32_t next_forward, next_back, any_negative, unused;
   DeviceTally tally;
 };
 
@@ -39,10 +39,17 @@ struct PassState {
 struct BackTarget {
   float* image;
   long long* sums;  // null: the image itself
+  int sign = 1;     // -1: what is given is subtracted
 
   __device__ BackTarget of_tile(const Tiling& tiling, std::uint32_t tile) const {
     const std::int64_t first = tiling.first_voxel(tile);
-    return {image + first, sums ? sums + first : nullptr};
+    return {image + first, sums ? sums + first : nullptr, sign};
+  }
+  __device__ void add(std::int64_t voxel, float value) const {
+    atomicAdd(image + voxel, static_cast<float>(sign) * value);
+  }
+  __device__ void add_to_sum(std::int64_t voxel, long long value) const {
+    atomicAdd(reinterpret_cast<unsigned long long*>(sums + voxel), static_cast<unsigned long long>(sign * value));
   }
   /// The shift for sums of tiles: as the finest tile has it, where the coarsest leaves room for it.
   __device__ static int common_shift(const ScaleRange& range) {
@@ -155,10 +162,9 @@ struct OneByOne : Unscaled {
     std::int64_t voxel;
     if (!box.voxel_of(static_cast<int>(word), axis, voxel)) return;
     if (target.sums) {
-      const long long addend = __double2ll_rn(static_cast<double>(value) * scale);
-      atomicAdd(reinterpret_cast<unsigned long long*>(target.sums + voxel), static_cast<unsigned long long>(addend));
+      target.add_to_sum(voxel, __double2ll_rn(static_cast<double>(value) * scale));
     } else {
-      atomicAdd(target.image + voxel, value);
+      target.add(voxel, value);
     }
   }
   __device__ void add_where(float what, float limit, std::uint32_t word, float value) const {
@@ -193,15 +199,13 @@ __device__ inline void add_sums(const TileBox& box, const int* sums, int shift, 
                                 const BackTarget& target) {
   if (!target.sums) {
     const float unscale = ldexpf(1.0f, -shift);
-    box.for_each_sum(
-        sums, [&](std::int64_t voxel, int sum) { atomicAdd(target.image + voxel, static_cast<float>(sum) * unscale); });
+    box.for_each_sum(sums, [&](std::int64_t voxel, int sum) { target.add(voxel, static_cast<float>(sum) * unscale); });
     return;
   }
   const int up = max(BackTarget::common_shift(range) - shift, -40);  // at which nothing is left
   box.for_each_sum(sums, [&](std::int64_t voxel, int sum) {
     const long long half = up < 0 ? 1ll << (-up - 1) : 0;
-    const long long addend = up < 0 ? (sum + half) >> -up : static_cast<long long>(sum) << up;
-    atomicAdd(reinterpret_cast<unsigned long long*>(target.sums + voxel), static_cast<unsigned long long>(addend));
+    target.add_to_sum(voxel, up < 0 ? (sum + half) >> -up : static_cast<long long>(sum) << up);
   });
 }
 
@@ -277,38 +281,59 @@ class Workspace {
     if (made.events == 0) return;
     prepare(made, stream);
     const VisitView view = made.view();
-    const int bytes = made.tiling.words() * static_cast<int>(sizeof(float));
-    const std::int64_t visits = made.visits.size();
-    if (visits > 0)
-      launch(detail::forward_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, image,
-             ratios_.data(), state_.data());
+    if (!made.visits.empty())
+      launch(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image, ratios_.data(),
+             state_.data());
     take_ratios(view, footprint.unit(), additive, stream);
-    if (visits == 0) return;  // no line meets the image, but all count
-    find_scales(view, visits, ratios_.data(), footprint.largest_weight(), scales_, stream);
-    const BackTarget target{accumulator, sums_.data()};
-    launch(detail::back_tiles<Footprint>, Footprint::threads, bytes, stream, view, footprint, ratios_.data(),
-           scales_.scales.data(), scales_.range.data(), target, state_.data());
-    take_sums(accumulator, false, stream);
-    const std::int64_t blocks = (visits + detail::outlier_visits - 1) / detail::outlier_visits;
-    detail::back_outliers<<<static_cast<unsigned>(blocks), detail::outlier_threads, 0, stream>>>(
-        view, footprint, ratios_.data(), scales_.scales.data(), scales_.range.data(), target);
-    check_launch("add outliers");
-    take_sums(accumulator, true, stream);
+    add_ratios(made, footprint, {accumulator, sums_.data()}, stream);
+  }
+  /// image += A^T y over the events of `made`, complete on return; `values` null (for ones), or that of the first of
+  /// these events.
+  template <class Footprint>
+  void back(const Visits& made, const Footprint& footprint, const float* values, float* image, Stream stream) {
+    if (made.visits.empty()) return;
+    for (const int sign : {1, -1}) {
+      prepare(made, stream);
+      give_values(made.view(), footprint.unit(), values, sign, stream);
+      add_ratios(made, footprint, {image, sums_.data(), sign}, stream);
+      if (sign > 0 && !any_negative(stream)) break;
+    }
   }
   /// What the pass has seen. Waits for it.
   EmTally tally(Stream stream);
 
  private:
   template <class... Parameters, class... Arguments>
-  void launch(void (*kernel)(Parameters...), int threads, int bytes, Stream stream, Arguments... arguments) {
+  void launch(void (*kernel)(Parameters...), const Visits& made, int threads, Stream stream, Arguments... arguments) {
+    const int bytes = made.tiling.words() * static_cast<int>(sizeof(float));
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                "reserve shared memory for a tile");
     kernel<<<static_cast<unsigned>(blocks_), threads, static_cast<std::size_t>(bytes), stream>>>(arguments...);
     check_launch("project tiles");
   }
+  /// Adds each visit's ratio along its path.
+  template <class Footprint>
+  void add_ratios(const Visits& made, const Footprint& footprint, const BackTarget& target, Stream stream) {
+    const std::int64_t visits = made.visits.size();
+    if (visits == 0) return;  // no line meets the image
+    const VisitView view = made.view();
+    find_scales(view, visits, ratios_.data(), footprint.largest_weight(), scales_, stream);
+    launch(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
+           scales_.scales.data(), scales_.range.data(), target, state_.data());
+    take_sums(target.image, false, stream);
+    const std::int64_t blocks = (visits + detail::outlier_visits - 1) / detail::outlier_visits;
+    detail::back_outliers<<<static_cast<unsigned>(blocks), detail::outlier_threads, 0, stream>>>(
+        view, footprint, ratios_.data(), scales_.scales.data(), scales_.range.data(), target);
+    check_launch("add outliers");
+    take_sums(target.image, true, stream);
+  }
   void prepare(const Visits& made, Stream stream);
+  unsigned blocks_for(const VisitView& plan) const;
   /// From each event's shares its expectation; the shares become what its visits are to add back: scale / expectation.
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
+  /// Each visit's ratio becomes its event's value times its scale, where the value has the sign; else 0.
+  void give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream);
+  bool any_negative(Stream stream);
   /// Where sums are kept: accumulator += sums, which are zero again.
   void take_sums(float* accumulator, bool outliers, Stream stream);
 

@@ -1,7 +1,8 @@
-// The EM step of a batch of any size by tiles: a stretch of it at a time, so that the memory for plans that are not
-// kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
+// The EM step and the back projection of a batch of any size by tiles: a stretch of it at a time, so that the memory
+// for plans that are not kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
 //   std::optional<Visits> visits(events, first, stream);   of a stretch; nothing where visits cannot stand for its
 //   lines EmTally em_step(visits, events of the batch, image, accumulator, stream);
+//   void back(visits, events of the batch, values, image, stream);
 #pragma once
 
 #include <algorithm>
@@ -75,6 +76,24 @@ EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventVie
     return true;
   });
   return tally;
+}
+
+/// image += A^T y of a batch; `direct`, given a stretch's events and values, is that where tiles cannot serve.
+template <class Tiled, class Direct>
+void back_by_stretches(Tiled& tiled, const EventView& events, const float* values, float* image, Stream stream,
+                       Direct&& direct) {
+  for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+    bool done = false;
+    try {
+      if (const auto made = tiled.visits(part, first, stream)) {
+        tiled.back(*made, events, values, image, stream);
+        done = true;
+      }
+    } catch (const OutOfMemory&) {
+    }
+    if (!done) direct(part, values ? values + first : nullptr);
+    return true;
+  });
 }
 
 }  // namespace tofstream::tiled

@@ -53,6 +53,17 @@ __global__ void __launch_bounds__(ratio_threads)
   atomicAdd(&state->tally.log_sum, logarithms);
 }
 
+__global__ void __launch_bounds__(ratio_threads)
+    value_kernel(VisitView plan, float unit, const float* values, int sign, float* ratios, PassState* state) {
+  for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
+       i += std::int64_t{gridDim.x} * ratio_threads) {
+    const float value = values ? values[plan.event[i]] : 1.0f;
+    if (value < 0) state->any_negative = 1;  // all that write, write this
+    const float ratio = fmaxf(static_cast<float>(sign) * value, 0.0f) * unit * plan.scale[i];
+    for (std::uint32_t s = plan.first_slot[i]; s < plan.first_slot[i + 1]; ++s) ratios[plan.place[s]] = ratio;
+  }
+}
+
 constexpr int sum_threads = 256;
 
 /// accumulator += sums, which become zero. `outliers`: of ratios that were too large, if there was any.
@@ -100,10 +111,22 @@ void Workspace::take_sums(float* accumulator, bool outliers, Stream stream) {
   check_launch("add sums to the image");
 }
 
-void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
+unsigned Workspace::blocks_for(const VisitView& plan) const {
   const std::int64_t needed = (plan.events + ratio_threads - 1) / ratio_threads;
-  const auto grid = static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{blocks_} * 8));
-  ratio_kernel<<<grid, ratio_threads, 0, stream>>>(plan, unit, additive, ratios_.data(), state_.data());
+  return static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{blocks_} * 8));
+}
+
+void Workspace::give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream) {
+  value_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, values, sign, ratios_.data(), state_.data());
+  check_launch("give visits their values");
+}
+
+bool Workspace::any_negative(Stream stream) {
+  return state_.to_vector(stream).front().any_negative > 0;
+}
+
+void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
+  ratio_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, additive, ratios_.data(), state_.data());
   check_launch("take the events' ratios");
 }
 

@@ -157,13 +157,11 @@ class CudaTorProjector final : public Projector {
   }
 
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
-    launch(events, [&](auto gaussian, unsigned blocks) {
-      for (std::size_t l = 0; l < lattices_.size(); ++l) {
-        back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
-                                                                      values, image + first_voxel(l));
-        check_launch("project events back");
-      }
-    });
+    const auto direct = [&](const EventView& part, const float* part_values) {
+      direct_back(part, part_values, image, stream);
+    };
+    if (!tiled_.takes_back(events)) return direct(events, values);
+    tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
   }
 
   std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
@@ -182,6 +180,17 @@ class CudaTorProjector final : public Projector {
   }
 
  private:
+  void direct_back(const EventView& events, const float* values, float* image, Stream stream) {
+    if (deterministic_) throw tiled::not_deterministic();
+    launch(events, [&](auto gaussian, unsigned blocks) {
+      for (std::size_t l = 0; l < lattices_.size(); ++l) {
+        back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
+                                                                      values, image + first_voxel(l));
+        check_launch("project events back");
+      }
+    });
+  }
+
   EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
     if (deterministic_) throw tiled::not_deterministic();
     tally_.clear(stream);

@@ -438,39 +438,48 @@ std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int6
   return made;
 }
 
-EmTally TorTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                          Stream stream) {
+/// Calls step with the footprint that suits the events.
+template <class Step>
+void TorTiled::with_footprint(const EventView& events, Step&& step) const {
   const Pass pass = make_pass(model_, events);
-  workspace_.begin(stream);
-  const auto step = [&]<Radial radial, bool tof>() {
-    const TorFootprint<radial, tof> footprint(pass, table_, table_peak_);
-    workspace_.em_step(made, footprint, events.additive ? events.additive + made.first_event : nullptr, image,
-                       accumulator, stream);
-  };
-  const auto with_tof = [&]<Radial radial>() {
-    pass.tof.cut_mm >= 0 ? step.template operator()<radial, true>() : step.template operator()<radial, false>();
+  const auto with = [&]<Radial radial>() {
+    if (pass.tof.cut_mm >= 0) {
+      step(TorFootprint<radial, true>(pass, table_, table_peak_));
+    } else {
+      step(TorFootprint<radial, false>(pass, table_, table_peak_));
+    }
   };
   switch (radial_of(pass)) {
     case Radial::thin:
-      with_tof.template operator()<Radial::thin>();
-      break;
+      return with.template operator()<Radial::thin>();
     case Radial::narrow:
-      with_tof.template operator()<Radial::narrow>();
-      break;
+      return with.template operator()<Radial::narrow>();
     case Radial::blob:
-      with_tof.template operator()<Radial::blob>();
-      break;
+      return with.template operator()<Radial::blob>();
     case Radial::smooth:
-      with_tof.template operator()<Radial::smooth>();
-      break;
+      return with.template operator()<Radial::smooth>();
     case Radial::steep:
-      with_tof.template operator()<Radial::steep>();
-      break;
+      return with.template operator()<Radial::steep>();
     case Radial::table:
-      with_tof.template operator()<Radial::table>();
-      break;
+      return with.template operator()<Radial::table>();
   }
+}
+
+EmTally TorTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                          Stream stream) {
+  workspace_.begin(stream);
+  const float* additive = events.additive ? events.additive + made.first_event : nullptr;
+  with_footprint(events, [&](const auto& footprint) {
+    workspace_.em_step(made, footprint, additive, image, accumulator, stream);
+  });
   return workspace_.tally(stream);
+}
+
+void TorTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
+                    Stream stream) {
+  with_footprint(events, [&](const auto& footprint) {
+    workspace_.back(made, footprint, values ? values + made.first_event : nullptr, image, stream);
+  });
 }
 
 }  // namespace tofstream::tor

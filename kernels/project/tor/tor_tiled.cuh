@@ -17,13 +17,21 @@ class TorTiled {
   TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path, bool deterministic);
   /// Whether these events are to be planned: many enough.
   bool takes(const EventView& events) const;
+  /// Whether a back projection alone is to be planned: the direct path is the default for it.
+  bool takes_back(const EventView& events) const {
+    return (deterministic_ || path_ == CudaPath::tiled) && takes(events);
+  }
   /// Nothing where the image reaches beyond the ends of some line, which visits do not know.
   std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream) const;
   /// Complete on return.
   EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                   Stream stream);
+  void back(const tiled::Visits& made, const EventView& events, const float* values, float* image, Stream stream);
 
  private:
+  template <class Step>
+  void with_footprint(const EventView& events, Step&& step) const;
+
   Model model_;  // of the first lattice
   std::vector<Model> lattices_;
   CudaPath path_;
