@@ -101,7 +101,8 @@ std::shared_ptr<Scanner> scanner_of(const RingScanner& ring) {
   type.elements = static_cast<std::uint32_t>(ring.elements());
   scanner->types = {type};
   if (ring.tof_fwhm_ps > 0)
-    scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm())}};
+    scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm()),
+                     static_cast<float>(2 * ring.tof_window_mm())}};
   scanner->calibration = static_cast<float>(mL_per_mm3);
   return scanner;
 }
