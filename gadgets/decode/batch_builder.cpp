@@ -8,8 +8,8 @@
 namespace tofstream {
 
 BatchBuilder::BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types,
-                           const std::vector<float>& tof_edges_mm, std::int64_t capacity)
-    : scanner_(std::move(scanner)), capacity_(capacity) {
+                           const std::vector<float>& tof_edges_mm, std::int64_t capacity, bool delayed)
+    : scanner_(std::move(scanner)), capacity_(capacity), delayed_(delayed) {
   if (!scanner_->tof.empty()) tof_ = scanner_->tof[types.first * scanner_->types.size() + types.second];
   has_tof_ = tof_edges_mm.size() > 2 && tof_.sigma_mm > 0;
   for (std::size_t k = 0; k + 1 < tof_edges_mm.size(); ++k) {
@@ -32,6 +32,7 @@ EventBatch BatchBuilder::empty_batch() const {
   EventBatch batch;
   batch.scanner = scanner_;
   batch.detectors = scanner_->detectors;
+  batch.delayed = delayed_;
   batch.detector1 = Buffer<std::uint32_t>(Memory::host, capacity_);
   batch.detector2 = Buffer<std::uint32_t>(Memory::host, capacity_);
   if (has_tof_) {

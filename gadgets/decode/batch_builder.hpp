@@ -14,9 +14,9 @@ namespace tofstream {
 
 class BatchBuilder {
  public:
-  /// `tof_edges_mm`: edges of the pair's ToF bins; with one bin the events are non-ToF.
+  /// `tof_edges_mm`: edges of the pair's ToF bins; with one bin the events are non-ToF. `delayed` marks the batches.
   BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types, const std::vector<float>& tof_edges_mm,
-               std::int64_t capacity);
+               std::int64_t capacity, bool delayed);
 
   /// Takes as many of the events as there is room for and returns how many. Each stands for `seconds_per_event` of scan
   /// time; a batch begins at the `start_s` of its first event.
@@ -45,6 +45,7 @@ class BatchBuilder {
   bool has_tof_ = false, equal_widths_ = true;
   BinToDetector detector1_, detector2_;
   std::int64_t capacity_;
+  bool delayed_;
   std::int64_t count_ = 0;
   EventBatch open_;
 };

@@ -1,4 +1,5 @@
 // Decodes a PETSIRD byte stream into batches of events: detection bins become detectors, ToF bins become mm.
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -16,21 +17,22 @@
 
 namespace tofstream {
 
-namespace petsird {
-constexpr auto enum_names(EventKind) {
-  return names(EventKind::prompt, "prompts", EventKind::delayed, "delayeds");
+enum class DecodedEvents { prompts, delayeds, both };
+constexpr auto enum_names(DecodedEvents) {
+  return names(DecodedEvents::prompts, "prompts", DecodedEvents::delayeds, "delayeds", DecodedEvents::both, "both");
 }
-}  // namespace petsird
 
 namespace {
 
 struct PetsirdDecoder : private petsird::Handler {
   struct Params {
-    petsird::EventKind events = petsird::EventKind::prompt;
+    DecodedEvents events = DecodedEvents::prompts;
     int batch_events = 1 << 18;
   };
   static constexpr auto params =
-      describe(param<&Params::events>("events", "Decode prompts or delayeds; the others are counted"),
+      describe(param<&Params::events>("events",
+                                      "Decode prompts or delayeds, the others are only counted; or both, delayeds in "
+                                      "batches of their own, as event_corrections takes them"),
                param<&Params::batch_events>("batch_events", range(1, 1 << 28),
                                             "Small time blocks are joined, large ones cut, to so many events"));
   // The open batch of one pair of module types: detectors, ToF and its width.
@@ -39,7 +41,7 @@ struct PetsirdDecoder : private petsird::Handler {
     return {.host_bytes = batch,
             .message_bytes = batch,
             .lower = "batch_events",
-            .note = "as much again for each further pair of module types"};
+            .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
   }
   static constexpr bool own_thread = true;  // one piece of bytes may hold many batches
 
@@ -55,8 +57,9 @@ struct PetsirdDecoder : private petsird::Handler {
     emit_ = &emit;
     context_ = &context;
     decoder_->finish();
-    for (auto& builder : builders_)
-      if (builder && builder->count() > 0) emit(builder->take());
+    for (auto& lists : lists_)
+      for (auto& builder : lists.builders)
+        if (builder && builder->count() > 0) emit(builder->take());
     book_rejected(context);
     report();
   }
@@ -75,7 +78,8 @@ struct PetsirdDecoder : private petsird::Handler {
   void on_header(petsird::Header&& header) override {
     scanner_ = petsird::to_scanner(header.scanner);
     edges_mm_ = std::move(header.scanner.tof_bin_edges_mm);
-    builders_.resize(petsird::pair_index({static_cast<std::uint32_t>(scanner_->types.size()), 0}));
+    for (auto& lists : lists_)
+      lists.builders.resize(petsird::pair_index({static_cast<std::uint32_t>(scanner_->types.size()), 0}));
     context_->report("scanner", scanner_->name);
     context_->report("detectors", static_cast<std::int64_t>(scanner_->detectors->size()));
   }
@@ -83,39 +87,60 @@ struct PetsirdDecoder : private petsird::Handler {
   void on_block_begin(petsird::BlockKind kind, petsird::TimeInterval interval) override {
     if (kind != petsird::BlockKind::event) return;
     block_ = interval;
-    block_time_given_ = false;
+    for (auto& lists : lists_) lists.block_time_given = false;
   }
 
-  // A block's time goes to the first list that has events of it, in proportion to them, so that it is counted once.
+  // A block's time goes to the first list of a kind that has events of it, in proportion to them, so that it is counted
+  // once for prompts and once for delayeds.
   void on_list_begin(petsird::EventKind kind, petsird::TypePair, std::uint64_t events) override {
-    seconds_per_event_ = 0;
-    if (kind != p_.events || events == 0 || block_time_given_) return;
-    seconds_per_event_ = (seconds() + idle_s_) / static_cast<double>(events);
-    idle_s_ = 0;
-    block_time_given_ = true;
+    Lists& lists = lists_of(kind);
+    lists.seconds_per_event = 0;
+    if (events == 0 || lists.block_time_given) return;
+    lists.seconds_per_event = (seconds() + lists.idle_s) / static_cast<double>(events);
+    lists.idle_s = 0;
+    lists.block_time_given = true;
   }
 
   void on_events(petsird::EventKind kind, petsird::TypePair types,
                  std::span<const petsird::CoincidenceEvent> events) override {
-    if (kind != p_.events) return;
+    if (!is_decoded(kind)) return;
     context_->books().received(events.size());
-    BatchBuilder& builder = builder_of(types);
+    BatchBuilder& builder = builder_of(kind, types);
     while (!events.empty()) {
-      const auto taken = builder.add(events, block_.start_ms * 1e-3, seconds_per_event_);
+      const auto taken = builder.add(events, block_.start_ms * 1e-3, lists_of(kind).seconds_per_event);
       events = events.subspan(taken);
       if (builder.is_full()) (*emit_)(builder.take());
     }
   }
 
   void on_block_end(petsird::BlockKind kind) override {
-    if (kind == petsird::BlockKind::event && !block_time_given_) idle_s_ += seconds();
+    if (kind != petsird::BlockKind::event) return;
+    for (auto& lists : lists_)
+      if (!lists.block_time_given) lists.idle_s += seconds();
   }
 
   double seconds() const { return block_.stop_ms > block_.start_ms ? (block_.stop_ms - block_.start_ms) * 1e-3 : 0.0; }
 
-  BatchBuilder& builder_of(petsird::TypePair types) {
-    auto& builder = builders_[petsird::pair_index(types)];
-    if (!builder) builder.emplace(scanner_, types, edges_mm_[types.first][types.second], p_.batch_events);
+  // The open batches of prompts, or of delayeds, by pair of module types, and how much scan time they get.
+  struct Lists {
+    std::vector<std::optional<BatchBuilder>> builders;
+    bool block_time_given = false;
+    double idle_s = 0;  // of blocks without events, to be given to the next
+    double seconds_per_event = 0;
+  };
+
+  Lists& lists_of(petsird::EventKind kind) { return lists_[kind == petsird::EventKind::delayed ? 1 : 0]; }
+
+  bool is_decoded(petsird::EventKind kind) const {
+    return p_.events == DecodedEvents::both ||
+           (p_.events == DecodedEvents::delayeds) == (kind == petsird::EventKind::delayed);
+  }
+
+  BatchBuilder& builder_of(petsird::EventKind kind, petsird::TypePair types) {
+    auto& builder = lists_of(kind).builders[petsird::pair_index(types)];
+    if (!builder)
+      builder.emplace(scanner_, types, edges_mm_[types.first][types.second], p_.batch_events,
+                      kind == petsird::EventKind::delayed);
     return *builder;
   }
 
@@ -133,11 +158,8 @@ struct PetsirdDecoder : private petsird::Handler {
   std::optional<petsird::Decoder> decoder_;
   std::shared_ptr<const Scanner> scanner_;
   petsird::Table<petsird::BinEdges> edges_mm_;
-  std::vector<std::optional<BatchBuilder>> builders_;
+  std::array<Lists, 2> lists_;
   petsird::TimeInterval block_;
-  bool block_time_given_ = false;
-  double idle_s_ = 0;  // of blocks without events, to be given to the next
-  double seconds_per_event_ = 0;
   Emit<EventBatch>* emit_ = nullptr;
   Context* context_ = nullptr;
 };

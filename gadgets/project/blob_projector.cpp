@@ -17,6 +17,7 @@ struct BlobProjector {
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
     CudaPath cuda_path = CudaPath::automatic;
+    bool deterministic = false;
   };
   static constexpr auto params =
       describe(param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
@@ -24,16 +25,18 @@ struct BlobProjector {
                param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
                param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
                param<&Params::backend>("backend", "Where the projector runs"),
-               param<&Params::cuda_path>("cuda_path", cuda_path_words));
+               param<&Params::cuda_path>("cuda_path", cuda_path_words),
+               param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, inputs);
   }
 
   explicit BlobProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, fmt::format("blob {}", p.tof_cut_sigma)},
+      : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood,
+               fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend) {
-                return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path}, backend);
+                return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
               }) {}
 
   void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }

@@ -21,6 +21,7 @@ struct JosephProjector {
     SensitivityParams sensitivity;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
+    bool deterministic = false;
   };
   static constexpr auto params =
       describe(param<&Params::edges>("edges",
@@ -30,7 +31,8 @@ struct JosephProjector {
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
                param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
                param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-               param<&Params::backend>("backend", "Where the projector runs"));
+               param<&Params::backend>("backend", "Where the projector runs"),
+               param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, inputs);
@@ -38,9 +40,11 @@ struct JosephProjector {
 
   explicit JosephProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood,
-               fmt::format("joseph {} {}", static_cast<int>(p.edges), p.tof_cut_sigma)},
+               fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend) {
-                return make_joseph_projector(grid, {p.edges, p.tof_cut_sigma}, backend);
+                return make_joseph_projector(
+                    grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic},
+                    backend);
               }) {}
 
   void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/mu_map.hpp"
 #include "gadgets/formats/sensitivity_cache.hpp"
 #include "kernels/analysis/inner_product.hpp"
 #include "kernels/update/em_update.hpp"
@@ -23,15 +23,6 @@ std::filesystem::path user_cache_folder() {
   if (const char* home = std::getenv("HOME"); home && *home)
     return std::filesystem::path(home) / ".cache" / "tofstream";
   return std::filesystem::temp_directory_path() / "tofstream-cache";
-}
-
-Image read_mu_per_mm(const std::filesystem::path& file) {
-  Image mu = read_nifti(file);
-  for (float& value : mu.voxels.span()) {
-    if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", file.string()));
-    value *= 0.1f;  // 1/cm to 1/mm
-  }
-  return mu;
 }
 
 // A sample's error goes into the image: beyond a few percent it shows.
@@ -116,7 +107,7 @@ Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& cont
   const SensitivitySettings settings{.exact_pairs = settings_.sensitivity.exact_pairs,
                                      .sampled_pairs = settings_.sensitivity.sampled_pairs};
   std::optional<Image> mu;
-  if (!settings_.sensitivity.mu_map.empty()) mu = read_mu_per_mm(settings_.sensitivity.mu_map);
+  if (!settings_.sensitivity.mu_map.empty()) mu = read_mu_map(settings_.sensitivity.mu_map);
   const Image* mu_image = mu ? &*mu : nullptr;
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");

@@ -28,6 +28,7 @@ struct TorProjector {
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
     CudaPath cuda_path = CudaPath::automatic;
+    bool deterministic = false;
   };
   static constexpr auto params = describe(
       param<&Params::tube_width_voxels>("tube_width_voxels", range(0.5, 64),
@@ -44,17 +45,18 @@ struct TorProjector {
       param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"),
-      param<&Params::cuda_path>("cuda_path", cuda_path_words));
+      param<&Params::cuda_path>("cuda_path", cuda_path_words),
+      param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, inputs);
   }
 
   explicit TorProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, describe_settings(p)},
-              [p](const Grid& grid, Backend backend) {
-                return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma, p.cuda_path}, backend);
-              }) {
+      : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, describe_settings(p)}, [p](const Grid& grid,
+                                                                                                      Backend backend) {
+          return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
+        }) {
     if (p.response == Response::table && p.table.size() < 2)
       throw std::invalid_argument("response: table needs `table` with at least two values");
   }
@@ -72,8 +74,8 @@ struct TorProjector {
     return RadialResponse::gaussian(p.fwhm_mm > 0 ? p.fwhm_mm : 0.86f * radius, radius);
   }
   static std::string describe_settings(const Params& p) {
-    return fmt::format("tor {} {} {} {} {} {}", p.tube_width_voxels, static_cast<int>(p.response), p.fwhm_mm,
-                       p.bessel_alpha, fmt::join(p.table, ","), p.tof_cut_sigma);
+    return fmt::format("tor {} {} {} {} {} {}{}", p.tube_width_voxels, static_cast<int>(p.response), p.fwhm_mm,
+                       p.bessel_alpha, fmt::join(p.table, ","), p.tof_cut_sigma, sum_order(p.deterministic));
   }
 
   ListModeStep step_;

@@ -202,6 +202,8 @@ Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, 
   memory.detectors = batch->detectors;
   memory.scanner = batch->scanner;
   memory.tof = batch->tof;
+  memory.exposure = batch->exposure;
+  memory.delayed = batch->delayed;
   std::ranges::copy(batch->axis_begin, memory.axis_begin);
   return result;
 }
@@ -248,8 +250,11 @@ Accepted<EventBatch> accept(const Json& header, PythonSession& session, const Ex
         array = adopt<T>(*place, batch.count, session, result.is_shared);
     });
   batch.scanner = memory.scanner;
+  batch.exposure = memory.exposure;
+  batch.delayed = memory.delayed;
   batch.tof = header.contains("tof_sigma_mm")
-                  ? TofModel{header.at("tof_sigma_mm").get<float>(), header.at("tof_bin_mm").get<float>()}
+                  ? TofModel{header.at("tof_sigma_mm").get<float>(), header.at("tof_bin_mm").get<float>(),
+                             memory.tof.window_mm}
                   : memory.tof;
   if (arrays.contains("detector1") || !arrays.contains("x1")) batch.detectors = memory.detectors;
   if (keeps_places(batch, session)) std::ranges::copy(memory.axis_begin, batch.axis_begin);

@@ -22,6 +22,8 @@ struct ExchangeMemory {
   std::shared_ptr<const DetectorTable> detectors;
   std::shared_ptr<const Scanner> scanner;
   TofModel tof;
+  double exposure = 1;
+  bool delayed = false;
   std::int64_t axis_begin[4] = {};
   std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
   UpdateStep step{.iteration = 1, .iterations = 1, .subset = 0, .subsets = 1, .ends_iteration = true, .last = false};

@@ -29,6 +29,9 @@ struct Simulator {
     double randoms_cps = 0;
     double acollinearity_fwhm_deg = 0;
     double positron_range_fwhm_mm = 0;
+    double crystal_efficiency_spread = 0;
+    bool delayeds = false;
+    std::string scatter_phantom;
   };
   static constexpr auto params = describe(
       param<&Params::scanner>("scanner", required, "A scanner of share/scanners, or a YAML file"),
@@ -42,8 +45,12 @@ struct Simulator {
       param<&Params::activity_scale>("activity_scale", range(1e-9, 1e9), "Times the phantom's activity"),
       param<&Params::randoms_cps>("randoms_cps", range(0, 1e9), unit("1/s"), "Random coincidences"),
       param<&Params::acollinearity_fwhm_deg>("acollinearity_fwhm_deg", range(0, 5), unit("degrees"), "0.5 in water"),
-      param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"),
-                                             "Gaussian, each axis"));
+      param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"), "Gaussian, each axis"),
+      param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
+                                                "Crystals' efficiencies are uniform from 1 minus this to 1"),
+      param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window: batches of delayeds"),
+      param<&Params::scatter_phantom>("scatter_phantom",
+                                      "A phantom whose activity stands for scatter: it is recorded, never attenuated"));
   static constexpr bool own_thread = true;
   // Detectors and ToF of a batch's events.
   static MemoryNeed memory(const Params& p) {
@@ -51,34 +58,47 @@ struct Simulator {
   }
 
   explicit Simulator(const Params& p)
-      : p_(p),
-        simulator_(formats::read_ring_scanner(find_shared("scanners", p.scanner)),
-                   formats::read_phantom(find_shared("phantoms", p.phantom)).phantom,
-                   {.seed = static_cast<std::uint64_t>(p.seed),
-                    .attenuation = p.attenuation,
-                    .activity_scale = p.activity_scale,
-                    .randoms_cps = p.randoms_cps,
-                    .acollinearity_fwhm_deg = p.acollinearity_fwhm_deg,
-                    .positron_range_fwhm_mm = p.positron_range_fwhm_mm}) {}
+      : p_(p), simulator_(ring_of(p), formats::read_phantom(find_shared("phantoms", p.phantom)).phantom, options(p)) {}
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
     SimulationTruth truth;
-    std::int64_t done = 0;
+    std::int64_t done = 0, delayeds = 0;
     double seconds = 0;
     while (!stop.stop_requested() && (p_.seconds > 0 ? seconds < p_.seconds * (1 - 1e-12) : done < p_.events)) {
       SimulatedEvents made = next(done, seconds);
       truth += made.truth;
       done += made.events.count;
       seconds += made.events.duration_s;
-      context.books().received(made.events.event_count());
+      context.books().received(made.events.event_count() + made.delayeds.event_count());
+      delayeds += made.delayeds.count;
       context.progress(p_.seconds > 0 ? seconds : static_cast<double>(done),
                        p_.seconds > 0 ? p_.seconds : static_cast<double>(p_.events), p_.seconds > 0 ? "s" : "events");
+      if (p_.delayeds) emit(std::move(made.delayeds));
       emit(std::move(made.events));
     }
     report(truth, seconds, context);
+    if (p_.delayeds) context.report("delayeds", delayeds);
   }
 
  private:
+  static RingScanner ring_of(const Params& p) {
+    RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
+    ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
+    return ring;
+  }
+  static SimulationOptions options(const Params& p) {
+    SimulationOptions options{.seed = static_cast<std::uint64_t>(p.seed),
+                              .attenuation = p.attenuation,
+                              .activity_scale = p.activity_scale,
+                              .randoms_cps = p.randoms_cps,
+                              .acollinearity_fwhm_deg = p.acollinearity_fwhm_deg,
+                              .positron_range_fwhm_mm = p.positron_range_fwhm_mm,
+                              .delayeds = p.delayeds};
+    if (!p.scatter_phantom.empty())
+      options.scatter = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
+    return options;
+  }
+
   SimulatedEvents next(std::int64_t done, double seconds) {
     if (p_.seconds <= 0) return simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
     const double batch_seconds = p_.batch_events / simulator_.expected_cps();
@@ -89,6 +109,7 @@ struct Simulator {
     context.report("seconds", seconds);
     context.report("trues", static_cast<std::int64_t>(truth.trues));
     context.report("randoms", static_cast<std::int64_t>(truth.randoms));
+    if (truth.scattered > 0) context.report("scattered", static_cast<std::int64_t>(truth.scattered));
   }
 
   Params p_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -61,6 +62,11 @@ struct SubsetBuilder {
 
   void process(EventBatch batch, Emit<Subset>& emit) {
     if (batch.count == 0) return;
+    if (delayed_.value_or(batch.delayed) != batch.delayed)
+      throw std::runtime_error(
+          "prompts and delayed coincidences came together: put event_corrections before, which takes the delayeds out, "
+          "or let the decoder give prompts alone");
+    delayed_ = batch.delayed;
     if (p_.subsets > 0) {
       waiting_.push_back(std::move(batch));
       return;
@@ -89,6 +95,7 @@ struct SubsetBuilder {
   struct Stored {
     std::vector<std::shared_ptr<const EventBatch>> batches;
     double seconds = 0;
+    double exposed_s = 0;  // the same weighted with each batch's exposure: what sensitivity goes with
     double time_fraction = 1;
   };
 
@@ -125,7 +132,7 @@ struct SubsetBuilder {
     store(std::exchange(waiting_, {}));
     // How long the whole scan will be is not known yet: unless told otherwise the estimate is a rate, per second.
     Stored& stored = subsets_.back();
-    stored.time_fraction = (stored.seconds > 0 ? stored.seconds : 1) / (p_.reference_s > 0 ? p_.reference_s : 1);
+    stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / (p_.reference_s > 0 ? p_.reference_s : 1);
     emit(nth(1, static_cast<int>(subsets_.size()) - 1, 0));
     open_events_ = 0;
     open_seconds_ = 0;
@@ -173,7 +180,7 @@ struct SubsetBuilder {
       for (const auto& batch : s.batches) events += batch->event_count();
       const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
       s.time_fraction =
-          timed ? s.seconds / reference_s : static_cast<double>(events) / static_cast<double>(total_events);
+          timed ? s.exposed_s / reference_s : static_cast<double>(events) / static_cast<double>(total_events);
     }
   }
 
@@ -181,6 +188,7 @@ struct SubsetBuilder {
     Stored stored;
     for (auto& batch : batches) {
       stored.seconds += batch.duration_s;
+      stored.exposed_s += batch.duration_s * batch.exposure;
       batch.arrival = {};
       stored.batches.push_back(
           std::make_shared<const EventBatch>(fits_device(batch) ? on_device(batch) : std::move(batch)));
@@ -204,6 +212,7 @@ struct SubsetBuilder {
   std::vector<EventBatch> waiting_;
   std::int64_t open_events_ = 0;
   double open_seconds_ = 0;
+  std::optional<bool> delayed_;  // whether the events are delayeds
   std::vector<Stored> subsets_;
 };
 

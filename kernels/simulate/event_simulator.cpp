@@ -23,17 +23,20 @@ namespace {
 constexpr double fwhm_per_sigma = 2.3548200450309493;
 constexpr double trials_per_slice = 4096;  // small: a batch of given count ends within its last one
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
+constexpr std::uint64_t delayed_streams = std::uint64_t{1} << 62;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+enum class Origin { decay, scatter, random };
 
 struct Record {
   std::uint32_t detector1, detector2;
   float tof_mm;
-  bool is_random;
+  Origin origin;
 };
 
 /// The events of a stretch of scanner time that has its own random numbers.
 struct Slice {
-  std::vector<Record> records;
+  std::vector<Record> records, delayeds;
   SimulationTruth truth;
   double trials = 0;    // drawn
   double fraction = 1;  // of the slice's time that passed when the limit of events was reached
@@ -68,6 +71,7 @@ SimulationTruth& SimulationTruth::operator+=(const SimulationTruth& o) {
   decays += o.decays;
   trues += o.trues;
   randoms += o.randoms;
+  scattered += o.scattered;
   outside_tof_window += o.outside_tof_window;
   return *this;
 }
@@ -80,9 +84,10 @@ struct EventSimulator::Model {
   std::shared_ptr<const Scanner> scanner;
   RingTracer tracer;
   DecaySampler decays;
+  std::optional<DecaySampler> scatter;
   double window_mm, sigma_mm, bin_mm;
   double activity_Bq;
-  double trial_rate;  // draws of decays and of randoms, per second
+  double trial_rate;  // draws of decays, scatter and randoms, per second
   double expected_cps = 0;
 
   Model(const RingScanner& ring_, Phantom phantom_, const SimulationOptions& options_)
@@ -93,18 +98,26 @@ struct EventSimulator::Model {
         range_mm(options.positron_range_fwhm_mm / fwhm_per_sigma),
         scanner(make_scanner(ring)),
         tracer(ring),
-        // Photons interact at or behind the inner radius, so that a line which leaves the crystals'
-        // length before it is not recorded; bent lines get some more.
-        decays(
-            phantom,
-            {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
-            [this](const Decay& decay) { return chance_of(decay); }, range_mm),
+        decays(sampler_of(phantom, Origin::decay)),
         window_mm(ring.tof_window_mm()),
         sigma_mm(ring.tof_sigma_mm()),
         bin_mm(ring.tof_bin_mm()),
         activity_Bq(options.activity_scale * phantom.total_activity_Bq()),
         trial_rate(options.activity_scale * decays.rate() + options.randoms_cps) {
+    if (options.scatter) {
+      scatter.emplace(sampler_of(*options.scatter, Origin::scatter));
+      trial_rate += scatter->rate();
+    }
     run_pilot();
+  }
+
+  // Photons interact at or behind the inner radius, so that a line which leaves the crystals' length before it is not
+  // recorded; bent lines get some more.
+  DecaySampler sampler_of(const Phantom& source, Origin origin) const {
+    return {source,
+            {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
+            [this, origin](const Decay& decay) { return chance_of(decay, origin); },
+            range_mm};
   }
 
   void run_pilot() {
@@ -119,7 +132,7 @@ struct EventSimulator::Model {
       throw std::invalid_argument(
           fmt::format("scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name,
                       phantom.name()));
-    expected_cps = static_cast<double>(truth.trues) / trials * trial_rate + options.randoms_cps;
+    expected_cps = static_cast<double>(truth.trues + truth.scattered) / trials * trial_rate + options.randoms_cps;
   }
 
   Slice simulate(std::uint64_t stream, double duration_s, std::int64_t max_events) const {
@@ -128,31 +141,58 @@ struct EventSimulator::Model {
     const auto trials = std::poisson_distribution<std::int64_t>(trial_rate * duration_s)(random);
     slice.trials = static_cast<double>(trials);
     const double share_of_randoms = options.randoms_cps / trial_rate;
+    const double share_of_additive = share_of_randoms + (scatter ? scatter->rate() / trial_rate : 0.0);
     for (std::int64_t i = 0; i < trials; ++i) {
-      if (random.uniform() < share_of_randoms)
-        add_random(slice, random);
-      else if (const auto decay = decays.draw(phantom, random))
-        follow(slice, *decay, random);
+      const double pick = random.uniform();
+      const Origin origin =
+          pick < share_of_randoms ? Origin::random : (pick < share_of_additive ? Origin::scatter : Origin::decay);
+      if (origin == Origin::random)
+        slice.records.push_back(draw_random(random));
+      else if (const auto decay =
+                   origin == Origin::decay ? decays.draw(phantom, random) : scatter->draw(*options.scatter, random))
+        follow(slice, *decay, origin, random);
       if (static_cast<std::int64_t>(slice.records.size()) >= max_events) {
-        for (; static_cast<std::int64_t>(slice.records.size()) > max_events; --slice.truth.trues)
-          slice.records.pop_back();
+        slice.records.resize(static_cast<std::size_t>(max_events), Record{});
         slice.fraction = static_cast<double>(i + 1) / static_cast<double>(trials + 1);
         break;
       }
     }
     slice.truth.decays = activity_Bq * duration_s * slice.fraction;
+    for (const Record& record : slice.records) ++count_of(slice.truth, record.origin);
+    if (options.delayeds) add_delayeds(slice, stream, duration_s * slice.fraction);
     return slice;
   }
 
-  double survival(Vec3d point, Vec3d direction) const {
-    return options.attenuation ? std::exp(-phantom.line_attenuation(point, direction)) : 1.0;
+  static std::uint64_t& count_of(SimulationTruth& truth, Origin origin) {
+    return origin == Origin::decay ? truth.trues : (origin == Origin::scatter ? truth.scattered : truth.randoms);
+  }
+
+  // From numbers of their own, so that prompts are the same with and without delayeds.
+  void add_delayeds(Slice& slice, std::uint64_t stream, double duration_s) const {
+    RandomStream random(options.seed, delayed_streams + stream);
+    std::int64_t count = 0;
+    if (options.randoms_cps > 0)
+      count = std::poisson_distribution<std::int64_t>(options.randoms_cps * duration_s)(random);
+    for (std::int64_t i = 0; i < count; ++i) slice.delayeds.push_back(draw_random(random));
+  }
+
+  double survival(Vec3d point, Vec3d direction, Origin origin) const {
+    if (!options.attenuation || origin == Origin::scatter) return 1.0;
+    return std::exp(-phantom.line_attenuation(point, direction));
+  }
+
+  /// The chance that two crystals record what reaches them.
+  bool recorded_by(std::uint32_t one, std::uint32_t two, RandomStream& random) const {
+    const std::vector<float>& crystals = scanner->bin_efficiency;
+    return crystals.empty() ||
+           random.uniform() < static_cast<double>(crystals[one]) * static_cast<double>(crystals[two]);
   }
 
   /// That two opposite photons leave the phantom and interact before they leave the crystals' backs.
-  double chance_of(const Decay& decay) const {
+  double chance_of(const Decay& decay, Origin origin) const {
     const Vec3d p = decay.point_mm, u = decay.direction;
     return tracer.stopping(tracer.enter(p, u, decay.ahead_mm)) *
-           tracer.stopping(tracer.enter(p, -1.0 * u, decay.behind_mm)) * survival(p, u);
+           tracer.stopping(tracer.enter(p, -1.0 * u, decay.behind_mm)) * survival(p, u, origin);
   }
 
   /// Where a photon interacts, given that it does so before the back of the slab that it enters;
@@ -167,7 +207,7 @@ struct EventSimulator::Model {
 
   /// A decay's photons from its place to its record or its loss. Both are made to interact in the
   /// slabs that they enter, and the decay kept weight x the chance of that x survival times on average.
-  void follow(Slice& slice, const Decay& decay, RandomStream& random) const {
+  void follow(Slice& slice, const Decay& decay, Origin origin, RandomStream& random) const {
     const Vec3d p = decay.point_mm, u = decay.direction;
     double weight = decay.weight;
     const auto first = detected(p, u, decay.ahead_mm, weight, random);
@@ -178,13 +218,15 @@ struct EventSimulator::Model {
     if (!second || !tracer.in_coincidence(first->module, second->module)) return;
     const double pick = random.uniform();
     if (weight + pick < 1) return;
-    for (double copies = std::floor(weight * survival(p, u) + pick); copies >= 1; --copies) {
+    for (double copies = std::floor(weight * survival(p, u, origin) + pick); copies >= 1; --copies) {
       const bool swap = first->detector < second->detector;
-      record(slice, swap ? *second : *first, swap ? *first : *second, random);
+      record(slice, swap ? *second : *first, swap ? *first : *second, origin, random);
     }
   }
 
-  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two, RandomStream& random) const {
+  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two, Origin origin,
+              RandomStream& random) const {
+    if (!recorded_by(one.detector, two.detector, random)) return;
     // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
     double tof = 0.5 * (one.path_mm - two.path_mm);
     if (sigma_mm > 0) tof += sigma_mm * random.normal();
@@ -192,21 +234,19 @@ struct EventSimulator::Model {
       ++slice.truth.outside_tof_window;
       return;
     }
-    ++slice.truth.trues;
-    slice.records.push_back({one.detector, two.detector, recorded(tof), false});
+    slice.records.push_back({one.detector, two.detector, recorded(tof), origin});
   }
 
-  void add_random(Slice& slice, RandomStream& random) const {
+  Record draw_random(RandomStream& random) const {
     const auto detectors = static_cast<std::uint32_t>(ring.detectors());
     const auto elements = static_cast<std::uint32_t>(ring.elements());
     std::uint32_t one = 0, two = 0;
     do {
       one = random.below(detectors);
       two = random.below(detectors);
-    } while (!tracer.in_coincidence(one / elements, two / elements));
+    } while (!tracer.in_coincidence(one / elements, two / elements) || !recorded_by(one, two, random));
     if (one < two) std::swap(one, two);
-    ++slice.truth.randoms;
-    slice.records.push_back({one, two, recorded(window_mm * random.symmetric()), true});
+    return {one, two, recorded(window_mm * random.symmetric()), Origin::random};
   }
 
   /// ToF as the scanner writes it: the centre of its bin, where binned.
@@ -228,34 +268,39 @@ struct EventSimulator::Model {
 
   SimulatedEvents assemble(std::span<const Slice> slices, double start_s, double duration_s) const {
     SimulatedEvents result;
-    std::int64_t count = 0;
-    for (const Slice& slice : slices) {
-      result.truth += slice.truth;
-      count += static_cast<std::int64_t>(slice.records.size());
-    }
-    EventBatch& events = result.events;
-    events.count = count;
+    for (const Slice& slice : slices) result.truth += slice.truth;
+    result.events = batch_of(slices, &Slice::records, start_s, duration_s);
+    result.delayeds = batch_of(slices, &Slice::delayeds, start_s, duration_s);
+    result.delayeds.delayed = true;
+    result.is_random.reserve(static_cast<std::size_t>(result.events.count));
+    for (const Slice& slice : slices)
+      for (const Record& record : slice.records) result.is_random.push_back(record.origin == Origin::random ? 1 : 0);
+    return result;
+  }
+
+  EventBatch batch_of(std::span<const Slice> slices, std::vector<Record> Slice::*records, double start_s,
+                      double duration_s) const {
+    EventBatch events;
+    for (const Slice& slice : slices) events.count += static_cast<std::int64_t>((slice.*records).size());
     events.scanner = scanner;
     events.detectors = scanner->detectors;
     events.start_s = start_s;
     events.duration_s = duration_s;
-    events.detector1 = Buffer<std::uint32_t>(Memory::host, count);
-    events.detector2 = Buffer<std::uint32_t>(Memory::host, count);
+    events.detector1 = Buffer<std::uint32_t>(Memory::host, events.count);
+    events.detector2 = Buffer<std::uint32_t>(Memory::host, events.count);
     if (sigma_mm > 0) {
       events.tof = scanner->tof.front();
-      events.tof_mm = Buffer<float>(Memory::host, count);
+      events.tof_mm = Buffer<float>(Memory::host, events.count);
     }
-    result.is_random.reserve(static_cast<std::size_t>(count));
     std::int64_t at = 0;
     for (const Slice& slice : slices)
-      for (const Record& record : slice.records) {
+      for (const Record& record : slice.*records) {
         events.detector1[at] = record.detector1;
         events.detector2[at] = record.detector2;
         if (sigma_mm > 0) events.tof_mm[at] = record.tof_mm;
-        result.is_random.push_back(record.is_random ? 1 : 0);
         ++at;
       }
-    return result;
+    return events;
   }
 };
 

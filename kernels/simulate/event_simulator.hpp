@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/simulate/phantom.hpp"
@@ -22,6 +23,10 @@ struct SimulationOptions {
   /// volunteer (K. Shibuya et al., IEEE Nucl Sci Symp Conf Rec 2006, 1889-1892).
   double acollinearity_fwhm_deg = 0;
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
+  bool delayeds = false;              // also an independent realisation of the randoms, as a delayed window counts them
+  /// Activity whose pairs stand for scatter: recorded as trues are but never attenuated, so that the additive term of a
+  /// pair and ToF bin is known: its efficiency times the line integral of this activity with the ToF response.
+  std::optional<Phantom> scatter;
 };
 
 /// What a stretch of scanner time held.
@@ -29,6 +34,7 @@ struct SimulationTruth {
   double decays = 0;  // mean number in the whole phantom: activity x time
   std::uint64_t trues = 0;
   std::uint64_t randoms = 0;
+  std::uint64_t scattered = 0;
   std::uint64_t outside_tof_window = 0;  // trues that the window then refused, not among events
   SimulationTruth& operator+=(const SimulationTruth& other);
   friend bool operator==(const SimulationTruth&, const SimulationTruth&) = default;
@@ -37,6 +43,7 @@ struct SimulationTruth {
 struct SimulatedEvents {
   EventBatch events;                    // in host memory, detector1 > detector2; start_s and duration_s say which time
   std::vector<std::uint8_t> is_random;  // 1 for randoms, an entry an event
+  EventBatch delayeds;                  // of the same scanner time; empty unless asked for
   SimulationTruth truth;
 };
 

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/simulate/random.hpp"
+
 namespace tofstream {
 namespace {
 
@@ -64,6 +66,16 @@ GeometricEfficiency efficiencies_of(const RingScanner& ring) {
   return result;
 }
 
+/// One a detector; empty where all are 1.
+std::vector<float> crystal_efficiencies(const RingScanner& ring) {
+  std::vector<float> result;
+  if (ring.crystal_efficiency_spread == 0) return result;
+  RandomStream random(1, 0);
+  for (std::int64_t d = 0; d < ring.detectors(); ++d)
+    result.push_back(static_cast<float>(1 - ring.crystal_efficiency_spread * random.uniform()));
+  return result;
+}
+
 /// Index of the class of module pairs with the same step around the ring and along the axis; -1
 /// where not in coincidence. Ordered: module 1 lies at the higher ring, or at the same.
 std::int32_t class_of(const RingScanner& ring, int sector_step, int ring_step) {
@@ -101,8 +113,10 @@ std::shared_ptr<Scanner> scanner_of(const RingScanner& ring) {
   type.elements = static_cast<std::uint32_t>(ring.elements());
   scanner->types = {type};
   if (ring.tof_fwhm_ps > 0)
-    scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm())}};
+    scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm()),
+                     static_cast<float>(2 * ring.tof_window_mm())}};
   scanner->calibration = static_cast<float>(mL_per_mm3);
+  scanner->bin_efficiency = crystal_efficiencies(ring);
   return scanner;
 }
 
@@ -177,6 +191,8 @@ void validate(const RingScanner& ring) {
   check(ring.min_sector_difference >= 1 && ring.min_sector_difference <= ring.modules_transaxial / 2,
         "min_sector_difference must lie between 1 and half the modules around the ring");
   check(ring.max_module_ring_difference >= 0, "max_module_ring_difference must not be negative");
+  check(ring.crystal_efficiency_spread >= 0 && ring.crystal_efficiency_spread < 1,
+        "crystal_efficiency_spread must lie in [0, 1)");
   check(ring.fov_radius_mm >= 0 && ring.fov_radius_mm <= ring.inner_radius_mm,
         "fov_radius_mm must lie within inner_radius_mm");
 }

@@ -36,6 +36,7 @@ struct RingScanner {
   double energy_resolution = 0.12;           // FWHM / 511 keV
   int min_sector_difference = 1;             // of two modules in coincidence, counted around the ring
   int max_module_ring_difference = 1 << 20;  // of two modules in coincidence, counted in rings of modules
+  double crystal_efficiency_spread = 0;      // efficiencies of crystals are uniform in [1 - spread, 1], always the same
   double fov_radius_mm = 0;  // transaxial field of view that images default to; 0: 0.75 of inner_radius_mm
 
   std::int64_t modules() const { return std::int64_t{modules_transaxial} * modules_axial; }

@@ -63,6 +63,8 @@ EventBatch without_events(const EventBatch& batch) {
   result.scanner = batch.scanner;
   result.detectors = batch.detectors;
   result.tof = batch.tof;
+  result.exposure = batch.exposure;
+  result.delayed = batch.delayed;
   return result;
 }
 

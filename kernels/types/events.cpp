@@ -58,6 +58,8 @@ EventBatch EventBatch::to(Memory memory, Stream stream) const {
   result.tof = tof;
   result.start_s = start_s;
   result.duration_s = duration_s;
+  result.exposure = exposure;
+  result.delayed = delayed;
   for (int a = 0; a < 4; ++a) result.axis_begin[a] = axis_begin[a];
   result.detector1 = detector1.to(memory, stream);
   result.detector2 = detector2.to(memory, stream);

@@ -45,6 +45,7 @@ class DetectorTable {
 struct TofModel {
   float sigma_mm = 0;
   float bin_width_mm = 0;  // one ToF bin; 0: unbinned, the response is then a density per mm (a bin of 1 mm)
+  float window_mm = 0;     // all ToF that a coincidence may have, from end to end; 0: not known
   friend constexpr bool operator==(const TofModel&, const TofModel&) = default;
 };
 
@@ -106,6 +107,9 @@ struct EventBatch {
   TofModel tof;
   double start_s = 0;     // scanner time at which the batch begins
   double duration_s = 0;  // scanner time it stands for (a share of a time block that was cut)
+  double exposure = 1;    // mean over that time of what scales all LORs alike: decay and live time; sensitivity is
+                          // weighted with duration_s * exposure
+  bool delayed = false;   // delayed coincidences, which estimate randoms and are never reconstructed
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;

@@ -45,6 +45,7 @@ TEST_CASE("a batch comes back equal, whether handed on, sliced, gathered or rewr
     CHECK(back[0]->tof == batch.tof);
     CHECK(back[0]->start_s == 2);
     CHECK(back[0]->duration_s == 0.5);
+    CHECK(back[0]->exposure == 0.25);
     CHECK(python->context.recorded().rejected_total() == 0);
   }
 }

@@ -39,6 +39,7 @@ inline EventBatch ten_detector_batch(std::int64_t count) {
   batch.count = count;
   batch.start_s = 2;
   batch.duration_s = 0.5;
+  batch.exposure = 0.25;
   batch.tof = {30, 5};
   std::vector<Vec3> positions;
   for (int i = 0; i < 10; ++i) positions.push_back({static_cast<float>(i), 1, 2});

@@ -76,6 +76,26 @@ TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
   CHECK(subsets[1]->time_fraction == doctest::Approx(0.75));
 }
 
+TEST_CASE("decay and dead time weight the subsets' time") {
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
+  EventBatch first = numbered_batch(0, 10, 0, 4.0), second = numbered_batch(10, 10, 4, 4.0);
+  first.exposure = 0.75;
+  second.exposure = 0.5;
+  gadget.send(std::move(first));
+  gadget.send(std::move(second));
+  gadget.finish();
+  CHECK(gadget.out.pointer(0)->time_fraction == doctest::Approx(3.0));
+  CHECK(gadget.out.pointer(1)->time_fraction == doctest::Approx(2.0));
+}
+
+TEST_CASE("delayeds are not reconstructed together with prompts") {
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 1, backend: cpu}");
+  EventBatch delayeds = numbered_batch(0, 10, 0, 1.0);
+  delayeds.delayed = true;
+  gadget.send(numbered_batch(0, 10, 0, 1.0));
+  CHECK_THROWS_WITH(gadget.send(std::move(delayeds)), doctest::Contains("event_corrections"));
+}
+
 TEST_CASE("with a reference of one second the fraction is the subset's time in seconds") {
   RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 4.0));

@@ -226,12 +226,6 @@ void bench_projectors(const Options& options) {
 
 }  // namespace
 
-TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath path) {
-  const float radius =
-      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
-  return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
-}
-
 void write_report(const ordered_json& report, bool print, const std::string& output) {
   if (print) fmt::print("{}\n", report.dump(2));
   if (output.empty()) return;

@@ -16,6 +16,7 @@
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/sensitivity/sensitivity.hpp"
 #include "kernels/simulate/ring_scanner.hpp"
+#include "tools/command/bench_projecting.hpp"
 #include "tools/command/benches.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/machine.hpp"

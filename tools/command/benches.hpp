@@ -8,17 +8,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "kernels/project/tor/tor.hpp"
-
 namespace tofstream::command {
 
 void add_bench_runtime(CLI::App& bench);
 void add_bench_python(CLI::App& bench);
 void add_bench_tor(CLI::App& bench);
 void add_bench_sensitivity(CLI::App& bench);
-
-/// A tube of a width in voxels of the largest edge, with a Gaussian response whose FWHM is 0.43 of the width.
-TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath path);
 
 /// The middle of several measurements; not empty.
 inline double median(std::vector<double> values) {

@@ -13,10 +13,10 @@ namespace tofstream::command {
 namespace {
 
 struct Options {
-  std::string scanner = "demo_ring", phantom = "uniform_cylinder", output;
+  std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
-  std::optional<double> seconds, randoms_cps;
-  bool no_attenuation = false;
+  std::optional<double> seconds, randoms_cps, crystal_efficiency_spread;
+  bool no_attenuation = false, delayeds = false;
   RunSettings settings;
 };
 
@@ -32,6 +32,11 @@ void simulate(Options options) {
   if (options.seconds) set("photons.seconds", *options.seconds);
   if (options.seed) set("photons.seed", *options.seed);
   if (options.randoms_cps) set("photons.randoms_cps", *options.randoms_cps);
+  if (options.crystal_efficiency_spread) set("crystal_efficiency_spread", *options.crystal_efficiency_spread);
+  if (!options.scatter_phantom.empty())
+    set("photons.scatter_phantom",
+        from_input([&] { return find_shared("phantoms", options.scatter_phantom).string(); }));
+  if (options.delayeds) set("delayeds", "true");
   if (options.no_attenuation) set("photons.attenuation", "false");
   set("file.file", output.filename().string());
   options.settings.output_dir = output.parent_path();
@@ -52,6 +57,11 @@ void add_simulate(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "Or the scan time to simulate");
   command->add_option("--seed", options->seed, "Same seed, same events");
   command->add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
+  command->add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");
+  command->add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
+                      "Crystals' efficiencies are uniform from 1 minus this to 1");
+  command->add_option("--scatter-phantom", options->scatter_phantom,
+                      "A phantom whose activity stands for scatter: recorded, never attenuated");
   command->add_flag("--no-attenuation", options->no_attenuation, "Every photon leaves the phantom");
   command->add_flag("--json", options->settings.json, "Print JSON");
   command->add_flag("--quiet", options->settings.quiet, "No progress");

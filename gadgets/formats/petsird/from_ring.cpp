@@ -73,6 +73,7 @@ RingHeader header_of(const RingScanner& ring) {
   info.energy_resolution_at_511 = {static_cast<float>(ring.energy_resolution)};
   info.efficiencies.calibration_factor = tabulated ? scanner->calibration : 1.0f;
   info.efficiencies.method_description = "closed-form geometry of the simulated scanner; trues/s for 1 Bq/mL mm";
+  if (!scanner->bin_efficiency.empty()) info.efficiencies.detection_bin_efficiencies = {scanner->bin_efficiency};
   info.efficiencies.module_pair_sgid_lut = {{module_pairs(*scanner)}};
   if (tabulated) info.efficiencies.module_pair_efficiencies = {{pair_efficiencies(*scanner)}};
   return result;

@@ -42,8 +42,9 @@ void add_tof(const ScannerInformation& source, Scanner& scanner) {
       const BinEdges& edges = tof_edges(source, {type1, type2});
       const float fwhm = tof_resolution_fwhm_mm(source, {type1, type2});
       const bool tof = edges.size() > 2 && fwhm > 0;
-      const float mean_width = (edges.back() - edges.front()) / static_cast<float>(edges.size() - 1);
-      models.push_back(tof ? TofModel{fwhm / fwhm_over_sigma, mean_width} : TofModel{});
+      const float window = edges.back() - edges.front();
+      const float mean_width = window / static_cast<float>(edges.size() - 1);
+      models.push_back(tof ? TofModel{fwhm / fwhm_over_sigma, mean_width, window} : TofModel{});
       any = any || tof;
     }
   }

@@ -13,7 +13,7 @@ namespace tofstream {
 struct BlobSettings {
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
-  bool deterministic = false;  // EM steps on a GPU give the same sums bit for bit, whatever the number of events
+  bool deterministic = false;  // EM steps and back projections on a GPU give the same sums bit for bit
 };
 
 /// Images are coefficients: the even lattice's, then the odd one's (types/grid.hpp). Throws std::invalid_argument for a

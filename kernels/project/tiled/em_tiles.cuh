@@ -56,8 +56,8 @@ struct BackTarget {
     constexpr int room = 26;  // of 63 bits, for 30 of a tile's sum and a few for the items that add to a voxel
     return min(range.highest_shift, range.lowest_shift + room);
   }
-  /// The shift for ratios that are too large: a million of them fit.
-  __device__ static int outlier_shift(const ScaleRange& range) { return 40 - range.largest_outlier; }
+  /// The shift for ratios that are too large, of a band: a million of the largest fit.
+  __device__ static int outlier_shift(int band) { return 40 - ((band + 1) * exponents_a_band - exponent_bias); }
 };
 
 /// Weights as they are.
@@ -242,18 +242,26 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
 inline constexpr int outlier_threads = 256;
 inline constexpr std::uint32_t outlier_visits = 4096;  // that a block looks at
 
-/// What back_tiles leaves out: each visit whose ratio is too large is added by one thread.
+/// Exponents that are looked at: those of a band, or all.
+inline constexpr int all_bands = -1;
+
+/// What back_tiles leaves out: each visit whose ratio is too large, and of the band, is added by one thread.
 template <class Footprint>
-__global__ void back_outliers(VisitView plan, Footprint footprint, const float* ratios, const TileScale* scales,
-                              const ScaleRange* range, BackTarget target) {
-  if (range->any_outlier == 0) return;
-  const double scale = exp2(static_cast<double>(BackTarget::outlier_shift(*range)));
+__global__ void __launch_bounds__(outlier_threads)
+    back_outliers(VisitView plan, Footprint footprint, const float* ratios, const TileScale* scales,
+                  const ScaleRange* range, BackTarget target, int band) {
+  if (range->outlier_bands == 0) return;
+  const double scale = band == all_bands ? 1 : exp2(static_cast<double>(BackTarget::outlier_shift(band)));
   for_each_tile_of_block(plan, outlier_visits, [&](std::uint32_t tile, std::uint32_t begin, std::uint32_t end) {
     const AxisTiles& axis = axis_of(plan.tiling, tile);
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(tile));
     const OneByOne add{{}, box, axis, target.of_tile(plan.tiling, tile), scale, 1u << threadIdx.x % 32};
-    for (std::uint32_t i = begin + threadIdx.x; i < end; i += outlier_threads)
-      if (ratios[i] >= scales[tile].too_large) footprint.back(axis, plan.visits[i], ratios[i], add);
+    for (std::uint32_t i = begin + threadIdx.x; i < end; i += outlier_threads) {
+      const float ratio = ratios[i];
+      const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23);
+      if (ratio >= scales[tile].too_large && (band == all_bands || exponent / exponents_a_band == band))
+        footprint.back(axis, plan.visits[i], ratio, add);
+    }
   });
 }
 
@@ -320,12 +328,20 @@ class Workspace {
     find_scales(view, visits, ratios_.data(), footprint.largest_weight(), scales_, stream);
     launch(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
            scales_.scales.data(), scales_.range.data(), target, state_.data());
-    take_sums(target.image, false, stream);
     const std::int64_t blocks = (visits + detail::outlier_visits - 1) / detail::outlier_visits;
-    detail::back_outliers<<<static_cast<unsigned>(blocks), detail::outlier_threads, 0, stream>>>(
-        view, footprint, ratios_.data(), scales_.scales.data(), scales_.range.data(), target);
-    check_launch("add outliers");
-    take_sums(target.image, true, stream);
+    const auto add_outliers = [&](int band) {
+      detail::back_outliers<<<static_cast<unsigned>(blocks), detail::outlier_threads, 0, stream>>>(
+          view, footprint, ratios_.data(), scales_.scales.data(), scales_.range.data(), target, band);
+      check_launch("add outliers");
+    };
+    if (!deterministic_) return add_outliers(detail::all_bands);
+    take_sums(target.image, detail::all_bands, stream);
+    const std::uint32_t bands = scales_.range.to_vector(stream).front().outlier_bands;
+    for (int band = 0; band < exponent_bands; ++band)
+      if (bands >> band & 1u) {
+        add_outliers(band);
+        take_sums(target.image, band, stream);
+      }
   }
   void prepare(const Visits& made, Stream stream);
   unsigned blocks_for(const VisitView& plan) const;
@@ -334,8 +350,8 @@ class Workspace {
   /// Each visit's ratio becomes its event's value times its scale, where the value has the sign; else 0.
   void give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream);
   bool any_negative(Stream stream);
-  /// Where sums are kept: accumulator += sums, which are zero again.
-  void take_sums(float* accumulator, bool outliers, Stream stream);
+  /// accumulator += sums, of tiles or of a band of outliers; the sums are zero again.
+  void take_sums(float* accumulator, int band, Stream stream);
 
   bool deterministic_;
   int blocks_ = 0, words_ = 0;

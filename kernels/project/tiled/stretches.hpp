@@ -1,7 +1,9 @@
 // The EM step and the back projection of a batch of any size by tiles: a stretch of it at a time, so that the memory
 // for plans that are not kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
-//   std::optional<Visits> visits(events, first, stream);   of a stretch; nothing where visits cannot stand for its
-//   lines EmTally em_step(visits, events of the batch, image, accumulator, stream);
+//
+//   std::optional<Visits> visits(events, first, stream);
+//       of a stretch; nothing where visits cannot stand for its lines
+//   EmTally em_step(visits, events of the batch, image, accumulator, stream);
 //   void back(visits, events of the batch, values, image, stream);
 #pragma once
 

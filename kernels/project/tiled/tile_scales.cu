@@ -83,12 +83,13 @@ __global__ void choose_scales(VisitView plan, const std::uint32_t* histogram, fl
     if (source > lane) before += theirs;
   }
   double bound = 0;
-  int most = 0, outlier = 0;
+  int most = 0;
+  unsigned bands = 0;
   for (int k = each - 1; k >= 0; --k) {
     const int exponent = lane * each + k;
     if (count[k] == 0) continue;
     if (exponent > limit) {
-      outlier = max(outlier, exponent);
+      bands |= 1u << exponent / exponents_a_band;
       continue;
     }
     const unsigned taken = before < of_item ? min(count[k], of_item - before) : 0;
@@ -98,21 +99,18 @@ __global__ void choose_scales(VisitView plan, const std::uint32_t* histogram, fl
   }
   bound = over_warp(bound) * static_cast<double>(largest_weight);
   most = __reduce_max_sync(0xffffffffu, most);
-  outlier = __reduce_max_sync(0xffffffffu, outlier);
+  bands = __reduce_or_sync(0xffffffffu, bands);
   if (lane != 0) return;
   const double most_addend = exp2(static_cast<double>(most + 1 - exponent_bias)) * static_cast<double>(largest_weight);
   const int shift = max(-105, min(126, min(30 - exponent_above(bound), 22 - exponent_above(most_addend))));
   scales[tile] = {limit + 1 >= exponents - 1 ? INFINITY : exp2f(static_cast<float>(limit + 1 - exponent_bias)), shift};
   atomicMax(&range->highest_shift, shift);
   atomicMin(&range->lowest_shift, shift);
-  if (outlier > 0) {
-    atomicMax(&range->largest_outlier, outlier + 1 - exponent_bias);
-    range->any_outlier = 1;  // all that write, write this
-  }
+  if (bands != 0) atomicOr(&range->outlier_bands, bands);
 }
 
 __global__ void clear_range(ScaleRange* range) {
-  *range = {-1000, 1000, -1000, 0};
+  *range = {-1000, 1000, 0};
 }
 
 }  // namespace

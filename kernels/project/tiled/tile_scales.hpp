@@ -10,6 +10,8 @@ namespace tofstream::tiled {
 
 /// Exponents of floats as their bits have them.
 inline constexpr int exponents = 256, exponent_bias = 127;
+/// Neighbouring exponents, of which deterministic sums take one band after the other.
+inline constexpr int exponents_a_band = 16, exponent_bands = exponents / exponents_a_band;
 
 struct TileScale {
   float too_large;  // ratios from here on would leave too few bits for the others: they are added one by one
@@ -19,8 +21,7 @@ struct TileScale {
 /// What the scales of all tiles are to agree on.
 struct ScaleRange {
   int highest_shift, lowest_shift;
-  int largest_outlier;  // exponent of a bound of the ratios that are too large
-  std::uint32_t any_outlier;
+  std::uint32_t outlier_bands;  // bit b: some ratio is too large whose exponent is one of band b
 };
 
 /// What find_scales needs and finds, on the current CUDA device.

@@ -66,11 +66,10 @@ __global__ void __launch_bounds__(ratio_threads)
 
 constexpr int sum_threads = 256;
 
-/// accumulator += sums, which become zero. `outliers`: of ratios that were too large, if there was any.
+/// accumulator += sums, which become zero.
 __global__ void __launch_bounds__(sum_threads)
-    add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, bool outliers) {
-  if (outliers && range->any_outlier == 0) return;
-  const int shift = outliers ? BackTarget::outlier_shift(*range) : BackTarget::common_shift(*range);
+    add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, int band) {
+  const int shift = band == detail::all_bands ? BackTarget::common_shift(*range) : BackTarget::outlier_shift(band);
   const double unscale = exp2(static_cast<double>(-shift));
   const std::int64_t voxel = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
   if (voxel >= voxels || sums[voxel] == 0) return;
@@ -104,10 +103,9 @@ void Workspace::prepare(const Visits& made, Stream stream) {
   check_cuda(cudaMemsetAsync(state_.data(), 0, offsetof(PassState, tally), stream), "begin with the first item");
 }
 
-void Workspace::take_sums(float* accumulator, bool outliers, Stream stream) {
-  if (!deterministic_) return;
+void Workspace::take_sums(float* accumulator, int band, Stream stream) {
   const auto grid = static_cast<unsigned>((sums_.size() + sum_threads - 1) / sum_threads);
-  add_sums<<<grid, sum_threads, 0, stream>>>(sums_.size(), sums_.data(), accumulator, scales_.range.data(), outliers);
+  add_sums<<<grid, sum_threads, 0, stream>>>(sums_.size(), sums_.data(), accumulator, scales_.range.data(), band);
   check_launch("add sums to the image");
 }
 

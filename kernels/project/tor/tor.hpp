@@ -65,8 +65,8 @@ struct TorSettings {
   RadialResponse response;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
-  bool deterministic = false;  // EM steps on a GPU give the same sums bit for bit, whatever the number of events
-  PaperScheme paper = {};  // of CudaPath::paper
+  bool deterministic = false;  // EM steps and back projections on a GPU give the same sums bit for bit
+  PaperScheme paper = {};      // of CudaPath::paper
 };
 
 /// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid or scheme,

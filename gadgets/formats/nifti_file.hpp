@@ -1,0 +1,34 @@
+// A NIfTI-1 file on its way in: its header by libniftiio, checked, and its voxels as floats, line by line. Internal to
+// the readers of NIfTI.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <nifti1_io.h>
+
+namespace tofstream::detail {
+
+struct FreeNifti {
+  void operator()(nifti_image* image) const { nifti_image_free(image); }
+};
+using NiftiFile = std::unique_ptr<nifti_image, FreeNifti>;
+
+/// std::runtime_error of one line that names the file.
+[[noreturn]] void refuse_nifti(const std::filesystem::path& path, const std::string& why);
+
+/// The header, without voxels. Throws std::runtime_error: no such file, not NIfTI-1, a broken header.
+NiftiFile open_nifti(const std::filesystem::path& path);
+
+/// Refuses voxels of a type that we do not read and a file too short for them, before memory is asked for.
+void check_nifti_voxels(const std::filesystem::path& path, const nifti_image& header);
+
+/// Reads all voxels, scaled by scl_slope and scl_inter, a chunk at a time: those of line n, along the first axis, are
+/// put at place(n), `step` floats apart. Throws std::runtime_error for a truncated file.
+void read_nifti_lines(const std::filesystem::path& path, const nifti_image& header, std::int64_t step,
+                      const std::function<float*(std::int64_t line)>& place);
+
+}  // namespace tofstream::detail

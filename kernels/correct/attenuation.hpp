@@ -1,0 +1,30 @@
+// Attenuation factors of events: exp(-integral of mu along the line of response), by Joseph's projector on the mu map's
+// own grid, from detector to detector.
+#pragma once
+
+#include <memory>
+
+#include "kernels/project/projector.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/image.hpp"
+
+namespace tofstream {
+
+class Attenuation {
+ public:
+  /// `mu_per_mm`: linear attenuation (1/mm) on any grid, on the host; outside it nothing attenuates. Throws
+  /// std::invalid_argument for a bad grid or a value that is negative or not finite, std::runtime_error for a missing
+  /// GPU.
+  Attenuation(const Image& mu_per_mm, Backend backend);
+
+  Backend backend() const { return projector_->backend(); }
+  /// factors[i] *= exp(-integral of mu along event i's line), whatever its ToF. Events and factors (events.count
+  /// floats) lie in the backend's memory; queued on the stream.
+  void apply(EventView events, float* factors, Stream stream = nullptr) const;
+
+ private:
+  std::unique_ptr<Projector> projector_;
+  Buffer<float> mu_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,27 @@
+// A scanner with other efficiencies. Events and sensitivity look efficiencies up in the same scanner, so that who
+// replaces it corrects both alike.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/types/scanner.hpp"
+
+namespace tofstream {
+
+/// What a normalisation measured, in place of what a stream says.
+struct NormalisationComponents {
+  std::vector<float> crystal_efficiency;  // one a detector, in their order; empty: the scanner's own
+  float calibration = 0;                  // factor of all efficiencies; 0: the scanner's own
+};
+
+/// The scanner with these components; its pair tables and geometry remain. Every energy bin of a crystal gets the
+/// crystal's efficiency divided by their number, so that a pair's sum over energies is the product of two crystals'.
+/// Throws std::invalid_argument for a number of efficiencies other than the detectors', or a value that is negative or
+/// not finite.
+std::shared_ptr<const Scanner> with_normalisation(const Scanner& scanner, const NormalisationComponents& components);
+
+/// The scanner with efficiency 1 for every pair in coincidence.
+std::shared_ptr<const Scanner> without_normalisation(const Scanner& scanner);
+
+}  // namespace tofstream

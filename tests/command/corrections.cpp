@@ -1,0 +1,52 @@
+// The quantitative job as a user runs it: a simulated file with attenuation, unequal crystals, randoms and delayeds,
+// and the pipeline that corrects it.
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/phantom_yaml.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "kernels/analysis/roi.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+TEST_CASE("a corrected scan reconstructs to the phantom's activity in Bq/mL") {
+  const TemporaryFolder folder;
+  const std::string scan = (folder / "scan.petsird").string(), mu = (folder / "mu.nii.gz").string();
+  const auto made = run_command(
+      "simulate --quiet --phantom uniform_cylinder --events 400000 --seed 5 --randoms-cps 300000 --delayeds "
+      "--crystal-efficiency-spread 0.4 -o " +
+      scan);
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const auto file = formats::read_phantom(find_shared("phantoms", "uniform_cylinder"));
+  write_nifti(mu, file.phantom.mu_image(Grid::centred(64, 64, 40, {4, 4, 4})));
+
+  const auto run = [&](const std::string& more) {
+    const auto ran = run_command(
+        "run corrected_osem --quiet --backend cpu --set image.size=[64,64,40] --set image.voxel_mm=[4,4,4] --set "
+        "subsets.iterations=2 --set "
+        "projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 --set "
+        "projected.sensitivity.sampled_pairs=2000000 --set variables.mu_map=" +
+        mu + " --input " + scan + " --out " + folder.path().string() + more);
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return statistics(read_nifti(folder / "image.nii.gz"), Cylinder{{0, 0, 0}, 70, 80}).mean;
+  };
+  const double truth = file.phantom.activity_at({0, 0, 0});
+  CHECK(run("") == doctest::Approx(truth).epsilon(0.02));
+
+  const auto json = nlohmann::json::parse(text_of(folder / "run.json"));
+  CHECK(json["books"]["balanced"] == true);
+  CHECK(json.dump().find("delayed coincidences, which estimate the randoms") != std::string::npos);
+  // Randoms left out are taken for activity: what is corrected is not small.
+  CHECK(run(" --set corrected.randoms.from=none") > 1.1 * truth);
+}
+
+TEST_CASE("delayeds without a gadget that takes them are refused") {
+  const TemporaryFolder folder;
+  const std::string scan = (folder / "scan.petsird").string();
+  REQUIRE(
+      run_command("simulate --quiet --events 20000 --randoms-cps 50000 --delayeds --no-attenuation -o " + scan).code ==
+      0);
+  const auto ran = run_command("run listmode_osem --quiet --backend cpu --set events.events=both --input " + scan +
+                               " --out " + folder.path().string());
+  CHECK(ran.code == 1);
+  CHECK(ran.err.find("event_corrections") != std::string::npos);
+}

@@ -1,0 +1,168 @@
+// The gadget: its parameters, what becomes of delayeds, the order and time of events, and one chain from a simulated
+// PETSIRD file to corrected events.
+#include <fstream>
+
+#include "core/testing.hpp"
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/correct/decay.hpp"
+#include "kernels/correct/randoms.hpp"
+#include "kernels/simulate/ring_scanner.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+std::shared_ptr<const Scanner> scanner() {
+  RingScanner ring;
+  ring.inner_radius_mm = 100;
+  ring.modules_transaxial = 8;
+  ring.crystals_transaxial = ring.crystals_axial = 2;
+  ring.tof_fwhm_ps = 300;
+  ring.tof_bins = 11;
+  ring.tof_bin_ps = 100;
+  ring.min_sector_difference = 2;
+  static const auto made = make_scanner(ring);
+  return made;
+}
+
+/// `count` events of one pair, or delayeds over all pairs in turn.
+EventBatch batch_of(std::int64_t count, double start_s, double duration_s, bool delayed = false) {
+  EventBatch batch;
+  batch.count = count;
+  batch.scanner = scanner();
+  batch.detectors = batch.scanner->detectors;
+  batch.tof = batch.scanner->tof.front();
+  batch.start_s = start_s;
+  batch.duration_s = duration_s;
+  batch.delayed = delayed;
+  batch.detector1 = batch.detector2 = Buffer<std::uint32_t>(Memory::host, count);
+  batch.tof_mm = Buffer<float>::zeros(Memory::host, count);
+  std::uint32_t a = 0, b = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    do {
+      if (++b >= a) ++a %= 32, b = 0;
+    } while (b >= a || !scanner()->in_coincidence(a, b));
+    batch.detector1[i] = delayed ? a : 17;
+    batch.detector2[i] = delayed ? b : 1;
+  }
+  return batch;
+}
+
+std::int64_t coincident_pairs() {
+  std::int64_t pairs = 0;
+  for (std::uint32_t a = 0; a < 32; ++a)
+    for (std::uint32_t b = 0; b < a; ++b) pairs += scanner()->in_coincidence(a, b) ? 1 : 0;
+  return pairs;
+}
+
+/// c/m of the events' pair for randoms of `cps` in all.
+double randoms_term(double cps, double reference_s = 1) {
+  const RandomsModel model = randoms_of_rate(*scanner(), cps);
+  return reference_s * static_cast<double>(model.rate(17, 1)) / 11 / static_cast<double>(scanner()->efficiency(17, 1));
+}
+
+}  // namespace
+
+TEST_CASE("with the delayeds of the whole scan events wait for its end, and keep their order and time") {
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections", "{randoms: {from: delayeds}, reference_s: 2}");
+  const std::int64_t pairs = coincident_pairs();
+  for (int k = 0; k < 3; ++k) {
+    gadget.send(batch_of(10 + k, 4 * k, 4));
+    gadget.send(batch_of(pairs, 4 * k, 4, true));
+  }
+  CHECK(gadget.out.empty());
+  gadget.finish();
+  REQUIRE(gadget.out.all().size() == 3);
+  const double cps = 3 * static_cast<double>(pairs) / 12;
+  for (int k = 0; k < 3; ++k) {
+    const auto batch = gadget.out.pointer(static_cast<std::size_t>(k));
+    CHECK(batch->count == 10 + k);
+    CHECK(batch->start_s == 4 * k);
+    CHECK(batch->exposure == 1);
+    CHECK(batch->additive[3] == doctest::Approx(randoms_term(cps, 2)).epsilon(1e-4));
+    CHECK(batch->multiplicative[3] == doctest::Approx(scanner()->efficiency(17, 1)));
+  }
+  const BookEntries books = gadget.context.recorded();
+  CHECK(books.rejected_total() == 3 * static_cast<std::uint64_t>(pairs));
+}
+
+TEST_CASE("a live stream is corrected by the delayeds that have come") {
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: delayeds, use: so_far}, reference_s: 1}");
+  const std::int64_t pairs = coincident_pairs();
+  gadget.send(batch_of(5, 0, 1));
+  REQUIRE(gadget.out.all().size() == 1);
+  CHECK(gadget.out.pointer(0)->additive[0] == 0);  // nothing is known yet
+  gadget.send(batch_of(10 * pairs, 0, 1, true));
+  gadget.send(batch_of(5, 1, 1));
+  CHECK(gadget.out.pointer(1)->additive[0] ==
+        doctest::Approx(randoms_term(10 * static_cast<double>(pairs))).epsilon(1e-4));
+  gadget.send(batch_of(30 * pairs, 1, 1, true));
+  gadget.send(batch_of(5, 2, 1));
+  CHECK(gadget.out.pointer(2)->additive[0] ==
+        doctest::Approx(randoms_term(20 * static_cast<double>(pairs))).epsilon(1e-4));
+}
+
+TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fast") {
+  RegisteredGadgetTest<EventBatch> gadget(
+      "event_corrections",
+      "{randoms: {from: delayeds}, reference_s: 1, decay: {isotope: O-15, reference_time_s: 10}, dead_time: "
+      "{live_fraction: 0.9}}");
+  gadget.send(batch_of(5, 0, 60));
+  gadget.send(batch_of(5, 60, 60));
+  gadget.send(batch_of(12 * coincident_pairs(), 0, 120, true));
+  gadget.finish();
+  const auto one = gadget.out.pointer(0), two = gadget.out.pointer(1);
+  CHECK(one->exposure == doctest::Approx(0.9 * mean_decay(-10, 60, half_life_s("O-15"))));
+  CHECK(two->exposure == doctest::Approx(0.9 * mean_decay(50, 60, half_life_s("O-15"))));
+  CHECK(one->multiplicative[0] == doctest::Approx(one->exposure * static_cast<double>(scanner()->efficiency(17, 1))));
+  const double fall = std::exp2(-60 / half_life_s("O-15"));
+  // c falls by the square of what m falls by.
+  CHECK(two->additive[0] / one->additive[0] == doctest::Approx(fall).epsilon(1e-5));
+  const double c = 0.5 * (static_cast<double>(one->additive[0]) * one->exposure +
+                          static_cast<double>(two->additive[0]) * two->exposure);
+  CHECK(c == doctest::Approx(randoms_term(0.1 * static_cast<double>(coincident_pairs()))).epsilon(1e-4));
+}
+
+TEST_CASE("a given rate needs no delayeds, which are counted as not used") {
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: rate, rate_cps: 500}, reference_s: 1}");
+  gadget.send(batch_of(7, 0, 1, true));
+  gadget.send(batch_of(5, 0, 1));
+  CHECK(gadget.out.pointer(0)->additive[0] == doctest::Approx(randoms_term(500)));
+  CHECK(gadget.context.recorded().rejected.at("delayed coincidences, not used") == 7);
+}
+
+TEST_CASE("another normalisation goes with the events, so that the sensitivity meets it too") {
+  const TemporaryFolder folder;
+  std::ofstream file(folder / "n.yaml");
+  file << "crystal_efficiency: [0.5";
+  for (int d = 1; d < 32; ++d) file << ", " << 1 + 0.1 * (d == 17);
+  file << "]\n";
+  file.close();
+  RegisteredGadgetTest<EventBatch> gadget(
+      "event_corrections", fmt::format("{{normalisation: {{from: file, file: {}}}}}", (folder / "n.yaml").string()));
+  gadget.send(batch_of(5, 0, 1));
+  gadget.send(batch_of(5, 1, 1));
+  const auto batch = gadget.out.pointer(0);
+  CHECK(batch->scanner->efficiency(17, 1) == doctest::Approx(1.1 * static_cast<double>(scanner()->efficiency(17, 1))));
+  CHECK(batch->multiplicative[0] == batch->scanner->efficiency(17, 1));
+  CHECK(batch->additive.empty());
+  CHECK(gadget.out.pointer(1)->scanner == batch->scanner);
+}
+
+TEST_CASE("parameters that do not fit together are refused in plain words") {
+  const auto refused = [](const char* yaml, const char* why) {
+    CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("event_corrections", yaml), doctest::Contains(why));
+  };
+  refused("{randoms: {from: delayeds}}", "reference_s: 1");
+  refused("{randoms: {from: rate}, reference_s: 1}", "rate_cps");
+  refused("{randoms: {rate_cps: 5}}", "from: rate");
+  refused("{normalisation: {from: file}}", "normalisation");
+  refused("{decay: {isotope: F-18, half_life_s: 5}}", "not both");
+  refused("{decay: {isotope: Xx-1}}", "F-18");
+  refused("{mu_map: nowhere.nii}", "no such file");
+  refused("{scatter: {file: nowhere.nii}, reference_s: 1}", "no such file");
+}
