@@ -1,0 +1,83 @@
+// Projections on CUDA that do not depend on the order of additions: the same bit for bit at every call, and those of
+// the CPU.
+#include <cstring>
+
+#include "kernels/project/joseph/joseph.hpp"
+#include "kernels/project/tor/tor.hpp"
+#include "kernels/simulate/workloads.hpp"
+#include "tests/kernels/projector_support.hpp"
+#include "tests/support/gpu.hpp"
+
+using namespace tofstream;
+using namespace tofstream::testing;
+
+namespace {
+
+using Make = std::unique_ptr<Projector> (*)(const Grid&, Backend, bool);
+
+std::unique_ptr<Projector> joseph(const Grid& grid, Backend backend, bool deterministic) {
+  return make_joseph_projector(grid, {.deterministic = deterministic}, backend);
+}
+std::unique_ptr<Projector> tor(const Grid& grid, Backend backend, bool deterministic) {
+  return make_tor_projector(grid, {.response = RadialResponse::gaussian(5.16f, 6), .deterministic = deterministic},
+                            backend);
+}
+
+/// Random lines through W1's image; every seventh has something additive.
+EventBatch lines(std::int64_t count, bool tof) {
+  EventBatch events = random_lors(find_workload("W1"), count, 5);
+  if (!tof) events.tof_mm = {};
+  events.additive = Buffer<float>(Memory::host, count);
+  for (std::int64_t i = 0; i < count; ++i) events.additive[i] = i % 7 == 0 ? 2.0f : 0.0f;
+  return events;
+}
+
+/// Half of the image bright and half of it dark, so that some ratios lie far above the others.
+std::vector<float> two_halves(const Grid& grid) {
+  std::vector<float> image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
+  for (std::size_t v = 0; v < image.size() / 2; ++v) image[v] *= 1e-4f;
+  return image;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those of the CPU") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = find_workload("W1").grid;
+  const std::vector<float> image = two_halves(grid);
+  for (const Make make : {joseph, tor})
+    for (const bool tof : {true, false}) {
+      CAPTURE(tof);
+      const EventBatch events = lines(40'000, tof);
+      const auto values = random_numbers(events.count, 2, -0.5f, 1.5f);
+      const auto projector = make(grid, Backend::cuda, true);
+      const Projections first = project(*projector, events, image, values);
+      for (int run = 1; run < 5; ++run) {
+        const Projections again = project(*projector, events, image, values);
+        CHECK(same_bits(again.em, first.em));
+        CHECK(same_bits(again.back, first.back));
+      }
+      const Projections expected = project(*make(grid, Backend::cpu, false), events, image, values);
+      CHECK(first.tally.used == expected.tally.used);
+      CHECK(rms_of_range(first.em, expected.em) < 2e-6);
+      CHECK(rms_of_range(first.back, expected.back) < 2e-6);
+      CHECK(inner(first.forward, values) == doctest::Approx(inner(image, first.back)).epsilon(1e-5));
+    }
+}
+
+TEST_CASE("where tiles cannot serve, deterministic says so rather than sum in any order") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = find_workload("W1").grid;
+  EventBatch events = lines(1000, true);
+  events.tof_width_mm = Buffer<float>(Memory::host, events.count);
+  for (std::int64_t i = 0; i < events.count; ++i) events.tof_width_mm[i] = i % 2 == 0 ? 10.0f : 12.0f;
+  const EventBatch there = events.to(Memory::device);
+  const auto image = Buffer<float>::from(two_halves(grid)).to(Memory::device);
+  auto sums = Buffer<float>::zeros(Memory::device, grid.voxels());
+  CHECK_THROWS_WITH_AS(joseph(grid, Backend::cuda, true)->em_step(there.view(), image.data(), sums.data()),
+                       doctest::Contains("deterministic: on a GPU this needs"), std::runtime_error);
+}
