@@ -13,7 +13,6 @@
 #include <tbb/task_arena.h>
 
 #include "core/atomic_file.hpp"
-#include "kernels/analysis/compare.hpp"
 #include "kernels/blob/blob.hpp"
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/project/blob/blob_projector.hpp"
@@ -40,8 +39,7 @@ struct Options {
   std::int64_t events = 1'000'000, check_events = 2000;
   double tube_width_voxels = 3;
   int repeats = 5;
-  std::string peer, output;
-  CudaPath cuda_path = CudaPath::automatic;
+  std::string cuda_path = "automatic", peer, output;
   bool json = false;
 };
 
@@ -57,10 +55,6 @@ const std::map<std::string, CudaPath> cuda_paths = {{"automatic", CudaPath::auto
                                                     {"direct", CudaPath::direct},
                                                     {"tiled", CudaPath::tiled},
                                                     {"paper", CudaPath::paper}};
-
-std::string path_name(CudaPath path) {
-  return std::ranges::find(cuda_paths, path, &std::pair<const std::string, CudaPath>::second)->first;
-}
 
 // The workload's voxels, or the standard blobs on two lattices of the same edge.
 Grid image_grid(const Case& c) {
@@ -89,21 +83,13 @@ std::unique_ptr<Projector> make_reference(const Case& c, const Options& options)
 // Normalised RMS deviation of the fused step's image from the reference's, over the first events.
 // Few events would go the direct path on a GPU: what was timed is forced.
 double deviation(const Case& c, const Options& options, const EventBatch& events, const Image& image) {
-  const auto projector =
-      make(c, options, options.cuda_path == CudaPath::automatic ? CudaPath::tiled : options.cuda_path);
-  const Memory memory = memory_of(c.backend);
-  // The reference of the TOR and of blobs looks at every voxel for every event, by definition: it is asked for as many
-  // as a few seconds allow.
-  const std::int64_t affordable = c.projector == "joseph" ? options.check_events : 400'000'000 / image_grid(c).voxels();
-  const std::int64_t count = std::min({options.check_events, events.count, std::max<std::int64_t>(affordable, 16)});
-  const EventBatch there = events.to(memory);
-  const Image image_there = image.to(memory);
-  Image result = Image::zeros(image_grid(c), memory), expected = Image::zeros(image_grid(c));
-  projector->em_step(there.view().slice(0, count), image_there.voxels.data(), result.voxels.data());
-  make_reference(c, options)->em_step(events.view().slice(0, count), image.voxels.data(), expected.voxels.data());
-  const Image result_here = result.to(Memory::host);
-  synchronize(nullptr);
-  return compare(result_here, expected).nrms;
+  const CudaPath path = cuda_paths.at(options.cuda_path);
+  const auto projector = make(c, options, path == CudaPath::automatic ? CudaPath::tiled : path);
+  const auto reference = make_reference(c, options);
+  const std::int64_t count =
+      std::min(events.count, checkable_events(c.projector != "joseph", image_grid(c), options.check_events));
+  const EventBatch there = events.to(memory_of(c.backend));
+  return em_step_nrms(*projector, there.view().slice(0, count), *reference, events.view().slice(0, count), image);
 }
 
 ordered_json measure(const Case& c, const Options& options) {
@@ -113,14 +99,14 @@ ordered_json measure(const Case& c, const Options& options) {
   const Image image = test_image(image_grid(c)), image_there = image.to(memory);
   Image back = Image::zeros(image_grid(c), memory);
   Buffer<float> values = Buffer<float>::zeros(memory, options.events);
-  const auto projector = make(c, options, options.cuda_path);
+  const auto projector = make(c, options, cuda_paths.at(options.cuda_path));
   ordered_json result{{"workload", c.workload.name},
                       {"projector", c.projector},
                       {"tof", c.tof},
                       {"backend", c.backend == Backend::cuda ? "cuda" : "cpu"}};
   if (c.backend == Backend::cpu) result["threads"] = c.threads;
   if (c.projector == "tor") result["tube_width_voxels"] = options.tube_width_voxels;
-  if (c.backend == Backend::cuda) result["cuda_path"] = path_name(options.cuda_path);
+  if (c.backend == Backend::cuda) result["cuda_path"] = options.cuda_path;
   const int repeats = c.backend == Backend::cuda ? std::max(options.repeats, 21) : options.repeats;
   const double to_ns = 1e6 / static_cast<double>(options.events);
   for (const bool sorted : {false, true}) {
@@ -258,7 +244,7 @@ void add_bench(CLI::App& app) {
   command
       ->add_option("--cuda-path", options->cuda_path,
                    "Of the EM step: automatic, direct, tiled, paper (not joseph; default: automatic)")
-      ->transform(CLI::CheckedTransformer(cuda_paths));
+      ->check(CLI::IsMember({"automatic", "direct", "tiled", "paper"}));
   command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
       ->check(CLI::Range(1, 1000));
   command->add_option("--peer", options->peer, "A libparallelproj shared library (CPU build) to measure beside");

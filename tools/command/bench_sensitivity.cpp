@@ -87,11 +87,9 @@ std::unique_ptr<Projector> make(const std::string& projector, const Grid& grid, 
 // Normalised RMS deviation from the double-precision projector, of the same small sample of pairs.
 double deviation(const Case& c, const std::string& name, Projector& projector, const Image* mu,
                  const Options& options) {
-  // The TOR's reference looks at every voxel for every line.
-  const std::int64_t affordable = name == "tor" ? 400'000'000 / c.grid.voxels() : options.check_pairs;
   SensitivitySettings settings = options.settings;
   settings.exact_pairs = 0;
-  settings.sampled_pairs = std::min(options.check_pairs, std::max<std::int64_t>(affordable, 16));
+  settings.sampled_pairs = checkable_events(name == "tor", c.grid, options.check_pairs);
   const auto reference = name == "tor" ? make_tor_reference(c.grid, tor_settings(c.grid, 3, CudaPath::automatic))
                                        : make_joseph_reference(c.grid, {});
   const Image expected = compute_sensitivity(*c.scanner, *reference, settings, mu).image;

@@ -24,12 +24,6 @@ namespace tofstream::command {
 
 namespace {
 
-/// Work that takes long is timed less often.
-double median_ms(int repeats, const std::function<void()>& work) {
-  const double first = median(time_ms(Backend::cuda, 1, 1, work));
-  return median(time_ms(Backend::cuda, 1, first > 20 ? std::min(repeats, 5) : repeats, work));
-}
-
 /// 1 / sum of weights of the events themselves: with it an iteration keeps the estimate's scale.
 Image inverse_of(Projector& projector, const EventView& events) {
   Image sensitivity = Image::zeros(projector.grid(), memory_of(projector.backend()));
@@ -65,7 +59,7 @@ double TorTiming::iteration_ms(const TorSettings& settings) const {
   const auto projector = make(settings);
   const auto plan = projector->plan(events());
   Image estimate = Image::filled(case_.grid, 1, Memory::device), sum = Image::zeros(case_.grid, Memory::device);
-  return median_ms(repeats_, [&] {
+  return median_ms(Backend::cuda, repeats_, [&] {
     tor::paper::iterate({*projector, plan.get(), events(), estimate, inverse_sensitivity_, sum},
                         settings.paper.update_on_device);
   });
@@ -74,7 +68,7 @@ double TorTiming::iteration_ms(const TorSettings& settings) const {
 double TorTiming::plan_ms(const TorSettings& settings) const {
   const auto projector = make(settings);
   if (!projector->plan(events())) return 0;
-  return median_ms(repeats_, [&] { (void)projector->plan(events()); });
+  return median_ms(Backend::cuda, repeats_, [&] { (void)projector->plan(events()); });
 }
 
 TorTiming::Parts TorTiming::parts_ms(const TorSettings& settings) const {
@@ -84,9 +78,10 @@ TorTiming::Parts TorTiming::parts_ms(const TorSettings& settings) const {
   const Image image = test_image(case_.grid).to(Memory::device);
   Image sum = Image::zeros(case_.grid, Memory::device);
   Buffer<float> values(Memory::device, case_.events);
-  const double forward =
-      median_ms(repeats_, [&] { paper.planned_forward(*plan, events(), image.voxels.data(), values.data()); });
-  return {forward, median_ms(repeats_, [&] { paper.planned_back(*plan, events(), values.data(), sum.voxels.data()); })};
+  const double forward = median_ms(Backend::cuda, repeats_,
+                                   [&] { paper.planned_forward(*plan, events(), image.voxels.data(), values.data()); });
+  return {forward, median_ms(Backend::cuda, repeats_,
+                             [&] { paper.planned_back(*plan, events(), values.data(), sum.voxels.data()); })};
 }
 
 double TorTiming::one_thread_ms() const {

@@ -1,0 +1,12 @@
+// `tofstream bench projectors` as a user runs it.
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+TEST_CASE("a wrong --cuda-path is answered with the words that there are") {
+  const auto path = run_command("bench projectors --cuda-path fast");
+  CHECK(path.code == 2);
+  CHECK_MESSAGE(path.err.find("--cuda-path: fast not in {automatic,direct,tiled,paper}") != std::string::npos,
+                path.err);
+  CHECK(path.err.find("->") == std::string::npos);
+}
