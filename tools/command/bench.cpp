@@ -132,7 +132,7 @@ ordered_json measure(const Case& c, const Options& options) {
 }
 
 ordered_json measure_peer(const Case& c, const Options& options) {
-  ParallelprojPeer peer(options.peer);
+  ParallelprojPeer peer(options.peer, Backend::cpu);
   peer.set_threads(c.threads);
   EventBatch random = random_lors(c.workload, options.events, 1);
   const Image image = test_image(c.workload.grid);
@@ -223,6 +223,7 @@ void write_report(const ordered_json& report, bool print, const std::string& out
 void add_bench(CLI::App& app) {
   auto* bench = app.add_subcommand("bench", "Measure this machine");
   bench->require_subcommand(1);
+  add_bench_listmode(*bench);
   add_bench_runtime(*bench);
   add_bench_python(*bench);
   add_bench_sensitivity(*bench);

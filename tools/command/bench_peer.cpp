@@ -1,7 +1,11 @@
 // The peer's C interface, as its header documents it: see bench_peer.hpp.
 #include "tools/command/bench_peer.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <initializer_list>
+#include <span>
 #include <stdexcept>
 
 #include <dlfcn.h>
@@ -19,17 +23,23 @@ using BackFunction = void(const float*, const float*, float*, const float*, cons
                           unsigned char, int, int);
 
 constexpr float cut_sigmas = 3;
+constexpr int threads_a_block = 64;  // of its CUDA build, by its own default
 
 }  // namespace
 
 struct ParallelprojPeer::Library {
   // Never unloaded (RTLD_NODELETE): the threads of its OpenMP runtime outlive every call.
-  explicit Library(const std::string& path) : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
+  Library(const std::string& path, Backend backend)
+      : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
     if (!handle) throw std::runtime_error(::dlerror());
     forward = function<ForwardFunction>("joseph3d_tof_lm_fwd");
     back = function<BackFunction>("joseph3d_tof_lm_back");
     version = function<const char*()>("parallelproj_version");
-    set_threads = function<void(int)>("omp_set_num_threads");
+    const bool cuda = backend == Backend::cuda;
+    if (function<int()>("parallelproj_cuda_enabled")() != static_cast<int>(cuda))
+      throw std::runtime_error(cuda ? "it is a CPU build, give the CUDA build"
+                                    : "it is a CUDA build, give the CPU build");
+    if (!cuda) set_threads = function<void(int)>("omp_set_num_threads");
   }
   ~Library() { ::dlclose(handle); }
   Library(const Library&) = delete;
@@ -49,9 +59,9 @@ struct ParallelprojPeer::Library {
   void (*set_threads)(int) = nullptr;  // of the OpenMP runtime that it is linked with
 };
 
-ParallelprojPeer::ParallelprojPeer(const std::string& library) {
+ParallelprojPeer::ParallelprojPeer(const std::string& library, Backend backend) : backend_(backend) {
   try {
-    library_ = std::make_unique<Library>(library);
+    library_ = std::make_unique<Library>(library, backend);
   } catch (const std::exception& error) {
     throw std::runtime_error(fmt::format("cannot use {} as libparallelproj: {}", library, error.what()));
   }
@@ -69,39 +79,48 @@ void ParallelprojPeer::set_threads(int threads) const {
 
 void ParallelprojPeer::set_events(const EventView& events, const Grid& grid) {
   count_ = events.count;
-  sigma_mm_ = events.tof.sigma_mm;
   bin_width_mm_ = events.tof.bin_width_mm > 0 ? events.tof.bin_width_mm : 1.0f;
-  start_.clear();
-  end_.clear();
-  bins_.clear();
+  Buffer<float> start(Memory::host, 3 * count_), end(Memory::host, 3 * count_);
+  Buffer<std::int16_t> bins(Memory::host, count_);
   int largest = 0;
   for (std::int64_t i = 0; i < count_; ++i) {
     const Lor lor = events.lor(i);
-    for (int axis = 2; axis >= 0; --axis) {
-      start_.push_back(lor.end1[axis]);
-      end_.push_back(lor.end2[axis]);
+    for (int axis = 0; axis < 3; ++axis) {
+      start[3 * i + 2 - axis] = lor.end1[axis];
+      end[3 * i + 2 - axis] = lor.end2[axis];
     }
     // The peer counts bins from the LOR's middle bin; the nearest bin moves the centre by less than half a bin.
-    bins_.push_back(static_cast<std::int16_t>(std::lround(lor.tof_mm / bin_width_mm_)));
-    largest = std::max(largest, std::abs(static_cast<int>(bins_.back())));
+    bins[i] = static_cast<std::int16_t>(std::lround(lor.tof_mm / bin_width_mm_));
+    largest = std::max(largest, std::abs(static_cast<int>(bins[i])));
   }
   bin_count_ = static_cast<short>(2 * largest + 1);
-  for (auto& bin : bins_) bin = static_cast<std::int16_t>(bin + largest);
-  for (int axis = 0; axis < 3; ++axis) {
-    origin_[2 - axis] = grid.origin_mm[axis];
-    voxel_[2 - axis] = grid.voxel_mm[axis];
-    size_[2 - axis] = grid.size[axis];
-  }
+  for (std::int16_t& bin : bins.span()) bin = static_cast<std::int16_t>(bin + largest);
+  // All of it lies where the peer projects: it would copy what does not at every call.
+  const Memory memory = memory_of(backend_);
+  const auto there = [&]<class T>(std::initializer_list<T> values) {
+    return Buffer<T>::from(std::span<const T>(values.begin(), values.size())).to(memory);
+  };
+  sigma_mm_ = there({events.tof.sigma_mm});
+  offset_mm_ = there({0.0f});
+  origin_ = there({grid.origin_mm.z, grid.origin_mm.y, grid.origin_mm.x});
+  voxel_ = there({grid.voxel_mm.z, grid.voxel_mm.y, grid.voxel_mm.x});
+  size_ = there({grid.size[2], grid.size[1], grid.size[0]});
+  start_ = start.to(memory);
+  end_ = end.to(memory);
+  bins_ = bins.to(memory);
+  synchronize(nullptr);
 }
 
 void ParallelprojPeer::forward(const float* image, float* expectation) const {
-  library_->forward(start_.data(), end_.data(), image, origin_, voxel_, expectation, static_cast<std::size_t>(count_),
-                    size_, bin_width_mm_, &sigma_mm_, &offset_mm_, cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, 64);
+  library_->forward(start_.data(), end_.data(), image, origin_.data(), voxel_.data(), expectation,
+                    static_cast<std::size_t>(count_), size_.data(), bin_width_mm_, sigma_mm_.data(), offset_mm_.data(),
+                    cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, threads_a_block);
 }
 
 void ParallelprojPeer::back(const float* values, float* image) const {
-  library_->back(start_.data(), end_.data(), image, origin_, voxel_, values, static_cast<std::size_t>(count_), size_,
-                 bin_width_mm_, &sigma_mm_, &offset_mm_, cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, 64);
+  library_->back(start_.data(), end_.data(), image, origin_.data(), voxel_.data(), values,
+                 static_cast<std::size_t>(count_), size_.data(), bin_width_mm_, sigma_mm_.data(), offset_mm_.data(),
+                 cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, threads_a_block);
 }
 
 }  // namespace tofstream::command

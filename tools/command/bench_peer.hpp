@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
@@ -14,27 +13,31 @@ namespace tofstream::command {
 
 class ParallelprojPeer {
  public:
-  /// Loads the library. Throws std::runtime_error where it cannot be loaded or lacks the functions.
-  explicit ParallelprojPeer(const std::string& library);
+  /// Loads the library: its CPU build, or its CUDA build, which projects on the first device. Throws
+  /// std::runtime_error where it cannot be loaded, lacks the functions or is the other build.
+  ParallelprojPeer(const std::string& library, Backend backend);
   ~ParallelprojPeer();
 
   std::string version() const;
-  /// Threads for its calls from now on.
+  /// Threads for the CPU build's calls from now on.
   void set_threads(int threads) const;
-  /// Takes over events with ToF (host memory) in the peer's layout: its axes are ours reversed, so that x is fastest.
+  /// Takes over events with ToF (host memory) in the peer's layout, in the backend's memory: its axes are ours
+  /// reversed, so that x is fastest.
   void set_events(const EventView& events, const Grid& grid);
+  /// Image, expectation and values lie in the backend's memory. Complete on return.
   void forward(const float* image, float* expectation) const;
   void back(const float* values, float* image) const;
 
  private:
   struct Library;
   std::unique_ptr<Library> library_;
-  std::vector<float> start_, end_;
-  std::vector<std::int16_t> bins_;
-  float sigma_mm_ = 0, bin_width_mm_ = 0, offset_mm_ = 0;
+  Backend backend_;
+  Buffer<float> start_, end_;
+  Buffer<std::int16_t> bins_;
+  float bin_width_mm_ = 0;
   short bin_count_ = 0;
-  float origin_[3] = {}, voxel_[3] = {};
-  int size_[3] = {};
+  Buffer<float> sigma_mm_, offset_mm_, origin_, voxel_;
+  Buffer<int> size_;
   std::int64_t count_ = 0;
 };
 

@@ -1,0 +1,75 @@
+// `tofstream bench listmode` as a user runs it: on a machine without a GPU, on the CPU for a look, with wrong options.
+#include <set>
+
+#include "tests/command/command.hpp"
+#include "tests/support/gpu.hpp"
+
+using namespace tofstream;
+
+TEST_CASE("bench listmode without a GPU is skipped, in one line") {
+  const std::string reason = why_no_cuda();
+  if (reason.empty()) return;
+  const auto run = run_command("bench listmode");
+  CHECK(run.code == 0);
+  CHECK(run.out == "skipped: " + reason + "\n");
+  CHECK(run.err.empty());
+  const auto json = run_command("bench listmode --json");
+  REQUIRE(json.code == 0);
+  CHECK(json.json()["skipped"] == reason);
+}
+
+TEST_CASE("bench listmode sets a bound beside each figure and checks it against the reference, on the CPU too") {
+  const TemporaryFolder folder;
+  const auto file = folder / "listmode.json";
+  const auto run =
+      run_command("bench listmode --backend cpu --events-scale 0.001 --repeats 1 -o " + file.string() +
+                  " --only joseph_w1 joseph_w1_first joseph_w1_deterministic joseph_w1_adjoint joseph_w1_linear "
+                  "joseph_w1_peer tor3_w1");
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const auto report = nlohmann::json::parse(text_of(file));
+  CHECK(report["bench"] == "listmode");
+  CHECK(report["machine"].contains("commit"));
+  std::set<std::string> names;
+  for (const auto& row : report["requirements"]) {
+    names.insert(row["name"]);
+    CHECK(run.out.find(row["name"]) != std::string::npos);
+    CHECK(row["bound"].get<double>() > 0);
+    CHECK(row["holds"].is_null());  // a thousandth of the events proves nothing
+    if (row["name"] == "joseph_w1_peer") {
+      CHECK(row["measured"].is_null());
+      CHECK(row["not_measured"] == "needs --peer");
+      continue;
+    }
+    CHECK(row["measured"].get<double>() > 0);
+    CHECK(row["nrms_to_reference"].get<double>() < 1e-6);
+    if (row["name"] == "joseph_w1_adjoint") CHECK(row["measured"].get<double>() < 1e-6);
+    if (row["name"] == "joseph_w1_linear") CHECK(row["parts"].contains("ns_per_event_of_100000"));
+  }
+  CHECK(names.size() == 7);
+}
+
+TEST_CASE("bench listmode judges the whole of a workload, on a GPU") {
+  if (!gpu_or_skip()) return;
+  const auto run = run_command(
+      "bench listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint");
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const auto rows = run.json()["requirements"];
+  REQUIRE(rows.size() == 4);
+  for (const auto& row : rows) {
+    CHECK(row["holds"].is_boolean());
+    CHECK(row["nrms_to_reference"].get<double>() < 1e-5);
+    if (row["unit"] == "") CHECK(row["holds"] == true);
+    if (row["parts"].contains("five_runs")) CHECK(row["parts"]["five_runs"] == "identical");
+  }
+}
+
+TEST_CASE("a wrong line or peer of bench listmode is named, with what there is") {
+  const auto line = run_command("bench listmode --only joseph_w9");
+  CHECK(line.code == 2);
+  CHECK_MESSAGE(line.err.find("--only: joseph_w9 not in {joseph_w1,") != std::string::npos, line.err);
+  const auto peer = run_command("bench listmode --backend cpu --peer /nowhere/libparallelproj.so");
+  CHECK(peer.code == 1);
+  CHECK_MESSAGE(peer.err.find("cannot use /nowhere/libparallelproj.so as libparallelproj") != std::string::npos,
+                peer.err);
+  CHECK(peer.out.empty());
+}

@@ -1,0 +1,249 @@
+// `tofstream bench listmode`: what list-mode ToF EM must reach on an NVIDIA H200, a line each: the measured figure, its
+// bound and whether it holds, with the result checked against the double-precision reference in the same run.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "kernels/types/memory.hpp"
+#include "tools/command/bench_peer.hpp"
+#include "tools/command/benches.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/listmode_timing.hpp"
+#include "tools/command/machine.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  double events_scale = 1;
+  int repeats = 21;
+  std::vector<std::string> only;
+  std::string backend = "cuda", peer, output;
+  bool json = false;
+};
+
+enum class Kind {
+  pass,           // ms an EM step of events whose plan is made
+  first_pass,     // ms an EM step with its plan
+  linear,         // % by which the time an event departs from that of the fewest events, up to a hundred times as many
+  deterministic,  // time over that of the ordinary pass; its sums must be the same bit for bit
+  peer_pass,      // libparallelproj's time over ours
+  peer_first,     // the same, our plan included
+  adjoint,        // |<A x, y> - <x, A^T y>| / <A x, y>
+};
+
+struct Requirement {
+  const char* name;
+  Kind kind;
+  ListmodeCase measured;
+  double bound;
+};
+
+// Ordered by workload, whose events are drawn once.
+const std::vector<Requirement>& requirements() {
+  const auto joseph = [](const char* workload, std::int64_t events) {
+    return ListmodeCase{"joseph", 0, workload, events};
+  };
+  const auto tor = [](double tube, const char* workload, std::int64_t events) {
+    return ListmodeCase{"tor", tube, workload, events};
+  };
+  constexpr std::int64_t million = 1'000'000;
+  static const std::vector<Requirement> all = {
+      {"joseph_w1", Kind::pass, joseph("W1", million), 0.30},
+      {"joseph_w1_first", Kind::first_pass, joseph("W1", million), 0.45},
+      {"joseph_w1_peer", Kind::peer_pass, joseph("W1", million), 7},
+      {"joseph_w1_first_peer", Kind::peer_first, joseph("W1", million), 5},
+      {"joseph_w1_deterministic", Kind::deterministic, joseph("W1", million), 1.3},
+      {"joseph_w1_adjoint", Kind::adjoint, joseph("W1", million), 1e-5},
+      {"tor3_w1", Kind::pass, tor(3, "W1", million), 0.8},
+      {"tor15_w1", Kind::pass, tor(15, "W1", million), 25},
+      {"tor3_w1_deterministic", Kind::deterministic, tor(3, "W1", million), 1.3},
+      {"tor3_w1_adjoint", Kind::adjoint, tor(3, "W1", million), 1e-5},
+      {"joseph_w1_linear", Kind::linear, joseph("W1", 100 * million), 5},
+      {"tor3_w1_linear", Kind::linear, tor(3, "W1", 100 * million), 5},
+      {"joseph_w2_256", Kind::pass, joseph("W2-256", million), 1.2},
+      {"joseph_w3", Kind::pass, joseph("W3", 10 * million), 3.0},
+      {"joseph_w3_first", Kind::first_pass, joseph("W3", 10 * million), 4.5},
+      {"joseph_w3_peer", Kind::peer_pass, joseph("W3", 10 * million), 6},
+      {"joseph_w3_first_peer", Kind::peer_first, joseph("W3", 10 * million), 4.5},
+      {"joseph_w3_deterministic", Kind::deterministic, joseph("W3", 10 * million), 1.3},
+      {"tor3_w3", Kind::pass, tor(3, "W3", 10 * million), 8},
+      {"tor3_w3_deterministic", Kind::deterministic, tor(3, "W3", 10 * million), 1.3},
+  };
+  return all;
+}
+
+bool of_peer(Kind kind) {
+  return kind == Kind::peer_pass || kind == Kind::peer_first;
+}
+
+std::string unit(Kind kind) {
+  if (kind == Kind::pass || kind == Kind::first_pass) return "ms";
+  if (kind == Kind::linear) return "%";
+  return kind == Kind::adjoint ? "" : "x";
+}
+
+struct Result {
+  double measured = 0;
+  bool sound = true;  // what else must hold: the same sums
+  ordered_json parts = ordered_json::object();
+};
+
+Result measure_linear(ListmodeTiming& timing, const ListmodeCase& c) {
+  Result result;
+  double first = 0;
+  for (const std::int64_t fewer : {100, 10, 1}) {
+    ListmodeCase part = c;
+    part.events = c.events / fewer;
+    const double ns = timing.pass_ms(part) * 1e6 / static_cast<double>(part.events);
+    if (fewer == 100) first = ns;
+    result.measured = std::max(result.measured, 100 * std::abs(ns / first - 1));
+    result.parts[fmt::format("ns_per_event_of_{}", part.events)] = ns;
+  }
+  return result;
+}
+
+Result measure_peer(ListmodeTiming& timing, const Requirement& r, const ListmodeCase& c, const Options& options) {
+  const ListmodeTiming::Peer peer = timing.peer(c, options.peer);
+  const double ms = r.kind == Kind::peer_pass ? timing.pass_ms(c) : timing.first_pass_ms(c);
+  return {peer.ms / ms,
+          true,
+          {{"ms", ms},
+           {"peer_ms", peer.ms},
+           {"forward_relative_rms_to_peer", peer.deviation},
+           {"peer", "libparallelproj " + peer.version}}};
+}
+
+Result measure(ListmodeTiming& timing, const Requirement& r, const ListmodeCase& c, const Options& options) {
+  switch (r.kind) {
+    case Kind::pass:
+      return {timing.pass_ms(c), true, {{"sorted_ms", timing.pass_ms(c, ListmodeTiming::Order::sorted)}}};
+    case Kind::first_pass:
+      return {timing.first_pass_ms(c), true, {{"plan_ms", timing.plan_ms(c)}}};
+    case Kind::linear:
+      return measure_linear(timing, c);
+    case Kind::deterministic: {
+      const double ms = timing.pass_ms(c), deterministic = timing.pass_ms(c, ListmodeTiming::Order::random, true);
+      const bool same = timing.identical(c, 5);
+      return {deterministic / ms,
+              same,
+              {{"ms", ms}, {"deterministic_ms", deterministic}, {"five_runs", same ? "identical" : "differ"}}};
+    }
+    case Kind::adjoint: {
+      const double direct = timing.adjointness(c, false), tiles = timing.adjointness(c, true);
+      return {std::max(direct, tiles), true, {{"default", direct}, {"deterministic", tiles}}};
+    }
+    default:
+      return measure_peer(timing, r, c, options);
+  }
+}
+
+ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options& options) {
+  ListmodeCase c = r.measured;
+  c.events = std::max<std::int64_t>(std::llround(options.events_scale * static_cast<double>(c.events)), 1000);
+  ordered_json row{{"name", r.name}, {"workload", c.workload}, {"projector", c.projector}};
+  if (c.tube_width_voxels > 0) row["tube_width_voxels"] = c.tube_width_voxels;
+  row.update({{"events", c.events},
+              {"unit", unit(r.kind)},
+              {"bound", r.bound},
+              {"bound_is", of_peer(r.kind) ? "least" : "most"},
+              {"measured", nullptr},
+              {"holds", nullptr}});
+  if (of_peer(r.kind) && options.peer.empty()) {
+    row["not_measured"] = "needs --peer";
+    return row;
+  }
+  try {
+    const Result result = measure(timing, r, c, options);
+    row["measured"] = result.measured;
+    // Fewer or more events are only a look at it.
+    if (options.events_scale == 1)
+      row["holds"] = result.sound && (of_peer(r.kind) ? result.measured >= r.bound : result.measured <= r.bound);
+    row["nrms_to_reference"] = timing.nrms(c, r.kind == Kind::deterministic);
+    row["parts"] = result.parts;
+  } catch (const OutOfMemory& error) {
+    row["not_measured"] = error.what();
+  }
+  return row;
+}
+
+std::string number(const ordered_json& value) {
+  return value.is_number() ? fmt::format("{:.3g}", value.get<double>()) : value.get<std::string>();
+}
+
+std::string verdict(const ordered_json& row) {
+  if (row["holds"].is_null()) return "-";
+  return row["holds"].get<bool>() ? "ok" : "NOT";
+}
+
+void print(const ordered_json& row) {
+  std::string more = row.value("not_measured", "");
+  if (row.contains("parts"))
+    for (const auto& [key, value] : row["parts"].items())
+      more += fmt::format("{}{} {}", more.empty() ? "" : ", ", key, number(value));
+  const auto measured = row["measured"].is_null() ? "" : number(row["measured"]);
+  fmt::print("{:<24} {:>10} {:>2} {:>10} {:<2} {:<7} {:>8}  {}\n", row["name"].get<std::string>(), measured,
+             row["bound_is"] == "least" ? ">=" : "<=", number(row["bound"]), row["unit"].get<std::string>(),
+             verdict(row), row.contains("nrms_to_reference") ? number(row["nrms_to_reference"]) : "", more);
+  std::fflush(stdout);  // lines appear as they are measured
+}
+
+void bench_listmode(const Options& options) {
+  const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
+  ordered_json report{{"bench", "listmode"},
+                      {"machine", machine()},
+                      {"backend", options.backend},
+                      {"repeats", options.repeats},
+                      {"events_scale", options.events_scale}};
+  if (const std::string reason = why_no_cuda(); backend == Backend::cuda && !reason.empty()) {
+    if (!options.json) fmt::print("skipped: {}\n", reason);
+    report["skipped"] = reason;
+    write_report(report, options.json, options.output);
+    return;
+  }
+  if (!options.peer.empty()) ParallelprojPeer(options.peer, backend);  // a wrong file ends it before it measures
+  if (!options.json)
+    fmt::print("{:<24} {:>10} {:>13} {:<2} {:<7} {:>8}  {}\n", "", "measured", "bound", "", "holds", "nrms",
+               "(bounds are of an NVIDIA H200 and all events; nrms to the double-precision reference)");
+  ordered_json rows = ordered_json::array();
+  ListmodeTiming timing(backend, options.repeats);
+  for (const Requirement& r : requirements()) {
+    if (!options.only.empty() && std::ranges::find(options.only, r.name) == options.only.end()) continue;
+    rows.push_back(row_of(timing, r, options));
+    if (!options.json) print(rows.back());
+  }
+  report["requirements"] = rows;
+  write_report(report, options.json, options.output);
+}
+
+}  // namespace
+
+void add_bench_listmode(CLI::App& bench) {
+  auto* command = bench.add_subcommand("listmode", "What list-mode ToF EM must reach on an H200, and whether it does");
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> names;
+  for (const Requirement& r : requirements()) names.emplace_back(r.name);
+  command->add_option("--only", options->only, "Only these lines (default: all)")->check(CLI::IsMember(names));
+  command->add_option("--backend", options->backend, "cuda, or cpu for a look at the same lines (default: cuda)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command
+      ->add_option("--events-scale", options->events_scale, "Times as many events, 0.01 for a quick look (default: 1)")
+      ->check(CLI::Range(1e-4, 10.0));
+  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--peer", options->peer, "A libparallelproj shared library (of the backend's build) to beat");
+  command->add_option("-o,--output", options->output, "Write the results as JSON");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example: tofstream bench listmode --peer libparallelproj.so -o listmode.json");
+  command->callback([options] { bench_listmode(*options); });
+}
+
+}  // namespace tofstream::command
