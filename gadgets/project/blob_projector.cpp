@@ -29,7 +29,7 @@ struct BlobProjector {
                param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return projector_memory(p.backend, inputs);
+    return projector_memory(p.backend, p.deterministic, inputs);
   }
 
   explicit BlobProjector(const Params& p)

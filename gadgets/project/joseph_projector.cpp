@@ -35,7 +35,7 @@ struct JosephProjector {
                param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return projector_memory(p.backend, inputs);
+    return projector_memory(p.backend, p.deterministic, inputs);
   }
 
   explicit JosephProjector(const Params& p)

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/correct/attenuate.hpp"
 #include "kernels/project/joseph/joseph.hpp"
-#include "kernels/sensitivity/attenuate.hpp"
 
 namespace tofstream {
 

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/sensitivity/attenuate.hpp"
+#include "kernels/correct/attenuation.hpp"
 #include "kernels/sensitivity/pair_batch.hpp"
 #include "kernels/sensitivity/replicate_mean.hpp"
 
@@ -42,29 +40,6 @@ void validate(const SensitivitySettings& s) {
   if (!(s.margin_voxels >= 0 && std::isfinite(s.margin_voxels))) refuse("margin_voxels", s.margin_voxels);
 }
 
-/// exp(-line integral of mu) of each line, from end to end, in the map's own voxels.
-class Attenuation {
- public:
-  Attenuation(const Image& mu_per_mm, Backend backend, std::int64_t capacity, Stream stream)
-      : stream_(stream),
-        memory_(memory_of(backend)),
-        projector_(make_joseph_projector(mu_per_mm.grid, {}, backend)),
-        mu_(mu_per_mm.voxels.to(memory_, stream)),
-        integrals_(memory_, capacity, stream) {}
-
-  /// Multiplies values[i] by the attenuation of line i.
-  void apply(const EventView& lines, float* values) {
-    projector_->forward(lines, mu_.data(), integrals_.data(), stream_);
-    detail::attenuate(values, integrals_.data(), lines.count, memory_, stream_);
-  }
-
- private:
-  Stream stream_;
-  Memory memory_;
-  std::unique_ptr<Projector> projector_;
-  Buffer<float> mu_, integrals_;
-};
-
 }  // namespace
 
 Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings,
@@ -80,7 +55,7 @@ Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, co
 
   PairBatch batch(capacity, memory, stream);
   std::optional<Attenuation> attenuation;
-  if (mu_per_mm) attenuation.emplace(*mu_per_mm, projector.backend(), capacity, stream);
+  if (mu_per_mm) attenuation.emplace(*mu_per_mm, projector.backend());
   detail::ReplicateMean mean(projector.grid(), sample.replicates, memory, stream);
   Sensitivity result{.image = {}, .exact = sample.exact(), .pairs = sample.pairs};
   for (int replicate = 0; replicate < sample.replicates; ++replicate) {
@@ -89,7 +64,7 @@ Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, co
       batch.draw({list.view(), sample, reach, replicate}, begin, end);
       const EventView lines = batch.events(list.view().detectors);
       if (lines.count > 0) {
-        if (attenuation) attenuation->apply(lines, batch.values());
+        if (attenuation) attenuation->apply(lines, batch.values(), stream);
         projector.back(lines, batch.values(), mean.batch(), stream);
         mean.end_batch();
       }

@@ -2,21 +2,16 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/sort/order.hpp"
 
 namespace tofstream::detail {
 
 namespace {
 
-constexpr int block = 256;
-
-unsigned blocks_for(std::int64_t count) {
-  return static_cast<unsigned>((count + block - 1) / block);
-}
-
 template <class Key>
 __global__ void make_pairs(std::int64_t count, Key key, std::uint32_t* keys, std::uint32_t* positions) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * block + threadIdx.x;
+  const std::int64_t i = elementwise::element();
   if (i >= count) return;
   keys[i] = key(i);
   positions[i] = static_cast<std::uint32_t>(i);
@@ -25,7 +20,7 @@ __global__ void make_pairs(std::int64_t count, Key key, std::uint32_t* keys, std
 /// bounds[t] = number of sorted keys below thresholds[t]; one thread a threshold.
 __global__ void find_bounds(const std::uint32_t* sorted, std::int64_t count, const std::uint32_t* thresholds,
                             std::int64_t threshold_count, std::int64_t* bounds) {
-  const std::int64_t t = std::int64_t{blockIdx.x} * block + threadIdx.x;
+  const std::int64_t t = elementwise::element();
   if (t >= threshold_count) return;
   std::int64_t low = 0, high = count;
   while (low < high) {
@@ -40,7 +35,7 @@ __global__ void find_bounds(const std::uint32_t* sorted, std::int64_t count, con
 }
 
 __global__ void gather(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to) {
-  const std::int64_t k = std::int64_t{blockIdx.x} * block + threadIdx.x;
+  const std::int64_t k = elementwise::element();
   if (k < count) to[k] = from[order[k]];
 }
 
@@ -50,7 +45,8 @@ std::vector<std::int64_t> bounds_of(const std::uint32_t* sorted, std::int64_t co
   if (n == 0) return {};
   const auto on_device = Buffer<std::uint32_t>::from(thresholds).to(Memory::device, stream);
   Buffer<std::int64_t> bounds(Memory::device, n, stream);
-  find_bounds<<<blocks_for(n), block, 0, stream>>>(sorted, count, on_device.data(), n, bounds.data());
+  find_bounds<<<elementwise::blocks(n), elementwise::threads, 0, stream>>>(sorted, count, on_device.data(), n,
+                                                                           bounds.data());
   check_launch("find where keys begin");
   return bounds.to_vector(stream);
 }
@@ -63,7 +59,7 @@ SortedOrder sorted_order_cuda(std::int64_t count, const Key& key, int bits,
   if (count == 0) return {{}, std::vector<std::int64_t>(thresholds.size(), 0)};
   Buffer<std::uint32_t> keys(Memory::device, count, stream), keys2(Memory::device, count, stream);
   Buffer<std::uint32_t> order(Memory::device, count, stream), order2(Memory::device, count, stream);
-  make_pairs<<<blocks_for(count), block, 0, stream>>>(count, key, keys.data(), order.data());
+  make_pairs<<<elementwise::blocks(count), elementwise::threads, 0, stream>>>(count, key, keys.data(), order.data());
   check_launch("make sort keys");
   cub::DoubleBuffer<std::uint32_t> key_buffers(keys.data(), keys2.data());
   cub::DoubleBuffer<std::uint32_t> order_buffers(order.data(), order2.data());
@@ -86,7 +82,7 @@ template SortedOrder sorted_order_cuda(std::int64_t, const PieceKey&, int, const
 void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int64_t count, std::uint32_t* to,
                  Stream stream) {
   if (count == 0) return;
-  gather<<<blocks_for(count), block, 0, stream>>>(from, order, count, to);
+  gather<<<elementwise::blocks(count), elementwise::threads, 0, stream>>>(from, order, count, to);
   check_launch("put an array into its order");
 }
 

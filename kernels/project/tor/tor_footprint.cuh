@@ -140,7 +140,7 @@ struct TorFootprint {
     return single_lane::blob_response(polynomial, inside, inside * rsqrtf(inside));
   }
 
-  /// Calls use(what, limit, word, row's weight, voxel's factor) for windows of some voxels square that hold the tube's
+  /// Calls use(what, limit, word, row's weight, voxel's factor) for windows of a few voxels that hold the tube's
   /// section by a slice: a voxel counts where what <= limit, its weight is the product of the two times `value`. Both
   /// go on from voxel to voxel by multiplications: 2^exponent is a row's part, a column's part, and a twist to the
   /// power of row times column. The lanes of `together` go through slices and windows in step, as far as the last of

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/tor/paper/kernels.cuh"
@@ -20,20 +21,10 @@ namespace paper {
 
 namespace {
 
-constexpr int block_threads = 256;
-
-unsigned blocks_for(std::int64_t count) {
-  return static_cast<unsigned>((count + block_threads - 1) / block_threads);
-}
-
-__device__ std::int64_t this_thread() {
-  return std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
-}
-
 /// Sums of lines to expectations of events, set or, of a lattice that is not the first, added.
 __global__ void give_expectations(Lines lines, const std::uint32_t* order, const float* sums, bool add,
                                   float* expectation) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = elementwise::element();
   if (i >= lines.count()) return;
   float& target = expectation[order ? order[i] : i];
   target = sums[i] * lines.scale(i) + (add ? target : 0.0f);
@@ -41,13 +32,13 @@ __global__ void give_expectations(Lines lines, const std::uint32_t* order, const
 
 /// Values of events (null: ones) to those of lines, times the lines' scale.
 __global__ void take_values(Lines lines, const std::uint32_t* order, const float* values, float* scaled) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = elementwise::element();
   if (i < lines.count()) scaled[i] = lines.scale(i) * (values ? values[order ? order[i] : i] : 1.0f);
 }
 
 /// Replaces each expectation without its additive term by 1 / expectation, by 0 where the event is skipped.
 __global__ void take_ratios(std::int64_t events, const float* additive, float* values, DeviceTally* tally) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = elementwise::element();
   const bool inside = i < events;
   const float expectation = inside ? values[i] + (additive ? additive[i] : 0.0f) : 0.0f;
   const bool use = inside && usable(expectation);
@@ -137,7 +128,7 @@ class CudaPaperProjector final : public PaperProjector {
           cudaMemsetAsync(line_values_.data(), 0, static_cast<std::size_t>(plan.count()) * sizeof(float), stream),
           "clear sums");
       queue(task(l, lines, events), launch(stream), image + first_voxel(l), line_values_.data());
-      give_expectations<<<blocks_for(plan.count()), block_threads, 0, stream>>>(
+      give_expectations<<<elementwise::blocks(plan.count()), elementwise::threads, 0, stream>>>(
           lines.lines(), lines.order(), line_values_.data(), l > 0, expectation);
       check_launch("give expectations");
     }
@@ -151,8 +142,8 @@ class CudaPaperProjector final : public PaperProjector {
     for (std::size_t l = 0; l < lattices_.size(); ++l) {
       const LinePlan& lines = plan.lattice(l);
       grow_line_values(plan.count(), stream);
-      take_values<<<blocks_for(plan.count()), block_threads, 0, stream>>>(lines.lines(), lines.order(), values,
-                                                                          line_values_.data());
+      take_values<<<elementwise::blocks(plan.count()), elementwise::threads, 0, stream>>>(lines.lines(), lines.order(),
+                                                                                          values, line_values_.data());
       check_launch("take values");
       queue(task(l, lines, events), launch(stream), line_values_.data(), image + first_voxel(l));
     }
@@ -171,8 +162,8 @@ class CudaPaperProjector final : public PaperProjector {
     tally_.clear(stream);
     if (ratios_.size() < events.count) ratios_ = Buffer<float>(Memory::device, events.count, stream);
     planned_forward(*plan, events, image, ratios_.data(), stream);
-    take_ratios<<<blocks_for(events.count), block_threads, 0, stream>>>(events.count, events.additive, ratios_.data(),
-                                                                        tally_.data());
+    take_ratios<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events.count, events.additive,
+                                                                                        ratios_.data(), tally_.data());
     check_launch("take the events' ratios");
     planned_back(*plan, events, ratios_.data(), accumulator, stream);
     return tally_.to_vector(stream).front().on_host();

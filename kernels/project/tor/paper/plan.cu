@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/project/tor/paper/plan.cuh"
 #include "kernels/sort/order.hpp"
 
@@ -11,16 +12,7 @@ namespace tofstream::tor::paper {
 
 namespace {
 
-constexpr int block_threads = 256;
 constexpr int centre_bits = 30;  // of a key, below the axis
-
-unsigned blocks_for(std::int64_t count) {
-  return static_cast<unsigned>((count + block_threads - 1) / block_threads);
-}
-
-__device__ std::int64_t this_thread() {
-  return std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
-}
 
 /// The slice in which the ToF centre lies, in steps of 2^-16 and clamped to 8192 slices about the first.
 __device__ std::uint32_t centre_of(const Tube& tube) {
@@ -30,7 +22,7 @@ __device__ std::uint32_t centre_of(const Tube& tube) {
 
 /// A key is the axis of the line's tube, which decides by itself what its slices are, above the ToF centre if sorted.
 __global__ void make_keys(const __grid_constant__ Pass pass, bool sort, std::uint32_t* keys) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = elementwise::element();
   if (i >= pass.events.count) return;
   const Tube tube = pass.tube(i);
   const auto axis = static_cast<std::uint32_t>(tube.axes.slice);
@@ -38,7 +30,7 @@ __global__ void make_keys(const __grid_constant__ Pass pass, bool sort, std::uin
 }
 
 __global__ void make_lines(const __grid_constant__ Pass pass, const std::uint32_t* order, Lines lines) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = elementwise::element();
   if (i >= lines.count()) return;
   const std::int64_t event = order ? order[i] : i;
   lines.store(i, pass.tube(event), pass.scale(event));
@@ -54,13 +46,13 @@ LinePlan::LinePlan(const Pass& pass, const PaperScheme& scheme, Stream stream) :
   lines_ = Lines(words_.data(), count_, scheme.structure_of_arrays);
   if (count_ == 0) return;
   if (scheme.partition) partition(pass, scheme.sort && pass.events.has_tof(), stream);
-  make_lines<<<blocks_for(count_), block_threads, 0, stream>>>(pass, order(), lines_);
+  make_lines<<<elementwise::blocks(count_), elementwise::threads, 0, stream>>>(pass, order(), lines_);
   check_launch("lay out lines");
 }
 
 void LinePlan::partition(const Pass& pass, bool sort, Stream stream) {
   Buffer<std::uint32_t> keys(Memory::device, count_, stream);
-  make_keys<<<blocks_for(count_), block_threads, 0, stream>>>(pass, sort, keys.data());
+  make_keys<<<elementwise::blocks(count_), elementwise::threads, 0, stream>>>(pass, sort, keys.data());
   check_launch("make keys of lines");
   const int shift = sort ? centre_bits : 0;
   tofstream::detail::SortedOrder sorted = tofstream::detail::sorted_order_cuda(

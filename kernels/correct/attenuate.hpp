@@ -1,4 +1,4 @@
-// Attenuation of LORs by their line integrals of mu. Internal to the sensitivity.
+// Attenuation of LORs by their line integrals of mu. Internal to attenuation.hpp.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Attenuation of LORs on the CPU: see attenuate.hpp.
-#include "kernels/sensitivity/attenuate.hpp"
+#include "kernels/correct/attenuate.hpp"
 
 #include <cmath>
 
