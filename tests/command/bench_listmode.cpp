@@ -1,10 +1,19 @@
 // `tofstream bench listmode` as a user runs it: on a machine without a GPU, on the CPU for a look, with wrong options.
+#include <algorithm>
 #include <set>
 
 #include "tests/command/command.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
+
+namespace {
+
+std::string peer(const std::string& name) {
+  return (program().parent_path().parent_path() / "lib" / "test_peers" / (name + ".so")).string();
+}
+
+}  // namespace
 
 TEST_CASE("bench listmode without a GPU is skipped, in one line") {
   const std::string reason = why_no_cuda();
@@ -37,7 +46,7 @@ TEST_CASE("bench listmode sets a bound beside each figure and checks it against 
     CHECK(row["holds"].is_null());  // a thousandth of the events proves nothing
     if (row["name"] == "joseph_w1_peer") {
       CHECK(row["measured"].is_null());
-      CHECK(row["not_measured"] == "needs --peer");
+      CHECK(row["not_measured"] == "needs --peer with libparallelproj");
       continue;
     }
     CHECK(row["measured"].get<double>() > 0);
@@ -69,7 +78,47 @@ TEST_CASE("a wrong line or peer of bench listmode is named, with what there is")
   CHECK_MESSAGE(line.err.find("--only: joseph_w9 not in {joseph_w1,") != std::string::npos, line.err);
   const auto peer = run_command("bench listmode --backend cpu --peer /nowhere/libparallelproj.so");
   CHECK(peer.code == 1);
-  CHECK_MESSAGE(peer.err.find("cannot use /nowhere/libparallelproj.so as libparallelproj") != std::string::npos,
-                peer.err);
+  CHECK_MESSAGE(peer.err.find("cannot use /nowhere/libparallelproj.so as a peer") != std::string::npos, peer.err);
   CHECK(peer.out.empty());
+}
+
+TEST_CASE("bench listmode measures a peer by the interface of peer.h on the same events, both orders") {
+  const auto run =
+      run_command("bench listmode --backend cpu --events-scale 0.001 --repeats 1 --json --only joseph_w1_yrt --peer " +
+                  peer("peer"));
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const auto rows = run.json()["requirements"];
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["bound"] == 4);
+  CHECK(rows[0]["bound_is"] == "least");
+  const auto& parts = rows[0]["parts"];
+  CHECK(parts["peer"] == "yrt-pet 1.0");
+  const double both = parts["peer_forward_ms"].get<double>() + parts["peer_back_ms"].get<double>();
+  CHECK(parts["peer_ms"] == std::min(both, parts["peer_em_step_ms"].get<double>()));
+  CHECK(rows[0]["measured"] == parts["peer_ms"].get<double>() / parts["ms"].get<double>());
+  CHECK(parts["peer_inconsistency"].get<double>() < 1e-5);
+  CHECK(parts["peer_sorted_ms"].get<double>() > 0);
+  // Nearest voxels instead of Joseph's interpolation, no more: ToF or an axis turned round would give some 100 %.
+  CHECK(parts["forward_relative_rms_to_peer"].get<double>() < 0.03);
+}
+
+TEST_CASE("a peer of another interface, name or backend is refused, with what to do") {
+  const auto error = [](const std::string& arguments) {
+    const auto run = run_command("bench listmode " + arguments);
+    CHECK(run.code == 1);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  const auto old = error("--backend cpu --peer " + peer("peer") + " --peer " + peer("old"));
+  CHECK_MESSAGE(old.find("built for version 0 of peer.h, this is version 1: build it again") != std::string::npos, old);
+  const auto stranger = error("--backend cpu --peer " + peer("stranger"));
+  CHECK_MESSAGE(stranger.find("no line is about another, only about libparallelproj and yrt-pet") != std::string::npos,
+                stranger);
+  const auto neither = error("--backend cpu --peer " +
+                             (program().parent_path().parent_path() / "lib" / "test_plugins" / "good.so").string());
+  CHECK_MESSAGE(neither.find("neither libparallelproj nor has it tofstream_peer_get") != std::string::npos, neither);
+  if (why_no_cuda().empty()) {
+    const auto cpu = error("--peer " + peer("peer"));
+    CHECK_MESSAGE(cpu.find("it projects on the CPU: give --backend cpu") != std::string::npos, cpu);
+  }
 }

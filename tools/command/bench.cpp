@@ -19,11 +19,11 @@
 #include "kernels/project/joseph/joseph.hpp"
 #include "kernels/simulate/workloads.hpp"
 #include "kernels/sort/partition.hpp"
-#include "tools/command/bench_peer.hpp"
 #include "tools/command/bench_projecting.hpp"
 #include "tools/command/benches.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/machine.hpp"
+#include "tools/command/parallelproj_peer.hpp"
 
 namespace tofstream::command {
 

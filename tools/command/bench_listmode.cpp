@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "kernels/types/memory.hpp"
-#include "tools/command/bench_peer.hpp"
 #include "tools/command/benches.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/listmode_timing.hpp"
 #include "tools/command/machine.hpp"
+#include "tools/command/peer.hpp"
 
 namespace tofstream::command {
 
@@ -25,8 +28,8 @@ using nlohmann::ordered_json;
 struct Options {
   double events_scale = 1;
   int repeats = 21;
-  std::vector<std::string> only;
-  std::string backend = "cuda", peer, output;
+  std::vector<std::string> only, peers;
+  std::string backend = "cuda", output;
   bool json = false;
 };
 
@@ -35,7 +38,7 @@ enum class Kind {
   first_pass,     // ms an EM step with its plan
   linear,         // % by which the time an event departs from that of the fewest events, up to a hundred times as many
   deterministic,  // time over that of the ordinary pass; its sums must be the same bit for bit
-  peer_pass,      // libparallelproj's time over ours
+  peer_pass,      // a peer's time over ours
   peer_first,     // the same, our plan included
   adjoint,        // |<A x, y> - <x, A^T y>| / <A x, y>
 };
@@ -45,6 +48,7 @@ struct Requirement {
   Kind kind;
   ListmodeCase measured;
   double bound;
+  const char* peer = "";
 };
 
 // Ordered by workload, whose events are drawn once.
@@ -56,11 +60,13 @@ const std::vector<Requirement>& requirements() {
     return ListmodeCase{"tor", tube, workload, events};
   };
   constexpr std::int64_t million = 1'000'000;
+  constexpr const char *parallelproj = "libparallelproj", *yrt_pet = "yrt-pet";
   static const std::vector<Requirement> all = {
       {"joseph_w1", Kind::pass, joseph("W1", million), 0.30},
       {"joseph_w1_first", Kind::first_pass, joseph("W1", million), 0.45},
-      {"joseph_w1_peer", Kind::peer_pass, joseph("W1", million), 7},
-      {"joseph_w1_first_peer", Kind::peer_first, joseph("W1", million), 5},
+      {"joseph_w1_peer", Kind::peer_pass, joseph("W1", million), 7, parallelproj},
+      {"joseph_w1_first_peer", Kind::peer_first, joseph("W1", million), 5, parallelproj},
+      {"joseph_w1_yrt", Kind::peer_pass, joseph("W1", million), 4, yrt_pet},
       {"joseph_w1_deterministic", Kind::deterministic, joseph("W1", million), 1.3},
       {"joseph_w1_adjoint", Kind::adjoint, joseph("W1", million), 1e-5},
       {"tor3_w1", Kind::pass, tor(3, "W1", million), 0.8},
@@ -72,8 +78,9 @@ const std::vector<Requirement>& requirements() {
       {"joseph_w2_256", Kind::pass, joseph("W2-256", million), 1.2},
       {"joseph_w3", Kind::pass, joseph("W3", 10 * million), 3.0},
       {"joseph_w3_first", Kind::first_pass, joseph("W3", 10 * million), 4.5},
-      {"joseph_w3_peer", Kind::peer_pass, joseph("W3", 10 * million), 6},
-      {"joseph_w3_first_peer", Kind::peer_first, joseph("W3", 10 * million), 4.5},
+      {"joseph_w3_peer", Kind::peer_pass, joseph("W3", 10 * million), 6, parallelproj},
+      {"joseph_w3_first_peer", Kind::peer_first, joseph("W3", 10 * million), 4.5, parallelproj},
+      {"joseph_w3_yrt", Kind::peer_pass, joseph("W3", 10 * million), 4, yrt_pet},
       {"joseph_w3_deterministic", Kind::deterministic, joseph("W3", 10 * million), 1.3},
       {"tor3_w3", Kind::pass, tor(3, "W3", 10 * million), 8},
       {"tor3_w3_deterministic", Kind::deterministic, tor(3, "W3", 10 * million), 1.3},
@@ -91,9 +98,11 @@ std::string unit(Kind kind) {
   return kind == Kind::adjoint ? "" : "x";
 }
 
+using Peers = std::vector<std::unique_ptr<Peer>>;
+
 struct Result {
   double measured = 0;
-  bool sound = true;  // what else must hold: the same sums
+  bool sound = true;  // what else must hold: the same sums, a peer whose parts agree
   ordered_json parts = ordered_json::object();
 };
 
@@ -111,18 +120,27 @@ Result measure_linear(ListmodeTiming& timing, const ListmodeCase& c) {
   return result;
 }
 
-Result measure_peer(ListmodeTiming& timing, const Requirement& r, const ListmodeCase& c, const Options& options) {
-  const ListmodeTiming::Peer peer = timing.peer(c, options.peer);
-  const double ms = r.kind == Kind::peer_pass ? timing.pass_ms(c) : timing.first_pass_ms(c);
-  return {peer.ms / ms,
-          true,
-          {{"ms", ms},
-           {"peer_ms", peer.ms},
-           {"forward_relative_rms_to_peer", peer.deviation},
-           {"peer", "libparallelproj " + peer.version}}};
+Result measure_peer(ListmodeTiming& timing, const Requirement& r, const ListmodeCase& c, Peer& peer) {
+  using Order = ListmodeTiming::Order;
+  const ListmodeTiming::PeerTimes times = timing.peer(c, peer, Order::random);
+  const bool first = r.kind == Kind::peer_first;
+  const double ms = first ? timing.first_pass_ms(c) : timing.pass_ms(c);
+  Result result{
+      times.ms() / ms,
+      times.inconsistency < 1e-3,
+      {{"ms", ms}, {"peer_ms", times.ms()}, {"peer_forward_ms", times.forward_ms}, {"peer_back_ms", times.back_ms}}};
+  if (times.em_step_ms) result.parts["peer_em_step_ms"] = *times.em_step_ms;
+  if (!first) {
+    result.parts["sorted_ms"] = timing.pass_ms(c, Order::sorted);
+    result.parts["peer_sorted_ms"] = timing.peer(c, peer, Order::sorted).ms();
+  }
+  result.parts["forward_relative_rms_to_peer"] = times.deviation;
+  result.parts["peer_inconsistency"] = times.inconsistency;
+  result.parts["peer"] = peer.name() + " " + peer.version();
+  return result;
 }
 
-Result measure(ListmodeTiming& timing, const Requirement& r, const ListmodeCase& c, const Options& options) {
+Result measure(ListmodeTiming& timing, const Requirement& r, const ListmodeCase& c, Peer* peer) {
   switch (r.kind) {
     case Kind::pass:
       return {timing.pass_ms(c), true, {{"sorted_ms", timing.pass_ms(c, ListmodeTiming::Order::sorted)}}};
@@ -142,11 +160,16 @@ Result measure(ListmodeTiming& timing, const Requirement& r, const ListmodeCase&
       return {std::max(direct, tiles), true, {{"default", direct}, {"deterministic", tiles}}};
     }
     default:
-      return measure_peer(timing, r, c, options);
+      return measure_peer(timing, r, c, *peer);
   }
 }
 
-ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options& options) {
+Peer* peer_of(const Requirement& r, const Peers& peers) {
+  const auto found = std::ranges::find(peers, r.peer, [](const auto& peer) { return peer->name(); });
+  return found == peers.end() ? nullptr : found->get();
+}
+
+ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options& options, const Peers& peers) {
   ListmodeCase c = r.measured;
   c.events = std::max<std::int64_t>(std::llround(options.events_scale * static_cast<double>(c.events)), 1000);
   ordered_json row{{"name", r.name}, {"workload", c.workload}, {"projector", c.projector}};
@@ -157,12 +180,13 @@ ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options&
               {"bound_is", of_peer(r.kind) ? "least" : "most"},
               {"measured", nullptr},
               {"holds", nullptr}});
-  if (of_peer(r.kind) && options.peer.empty()) {
-    row["not_measured"] = "needs --peer";
+  Peer* const peer = peer_of(r, peers);
+  if (of_peer(r.kind) && !peer) {
+    row["not_measured"] = fmt::format("needs --peer with {}", r.peer);
     return row;
   }
   try {
-    const Result result = measure(timing, r, c, options);
+    const Result result = measure(timing, r, c, peer);
     row["measured"] = result.measured;
     // Fewer or more events are only a look at it.
     if (options.events_scale == 1)
@@ -196,6 +220,20 @@ void print(const ordered_json& row) {
   std::fflush(stdout);  // lines appear as they are measured
 }
 
+Peers open_peers(const Options& options, Backend backend) {
+  Peers peers;
+  std::set<std::string> wanted;
+  for (const Requirement& r : requirements())
+    if (of_peer(r.kind)) wanted.insert(r.peer);
+  for (const std::string& library : options.peers) {
+    peers.push_back(open_peer(library, backend));
+    if (wanted.contains(peers.back()->name())) continue;
+    throw std::runtime_error(fmt::format("cannot use {} as a peer: no line is about {}, only about {}", library,
+                                         peers.back()->name(), fmt::join(wanted, " and ")));
+  }
+  return peers;
+}
+
 void bench_listmode(const Options& options) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
   ordered_json report{{"bench", "listmode"},
@@ -209,7 +247,7 @@ void bench_listmode(const Options& options) {
     write_report(report, options.json, options.output);
     return;
   }
-  if (!options.peer.empty()) ParallelprojPeer(options.peer, backend);  // a wrong file ends it before it measures
+  const Peers peers = open_peers(options, backend);  // a wrong file ends it before it measures
   if (!options.json)
     fmt::print("{:<24} {:>10} {:>13} {:<2} {:<7} {:>8}  {}\n", "", "measured", "bound", "", "holds", "nrms",
                "(bounds are of an NVIDIA H200 and all events; nrms to the double-precision reference)");
@@ -217,7 +255,7 @@ void bench_listmode(const Options& options) {
   ListmodeTiming timing(backend, options.repeats);
   for (const Requirement& r : requirements()) {
     if (!options.only.empty() && std::ranges::find(options.only, r.name) == options.only.end()) continue;
-    rows.push_back(row_of(timing, r, options));
+    rows.push_back(row_of(timing, r, options, peers));
     if (!options.json) print(rows.back());
   }
   report["requirements"] = rows;
@@ -239,10 +277,11 @@ void add_bench_listmode(CLI::App& bench) {
       ->check(CLI::Range(1e-4, 10.0));
   command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--peer", options->peer, "A libparallelproj shared library (of the backend's build) to beat");
+  command->add_option("--peer", options->peers,
+                      "Shared libraries to beat, of the backend's build: libparallelproj, or such as peer.h describes");
   command->add_option("-o,--output", options->output, "Write the results as JSON");
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench listmode --peer libparallelproj.so -o listmode.json");
+  command->footer("Example: tofstream bench listmode --peer libparallelproj.so libyrt_pet_peer.so -o listmode.json");
   command->callback([options] { bench_listmode(*options); });
 }
 

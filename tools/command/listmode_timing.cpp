@@ -13,7 +13,6 @@
 #include "kernels/project/joseph/joseph.hpp"
 #include "kernels/simulate/workloads.hpp"
 #include "kernels/sort/partition.hpp"
-#include "tools/command/bench_peer.hpp"
 #include "tools/command/bench_projecting.hpp"
 
 namespace tofstream::command {
@@ -75,6 +74,24 @@ double relative_rms(const std::vector<float>& values, const std::vector<float>& 
   return std::sqrt(squares / dot(of, of));
 }
 
+/// PeerTimes::inconsistency, of `count` events.
+double inconsistency(const Peer& peer, const Image& image, std::int64_t count) {
+  const Memory memory = image.voxels.memory();
+  const std::vector<float> x = image.voxels.to_vector();
+  Buffer<float> expectation = Buffer<float>::zeros(memory, count);
+  Image back = Image::zeros(image.grid, memory), sum = Image::zeros(image.grid, memory);
+  synchronize(nullptr);
+  peer.forward(image.voxels.data(), expectation.data());
+  peer.back(expectation.data(), back.voxels.data());
+  if (peer.has_em_step()) peer.em_step(image.voxels.data(), sum.voxels.data());
+  synchronize(nullptr);
+  const std::vector<float> values = expectation.to_vector();
+  const double of_back = std::abs(dot(x, back.voxels.to_vector()) / dot(values, values) - 1);
+  if (!peer.has_em_step()) return of_back;
+  const auto touched = std::ranges::count_if(values, [](float value) { return value > 0; });
+  return std::max(of_back, std::abs(dot(x, sum.voxels.to_vector()) / static_cast<double>(touched) - 1));
+}
+
 }  // namespace
 
 void ListmodeTiming::draw(const ListmodeCase& c) {
@@ -97,6 +114,10 @@ EventView ListmodeTiming::there(const ListmodeCase& c) {
   return (backend_ == Backend::cuda ? there_ : here_).view().slice(0, c.events);
 }
 
+EventBatch ListmodeTiming::sorted(const ListmodeCase& c) const {
+  return partition_and_sort(draw_events(find_workload(c.workload), c.events), backend_);
+}
+
 double ListmodeTiming::em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic) {
   const auto projector = make(c, backend_, CudaPath::automatic, deterministic);
   const Image image = test_image(grid_of(c)).to(memory_of(backend_));
@@ -108,8 +129,7 @@ double ListmodeTiming::em_step_ms(const ListmodeCase& c, const EventView& events
 
 double ListmodeTiming::pass_ms(const ListmodeCase& c, Order order, bool deterministic) {
   if (order == Order::random) return em_step_ms(c, there(c), deterministic);
-  const EventBatch sorted = partition_and_sort(draw_events(find_workload(c.workload), c.events), backend_);
-  return em_step_ms(c, sorted.view(), deterministic);
+  return em_step_ms(c, sorted(c).view(), deterministic);
 }
 
 double ListmodeTiming::first_pass_ms(const ListmodeCase& c) {
@@ -175,20 +195,32 @@ double ListmodeTiming::nrms(const ListmodeCase& c, bool deterministic) {
                                    test_image(grid_of(c)));
 }
 
-ListmodeTiming::Peer ListmodeTiming::peer(const ListmodeCase& c, const std::string& library) {
-  ParallelprojPeer peer(library, backend_);
-  peer.set_events(here(c), grid_of(c));
+ListmodeTiming::PeerTimes ListmodeTiming::peer(const ListmodeCase& c, Peer& peer, Order order) {
+  const EventBatch sorted_there = order == Order::sorted ? sorted(c) : EventBatch{};
+  const EventBatch sorted_here = sorted_there.to(Memory::host);
+  const EventView events = order == Order::sorted ? sorted_there.view() : there(c);
+  synchronize(nullptr);
+  peer.set_events(order == Order::sorted ? sorted_here.view() : here(c), grid_of(c));
+
   const Memory memory = memory_of(backend_);
-  const Image image = test_image(grid_of(c)).to(memory);
+  const Image smooth = smooth_image(grid_of(c)).to(memory);
   Buffer<float> ours(memory, c.events), theirs = Buffer<float>::zeros(memory, c.events);
   make_joseph_projector(grid_of(c), {.edge = JosephSettings::Edge::clipped}, backend_)
-      ->forward(there(c), image.voxels.data(), ours.data());
-  Image back = Image::zeros(grid_of(c), memory);
+      ->forward(events, smooth.voxels.data(), ours.data());
+  peer.forward(smooth.voxels.data(), theirs.data());
   synchronize(nullptr);
-  const double forward = median_ms(backend_, repeats_, [&] { peer.forward(image.voxels.data(), theirs.data()); });
-  const double deviation = relative_rms(theirs.to_vector(), ours.to_vector());
-  const double backward = median_ms(backend_, repeats_, [&] { peer.back(theirs.data(), back.voxels.data()); });
-  return {forward + backward, deviation, peer.version()};
+  PeerTimes times{};
+  times.deviation = relative_rms(theirs.to_vector(), ours.to_vector());
+
+  const Image image = test_image(grid_of(c)).to(memory);
+  const float* voxels = image.voxels.data();
+  times.inconsistency = inconsistency(peer, image, c.events);
+  Image back = Image::zeros(grid_of(c), memory);
+  times.forward_ms = median_ms(backend_, repeats_, [&] { peer.forward(voxels, theirs.data()); });
+  times.back_ms = median_ms(backend_, repeats_, [&] { peer.back(theirs.data(), back.voxels.data()); });
+  if (peer.has_em_step())
+    times.em_step_ms = median_ms(backend_, repeats_, [&] { peer.em_step(voxels, back.voxels.data()); });
+  return times;
 }
 
 }  // namespace tofstream::command

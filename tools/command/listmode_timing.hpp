@@ -1,14 +1,17 @@
-// Times of EM steps with random LORs on one backend, and their results against the double-precision reference and
-// against libparallelproj.
+// Times of EM steps with random LORs on one backend, ours and peers', and their results against the double-precision
+// reference.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kernels/project/projector.hpp"
 #include "kernels/types/events.hpp"
+#include "tools/command/peer.hpp"
 
 namespace tofstream::command {
 
@@ -39,17 +42,23 @@ class ListmodeTiming {
   /// moment, by the way on which all of them go. Measured once for each projector, workload and setting.
   double nrms(const ListmodeCase& c, bool deterministic);
 
-  struct Peer {
-    double ms;         // forward and back
-    double deviation;  // RMS of its forward projection from ours by its edge rule, relative to ours
-    std::string version;
+  struct PeerTimes {
+    double forward_ms, back_ms;
+    std::optional<double> em_step_ms;  // where the peer does both at once
+    double deviation;      // RMS of its forward projection of a smooth image from Joseph's with libparallelproj's edge
+                           // rule, relative to the latter
+    double inconsistency;  // of its own parts: the larger of |<x, A^T A x> / <A x, A x> - 1| for an image x > 0 and,
+                           // with an EM step, |<x, A^T (1 / A x)> / n - 1| for the n events with A x > 0
+    /// The faster way, without the ratio where it goes forward and back.
+    double ms() const { return std::min(forward_ms + back_ms, em_step_ms.value_or(forward_ms + back_ms)); }
   };
-  /// libparallelproj of that file, with the same events. Throws std::runtime_error as ParallelprojPeer does.
-  Peer peer(const ListmodeCase& c, const std::string& library);
+  /// A peer with the same events.
+  PeerTimes peer(const ListmodeCase& c, Peer& peer, Order order);
 
  private:
   EventView here(const ListmodeCase& c);
   EventView there(const ListmodeCase& c);
+  EventBatch sorted(const ListmodeCase& c) const;
   void draw(const ListmodeCase& c);
   double em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic);
 

@@ -1,5 +1,5 @@
-// The peer's C interface, as its header documents it: see bench_peer.hpp.
-#include "tools/command/bench_peer.hpp"
+// The peer's C interface, as its header documents it: see parallelproj_peer.hpp.
+#include "tools/command/parallelproj_peer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,9 @@
 #include <span>
 #include <stdexcept>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
+
+#include "tools/command/shared_library.hpp"
 
 namespace tofstream::command {
 
@@ -28,31 +29,18 @@ constexpr int threads_a_block = 64;  // of its CUDA build, by its own default
 }  // namespace
 
 struct ParallelprojPeer::Library {
-  // Never unloaded (RTLD_NODELETE): the threads of its OpenMP runtime outlive every call.
-  Library(const std::string& path, Backend backend)
-      : handle(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
-    if (!handle) throw std::runtime_error(::dlerror());
-    forward = function<ForwardFunction>("joseph3d_tof_lm_fwd");
-    back = function<BackFunction>("joseph3d_tof_lm_back");
-    version = function<const char*()>("parallelproj_version");
+  Library(const std::string& path, Backend backend) : library(path) {
+    forward = library.function<ForwardFunction>("joseph3d_tof_lm_fwd");
+    back = library.function<BackFunction>("joseph3d_tof_lm_back");
+    version = library.function<const char*()>("parallelproj_version");
     const bool cuda = backend == Backend::cuda;
-    if (function<int()>("parallelproj_cuda_enabled")() != static_cast<int>(cuda))
+    if (library.function<int()>("parallelproj_cuda_enabled")() != static_cast<int>(cuda))
       throw std::runtime_error(cuda ? "it is a CPU build, give the CUDA build"
                                     : "it is a CUDA build, give the CPU build");
-    if (!cuda) set_threads = function<void(int)>("omp_set_num_threads");
-  }
-  ~Library() { ::dlclose(handle); }
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  template <class Function>
-  Function* function(const char* name) const {
-    void* symbol = ::dlsym(handle, name);
-    if (!symbol) throw std::runtime_error(fmt::format("it has no function {}", name));
-    return reinterpret_cast<Function*>(symbol);
+    if (!cuda) set_threads = library.function<void(int)>("omp_set_num_threads");
   }
 
-  void* handle;
+  SharedLibrary library;
   ForwardFunction* forward = nullptr;
   BackFunction* back = nullptr;
   const char* (*version)() = nullptr;

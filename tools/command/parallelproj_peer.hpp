@@ -1,32 +1,30 @@
-// libparallelproj as a peer in a benchmark, loaded from a shared library that the user names: its list-mode ToF Joseph
-// projectors.
+// libparallelproj as a peer in a benchmark: its list-mode ToF Joseph projectors.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "kernels/types/events.hpp"
-#include "kernels/types/grid.hpp"
+#include "tools/command/peer.hpp"
 
 namespace tofstream::command {
 
-class ParallelprojPeer {
+class ParallelprojPeer : public Peer {
  public:
   /// Loads the library: its CPU build, or its CUDA build, which projects on the first device. Throws
   /// std::runtime_error where it cannot be loaded, lacks the functions or is the other build.
   ParallelprojPeer(const std::string& library, Backend backend);
-  ~ParallelprojPeer();
+  ~ParallelprojPeer() override;
 
-  std::string version() const;
+  std::string name() const override { return "libparallelproj"; }
+  std::string version() const override;
   /// Threads for the CPU build's calls from now on.
   void set_threads(int threads) const;
-  /// Takes over events with ToF (host memory) in the peer's layout, in the backend's memory: its axes are ours
-  /// reversed, so that x is fastest.
-  void set_events(const EventView& events, const Grid& grid);
-  /// Image, expectation and values lie in the backend's memory. Complete on return.
-  void forward(const float* image, float* expectation) const;
-  void back(const float* values, float* image) const;
+  /// Puts events in the backend's memory; the peer's axes are ours reversed, so that x is fastest.
+  void set_events(const EventView& events, const Grid& grid) override;
+  /// Complete on return.
+  void forward(const float* image, float* expectation) const override;
+  void back(const float* values, float* image) const override;
 
  private:
   struct Library;
