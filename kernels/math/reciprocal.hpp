@@ -19,11 +19,11 @@ TOFSTREAM_HOST_DEVICE inline double reciprocal(double x) {
 #endif
 }
 
-/// x / y to within a unit in the last place, exact where the quotient is a whole number; as reciprocal() for y.
-TOFSTREAM_HOST_DEVICE inline double quotient(double x, double y) {
+/// x / y to within a unit in the last place, exact where the quotient is a whole number. `per_y` is 1 / y.
+TOFSTREAM_HOST_DEVICE inline double quotient(double x, double y, [[maybe_unused]] double per_y) {
 #ifdef __CUDA_ARCH__
-  const double r = reciprocal(y), q = x * r;
-  return fma(fma(-q, y, x), r, q);
+  const double q = x * per_y;
+  return fma(fma(-q, y, x), per_y, q);
 #else
   return x / y;
 #endif

@@ -74,7 +74,22 @@ struct EventView {
     if (detectors) return {detectors[detector1[i]].position_mm, detectors[detector2[i]].position_mm, t};
     return {{ends[0][i], ends[1][i], ends[2][i]}, {ends[3][i], ends[4][i], ends[5][i]}, t};
   }
-  TOFSTREAM_HOST_DEVICE bool has_tof() const { return tof_mm != nullptr && tof.sigma_mm > 0; }
+#ifdef __CUDACC__
+  /// Calls event i's arrays into the caches: for what comes next.
+  __device__ void prefetch(std::int64_t i) const {
+    const auto call = [](const void* address) { asm volatile("prefetch.global.L1 [%0];" ::"l"(address)); };
+    if (detectors) {
+      call(detector1 + i);
+      call(detector2 + i);
+    } else {
+      for (const float* end : ends) call(end + i);
+    }
+    if (tof_mm) call(tof_mm + i);
+  }
+#endif
+  TOFSTREAM_HOST_DEVICE bool has_tof() const {
+    return tof_mm != nullptr && tof.sigma_mm > 0;
+  }
   /// Width of event i's ToF bin in mm; 1 where events are unbinned.
   TOFSTREAM_HOST_DEVICE float bin_width_mm(std::int64_t i) const {
     const float width = tof_width_mm ? tof_width_mm[i] : tof.bin_width_mm;

@@ -49,7 +49,8 @@ void check_against_reference(Backend backend, CudaPath path = CudaPath::automati
       const Projections expected = project(*make_blob_reference(grid, {}), events, image, values);
       CHECK(error_of_range(found.forward, expected.forward) < 1e-5);
       CHECK(error_of_range(found.back, expected.back) < 1e-5);
-      CHECK(error_of_range(found.em, expected.em) < (path == CudaPath::tiled ? 5e-5 : 1e-5));
+      // A tile's float coordinates show where a line has next to no expectation.
+      CHECK(error_of_range(found.em, expected.em) < (path == CudaPath::tiled ? 1e-4 : 1e-5));
       CHECK(found.tally.used == expected.tally.used);
       CHECK(found.tally.skipped == expected.tally.skipped);
       CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-5));
@@ -92,7 +93,7 @@ TEST_CASE("CUDA's blob projector by tiles agrees with the CPU's where paths cros
   CHECK(gpu->plan(events.to(Memory::device).view()) != nullptr);
   const Projections found = project(*gpu, events, image, values);
   const Projections expected = project(*make_blob_projector(grid, {}, Backend::cpu), events, image, values);
-  CHECK(rms_of_range(found.em, expected.em) < 5e-6);  // of a few lines with next to no expectation
+  CHECK(rms_of_range(found.em, expected.em) < 1e-5);  // of a few lines with next to no expectation
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
 }

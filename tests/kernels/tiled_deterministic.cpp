@@ -49,7 +49,11 @@ TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those
   if (!gpu_or_skip()) return;
   const Grid grid = find_workload("W1").grid;
   const std::vector<float> image = two_halves(grid);
-  for (const Make make : {joseph, tor})
+  struct Case {
+    Make make;
+    double rms;  // a voxel at the tube's wall may be in it for the one and not for the other
+  };
+  for (const auto& [make, rms] : {Case{joseph, 2e-6}, Case{tor, 1e-5}})
     for (const bool tof : {true, false}) {
       CAPTURE(tof);
       const EventBatch events = lines(40'000, tof);
@@ -63,8 +67,8 @@ TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those
       }
       const Projections expected = project(*make(grid, Backend::cpu, false), events, image, values);
       CHECK(first.tally.used == expected.tally.used);
-      CHECK(rms_of_range(first.em, expected.em) < 2e-6);
-      CHECK(rms_of_range(first.back, expected.back) < 2e-6);
+      CHECK(rms_of_range(first.em, expected.em) < rms);
+      CHECK(rms_of_range(first.back, expected.back) < rms);
       CHECK(inner(first.forward, values) == doctest::Approx(inner(image, first.back)).epsilon(1e-5));
     }
 }

@@ -12,6 +12,7 @@
 #include "kernels/math/lanes-inl.hpp"
 #include "kernels/math/reciprocal.hpp"
 #include "kernels/math/tof_bin-inl.hpp"
+#include "kernels/math/whole.hpp"
 #include "kernels/project/joseph/joseph.hpp"
 #include "kernels/project/joseph/joseph_limits.hpp"
 #include "kernels/types/events.hpp"
@@ -21,11 +22,17 @@ TOFSTREAM_LANES_BEGIN
 /// What all lines of a projector share.
 struct JosephSetup {
   Grid grid;
+  Vec3d origin_mm, per_voxel;  // the grid's, and 1 / edges of a voxel
   float tof_cut_sigma;
   bool clipped;
 
   static JosephSetup make(const Grid& grid, const JosephSettings& settings) {
-    return {grid, settings.tof_cut_sigma, settings.edge == JosephSettings::Edge::clipped};
+    const Vec3d edges = grid.voxel_mm.as<double>();
+    return {grid,
+            grid.origin_mm.as<double>(),
+            {1 / edges.x, 1 / edges.y, 1 / edges.z},
+            settings.tof_cut_sigma,
+            settings.edge == JosephSettings::Edge::clipped};
   }
 };
 
@@ -34,10 +41,13 @@ struct JosephLines {
   JosephSetup setup;
   EventView events;
   TofKernel<float> tof;
+  double per_sigma;  // 1 / mm
 
   static JosephLines make(const JosephSetup& setup, const EventView& events) {
+    if (!events.has_tof()) return {setup, events, {}, 0};
     const float cut = setup.clipped ? joseph_no_cut : setup.tof_cut_sigma;
-    return {setup, events, events.has_tof() ? TofKernel<float>::make(events.tof.sigma_mm, cut) : TofKernel<float>{}};
+    return {setup, events, TofKernel<float>::make(events.tof.sigma_mm, cut),
+            1 / static_cast<double>(events.tof.sigma_mm)};
   }
 };
 
@@ -133,10 +143,19 @@ TOFSTREAM_HOST_DEVICE inline float tof_sum(const JosephLine& line, const PlaneIn
   return sum_of_lanes(sum);
 }
 
-/// Prepares event i's line. V and its number of lanes serve the rescaling of Edge::clipped.
-template <class V>
+/// A vector's component along the dominant axis, and along u and v.
+struct Turned {
+  double along, u, v;
+  TOFSTREAM_HOST_DEVICE Turned(const Vec3d& vector, int axis)
+      : along(vector[axis]), u(axis == 0 ? vector.y : vector.x), v(axis == 2 ? vector.y : vector.z) {}
+};
+
+/// Prepares event i's line. V and its number of lanes serve the rescaling of Edge::clipped; without `may_clip` that
+/// edge's code is left out.
+template <class V, bool may_clip = true>
 TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, std::int64_t i, int lanes) {
   const JosephSetup& setup = lines.setup;
+  const bool clipped = may_clip && setup.clipped;
   const EventView& events = lines.events;
   const Grid& grid = setup.grid;
   const Lor lor = events.lor(i);
@@ -150,41 +169,39 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
   line.axis = dominant_axis_of(direction);
   line.u_axis = line.axis == 0 ? 1 : 0;
   line.v_axis = line.axis == 2 ? 1 : 2;
-  const double inverse = reciprocal(direction[line.axis]);
+  const Turned from_origin(end1 - setup.origin_mm, line.axis), way(direction, line.axis);
+  const Turned per_voxel(setup.per_voxel, line.axis);
+  const double inverse = reciprocal(way.along);
   const double spacing = grid.voxel_mm[line.axis];
   // Fraction of the way from end 1 to end 2, in [0, 1] at planes between the ends.
-  const Along fraction{(grid.origin_mm[line.axis] - end1[line.axis]) * inverse, spacing * inverse};
-  const auto coordinate = [&](int k) {
-    const double per_voxel = reciprocal(grid.voxel_mm[k]);
-    return Along{(end1[k] - grid.origin_mm[k] + direction[k] * fraction.at_plane_0) * per_voxel,
-                 direction[k] * fraction.step * per_voxel};
+  const Along fraction{-from_origin.along * inverse, spacing * inverse};
+  const auto coordinate = [&](double start, double step, double voxels_a_mm) {
+    return Along{(start + step * fraction.at_plane_0) * voxels_a_mm, step * fraction.step * voxels_a_mm};
   };
-  line.u = coordinate(line.u_axis);
-  line.v = coordinate(line.v_axis);
+  line.u = coordinate(from_origin.u, way.u, per_voxel.u);
+  line.v = coordinate(from_origin.v, way.v, per_voxel.v);
   line.scale = static_cast<float>(spacing * length * absolute(inverse));
 
   PlaneInterval planes{0, grid.size[line.axis] - 1.0};
   planes.keep_where(line.u, -1, grid.size[line.u_axis]);
   planes.keep_where(line.v, -1, grid.size[line.v_axis]);
-  if (setup.clipped) {
+  if (clipped) {
     const PlaneInterval box = planes_in_box(grid, end1, direction, line.axis);
     planes.low = maximum(planes.low, box.low);
     planes.high = minimum(planes.high, box.high);
   } else {
-    const auto plane_of = [&](double position) {
-      return quotient(position - static_cast<double>(grid.origin_mm[line.axis]), spacing);
-    };
-    planes.keep(plane_of(end1[line.axis]), plane_of(lor.end2[line.axis]));
+    const auto plane_of = [&](double mm) { return quotient(mm, spacing, per_voxel.along); };
+    planes.keep(plane_of(from_origin.along), plane_of(from_origin.along + way.along));
   }
   if (planes.empty()) return line;
 
   line.tof = events.has_tof();
   if (line.tof) {
-    const double per_sigma = reciprocal(events.tof.sigma_mm);
     const float width = events.bin_width_mm(i);
-    line.offset = {((fraction.at_plane_0 - 0.5) * length - lor.tof_mm) * per_sigma, fraction.step * length * per_sigma};
+    line.offset = {((fraction.at_plane_0 - 0.5) * length - lor.tof_mm) * lines.per_sigma,
+                   fraction.step * length * lines.per_sigma};
     line.bin = TofBin::make(lines.tof, width);
-    if (setup.clipped) {
+    if (clipped) {
       const PlaneInterval in_cut = planes_in_cut(line, setup.tof_cut_sigma);
       const float sum = tof_sum<V>(line, in_cut, lanes);
       if (!(sum > 0)) return line;
@@ -197,8 +214,8 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
     }
     if (planes.empty() || !(absolute(line.offset.at_plane_0) < 1e30)) return line;
   }
-  line.first = static_cast<int>(-round_down(-planes.low));
-  line.last = static_cast<int>(round_down(planes.high));
+  line.first = whole_above(planes.low);
+  line.last = whole_below(planes.high);
   return line;
 }
 

@@ -30,7 +30,7 @@ __device__ inline float fast_exp2(float x) {
 
 /// What the blocks of a pass share: the next item of each of its two kernels, and the tally.
 struct PassState {
-  std::uint32_t next_forward, next_back, any_negative, unused;
+  std::uint32_t next_forward, next_back, any_negative, outliers;
   DeviceTally tally;
 };
 
@@ -103,7 +103,7 @@ __device__ inline Visit read(const Visit* visits, const Turns& turns) {
   if (!turns.present()) return {};
   const float4 line = __ldg(reinterpret_cast<const float4*>(visits + turns.next));
   const uint4 rest = __ldg(reinterpret_cast<const uint4*>(visits + turns.next) + 1);
-  return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z};
+  return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z, rest.w};
 }
 
 /// A thread's visits, one after the other. `ahead`: the next one is on its way while one is projected.
@@ -172,7 +172,7 @@ struct OneByOne : Unscaled {
   }
 };
 
-/// shares[i] = visit i's part of its event's line integral, without the event's scale.
+/// shares[slot] = the visit's part of its event's line integral, without the event's scale.
 template <class Footprint>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     forward_tiles(VisitView plan, Footprint footprint, const float* __restrict__ image, float* __restrict__ shares,
@@ -187,9 +187,9 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     __syncthreads();
     while (turns.warp_present()) {
       const bool present = turns.present();
-      const std::uint32_t place = turns.next;
-      const float sum = footprint.forward(tile, axis, visits.take(turns));
-      if (present) shares[place] = sum;
+      const Visit visit = visits.take(turns);
+      const float sum = footprint.forward(tile, axis, visit);
+      if (present) shares[visit.slot] = sum;
     }
   }
 }
@@ -209,11 +209,11 @@ __device__ inline void add_sums(const TileBox& box, const int* sums, int shift, 
   });
 }
 
-/// target += each visit's ratio along its path, but for ratios that are too large.
+/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead.
 template <class Footprint>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ ratios, const TileScale* scales,
-               const ScaleRange* range, BackTarget target, PassState* state) {
+               const ScaleRange* range, std::uint32_t* outliers, BackTarget target, PassState* state) {
   extern __shared__ int sums[];
   auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
   asm("" : "+r"(sums_at));  // or it is computed anew for every addition
@@ -229,6 +229,7 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     float coming = turns.present() ? ratios[turns.next] : 0.0f;
     __syncthreads();
     while (turns.warp_present()) {
+      if (coming >= tile.too_large) outliers[atomicAdd(&state->outliers, 1u)] = turns.next;
       const Visit visit = visits.take(turns);
       const float ratio = coming < tile.too_large ? coming : 0.0f;
       coming = turns.present() ? ratios[turns.next] : 0.0f;
@@ -240,29 +241,40 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
 }
 
 inline constexpr int outlier_threads = 256;
-inline constexpr std::uint32_t outlier_visits = 4096;  // that a block looks at
+inline constexpr unsigned outlier_lanes = 8;  // that share the planes of one visit
 
 /// Exponents that are looked at: those of a band, or all.
 inline constexpr int all_bands = -1;
 
-/// What back_tiles leaves out: each visit whose ratio is too large, and of the band, is added by one thread.
+/// A part of a visit's planes.
+__device__ inline Visit part_of(Visit visit, int part, int parts) {
+  const int begin = visit.count() * part / parts, end = visit.count() * (part + 1) / parts;
+  const auto k = static_cast<float>(begin);
+  visit.u = fmaf(k, visit.du, visit.u);
+  visit.v = fmaf(k, visit.dv, visit.v);
+  visit.z = fmaf(k, visit.dz, visit.z);
+  visit.planes = static_cast<std::uint32_t>(visit.first() + begin) | static_cast<std::uint32_t>(end - begin) << 16;
+  return visit;
+}
+
+/// What back_tiles leaves out: the listed visits, those of a band or all, each added by a few lanes.
 template <class Footprint>
 __global__ void __launch_bounds__(outlier_threads)
-    back_outliers(VisitView plan, Footprint footprint, const float* ratios, const TileScale* scales,
-                  const ScaleRange* range, BackTarget target, int band) {
-  if (range->outlier_bands == 0) return;
+    back_outliers(VisitView plan, Footprint footprint, const float* ratios, const std::uint32_t* list,
+                  const PassState* state, BackTarget target, int band) {
   const double scale = band == all_bands ? 1 : exp2(static_cast<double>(BackTarget::outlier_shift(band)));
-  for_each_tile_of_block(plan, outlier_visits, [&](std::uint32_t tile, std::uint32_t begin, std::uint32_t end) {
+  const std::uint32_t lanes = state->outliers * outlier_lanes;  // there are no 2^29 outliers in a stretch
+  for (std::uint32_t at = blockIdx.x * outlier_threads + threadIdx.x; at < lanes; at += gridDim.x * outlier_threads) {
+    const std::uint32_t i = list[at / outlier_lanes];
+    const float ratio = ratios[i];
+    const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23);
+    if (band != all_bands && exponent / exponents_a_band != band) continue;
+    const std::uint32_t tile = tile_of_visit(plan, i);
     const AxisTiles& axis = axis_of(plan.tiling, tile);
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(tile));
     const OneByOne add{{}, box, axis, target.of_tile(plan.tiling, tile), scale, 1u << threadIdx.x % 32};
-    for (std::uint32_t i = begin + threadIdx.x; i < end; i += outlier_threads) {
-      const float ratio = ratios[i];
-      const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23);
-      if (ratio >= scales[tile].too_large && (band == all_bands || exponent / exponents_a_band == band))
-        footprint.back(axis, plan.visits[i], ratio, add);
-    }
-  });
+    footprint.back(axis, part_of(plan.visits[i], static_cast<int>(at % outlier_lanes), outlier_lanes), ratio, add);
+  }
 }
 
 }  // namespace detail
@@ -290,7 +302,7 @@ class Workspace {
     prepare(made, stream);
     const VisitView view = made.view();
     if (!made.visits.empty())
-      launch(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image, ratios_.data(),
+      launch(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image, shares_.data(),
              state_.data());
     take_ratios(view, footprint.unit(), additive, stream);
     add_ratios(made, footprint, {accumulator, sums_.data()}, stream);
@@ -325,13 +337,12 @@ class Workspace {
     const std::int64_t visits = made.visits.size();
     if (visits == 0) return;  // no line meets the image
     const VisitView view = made.view();
-    find_scales(view, visits, ratios_.data(), footprint.largest_weight(), scales_, stream);
+    find_scales(view, visits, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_, stream);
     launch(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
-           scales_.scales.data(), scales_.range.data(), target, state_.data());
-    const std::int64_t blocks = (visits + detail::outlier_visits - 1) / detail::outlier_visits;
+           scales_.scales.data(), scales_.range.data(), outliers(), target, state_.data());
     const auto add_outliers = [&](int band) {
-      detail::back_outliers<<<static_cast<unsigned>(blocks), detail::outlier_threads, 0, stream>>>(
-          view, footprint, ratios_.data(), scales_.scales.data(), scales_.range.data(), target, band);
+      detail::back_outliers<<<static_cast<unsigned>(blocks_), detail::outlier_threads, 0, stream>>>(
+          view, footprint, ratios_.data(), outliers(), state_.data(), target, band);
       check_launch("add outliers");
     };
     if (!deterministic_) return add_outliers(detail::all_bands);
@@ -345,18 +356,21 @@ class Workspace {
   }
   void prepare(const Visits& made, Stream stream);
   unsigned blocks_for(const VisitView& plan) const;
-  /// From each event's shares its expectation; the shares become what its visits are to add back: scale / expectation.
+  /// From each event's shares its expectation; its shares become what its visits are to add back: scale / expectation.
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
-  /// Each visit's ratio becomes its event's value times its scale, where the value has the sign; else 0.
+  /// Each share becomes its event's value times its scale, where the value has the sign; else 0.
   void give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream);
   bool any_negative(Stream stream);
+  /// Where visits are listed whose ratio is too large: over the shares, which are ratios in visits' order by then.
+  std::uint32_t* outliers() { return reinterpret_cast<std::uint32_t*>(shares_.data()); }
   /// accumulator += sums, of tiles or of a band of outliers; the sums are zero again.
   void take_sums(float* accumulator, int band, Stream stream);
 
   bool deterministic_;
   int blocks_ = 0, words_ = 0;
   Buffer<PassState> state_;
-  Buffer<float> ratios_;  // of a visit: its part of the line integral, then its ratio
+  Buffer<float> shares_;  // of a slot: its part of the line integral, then its ratio
+  Buffer<float> ratios_;  // of a visit
   TileScales scales_;
   Buffer<long long> sums_;  // of a voxel; empty unless deterministic
 };

@@ -1,5 +1,7 @@
-// Cuts the paths of events into visits to tiles. A projector brings PathOf, a function of an event and the number of an
-// image (Tiling) on the device that returns its Path; see visit_plan.hpp for what becomes of it.
+// Cuts the paths of events into visits to tiles; see visit_plan.hpp for what becomes of them. A projector brings
+// PathOf:
+//   Path operator()(std::int64_t event, int image) const;   image: of the Tiling
+//   void prefetch(std::int64_t event) const;                calls for what an event's path is made of
 #pragma once
 
 #include <optional>
@@ -7,6 +9,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/math/reciprocal.hpp"
+#include "kernels/math/whole.hpp"
 #include "kernels/project/tiled/visit_bins.hpp"
 
 namespace tofstream::tiled {
@@ -23,21 +26,27 @@ struct Path {
 
 namespace detail {
 
+/// n / axis.core[k], rounded down, for 0 <= n < 2^21. Adding 1.5 * 2^23 leaves the whole number in the low bits.
+__device__ inline int tile_of_cell(const AxisTiles& axis, int k, int n) {
+  const float place = (static_cast<float>(n) + 0.5f) * axis.per_core[k];
+  return __float_as_int(__fadd_rd(place, 12582912.0f)) - 0x4B400000;
+}
+
 /// A crossing's tile along columns or rows: cells begin at -margin. A crossing that rounding put outside belongs to the
 /// nearest tile.
 __device__ inline int tile_of(const AxisTiles& axis, int k, double position) {
-  const int cell = static_cast<int>(floor(position)) + axis.reach.margin;
-  return max(0, min(cell / axis.core[k], axis.tiles[k] - 1));
+  if (axis.tiles[k] == 1) return 0;
+  return min(tile_of_cell(axis, k, max(0, whole_below(position) + axis.reach.margin)), axis.tiles[k] - 1);
 }
 
 /// The last plane, from `plane` on, whose crossing lies in the tile.
 __device__ inline int last_plane_in(const AxisTiles& axis, int k, int tile, double start, double planes_a_step,
                                     int plane, int last) {
   if (axis.tiles[k] == 1 || !(fabs(planes_a_step) < 1e12)) return last;
-  const double low = tile * axis.core[k] - axis.reach.margin, high = low + axis.core[k];
-  const double leaves =
-      planes_a_step > 0 ? ceil((high - start) * planes_a_step) - 1 : floor((low - start) * planes_a_step);
-  return leaves >= last ? last : max(plane, static_cast<int>(leaves));
+  const int low = tile * axis.core[k] - axis.reach.margin;
+  const bool upwards = planes_a_step > 0;
+  const double leaves = fmin((as_double(upwards ? low + axis.core[k] : low) - start) * planes_a_step, 1e9);
+  return min(last, max(plane, upwards ? whole_above(leaves) - 1 : whole_below(leaves)));
 }
 
 /// Calls visit(tiles along planes, columns and rows, first plane, last plane) for each stretch of the path in one tile.
@@ -45,8 +54,9 @@ template <class Visit>
 __device__ void for_each_visit(const AxisTiles& axis, const Path& path, Visit&& visit) {
   const double planes_a_column = reciprocal(path.du), planes_a_row = reciprocal(path.dv);
   for (int plane = path.first; plane <= path.last;) {
-    const int tp = plane / axis.core[0];
-    const int tu = tile_of(axis, 1, path.u0 + plane * path.du), tv = tile_of(axis, 2, path.v0 + plane * path.dv);
+    const double at = as_double(plane);
+    const int tp = tile_of_cell(axis, 0, plane);
+    const int tu = tile_of(axis, 1, path.u0 + at * path.du), tv = tile_of(axis, 2, path.v0 + at * path.dv);
     int last = min(path.last, (tp + 1) * axis.core[0] - 1);
     last = last_plane_in(axis, 1, tu, path.u0, planes_a_column, plane, last);
     last = last_plane_in(axis, 2, tv, path.v0, planes_a_row, plane, last);
@@ -55,14 +65,14 @@ __device__ void for_each_visit(const AxisTiles& axis, const Path& path, Visit&& 
   }
 }
 
-/// A linear coordinate over `count` planes such that it stays a hair within [0, cells] when evaluated in float: the
-/// footprint then needs no check of bounds.
-__device__ inline void fit(double start, double step, int count, double cells, float& at_first, float& by_plane) {
-  constexpr double hair = 6e-5;
-  const double first = fmin(fmax(start, hair), cells - hair);
-  const double last = fmin(fmax(start + (count - 1) * step, hair), cells - hair);
-  at_first = static_cast<float>(first);
-  by_plane = count > 1 ? __fdividef(static_cast<float>(last - first), static_cast<float>(count - 1)) : 0.0f;
+/// A linear coordinate over `count` planes such that it stays a hair within [0, cells]: the footprint then needs no
+/// check of bounds.
+__device__ inline void fit(float start, float step, int count, int cells, float& at_first, float& by_plane) {
+  constexpr float hair = 6e-5f;
+  const float most = static_cast<float>(cells) - hair, steps = static_cast<float>(count - 1);
+  const float last = fminf(fmaxf(fmaf(steps, step, start), hair), most);
+  at_first = fminf(fmaxf(start, hair), most);
+  by_plane = count > 1 ? __fdividef(last - at_first, steps) : 0.0f;
 }
 
 /// The visit of planes first to last of a path to a tile.
@@ -70,21 +80,25 @@ __device__ inline Visit make_visit(const AxisTiles& axis, const Path& path, int 
                                    int last) {
   const int count = last - first + 1;
   const int begin = axis.begin(0, tp), u_begin = axis.begin(1, tu), v_begin = axis.begin(2, tv);
+  const double at = as_double(first);
+  const auto from = [&](double start, double step, int voxel) {
+    return static_cast<float>(start + at * step - as_double(voxel));
+  };
   Visit visit;
-  // The tile's cells, seen from its first stored voxel.
-  const double u_low = tu * axis.core[1] - axis.reach.margin, v_low = tv * axis.core[2] - axis.reach.margin;
+  visit.du = static_cast<float>(path.du);
+  visit.dv = static_cast<float>(path.dv);
   if (axis.reach.stores_margin) {
-    fit(path.u0 + first * path.du - u_low, path.du, count, axis.core[1], visit.u, visit.du);
-    fit(path.v0 + first * path.dv - v_low, path.dv, count, axis.core[2], visit.v, visit.dv);
+    // Within the tile's cells, then seen from its first stored voxel.
+    const int u_low = tu * axis.core[1] - axis.reach.margin, v_low = tv * axis.core[2] - axis.reach.margin;
+    fit(from(path.u0, path.du, u_low), visit.du, count, axis.core[1], visit.u, visit.du);
+    fit(from(path.v0, path.dv, v_low), visit.dv, count, axis.core[2], visit.v, visit.dv);
     visit.u += static_cast<float>(u_low - u_begin);
     visit.v += static_cast<float>(v_low - v_begin);
   } else {
-    visit.u = static_cast<float>(path.u0 + first * path.du - u_begin);
-    visit.v = static_cast<float>(path.v0 + first * path.dv - v_begin);
-    visit.du = static_cast<float>(path.du);
-    visit.dv = static_cast<float>(path.dv);
+    visit.u = from(path.u0, path.du, u_begin);
+    visit.v = from(path.v0, path.dv, v_begin);
   }
-  visit.z = static_cast<float>(path.z0 + first * path.dz);
+  visit.z = static_cast<float>(path.z0 + at * path.dz);
   visit.dz = static_cast<float>(path.dz);
   visit.planes = static_cast<std::uint32_t>(first - begin) | static_cast<std::uint32_t>(count) << 16;
   return visit;
@@ -93,7 +107,7 @@ __device__ inline Visit make_visit(const AxisTiles& axis, const Path& path, int 
 /// Stores a visit whole: a part of a sector would have to be read first.
 __device__ inline void store(const Visit& visit, Visit* to) {
   const float4 line{visit.u, visit.v, visit.du, visit.dv};
-  const float4 rest{visit.z, visit.dz, __uint_as_float(visit.planes), 0};
+  const float4 rest{visit.z, visit.dz, __uint_as_float(visit.planes), __uint_as_float(visit.slot)};
   reinterpret_cast<float4*>(to)[0] = line;
   reinterpret_cast<float4*>(to)[1] = rest;
 }
@@ -123,21 +137,17 @@ inline constexpr int plan_threads = 768;
 /// A block's counters: in shared memory, or (for very many tiles) those that all blocks have in common.
 template <bool shared>
 struct BlockCounters {
-  BinCounters own;
-  __device__ BlockCounters(const VisitBins& shape, const BinCounters& common) : own(common) {
-    extern __shared__ EventsAndVisits memory[];
-    if constexpr (shared) own = {reinterpret_cast<std::uint32_t*>(memory + shape.tiles), memory};
+  std::uint32_t* own;
+  __device__ explicit BlockCounters(std::uint32_t* common) : own(common) {
+    extern __shared__ std::uint32_t memory[];
+    if constexpr (shared) own = memory;
   }
-  /// Calls use(counter of the block, its place in the table) for each, by all threads of the block.
+  /// Calls use(counter of the block, its place in the table, its column) for each, by all threads of the block.
   template <class Use>
-  __device__ void for_each(const VisitBins& shape, const BinCounters& table, Use&& use) const {
+  __device__ void for_each(const VisitBins& shape, std::uint32_t* table, Use&& use) const {
     if constexpr (!shared) return;
-    const BinCounters row{table.bins + static_cast<std::int64_t>(blockIdx.x) * shape.count(),
-                          table.tiles + static_cast<std::int64_t>(blockIdx.x) * shape.tiles};
-    for (int k = static_cast<int>(threadIdx.x); k < shape.count(); k += plan_threads)
-      use(own.bins[k], row.bins[k], k, 0);
-    for (int t = static_cast<int>(threadIdx.x); t < shape.tiles; t += plan_threads)
-      use(own.tiles[t], row.tiles[t], 0, t);
+    std::uint32_t* row = table + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
+    for (int k = static_cast<int>(threadIdx.x); k < shape.counters(); k += plan_threads) use(own[k], row[k], k);
     __syncthreads();
   }
 };
@@ -153,73 +163,63 @@ struct EventShare {
 /// without a visit begins in tile 0.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
-    count_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, BinCounters table,
-                 std::uint16_t* counts, std::uint32_t* cut_paths) {
-  const BlockCounters<shared> counters(shape, table);
-  counters.for_each(shape, table, [](auto& own, auto&, int, int) { own = 0; });
+    count_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* table,
+                 std::uint16_t* counts, Found* found) {
+  const BlockCounters<shared> counters(table);
+  counters.for_each(shape, table, [](std::uint32_t& own, std::uint32_t&, int) { own = 0; });
   const EventShare share(events);
   for (std::int64_t i = share.begin + threadIdx.x; i < share.end; i += plan_threads) {
+    if (i + plan_threads < share.end) path_of.prefetch(i + plan_threads);
     unsigned count = 0;
     int first_tile = 0;
     bool whole = true;
     for_each_visit_of_event(tiling, path_of, i, whole, [&](int tile, bool wide, int planes, auto&&) {
       if (count == 0) first_tile = tile;
-      atomicAdd(counters.own.bins + shape.bin(tile, wide, planes), 1u);
+      atomicAdd(counters.own + shape.bin(tile, wide, planes), 1u);
       ++count;
     });
-    atomicAdd(counters.own.tiles + first_tile, one_event + count);
+    atomicAdd(counters.own + shape.events_of(first_tile), 1u);
+    atomicAdd(counters.own + shape.visits_of(first_tile), count);
     counts[i] = static_cast<std::uint16_t>(count);
-    if (!whole) *cut_paths = 1;  // all that write, write this
+    if (!whole) found->cut_paths = 1;  // all that write, write this
   }
   __syncthreads();
-  counters.for_each(shape, table, [](auto& own, auto& row, int, int) { row = own; });
+  counters.for_each(shape, table, [](std::uint32_t& own, std::uint32_t& row, int) { row = own; });
 }
 
-/// Where emit_visits puts what.
-struct EmittedVisits {
-  Visit* visits;
-  std::uint32_t *place, *first_slot, *event;
-  float* scale;
-};
-
+/// Puts visits in their places, and events in their ranks.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
-    emit_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, BinCounters table,
-                BinCounters begins, const std::uint16_t* counts, EmittedVisits out) {
-  const BlockCounters<shared> next(shape, table);
-  next.for_each(shape, table, [&](auto& own, auto& row, int bin, int tile) {
-    if constexpr (sizeof own == sizeof(std::uint32_t)) {
-      own = begins.bins[bin] + row;
-    } else {
-      own = begins.tiles[tile] + row;
-    }
-  });
+    emit_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* table,
+                const std::uint32_t* begins, const std::uint16_t* counts, Visit* visits, RankedEvent* ranked) {
+  const BlockCounters<shared> next(table);
+  next.for_each(shape, table, [&](std::uint32_t& own, std::uint32_t& row, int column) { own = begins[column] + row; });
+  const auto take = [&](int column, std::uint32_t amount) {
+    return atomicAdd(next.own + column, amount) + (shared ? 0 : begins[column]);
+  };
   const EventShare share(events);
   for (std::int64_t i = share.begin + threadIdx.x; i < share.end; i += plan_threads) {
+    if (i + plan_threads < share.end) path_of.prefetch(i + plan_threads);
     const unsigned count = counts[i];
     std::uint32_t rank = 0, slot = 0;
     const auto begin_in = [&](int tile) {
-      const EventsAndVisits begin =
-          atomicAdd(next.own.tiles + tile, one_event + count) + (shared ? 0 : begins.tiles[tile]);
-      rank = static_cast<std::uint32_t>(begin >> 32);
-      slot = static_cast<std::uint32_t>(begin);
-      out.first_slot[rank] = slot;
+      rank = take(shape.events_of(tile), 1);
+      slot = take(shape.visits_of(tile), count);
     };
     bool whole = true, begun = false;
     const float scale =
         for_each_visit_of_event(tiling, path_of, i, whole, [&](int tile, bool wide, int planes, auto&& make) {
           if (!begun) begin_in(tile);
           begun = true;
-          const int bin = shape.bin(tile, wide, planes);
-          const std::uint32_t place = atomicAdd(next.own.bins + bin, 1u) + (shared ? 0 : begins.bins[bin]);
-          store(make(), out.visits + place);
-          out.place[slot++] = place;
+          const std::uint32_t place = take(shape.bin(tile, wide, planes), 1);
+          Visit visit = make();
+          visit.slot = slot++;
+          store(visit, visits + place);
         });
     if (!begun) begin_in(0);
-    out.scale[rank] = scale;
-    out.event[rank] = static_cast<std::uint32_t>(i);
+    const uint4 whole_event{slot - count, count, static_cast<std::uint32_t>(i), __float_as_uint(scale)};
+    reinterpret_cast<uint4*>(ranked)[rank] = whole_event;
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0) out.first_slot[events] = begins.bins[shape.count()];
 }
 
 template <bool shared, class PathOf>
@@ -233,24 +233,16 @@ bool make_visits_with(const VisitBins& shape, const PathOf& path_of, int blocks,
     check_launch(name);
   };
   BinTable table(shape, shared ? blocks : 1, stream);
-  if (!shared) {
-    table.bins.clear(stream);
-    table.tiles.clear(stream);
-  }
+  if (!shared) table.counts.clear(stream);
   Buffer<std::uint16_t> counts(Memory::device, made.events, stream);
-  auto cut_paths = Buffer<std::uint32_t>::zeros(Memory::device, 1, stream);
-  launch(count_visits<shared, PathOf>, "count visits", table.counters(), counts.data(), cut_paths.data());
+  launch(count_visits<shared, PathOf>, "count visits", table.counts.data(), counts.data(), table.found.data());
   place_visits(shape, table, made, blocks, stream);
-  made.first_slot = Buffer<std::uint32_t>(Memory::device, made.events + 1, stream);
-  made.event = Buffer<std::uint32_t>(Memory::device, made.events, stream);
-  made.scale = Buffer<float>(Memory::device, made.events, stream);
-  const auto [count, cut] = read_counts(made.tile_begin.data() + shape.tiles, cut_paths.data(), stream);
-  if (cut > 0) return false;
-  made.visits = Buffer<Visit>(Memory::device, count, stream);
-  made.place = Buffer<std::uint32_t>(Memory::device, count, stream);
-  launch(emit_visits<shared, PathOf>, "list visits", table.counters(), table.begins(), counts.data(),
-         EmittedVisits{made.visits.data(), made.place.data(), made.first_slot.data(), made.event.data(),
-                       made.scale.data()});
+  made.ranked = Buffer<RankedEvent>(Memory::device, made.events, stream);
+  const Found found = table.found.to_vector(stream).front();
+  if (found.cut_paths > 0) return false;
+  made.visits = Buffer<Visit>(Memory::device, found.visits, stream);
+  launch(emit_visits<shared, PathOf>, "list visits", table.counts.data(), table.begins.data(), counts.data(),
+         made.visits.data(), made.ranked.data());
   return true;
 }
 
@@ -264,9 +256,8 @@ std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, s
   Visits made;
   made.tiling = tiling;
   made.events = events;
-  const auto of_tiles = static_cast<std::int64_t>(tiling.count() * sizeof(EventsAndVisits));
   const auto shape =
-      VisitBins::make(tiling, (shared_bytes - of_tiles) / static_cast<std::int64_t>(sizeof(std::uint32_t)));
+      VisitBins::make(tiling, shared_bytes / static_cast<std::int64_t>(sizeof(std::uint32_t)) - 2 * tiling.count());
   const bool whole = shape.bytes() <= shared_bytes
                          ? detail::make_visits_with<true>(shape, path_of, blocks, made, stream)
                          : detail::make_visits_with<false>(shape, path_of, blocks, made, stream);

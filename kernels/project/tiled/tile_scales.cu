@@ -10,19 +10,37 @@ namespace tofstream::tiled {
 namespace {
 
 constexpr int count_threads = exponents;  // one for each exponent
-constexpr std::uint32_t visits_a_block = 8192;
+constexpr std::uint32_t visits_a_block = 4096;
 
-__global__ void __launch_bounds__(count_threads)
-    count_exponents(VisitView plan, const float* __restrict__ ratios, std::uint32_t* histogram) {
-  // Ratios of a tile are much alike: each lane counts in a copy of its own, and copies lie in different banks.
-  constexpr int copies = 32, stride = exponents + 1;
+/// Brings ratios into the order of visits, and counts them by tile and exponent.
+__global__ void __launch_bounds__(count_threads) order_ratios(VisitView plan, const float* __restrict__ by_slot,
+                                                              float* __restrict__ ratios, std::uint32_t* histogram) {
+  // Ratios of a tile are much alike: few lanes share a copy of the counters, and copies lie in different banks.
+  constexpr int copies = 8, stride = exponents + 1;
+  constexpr std::uint32_t batch = 8;  // loads on their way at a time
   __shared__ std::uint32_t counts[copies * stride];
   for (int i = static_cast<int>(threadIdx.x); i < copies * stride; i += count_threads) counts[i] = 0;
   __syncthreads();
   std::uint32_t* own = counts + threadIdx.x % copies * stride;
   for_each_tile_of_block(plan, visits_a_block, [&](std::uint32_t tile, std::uint32_t begin, std::uint32_t end) {
-    for (std::uint32_t i = begin + threadIdx.x; i < end; i += count_threads)
-      atomicAdd(own + (__float_as_uint(ratios[i]) >> 23 & 0xffu), 1u);
+    for (std::uint32_t first = begin + threadIdx.x; first < end; first += batch * count_threads) {
+      std::uint32_t slot[batch];
+      float ratio[batch];
+#pragma unroll
+      for (std::uint32_t b = 0; b < batch; ++b) {
+        const std::uint32_t i = min(first + b * count_threads, end - 1);
+        slot[b] = __ldcs(&plan.visits[i].slot);
+      }
+#pragma unroll
+      for (std::uint32_t b = 0; b < batch; ++b) ratio[b] = by_slot[slot[b]];
+#pragma unroll
+      for (std::uint32_t b = 0; b < batch; ++b) {
+        const std::uint32_t i = first + b * count_threads;
+        if (i >= end) break;
+        ratios[i] = ratio[b];
+        atomicAdd(own + (__float_as_uint(ratio[b]) >> 23 & 0xffu), 1u);
+      }
+    }
     __syncthreads();
     std::uint32_t count = 0;
     for (int copy = 0; copy < copies; ++copy) {
@@ -115,7 +133,7 @@ __global__ void clear_range(ScaleRange* range) {
 
 }  // namespace
 
-void find_scales(const VisitView& plan, std::int64_t visits, const float* ratios, float largest_weight,
+void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
                  TileScales& result, Stream stream) {
   const int tiles = plan.tiling.count();
   if (result.scales.size() < tiles) {
@@ -126,8 +144,8 @@ void find_scales(const VisitView& plan, std::int64_t visits, const float* ratios
   clear_range<<<1, 1, 0, stream>>>(result.range.data());
   check_launch("clear the range of scales");
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
-  count_exponents<<<blocks, count_threads, 0, stream>>>(plan, ratios, result.histogram.data());
-  check_launch("count ratios by exponent");
+  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, by_slot, ratios, result.histogram.data());
+  check_launch("order ratios by visit");
   constexpr int threads = 64;
   choose_scales<<<static_cast<unsigned>((tiles * 32 + threads - 1) / threads), threads, 0, stream>>>(
       plan, result.histogram.data(), largest_weight, result.scales.data(), result.range.data());

@@ -26,6 +26,7 @@ int cells(const AxisTiles& axis, int k) {
 void set_core(AxisTiles& axis, int k, int tiles) {
   const int whole = k == 0 ? axis.size[0] : cells(axis, k);
   axis.core[k] = ceil_div(whole, tiles);
+  axis.per_core[k] = 1 / static_cast<float>(axis.core[k]);
   axis.tiles[k] = ceil_div(whole, axis.core[k]);
   const int reached = k == 0 ? axis.core[0] : axis.core[k] + axis.reach.low + axis.reach.high;
   axis.stored[k] = std::min(reached, axis.size[k] - 2 * axis.lowest[k]);

@@ -27,9 +27,10 @@ struct AxisTiles {
   int size[3] = {};       // of the image: planes, columns, rows
   float edge_mm[3] = {};  // of a voxel: from plane to plane, along columns, along rows
   int core[3] = {};       // crossings that a tile owns
-  int tiles[3] = {};      // along each
-  int stored[3] = {};     // voxels that a tile holds
-  int lowest[3] = {};     // voxel at which storage may begin
+  float per_core[3] = {};
+  int tiles[3] = {};   // along each
+  int stored[3] = {};  // voxels that a tile holds
+  int lowest[3] = {};  // voxel at which storage may begin
   Reach reach;
   int row_stride = 0, plane_stride = 0;  // words of shared memory; columns are neighbours
   int first_tile = 0;                    // number of this axis' first tile among those of all axes

@@ -34,40 +34,32 @@ struct VisitBins {
   }
   /// Planes of a visit in a tile's `local`-th bin, at most.
   TOFSTREAM_HOST_DEVICE int planes_of(int local) const { return longest - local % lengths * planes_a_length; }
-  std::int64_t bytes() const {
-    return static_cast<std::int64_t>(count()) * static_cast<std::int64_t>(sizeof(std::uint32_t)) +
-           static_cast<std::int64_t>(tiles) * static_cast<std::int64_t>(sizeof(unsigned long long));
-  }
+  /// Counters of a block: visits by bin, then events that begin in a tile, then the visits of these.
+  TOFSTREAM_HOST_DEVICE int counters() const { return count() + 2 * tiles; }
+  TOFSTREAM_HOST_DEVICE int events_of(int tile) const { return count() + tile; }
+  TOFSTREAM_HOST_DEVICE int visits_of(int tile) const { return count() + tiles + tile; }
+  std::int64_t bytes() const { return counters() * static_cast<std::int64_t>(sizeof(std::uint32_t)); }
 };
 
-/// Of events that begin in a tile: their visits, and above 2^32 themselves.
-using EventsAndVisits = unsigned long long;
-inline constexpr EventsAndVisits one_event = EventsAndVisits{1} << 32;
-
-/// Numbers of visits by bin and of events by first tile.
-struct BinCounters {
-  std::uint32_t* bins = nullptr;
-  EventsAndVisits* tiles = nullptr;
+/// What the host has to know of a count.
+struct Found {
+  std::uint32_t visits;
+  std::uint32_t cut_paths;  // not 0: some path is not whole
 };
 
-/// A row of counters for each block; then, of each column, how many are counted in the rows above, and the bins' and
-/// tiles' beginnings.
+/// A row of counters for each block; then, of each column, how many are counted in the rows above, and where it begins
+/// among those of its kind.
 struct BinTable {
   int rows = 0;
-  Buffer<std::uint32_t> bins, bin_begin;
-  Buffer<EventsAndVisits> tiles, tile_begin;
+  Buffer<std::uint32_t> counts, begins;
+  Buffer<unsigned long long> tile_work;  // place_visits' own
+  Buffer<Found> found;                   // zero at first
 
   BinTable(const VisitBins& shape, int row_count, Stream stream);
-  BinCounters counters() { return {bins.data(), tiles.data()}; }
-  BinCounters begins() { return {bin_begin.data(), tile_begin.data()}; }
 };
 
 /// From a table of counts: all that Visits says of tiles and items, and the table as its comment says. The tiles' work
 /// is cut into items for `blocks` blocks.
 void place_visits(const VisitBins& shape, BinTable& table, Visits& made, int blocks, Stream stream);
-
-/// Two numbers of the device's, complete on return.
-std::pair<std::uint32_t, std::uint32_t> read_counts(const std::uint32_t* first, const std::uint32_t* second,
-                                                    Stream stream);
 
 }  // namespace tofstream::tiled

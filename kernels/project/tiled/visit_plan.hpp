@@ -19,6 +19,7 @@ struct alignas(32) Visit {
   float du, dv;          // from plane to plane
   float z, dz;           // place along the line of the first plane's crossing, from the ToF centre, and its step
   std::uint32_t planes;  // first plane from the tile's first, and (times 65536) how many
+  std::uint32_t slot;    // what belongs to it in its event's order
 
   TOFSTREAM_HOST_DEVICE int first() const { return static_cast<int>(planes & 0xffffu); }
   TOFSTREAM_HOST_DEVICE int count() const { return static_cast<int>(planes >> 16); }
@@ -29,18 +30,22 @@ struct Item {
   std::uint32_t tile, part, parts, unused;
 };
 
-/// What kernels read of a plan. Events are ranked by the tile of their first visit: what neighbours by rank touch then
-/// lies close together, in whatever order the events came. The visits of an event are neighbouring slots.
+/// An event, ranked by the tile of its first visit: what neighbours by rank touch then lies close together, in whatever
+/// order the events came. The visits of an event are neighbouring slots.
+struct alignas(16) RankedEvent {
+  std::uint32_t first_slot, visits;
+  std::uint32_t event;  // its number in the stretch
+  float scale;          // what its expectation is multiplied by
+};
+
+/// What kernels read of a plan.
 struct VisitView {
   Tiling tiling;
   std::int64_t events = 0;
   const Visit* visits = nullptr;              // in the order of tiles, longest first
   const std::uint32_t* tile_begin = nullptr;  // a tile, and the end: its first visit
   const std::uint32_t* tile_parts = nullptr;  // a tile: the items that share it
-  const std::uint32_t* first_slot = nullptr;  // a rank, and the end
-  const std::uint32_t* place = nullptr;       // a slot: which visit
-  const std::uint32_t* event = nullptr;       // a rank: its event's number in the stretch
-  const float* scale = nullptr;               // a rank: what its expectation is multiplied by
+  const RankedEvent* ranked = nullptr;
   const Item* items = nullptr;
   const std::uint32_t* item_count = nullptr;
 };
@@ -50,17 +55,16 @@ struct Visits {
   Tiling tiling;
   std::int64_t first_event = 0, events = 0;
   Buffer<Visit> visits;
-  Buffer<std::uint32_t> tile_begin, tile_parts, first_slot, place, event, item_count;
-  Buffer<float> scale;
+  Buffer<RankedEvent> ranked;
+  Buffer<std::uint32_t> tile_begin, tile_parts, item_count;
   Buffer<Item> items;
 
   std::size_t bytes() const {
-    return visits.bytes() + tile_begin.bytes() + tile_parts.bytes() + first_slot.bytes() + place.bytes() +
-           event.bytes() + scale.bytes() + items.bytes();
+    return visits.bytes() + ranked.bytes() + tile_begin.bytes() + tile_parts.bytes() + items.bytes();
   }
   VisitView view() const {
-    return {tiling,       events,       visits.data(), tile_begin.data(), tile_parts.data(), first_slot.data(),
-            place.data(), event.data(), scale.data(),  items.data(),      item_count.data()};
+    return {tiling,        events,       visits.data(),    tile_begin.data(), tile_parts.data(),
+            ranked.data(), items.data(), item_count.data()};
   }
 };
 

@@ -23,17 +23,23 @@ __device__ T block_sum(T value) {
   return sum;
 }
 
+__device__ RankedEvent read(const RankedEvent* ranked, std::int64_t rank) {
+  const uint4 whole = __ldg(reinterpret_cast<const uint4*>(ranked) + rank);
+  return {whole.x, whole.y, whole.z, __uint_as_float(whole.w)};
+}
+
 __global__ void __launch_bounds__(ratio_threads)
     ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
   unsigned used = 0, skipped = 0;
   double logarithms = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
        i += std::int64_t{gridDim.x} * ratio_threads) {
-    const std::uint32_t begin = plan.first_slot[i], end = plan.first_slot[i + 1];
+    const RankedEvent of = read(plan.ranked, i);
+    float* const own = shares + of.first_slot;
     float sum = 0;
-    for (std::uint32_t s = begin; s < end; ++s) sum += shares[plan.place[s]];
-    const float scale = unit * plan.scale[i];
-    const float expectation = scale * sum + (additive ? additive[plan.event[i]] : 0.0f);
+    for (std::uint32_t s = 0; s < of.visits; ++s) sum += own[s];
+    const float scale = unit * of.scale;
+    const float expectation = scale * sum + (additive ? additive[of.event] : 0.0f);
     float ratio = 0;
     if (usable(expectation)) {
       ratio = scale / expectation;
@@ -42,7 +48,7 @@ __global__ void __launch_bounds__(ratio_threads)
     } else {
       ++skipped;
     }
-    for (std::uint32_t s = begin; s < end; ++s) shares[plan.place[s]] = ratio;
+    for (std::uint32_t s = 0; s < of.visits; ++s) own[s] = ratio;
   }
   used = block_sum(used);
   skipped = block_sum(skipped);
@@ -54,13 +60,14 @@ __global__ void __launch_bounds__(ratio_threads)
 }
 
 __global__ void __launch_bounds__(ratio_threads)
-    value_kernel(VisitView plan, float unit, const float* values, int sign, float* ratios, PassState* state) {
+    value_kernel(VisitView plan, float unit, const float* values, int sign, float* shares, PassState* state) {
   for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
        i += std::int64_t{gridDim.x} * ratio_threads) {
-    const float value = values ? values[plan.event[i]] : 1.0f;
+    const RankedEvent of = read(plan.ranked, i);
+    const float value = values ? values[of.event] : 1.0f;
     if (value < 0) state->any_negative = 1;  // all that write, write this
-    const float ratio = fmaxf(static_cast<float>(sign) * value, 0.0f) * unit * plan.scale[i];
-    for (std::uint32_t s = plan.first_slot[i]; s < plan.first_slot[i + 1]; ++s) ratios[plan.place[s]] = ratio;
+    const float ratio = fmaxf(static_cast<float>(sign) * value, 0.0f) * unit * of.scale;
+    for (std::uint32_t s = 0; s < of.visits; ++s) shares[of.first_slot + s] = ratio;
   }
 }
 
@@ -95,7 +102,9 @@ void Workspace::begin(Stream stream) {
 
 void Workspace::prepare(const Visits& made, Stream stream) {
   if (ratios_.size() < made.visits.size()) {
-    ratios_ = {};  // before as much again is asked for
+    shares_ = {};  // before as much again is asked for
+    ratios_ = {};
+    shares_ = Buffer<float>(Memory::device, made.visits.size(), stream);
     ratios_ = Buffer<float>(Memory::device, made.visits.size(), stream);
   }
   if (deterministic_ && sums_.size() != made.tiling.voxels())
@@ -115,7 +124,7 @@ unsigned Workspace::blocks_for(const VisitView& plan) const {
 }
 
 void Workspace::give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream) {
-  value_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, values, sign, ratios_.data(), state_.data());
+  value_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, values, sign, shares_.data(), state_.data());
   check_launch("give visits their values");
 }
 
@@ -124,7 +133,7 @@ bool Workspace::any_negative(Stream stream) {
 }
 
 void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
-  ratio_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, additive, ratios_.data(), state_.data());
+  ratio_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, additive, shares_.data(), state_.data());
   check_launch("take the events' ratios");
 }
 

@@ -144,17 +144,26 @@ struct TorFootprint {
   /// section by a slice: a voxel counts where what <= limit, its weight is the product of the two times `value`. Both
   /// go on from voxel to voxel by multiplications: 2^exponent is a row's part, a column's part, and a twist to the
   /// power of row times column. The lanes of `together` go through slices and windows in step, as far as the last of
-  /// them needs.
+  /// them needs. Where a window is too small, it mostly lacks one row or column: more come one at a time.
   template <class Use>
   __device__ void by_windows(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                              Use&& use) const {
-    constexpr int window_columns = window_columns_of(radial), window_rows = window_rows_of(radial);
     const Ellipse ellipse(axis, visit, radius2);
+    if (__any_sync(together,
+                   exceeds_window(ellipse.p_half, ellipse.q_half, window_columns_of(radial), window_rows_of(radial)))) {
+      by_windows_of<true>(axis, visit, ellipse, value, together, use);
+    } else {
+      by_windows_of<false>(axis, visit, ellipse, value, together, use);
+    }
+  }
+
+  template <bool several, class Use>
+  __device__ void by_windows_of(const AxisTiles& axis, const Visit& visit, const Ellipse& ellipse, float value,
+                                unsigned together, Use&& use) const {
+    constexpr int columns = window_columns_of(radial), rows = window_rows_of(radial);
     const Exponent exponent(ellipse, radial_rate, tof_rate);
     const Bends bends(exponent);
     const float whole_u = tof_cut - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
-    const bool several =
-        __any_sync(together, exceeds_window(ellipse.p_half, ellipse.q_half, window_columns, window_rows));
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
     // Where the box about the section begins. Adding the magic number, rounded up, leaves a whole number in the low
     // bits.
@@ -169,31 +178,33 @@ struct TorFootprint {
       const float p_low = fmaf(k, visit.du, p_start), q_low = fmaf(k, visit.dv, q_start);
       const float column = fmaxf(__fadd_ru(p_low, magic), magic), row = fmaxf(__fadd_ru(q_low, magic), magic);
       const std::uint32_t word = slice + __float_as_uint(row) * row_stride + __float_as_uint(column);
-      Window window{column - magic - p_low - ellipse.p_half,
-                    row - magic - q_low - ellipse.q_half,
-                    fmaf(k, visit.dz, visit.z),
-                    last_column - column,
-                    present ? last_row - row : -1.0f,
-                    present ? word : 0};  // an absent lane's could lie anywhere
+      const Window window{column - magic - p_low - ellipse.p_half,
+                          row - magic - q_low - ellipse.q_half,
+                          fmaf(k, visit.dz, visit.z),
+                          last_column - column,
+                          present ? last_row - row : -1.0f,
+                          present ? word : 0};  // an absent lane's could lie anywhere
       const bool cut = tof && __any_sync(together, present && fabsf(window.u) > whole_u);
-      const Window first = window;
-      float beyond = 0;  // columns from the first window
-      do {
+      if (cut) {
+        through_window<columns, rows, true>(ellipse, exponent, bends, window, row_stride, value, use);
+      } else {
+        through_window<columns, rows, false>(ellipse, exponent, bends, window, row_stride, value, use);
+      }
+      if constexpr (!several) continue;
+      const auto more_rows = [&](const Window& at) {
+        return __any_sync(together, at.b <= ellipse.q_half && at.rows >= 0);
+      };
+      for (Window below = window.moved(0, rows, row_stride); more_rows(below); below = below.moved(0, 1, row_stride))
+        through_window<columns, 1, tof>(ellipse, exponent, bends, below, row_stride, value, use);
+      for (Window beside = window.moved(columns, 0, row_stride);
+           __any_sync(together, beside.a <= ellipse.p_half && beside.columns >= 0);
+           beside = beside.moved(1, 0, row_stride)) {
+        Window at = beside;
         do {
-          if (cut) {
-            through_window<true>(ellipse, exponent, bends, window, row_stride, value, use);
-          } else {
-            through_window<false>(ellipse, exponent, bends, window, row_stride, value, use);
-          }
-          window.b += window_rows;
-          window.rows -= window_rows;
-          window.word += window_rows * row_stride;
-        } while (several && __any_sync(together, window.b <= ellipse.q_half && window.rows >= 0));
-        if (!several) break;
-        beyond += window_columns;
-        window = {first.a + beyond,       first.b,    first.u,
-                  first.columns - beyond, first.rows, first.word + static_cast<std::uint32_t>(beyond)};
-      } while (__any_sync(together, window.a <= ellipse.p_half && window.columns >= 0));
+          through_window<1, rows, tof>(ellipse, exponent, bends, at, row_stride, value, use);
+          at = at.moved(0, rows, row_stride);
+        } while (more_rows(at));
+      }
     }
   }
 
@@ -203,6 +214,14 @@ struct TorFootprint {
     float u;              // of the crossing
     float columns, rows;  // how many follow the first, in the tile
     std::uint32_t word;   // of the first voxel
+
+    __device__ Window moved(int by_columns, int by_rows, std::uint32_t row_stride) const {
+      const auto c = static_cast<float>(by_columns), r = static_cast<float>(by_rows);
+      return {
+          a + c,    b + r,
+          u,        columns - c,
+          rows - r, word + static_cast<std::uint32_t>(by_columns) + static_cast<std::uint32_t>(by_rows) * row_stride};
+    }
   };
   /// What the weight's steps from voxel to voxel grow by: from one column to the next, from one row to the next, and a
   /// column's step from one row to the next.
@@ -214,10 +233,9 @@ struct TorFootprint {
           twist(tiled::fast_exp2(exponent.ab)) {}
   };
 
-  template <bool cut, class Use>
+  template <int window_columns, int window_rows, bool cut, class Use>
   __device__ void through_window(const Ellipse& ellipse, const Exponent& exponent, const Bends& bends,
                                  const Window& window, std::uint32_t row_stride, float value, Use&& use) const {
-    constexpr int window_columns = window_columns_of(radial), window_rows = window_rows_of(radial);
     float row_weight = value * tiled::fast_exp2(exponent.at(window.a, window.b, window.u));
     float row_ratio = tiled::fast_exp2(exponent.row_step(window.a, window.b, window.u));
     float ratio = tiled::fast_exp2(exponent.column_step(window.a, window.b, window.u));

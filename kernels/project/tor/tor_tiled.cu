@@ -12,6 +12,7 @@ struct PathOfTube {
   int window_columns, window_rows;
   Pass pass;
   Grid lattices[2];  // of voxels the first alone
+  __device__ void prefetch(std::int64_t i) const { pass.events.prefetch(i); }
   __device__ tiled::Path operator()(std::int64_t i, int lattice) const {
     const Tube tube = make_tube(lattices[lattice], pass.events.lor(i), pass.model.radius_mm, pass.tof.cut_mm);
     tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,

@@ -1,0 +1,39 @@
+// Between whole numbers and doubles. A GPU converts at an eighth of the rate at which it adds: there, adding 1.5 * 2^52
+// leaves the whole number in the sum's low word.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/math/host_device.hpp"
+
+namespace tofstream {
+
+/// The greatest whole number not above x, for |x| < 2^31.
+TOFSTREAM_HOST_DEVICE inline int whole_below(double x) {
+#ifdef __CUDA_ARCH__
+  return __double2loint(__dadd_rd(x, 0x1.8p52));
+#else
+  return static_cast<int>(std::floor(x));
+#endif
+}
+
+/// The least whole number not below x, for |x| < 2^31.
+TOFSTREAM_HOST_DEVICE inline int whole_above(double x) {
+#ifdef __CUDA_ARCH__
+  return __double2loint(__dadd_ru(x, 0x1.8p52));
+#else
+  return static_cast<int>(std::ceil(x));
+#endif
+}
+
+/// n, exactly.
+TOFSTREAM_HOST_DEVICE inline double as_double(int n) {
+#ifdef __CUDA_ARCH__
+  // The bits of 2^52 + 2^31 + n.
+  return __hiloint2double(0x43300000, static_cast<int>(static_cast<unsigned>(n) ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+#else
+  return n;
+#endif
+}
+
+}  // namespace tofstream
