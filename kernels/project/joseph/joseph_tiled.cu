@@ -170,12 +170,12 @@ bool JosephTiled::takes(const EventView& events) const {
   return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
 }
 
-std::optional<tiled::Visits> JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) const {
+std::optional<tiled::Visits> JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) {
   const double path = events.has_tof() ? 2.0 * (setup_.tof_cut_sigma * events.tof.sigma_mm) : 1e9;
   const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace_.words());
   const JosephLines lines = JosephLines::make(setup_, events);
   const auto made_of = [&](const auto& path_of) {
-    auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), workspace_.bytes(), stream);
+    auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
     if (made) made->first_event = first;
     return made;
   };

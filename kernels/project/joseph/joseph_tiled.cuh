@@ -14,11 +14,13 @@ class JosephTiled {
   JosephTiled(const single_lane::JosephSetup& setup, CudaPath path, bool deterministic);
   /// Whether these events are to be planned: many enough, and alike enough (one width of ToF bin).
   bool takes(const EventView& events) const;
-  /// Whether a back projection alone is to be planned: the direct path is the default for it.
+  /// Whether a back projection alone is to be planned, for one use.
   bool takes_back(const EventView& events) const {
-    return (deterministic_ || path_ == CudaPath::tiled) && takes(events);
+    constexpr std::int64_t fewest = 100'000;
+    const bool asked = deterministic_ || path_ == CudaPath::tiled;
+    return takes(events) && (asked || (path_ == CudaPath::automatic && events.count >= fewest));
   }
-  std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream) const;
+  std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream);
   /// Complete on return.
   EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                   Stream stream);

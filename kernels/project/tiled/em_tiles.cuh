@@ -17,6 +17,7 @@
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/tiled/tile_memory.cuh"
 #include "kernels/project/tiled/tile_scales.hpp"
+#include "kernels/project/tiled/visit_bins.hpp"
 #include "kernels/project/tiled/visit_ranges.cuh"
 
 namespace tofstream::tiled {
@@ -68,11 +69,17 @@ struct Unscaled {
 
 namespace detail {
 
+/// Of the item at hand: the next group of visits.
+__shared__ std::uint32_t next_group;
+
 /// Hands out items until none is left, to all threads of the block alike. Waits for the whole block.
 __device__ inline bool next_item(const VisitView& plan, std::uint32_t* counter, Item& item) {
   __shared__ std::uint32_t taken;
   __syncthreads();
-  if (threadIdx.x == 0) taken = atomicAdd(counter, 1u);
+  if (threadIdx.x == 0) {
+    taken = atomicAdd(counter, 1u);
+    next_group = blockDim.x / 32;
+  }
   __syncthreads();
   if (taken >= *plan.item_count) return false;
   item = plan.items[taken];
@@ -84,15 +91,24 @@ __device__ inline const AxisTiles& axis_of(const Tiling& tiling, std::uint32_t t
   return tiling.axes[t < tiling.axes[1].first_tile ? 0 : (t < tiling.axes[2].first_tile ? 1 : 2)];
 }
 
-/// The visits that a thread takes of an item: groups of 32 visits go to one warp after the other, so that the warps of
-/// all blocks at a tile have visits of like length. A warp's lanes stay together: a lane past the end has none.
+/// The visits that a thread takes of an item: a warp takes the next group of 32 visits when it has done one. The
+/// longest come first, so that all warps end together. A group is asked for a turn ahead, so that nobody waits for the
+/// answer. A warp's lanes stay together: a lane past the end has none.
 struct Turns {
-  std::uint32_t next, end, step;
+  std::uint32_t next, end, begin, step, coming_group;
 
   __device__ Turns(const VisitView& plan, const Item& item) : end(plan.tile_begin[item.tile + 1]) {
-    const std::uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    next = plan.tile_begin[item.tile] + (warp * item.parts + item.part) * 32 + threadIdx.x % 32;
-    step = warps * item.parts * 32;
+    begin = plan.tile_begin[item.tile] + item.part * 32 + threadIdx.x % 32;
+    step = item.parts * 32;
+    next = begin + threadIdx.x / 32 * step;
+    ask();
+  }
+  __device__ void advance() {
+    next = begin + __shfl_sync(0xffffffffu, coming_group, 0) * step;
+    ask();
+  }
+  __device__ void ask() {
+    if (threadIdx.x % 32 == 0) coming_group = atomicAdd(&next_group, 1u);
   }
   __device__ bool present() const { return next < end; }
   __device__ bool warp_present() const { return next - threadIdx.x % 32 < end; }
@@ -121,7 +137,7 @@ class VisitReader {
     } else {
       visit = read(visits_, turns);
     }
-    turns.next += turns.step;
+    turns.advance();
     if constexpr (ahead) coming_ = read(visits_, turns);
     return visit;
   }
@@ -172,11 +188,11 @@ struct OneByOne : Unscaled {
   }
 };
 
-/// shares[slot] = the visit's part of its event's line integral, without the event's scale.
+/// shares[slot] = the visit's part of its event's line integral, without the event's scale; slots[visit] = its slot.
 template <class Footprint>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     forward_tiles(VisitView plan, Footprint footprint, const float* __restrict__ image, float* __restrict__ shares,
-                  PassState* state) {
+                  std::uint32_t* __restrict__ slots, PassState* state) {
   extern __shared__ float tile[];
   Item item;
   while (next_item(plan, &state->next_forward, item)) {
@@ -187,7 +203,9 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     __syncthreads();
     while (turns.warp_present()) {
       const bool present = turns.present();
+      const std::uint32_t place = turns.next;
       const Visit visit = visits.take(turns);
+      if (present) slots[place] = visit.slot;
       const float sum = footprint.forward(tile, axis, visit);
       if (present) shares[visit.slot] = sum;
     }
@@ -285,11 +303,10 @@ class Workspace {
   /// `deterministic`: the same events and image give the same sums, bit for bit, at the cost of 8 bytes a voxel and
   /// some time.
   explicit Workspace(bool deterministic = false);
-  /// How many blocks work on a plan: one a multiprocessor.
-  int blocks() const { return blocks_; }
+  /// For the making of plans, which this workspace can then pass through.
+  PlanSpace& plan_space() { return space_; }
   /// Words of shared memory that a tile may have.
-  int words() const { return words_; }
-  std::int64_t bytes() const { return std::int64_t{words_} * static_cast<std::int64_t>(sizeof(float)); }
+  int words() const { return static_cast<int>(space_.shared_bytes / static_cast<std::int64_t>(sizeof(float))); }
 
   /// Begins a pass: the tally is zero.
   void begin(Stream stream);
@@ -303,7 +320,7 @@ class Workspace {
     const VisitView view = made.view();
     if (!made.visits.empty())
       launch(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image, shares_.data(),
-             state_.data());
+             slots(), state_.data());
     take_ratios(view, footprint.unit(), additive, stream);
     add_ratios(made, footprint, {accumulator, sums_.data()}, stream);
   }
@@ -314,7 +331,7 @@ class Workspace {
     if (made.visits.empty()) return;
     for (const int sign : {1, -1}) {
       prepare(made, stream);
-      give_values(made.view(), footprint.unit(), values, sign, stream);
+      give_values(made.view(), made.visits.size(), footprint.unit(), values, sign, stream);
       add_ratios(made, footprint, {image, sums_.data(), sign}, stream);
       if (sign > 0 && !any_negative(stream)) break;
     }
@@ -328,7 +345,7 @@ class Workspace {
     const int bytes = made.tiling.words() * static_cast<int>(sizeof(float));
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                "reserve shared memory for a tile");
-    kernel<<<static_cast<unsigned>(blocks_), threads, static_cast<std::size_t>(bytes), stream>>>(arguments...);
+    kernel<<<static_cast<unsigned>(space_.blocks), threads, static_cast<std::size_t>(bytes), stream>>>(arguments...);
     check_launch("project tiles");
   }
   /// Adds each visit's ratio along its path.
@@ -341,7 +358,7 @@ class Workspace {
     launch(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
            scales_.scales.data(), scales_.range.data(), outliers(), target, state_.data());
     const auto add_outliers = [&](int band) {
-      detail::back_outliers<<<static_cast<unsigned>(blocks_), detail::outlier_threads, 0, stream>>>(
+      detail::back_outliers<<<static_cast<unsigned>(space_.blocks), detail::outlier_threads, 0, stream>>>(
           view, footprint, ratios_.data(), outliers(), state_.data(), target, band);
       check_launch("add outliers");
     };
@@ -358,16 +375,19 @@ class Workspace {
   unsigned blocks_for(const VisitView& plan) const;
   /// From each event's shares its expectation; its shares become what its visits are to add back: scale / expectation.
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
-  /// Each share becomes its event's value times its scale, where the value has the sign; else 0.
-  void give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream);
+  /// Each share becomes its event's value times its scale, where the value has the sign; else 0. Slots are listed.
+  void give_values(const VisitView& plan, std::int64_t visits, float unit, const float* values, int sign,
+                   Stream stream);
   bool any_negative(Stream stream);
+  /// Where visits' slots are listed: what becomes their ratios.
+  std::uint32_t* slots() { return reinterpret_cast<std::uint32_t*>(ratios_.data()); }
   /// Where visits are listed whose ratio is too large: over the shares, which are ratios in visits' order by then.
   std::uint32_t* outliers() { return reinterpret_cast<std::uint32_t*>(shares_.data()); }
   /// accumulator += sums, of tiles or of a band of outliers; the sums are zero again.
   void take_sums(float* accumulator, int band, Stream stream);
 
   bool deterministic_;
-  int blocks_ = 0, words_ = 0;
+  PlanSpace space_;
   Buffer<PassState> state_;
   Buffer<float> shares_;  // of a slot: its part of the line integral, then its ratio
   Buffer<float> ratios_;  // of a visit

@@ -134,23 +134,14 @@ __device__ float for_each_visit_of_event(const Tiling& tiling, const PathOf& pat
 
 inline constexpr int plan_threads = 768;
 
-/// A block's counters: in shared memory, or (for very many tiles) those that all blocks have in common.
-template <bool shared>
-struct BlockCounters {
-  std::uint32_t* own;
-  __device__ explicit BlockCounters(std::uint32_t* common) : own(common) {
-    extern __shared__ std::uint32_t memory[];
-    if constexpr (shared) own = memory;
-  }
-  /// Calls use(counter of the block, its place in the table, its column) for each, by all threads of the block.
-  template <class Use>
-  __device__ void for_each(const VisitBins& shape, std::uint32_t* table, Use&& use) const {
-    if constexpr (!shared) return;
-    std::uint32_t* row = table + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
-    for (int k = static_cast<int>(threadIdx.x); k < shape.counters(); k += plan_threads) use(own[k], row[k], k);
-    __syncthreads();
-  }
-};
+/// A block's counters in shared memory. Calls use(counter, column) for each, by all threads of the block.
+template <class Use>
+__device__ std::uint32_t* shared_counters(const VisitBins& shape, Use&& use) {
+  extern __shared__ std::uint32_t counters[];
+  for (int k = static_cast<int>(threadIdx.x); k < shape.counters(); k += plan_threads) use(counters[k], k);
+  __syncthreads();
+  return counters;
+}
 
 /// The events of a block.
 struct EventShare {
@@ -160,13 +151,14 @@ struct EventShare {
 };
 
 /// Counts visits by bin, events and visits by the tile of the event's first visit, and each event's visits. An event
-/// without a visit begins in tile 0.
+/// without a visit begins in tile 0. `shared`: a block counts in shared memory, for a row of its own or (of one row)
+/// for that of all.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
-    count_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* table,
-                 std::uint16_t* counts, Found* found) {
-  const BlockCounters<shared> counters(table);
-  counters.for_each(shape, table, [](std::uint32_t& own, std::uint32_t&, int) { own = 0; });
+    count_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* rows,
+                 std::uint16_t* visits_of_event, Found* found) {
+  std::uint32_t* counters = rows;
+  if constexpr (shared) counters = shared_counters(shape, [](std::uint32_t& own, int) { own = 0; });
   const EventShare share(events);
   for (std::int64_t i = share.begin + threadIdx.x; i < share.end; i += plan_threads) {
     if (i + plan_threads < share.end) path_of.prefetch(i + plan_threads);
@@ -175,43 +167,46 @@ __global__ void __launch_bounds__(plan_threads, 1)
     bool whole = true;
     for_each_visit_of_event(tiling, path_of, i, whole, [&](int tile, bool wide, int planes, auto&&) {
       if (count == 0) first_tile = tile;
-      atomicAdd(counters.own + shape.bin(tile, wide, planes), 1u);
+      atomicAdd(counters + shape.bin(tile, wide, planes), 1u);
       ++count;
     });
-    atomicAdd(counters.own + shape.events_of(first_tile), 1u);
-    atomicAdd(counters.own + shape.visits_of(first_tile), count);
-    counts[i] = static_cast<std::uint16_t>(count);
+    atomicAdd(counters + shape.events_of(first_tile), 1u);
+    atomicAdd(counters + shape.visits_of(first_tile), count);
+    visits_of_event[i] = static_cast<std::uint16_t>(count);
     if (!whole) found->cut_paths = 1;  // all that write, write this
   }
   __syncthreads();
-  counters.for_each(shape, table, [](std::uint32_t& own, std::uint32_t& row, int) { row = own; });
+  if constexpr (!shared) return;
+  std::uint32_t* row = rows + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
+  shared_counters(shape, [&](std::uint32_t own, int column) { row[column] = own; });
 }
 
-/// Puts visits in their places, and events in their ranks.
+/// Puts visits in their places, and events in their ranks. `shared`: a block has places of its own, else all blocks
+/// take the next ones from `begins`.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
-    emit_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* table,
-                const std::uint32_t* begins, const std::uint16_t* counts, Visit* visits, RankedEvent* ranked) {
-  const BlockCounters<shared> next(table);
-  next.for_each(shape, table, [&](std::uint32_t& own, std::uint32_t& row, int column) { own = begins[column] + row; });
-  const auto take = [&](int column, std::uint32_t amount) {
-    return atomicAdd(next.own + column, amount) + (shared ? 0 : begins[column]);
-  };
+    emit_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, const std::uint32_t* rows,
+                std::uint32_t* begins, const std::uint16_t* visits_of_event, Visit* visits, RankedEvent* ranked) {
+  std::uint32_t* next = begins;
+  if constexpr (shared) {
+    const std::uint32_t* row = rows + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
+    next = shared_counters(shape, [&](std::uint32_t& own, int column) { own = begins[column] + row[column]; });
+  }
   const EventShare share(events);
   for (std::int64_t i = share.begin + threadIdx.x; i < share.end; i += plan_threads) {
     if (i + plan_threads < share.end) path_of.prefetch(i + plan_threads);
-    const unsigned count = counts[i];
+    const unsigned count = visits_of_event[i];
     std::uint32_t rank = 0, slot = 0;
     const auto begin_in = [&](int tile) {
-      rank = take(shape.events_of(tile), 1);
-      slot = take(shape.visits_of(tile), count);
+      rank = atomicAdd(next + shape.events_of(tile), 1u);
+      slot = atomicAdd(next + shape.visits_of(tile), count);
     };
     bool whole = true, begun = false;
     const float scale =
         for_each_visit_of_event(tiling, path_of, i, whole, [&](int tile, bool wide, int planes, auto&& make) {
+          const std::uint32_t place = atomicAdd(next + shape.bin(tile, wide, planes), 1u);
           if (!begun) begin_in(tile);
           begun = true;
-          const std::uint32_t place = take(shape.bin(tile, wide, planes), 1);
           Visit visit = make();
           visit.slot = slot++;
           store(visit, visits + place);
@@ -222,46 +217,38 @@ __global__ void __launch_bounds__(plan_threads, 1)
   }
 }
 
-template <bool shared, class PathOf>
-bool make_visits_with(const VisitBins& shape, const PathOf& path_of, int blocks, Visits& made, Stream stream) {
-  const auto bytes = static_cast<std::size_t>(shared ? shape.bytes() : 0);
-  const auto launch = [&](auto kernel, const char* name, auto... arguments) {
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-               "reserve shared memory for counters");
-    kernel<<<static_cast<unsigned>(blocks), plan_threads, bytes, stream>>>(made.tiling, shape, path_of, made.events,
-                                                                           arguments...);
-    check_launch(name);
-  };
-  BinTable table(shape, shared ? blocks : 1, stream);
-  if (!shared) table.counts.clear(stream);
-  Buffer<std::uint16_t> counts(Memory::device, made.events, stream);
-  launch(count_visits<shared, PathOf>, "count visits", table.counts.data(), counts.data(), table.found.data());
-  place_visits(shape, table, made, blocks, stream);
-  made.ranked = Buffer<RankedEvent>(Memory::device, made.events, stream);
-  const Found found = table.found.to_vector(stream).front();
-  if (found.cut_paths > 0) return false;
-  made.visits = Buffer<Visit>(Memory::device, found.visits, stream);
-  launch(emit_visits<shared, PathOf>, "list visits", table.counts.data(), table.begins.data(), counts.data(),
-         made.visits.data(), made.ranked.data());
-  return true;
-}
-
 }  // namespace detail
 
-/// The visits of `events` events to the tiles; nothing where a path is not whole. `blocks`: how many blocks will work
-/// on them, of `shared_bytes` of memory each. Throws OutOfMemory where the GPU's memory is too small for it.
+/// The visits of `events` events to the tiles; nothing where a path is not whole. Throws OutOfMemory where the GPU's
+/// memory is too small for it.
 template <class PathOf>
-std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, std::int64_t events, int blocks,
-                                  std::int64_t shared_bytes, Stream stream) {
+std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, std::int64_t events, PlanSpace& space,
+                                  Stream stream) {
   Visits made;
   made.tiling = tiling;
   made.events = events;
-  const auto shape =
-      VisitBins::make(tiling, shared_bytes / static_cast<std::int64_t>(sizeof(std::uint32_t)) - 2 * tiling.count());
-  const bool whole = shape.bytes() <= shared_bytes
-                         ? detail::make_visits_with<true>(shape, path_of, blocks, made, stream)
-                         : detail::make_visits_with<false>(shape, path_of, blocks, made, stream);
-  if (!whole) return std::nullopt;
+  const auto shape = VisitBins::make(
+      tiling, space.shared_bytes / static_cast<std::int64_t>(sizeof(std::uint32_t)) - 2 * tiling.count());
+  const bool shared = shape.bytes() <= space.shared_bytes;
+  const auto launch = [&](auto kernel, const char* name, auto... arguments) {
+    const auto bytes = static_cast<std::size_t>(shared ? shape.bytes() : 0);
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+               "reserve shared memory for counters");
+    kernel<<<static_cast<unsigned>(space.blocks), detail::plan_threads, bytes, stream>>>(tiling, shape, path_of, events,
+                                                                                         arguments...);
+    check_launch(name);
+  };
+  space.fit(shape, shared ? space.blocks : 1, events, stream);
+  launch(shared ? detail::count_visits<true, PathOf> : detail::count_visits<false, PathOf>, "count visits",
+         space.counts.data(), space.visits_of_event.data(), space.found.data());
+  place_visits(shape, space, made, stream);
+  made.ranked = Buffer<RankedEvent>(Memory::device, events, stream);
+  const Found found = space.found.to_vector(stream).front();
+  if (found.cut_paths > 0) return std::nullopt;
+  made.visits = Buffer<Visit>(Memory::device, found.visits, stream);
+  launch(shared ? detail::emit_visits<true, PathOf> : detail::emit_visits<false, PathOf>, "list visits",
+         space.counts.data(), space.begins.data(), space.visits_of_event.data(), made.visits.data(),
+         made.ranked.data());
   return made;
 }
 

@@ -12,9 +12,10 @@ namespace {
 constexpr int count_threads = exponents;  // one for each exponent
 constexpr std::uint32_t visits_a_block = 4096;
 
-/// Brings ratios into the order of visits, and counts them by tile and exponent.
-__global__ void __launch_bounds__(count_threads) order_ratios(VisitView plan, const float* __restrict__ by_slot,
-                                                              float* __restrict__ ratios, std::uint32_t* histogram) {
+/// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales.
+__global__ void __launch_bounds__(count_threads)
+    order_ratios(VisitView plan, const float* __restrict__ by_slot, float* ratios, std::uint32_t* histogram,
+                 ScaleRange* range) {
   // Ratios of a tile are much alike: few lanes share a copy of the counters, and copies lie in different banks.
   constexpr int copies = 8, stride = exponents + 1;
   constexpr std::uint32_t batch = 8;  // loads on their way at a time
@@ -22,6 +23,7 @@ __global__ void __launch_bounds__(count_threads) order_ratios(VisitView plan, co
   for (int i = static_cast<int>(threadIdx.x); i < copies * stride; i += count_threads) counts[i] = 0;
   __syncthreads();
   std::uint32_t* own = counts + threadIdx.x % copies * stride;
+  if (blockIdx.x == 0 && threadIdx.x == 0) *range = {-1000, 1000, 0};
   for_each_tile_of_block(plan, visits_a_block, [&](std::uint32_t tile, std::uint32_t begin, std::uint32_t end) {
     for (std::uint32_t first = begin + threadIdx.x; first < end; first += batch * count_threads) {
       std::uint32_t slot[batch];
@@ -29,7 +31,7 @@ __global__ void __launch_bounds__(count_threads) order_ratios(VisitView plan, co
 #pragma unroll
       for (std::uint32_t b = 0; b < batch; ++b) {
         const std::uint32_t i = min(first + b * count_threads, end - 1);
-        slot[b] = __ldcs(&plan.visits[i].slot);
+        slot[b] = __float_as_uint(ratios[i]);
       }
 #pragma unroll
       for (std::uint32_t b = 0; b < batch; ++b) ratio[b] = by_slot[slot[b]];
@@ -127,10 +129,6 @@ __global__ void choose_scales(VisitView plan, const std::uint32_t* histogram, fl
   if (bands != 0) atomicOr(&range->outlier_bands, bands);
 }
 
-__global__ void clear_range(ScaleRange* range) {
-  *range = {-1000, 1000, 0};
-}
-
 }  // namespace
 
 void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
@@ -141,10 +139,9 @@ void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slo
     result.scales = Buffer<TileScale>(Memory::device, tiles, stream);
   }
   result.histogram.clear(stream);
-  clear_range<<<1, 1, 0, stream>>>(result.range.data());
-  check_launch("clear the range of scales");
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
-  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, by_slot, ratios, result.histogram.data());
+  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, by_slot, ratios, result.histogram.data(),
+                                                     result.range.data());
   check_launch("order ratios by visit");
   constexpr int threads = 64;
   choose_scales<<<static_cast<unsigned>((tiles * 32 + threads - 1) / threads), threads, 0, stream>>>(

@@ -31,9 +31,10 @@ struct TileScales {
   Buffer<ScaleRange> range = Buffer<ScaleRange>(Memory::device, 1);
 };
 
-/// The ratios of all visits (each at least 0), given by slot, in the visits' order; and a scale for each tile, so that
-/// the sums of what any of its items adds to a voxel fit 30 bits (which leaves one for the rounding of addends), and
-/// each addend the 23 bits of a denormal float, where no weight is larger than `largest_weight`. Queued on the stream.
+/// The ratios of all visits (each at least 0), given by slot, in the visits' order, in place of the bits of their
+/// slots; and a scale for each tile, so that the sums of what any of its items adds to a voxel fit 30 bits (which
+/// leaves one for the rounding of addends), and each addend the 23 bits of a denormal float, where no weight is larger
+/// than `largest_weight`. Queued on the stream.
 void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
                  TileScales& result, Stream stream);
 

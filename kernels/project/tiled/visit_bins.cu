@@ -35,7 +35,7 @@ constexpr int place_threads = 1024;
 
 /// The exclusive sums of `count` numbers in place of them, by one block. Returns the sum of all.
 __device__ std::uint32_t scan_in_place(std::uint32_t* numbers, int count) {
-  constexpr int each = 4;
+  constexpr int each = 16;
   using Scan = cub::BlockScan<std::uint32_t, place_threads>;
   __shared__ Scan::TempStorage scratch;
   std::uint32_t before = 0;
@@ -133,27 +133,35 @@ __global__ void __launch_bounds__(place_threads) place(VisitBins shape, std::uin
 
 }  // namespace
 
-BinTable::BinTable(const VisitBins& shape, int row_count, Stream stream)
-    : rows(row_count),
-      counts(Memory::device, std::int64_t{row_count} * shape.counters(), stream),
-      begins(Memory::device, shape.counters(), stream),
-      tile_work(Memory::device, shape.tiles, stream),
-      found(Buffer<Found>::zeros(Memory::device, 1, stream)) {}
+void PlanSpace::fit(const VisitBins& shape, int row_count, std::int64_t events, Stream stream) {
+  const auto room = [&](auto& buffer, std::int64_t size) {
+    if (buffer.size() >= size) return;
+    buffer = {};
+    buffer = std::remove_reference_t<decltype(buffer)>(Memory::device, size, stream);
+  };
+  rows = row_count;
+  room(counts, std::int64_t{rows} * shape.counters());
+  room(begins, shape.counters());
+  room(visits_of_event, events);
+  room(tile_work, shape.tiles);
+  room(found, 1);
+  found.clear(stream);
+  if (rows == 1) counts.clear(stream);
+}
 
-void place_visits(const VisitBins& shape, BinTable& table, Visits& made, int blocks, Stream stream) {
+void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream stream) {
   constexpr int threads = 64;  // few columns are to keep many multiprocessors busy
   const auto grid = static_cast<unsigned>((shape.counters() + threads - 1) / threads);
-  sum_columns<<<grid, threads, 0, stream>>>(table.counts.data(), table.rows, shape.counters(), table.begins.data());
+  sum_columns<<<grid, threads, 0, stream>>>(space.counts.data(), space.rows, shape.counters(), space.begins.data());
   check_launch("sum up counts of visits");
-  const int items_a_block = shape.tiles * 4 <= blocks ? 1 : 6;
+  const int items_a_block = shape.tiles * 4 <= space.blocks ? 1 : 6;
   made.tile_begin = Buffer<std::uint32_t>(Memory::device, shape.tiles + 1, stream);
   made.tile_parts = Buffer<std::uint32_t>(Memory::device, shape.tiles, stream);
-  made.items = Buffer<Item>(Memory::device, std::int64_t{shape.tiles} + blocks * items_a_block, stream);
+  made.items = Buffer<Item>(Memory::device, std::int64_t{shape.tiles} + space.blocks * items_a_block, stream);
   made.item_count = Buffer<std::uint32_t>(Memory::device, 1, stream);
-  place<<<1, place_threads, 0, stream>>>(
-      shape, table.begins.data(),
-      {blocks, items_a_block, table.tile_work.data(), table.found.data(), made.tile_begin.data(),
-       made.tile_parts.data(), made.item_count.data(), made.items.data()});
+  const Sharing sharing{space.blocks,           items_a_block,          space.tile_work.data(), space.found.data(),
+                        made.tile_begin.data(), made.tile_parts.data(), made.item_count.data(), made.items.data()};
+  place<<<1, place_threads, 0, stream>>>(shape, space.begins.data(), sharing);
   check_launch("place visits");
 }
 

@@ -1,6 +1,7 @@
 // The order of visits, found by counting. A visit's bin is its tile, whether its footprint is wide, and its length: the
 // threads of a warp then have visits of one kind and length, and end at the same time. Each block of threads counts the
-// visits of its share of the events by bin; sums over blocks and bins say where each block puts its visits.
+// visits of its share of the events by bin in shared memory; sums over blocks and bins say where each block puts its
+// visits of each bin.
 #pragma once
 
 #include <algorithm>
@@ -47,19 +48,23 @@ struct Found {
   std::uint32_t cut_paths;  // not 0: some path is not whole
 };
 
-/// A row of counters for each block; then, of each column, how many are counted in the rows above, and where it begins
-/// among those of its kind.
-struct BinTable {
-  int rows = 0;
-  Buffer<std::uint32_t> counts, begins;
-  Buffer<unsigned long long> tile_work;  // place_visits' own
-  Buffer<Found> found;                   // zero at first
+/// What the making of plans needs on the current CUDA device, kept from plan to plan.
+struct PlanSpace {
+  int blocks = 0;                 // that work on a plan, one a multiprocessor
+  std::int64_t shared_bytes = 0;  // of memory that each has
 
-  BinTable(const VisitBins& shape, int row_count, Stream stream);
+  int rows = 0;
+  Buffer<std::uint32_t> counts;  // rows of counters; then, of each column, how many are counted in the rows above
+  Buffer<std::uint32_t> begins;  // of a column: where it begins among those of its kind
+  Buffer<std::uint16_t> visits_of_event;
+  Buffer<unsigned long long> tile_work;
+  Buffer<Found> found;
+
+  /// Room for so many rows of counters, all of them 0 if there is but one, and for so many events.
+  void fit(const VisitBins& shape, int row_count, std::int64_t events, Stream stream);
 };
 
-/// From a table of counts: all that Visits says of tiles and items, and the table as its comment says. The tiles' work
-/// is cut into items for `blocks` blocks.
-void place_visits(const VisitBins& shape, BinTable& table, Visits& made, int blocks, Stream stream);
+/// From rows of counts: all that Visits says of tiles and items, and counts and begins as their comments say.
+void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream stream);
 
 }  // namespace tofstream::tiled

@@ -71,6 +71,12 @@ __global__ void __launch_bounds__(ratio_threads)
   }
 }
 
+/// As forward_tiles does, where there is no forward projection.
+__global__ void __launch_bounds__(ratio_threads) list_slots(VisitView plan, std::int64_t visits, std::uint32_t* slots) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x;
+  if (i < visits) slots[i] = plan.visits[i].slot;
+}
+
 constexpr int sum_threads = 256;
 
 /// accumulator += sums, which become zero.
@@ -87,12 +93,16 @@ __global__ void __launch_bounds__(sum_threads)
 }  // namespace
 
 Workspace::Workspace(bool deterministic) : deterministic_(deterministic), state_(Memory::device, 1) {
-  int device = 0, bytes = 0;
+  int device = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaDeviceGetAttribute(&blocks_, cudaDevAttrMultiProcessorCount, device), "count multiprocessors");
-  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "read shared memory");
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, which, device), "read what the GPU has");
+    return value;
+  };
   constexpr int other_bytes = 1024;  // what kernels hold besides a tile
-  words_ = (bytes - other_bytes) / static_cast<int>(sizeof(float));
+  space_.blocks = attribute(cudaDevAttrMultiProcessorCount);
+  space_.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - other_bytes;
   synchronize(nullptr);  // the state may next be used on any stream
 }
 
@@ -120,10 +130,14 @@ void Workspace::take_sums(float* accumulator, int band, Stream stream) {
 
 unsigned Workspace::blocks_for(const VisitView& plan) const {
   const std::int64_t needed = (plan.events + ratio_threads - 1) / ratio_threads;
-  return static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{blocks_} * 8));
+  return static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{space_.blocks} * 8));
 }
 
-void Workspace::give_values(const VisitView& plan, float unit, const float* values, int sign, Stream stream) {
+void Workspace::give_values(const VisitView& plan, std::int64_t visits, float unit, const float* values, int sign,
+                            Stream stream) {
+  list_slots<<<static_cast<unsigned>((visits + ratio_threads - 1) / ratio_threads), ratio_threads, 0, stream>>>(
+      plan, visits, slots());
+  check_launch("list slots");
   value_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, values, sign, shares_.data(), state_.data());
   check_launch("give visits their values");
 }

@@ -75,7 +75,7 @@ bool TorTiled::takes(const EventView& events) const {
   return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
 }
 
-std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int64_t first, Stream stream) const {
+std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int64_t first, Stream stream) {
   const Pass pass = make_pass(model_, events);
   const double cut = pass.tof.cut_mm, path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
   tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
@@ -83,7 +83,7 @@ std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int6
   const Radial radial = radial_of(pass);
   const PathOfTube path_of{
       window_columns_of(radial), window_rows_of(radial), pass, {lattices_.front().grid, lattices_.back().grid}};
-  auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.blocks(), workspace_.bytes(), stream);
+  auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
   if (made) made->first_event = first;
   return made;
 }

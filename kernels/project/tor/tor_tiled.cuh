@@ -17,12 +17,13 @@ class TorTiled {
   TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path, bool deterministic);
   /// Whether these events are to be planned: many enough.
   bool takes(const EventView& events) const;
-  /// Whether a back projection alone is to be planned: the direct path is the default for it.
+  /// Whether a back projection alone is to be planned, for one use.
   bool takes_back(const EventView& events) const {
-    return (deterministic_ || path_ == CudaPath::tiled) && takes(events);
+    constexpr std::int64_t fewest = 100'000;
+    const bool asked = deterministic_ || path_ == CudaPath::tiled;
+    return takes(events) && (asked || (path_ == CudaPath::automatic && events.count >= fewest));
   }
-  /// Nothing where the image reaches beyond the ends of some line, which visits do not know.
-  std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream) const;
+  std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream);
   /// Complete on return.
   EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                   Stream stream);
