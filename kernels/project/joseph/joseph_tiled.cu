@@ -108,7 +108,7 @@ template <Tof tof>
 struct JosephFootprint {
   TofWeight<tof> tof_weight;
   float largest;
-  static constexpr bool fetches_ahead = true;
+  static constexpr bool short_visits = true;
   static constexpr int threads = 1024;
 
   explicit JosephFootprint(const TofBin& bin) : tof_weight(bin), largest(tof_weight.largest()) {}

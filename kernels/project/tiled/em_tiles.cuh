@@ -4,7 +4,7 @@
 //
 // A projector brings a Footprint:
 //   static constexpr int threads;           of a block, one of which fills a multiprocessor
-//   static constexpr bool fetches_ahead;    whether the next visit is fetched while one is projected
+//   static constexpr bool short_visits;     whether a visit takes no longer than fetching the next one
 //   float unit() const;                     what all weights below lack, for the host
 //   float largest_weight() const;           a bound of the weights, without the unit, for the host
 //   float forward(const float* tile, const AxisTiles&, const Visit&) const;
@@ -91,9 +91,10 @@ __device__ inline const AxisTiles& axis_of(const Tiling& tiling, std::uint32_t t
   return tiling.axes[t < tiling.axes[1].first_tile ? 0 : (t < tiling.axes[2].first_tile ? 1 : 2)];
 }
 
-/// The visits that a thread takes of an item: a warp takes the next group of 32 visits when it has done one. The
-/// longest come first, so that all warps end together. A group is asked for a turn ahead, so that nobody waits for the
-/// answer. A warp's lanes stay together: a lane past the end has none.
+/// The visits that a thread takes of an item, group after group of 32, of which the longest come first. Short visits go
+/// round the warps; of long ones a warp takes the next group when it has done one, so that all warps end together: it
+/// asks a turn ahead and never waits for the answer. A warp's lanes stay together: a lane past the end has none.
+template <bool round>
 struct Turns {
   std::uint32_t next, end, begin, step, coming_group;
 
@@ -101,44 +102,55 @@ struct Turns {
     begin = plan.tile_begin[item.tile] + item.part * 32 + threadIdx.x % 32;
     step = item.parts * 32;
     next = begin + threadIdx.x / 32 * step;
-    ask();
+    if constexpr (round) {
+      step *= blockDim.x / 32;
+    } else {
+      ask();
+    }
   }
   __device__ void advance() {
-    next = begin + __shfl_sync(0xffffffffu, coming_group, 0) * step;
-    ask();
-  }
-  __device__ void ask() {
-    if (threadIdx.x % 32 == 0) coming_group = atomicAdd(&next_group, 1u);
+    if constexpr (round) {
+      next += step;
+    } else {
+      next = begin + __shfl_sync(0xffffffffu, coming_group, 0) * step;
+      ask();
+    }
   }
   __device__ bool present() const { return next < end; }
   __device__ bool warp_present() const { return next - threadIdx.x % 32 < end; }
+
+ private:
+  __device__ void ask() {
+    if (threadIdx.x % 32 == 0) coming_group = atomicAdd(&next_group, 1u);
+  }
 };
 
 /// The visit whose turn it is; one without planes where there is none.
-__device__ inline Visit read(const Visit* visits, const Turns& turns) {
+template <bool round>
+__device__ Visit read(const Visit* visits, const Turns<round>& turns) {
   if (!turns.present()) return {};
   const float4 line = __ldg(reinterpret_cast<const float4*>(visits + turns.next));
   const uint4 rest = __ldg(reinterpret_cast<const uint4*>(visits + turns.next) + 1);
   return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z, rest.w};
 }
 
-/// A thread's visits, one after the other. `ahead`: the next one is on its way while one is projected.
-template <bool ahead>
+/// A thread's visits, one after the other. `short_ones`: the next is on its way while one is projected.
+template <bool short_ones>
 class VisitReader {
  public:
-  __device__ VisitReader(const Visit* visits, const Turns& turns) : visits_(visits) {
-    if constexpr (ahead) coming_ = read(visits_, turns);
+  __device__ VisitReader(const Visit* visits, const Turns<short_ones>& turns) : visits_(visits) {
+    if constexpr (short_ones) coming_ = read(visits_, turns);
   }
   /// The visit whose turn it is; then it is the next one's.
-  __device__ Visit take(Turns& turns) {
+  __device__ Visit take(Turns<short_ones>& turns) {
     Visit visit;
-    if constexpr (ahead) {
+    if constexpr (short_ones) {
       visit = coming_;
     } else {
       visit = read(visits_, turns);
     }
     turns.advance();
-    if constexpr (ahead) coming_ = read(visits_, turns);
+    if constexpr (short_ones) coming_ = read(visits_, turns);
     return visit;
   }
 
@@ -198,8 +210,8 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
   while (next_item(plan, &state->next_forward, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
     TileBox::make(axis, plan.tiling.in_image(item.tile)).load(image + plan.tiling.first_voxel(item.tile), tile);
-    Turns turns(plan, item);
-    VisitReader<Footprint::fetches_ahead> visits(plan.visits, turns);
+    Turns<Footprint::short_visits> turns(plan, item);
+    VisitReader<Footprint::short_visits> visits(plan.visits, turns);
     __syncthreads();
     while (turns.warp_present()) {
       const bool present = turns.present();
@@ -242,8 +254,8 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += Footprint::threads) sums[word] = 0;
     const TileScale tile = scales[item.tile];
     const float scale = ldexpf(1.0f, tile.shift + FixedPoint::value_log2);
-    Turns turns(plan, item);
-    VisitReader<Footprint::fetches_ahead> visits(plan.visits, turns);
+    Turns<Footprint::short_visits> turns(plan, item);
+    VisitReader<Footprint::short_visits> visits(plan.visits, turns);
     float coming = turns.present() ? ratios[turns.next] : 0.0f;
     __syncthreads();
     while (turns.warp_present()) {

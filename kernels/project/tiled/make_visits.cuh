@@ -49,11 +49,15 @@ __device__ inline int last_plane_in(const AxisTiles& axis, int k, int tile, doub
   return min(last, max(plane, upwards ? whole_above(leaves) - 1 : whole_below(leaves)));
 }
 
+inline constexpr unsigned whole_warp = 0xffffffffu;
+
 /// Calls visit(tiles along planes, columns and rows, first plane, last plane) for each stretch of the path in one tile.
-template <class Visit>
-__device__ void for_each_visit(const AxisTiles& axis, const Path& path, Visit&& visit) {
+/// `together`: the lanes of a warp go in step, as far as the longest needs, and call step() after each of them.
+template <bool together, class Visit, class Step>
+__device__ void for_each_visit(const AxisTiles& axis, const Path& path, Visit&& visit, Step&& step) {
   const double planes_a_column = reciprocal(path.du), planes_a_row = reciprocal(path.dv);
-  for (int plane = path.first; plane <= path.last;) {
+  for (int plane = path.first; together ? __any_sync(whole_warp, plane <= path.last) : plane <= path.last; step()) {
+    if (together && plane > path.last) continue;
     const double at = as_double(plane);
     const int tp = tile_of_cell(axis, 0, plane);
     const int tu = tile_of(axis, 1, path.u0 + at * path.du), tv = tile_of(axis, 2, path.v0 + at * path.dv);
@@ -104,30 +108,41 @@ __device__ inline Visit make_visit(const AxisTiles& axis, const Path& path, int 
   return visit;
 }
 
-/// Stores a visit whole: a part of a sector would have to be read first.
-__device__ inline void store(const Visit& visit, Visit* to) {
+inline constexpr std::uint32_t nowhere = 0xffffffffu;
+
+/// Stores the visits of a warp's lanes, each to its place or nowhere. Two neighbours store the halves of one visit,
+/// then those of the other: whole sectors, where each lane's half alone would be a write of its own.
+__device__ inline void store_together(const Visit& visit, std::uint32_t place, Visit* visits) {
+  const bool odd = threadIdx.x % 2 == 1;
   const float4 line{visit.u, visit.v, visit.du, visit.dv};
   const float4 rest{visit.z, visit.dz, __uint_as_float(visit.planes), __uint_as_float(visit.slot)};
-  reinterpret_cast<float4*>(to)[0] = line;
-  reinterpret_cast<float4*>(to)[1] = rest;
+  const float4 given = odd ? line : rest;
+  const auto swapped = [](auto value) { return __shfl_xor_sync(whole_warp, value, 1); };
+  const float4 got{swapped(given.x), swapped(given.y), swapped(given.z), swapped(given.w)};
+  const std::uint32_t others = swapped(place), even_place = odd ? others : place, odd_place = odd ? place : others;
+  auto* halves = reinterpret_cast<float4*>(visits);
+  if (even_place != nowhere) halves[2 * std::size_t{even_place} + (odd ? 1 : 0)] = odd ? got : line;
+  if (odd_place != nowhere) halves[2 * std::size_t{odd_place} + (odd ? 1 : 0)] = odd ? rest : got;
 }
 
-/// Calls use(tile, wide, planes, make) for each visit of an event in all images, where make() is the visit. Returns the
-/// event's scale; `whole` becomes false where a path is not whole.
-template <class PathOf, class Use>
+/// Calls use(tile, wide, planes, make) for each visit of an event in all images, where make() is the visit; and step()
+/// after each, `together` by all lanes of the warp. Returns the event's scale; `whole` becomes false where a path is
+/// not whole. A lane without an event (-1) has no visits.
+template <bool together, class PathOf, class Use, class Step>
 __device__ float for_each_visit_of_event(const Tiling& tiling, const PathOf& path_of, std::int64_t event, bool& whole,
-                                         Use&& use) {
+                                         Use&& use, Step&& step) {
   float scale = 0;  // the same in every image
   for (int image = 0; image < tiling.images; ++image) {
-    const Path path = path_of(event, image);
+    const Path path = event >= 0 ? path_of(event, image) : Path{.axis = 0, .first = 0, .last = -1};
     const AxisTiles& axis = tiling.axes[path.axis];
     scale = path.scale;
     whole = whole && path.whole;
-    for_each_visit(axis, path, [&](int tp, int tu, int tv, int first, int last) {
+    const auto visit = [&](int tp, int tu, int tv, int first, int last) {
       const int tile =
           image * tiling.tiles_an_image() + axis.first_tile + (tv * axis.tiles[1] + tu) * axis.tiles[0] + tp;
       use(tile, path.wide, last - first + 1, [&] { return make_visit(axis, path, tp, tu, tv, first, last); });
-    });
+    };
+    for_each_visit<together>(axis, path, visit, step);
   }
   return scale;
 }
@@ -143,12 +158,18 @@ __device__ std::uint32_t* shared_counters(const VisitBins& shape, Use&& use) {
   return counters;
 }
 
-/// The events of a block.
-struct EventShare {
-  std::int64_t begin, end;
-  __device__ explicit EventShare(std::int64_t events)
-      : begin(events * blockIdx.x / gridDim.x), end(events * (blockIdx.x + 1) / gridDim.x) {}
-};
+/// Calls use(event), or use(-1) for a lane without one, for the block's share of the events: by all lanes of a warp
+/// together.
+template <class PathOf, class Use>
+__device__ void for_each_event_of_block(const PathOf& path_of, std::int64_t events, Use&& use) {
+  const std::int64_t begin = events * blockIdx.x / gridDim.x, end = events * (blockIdx.x + 1) / gridDim.x;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (std::int64_t first = begin + threadIdx.x - lane; first < end; first += plan_threads) {
+    const std::int64_t event = first + lane;
+    if (event + plan_threads < end) path_of.prefetch(event + plan_threads);
+    use(event < end ? event : -1);
+  }
+}
 
 /// Counts visits by bin, events and visits by the tile of the event's first visit, and each event's visits. An event
 /// without a visit begins in tile 0. `shared`: a block counts in shared memory, for a row of its own or (of one row)
@@ -159,22 +180,22 @@ __global__ void __launch_bounds__(plan_threads, 1)
                  std::uint16_t* visits_of_event, Found* found) {
   std::uint32_t* counters = rows;
   if constexpr (shared) counters = shared_counters(shape, [](std::uint32_t& own, int) { own = 0; });
-  const EventShare share(events);
-  for (std::int64_t i = share.begin + threadIdx.x; i < share.end; i += plan_threads) {
-    if (i + plan_threads < share.end) path_of.prefetch(i + plan_threads);
+  for_each_event_of_block(path_of, events, [&](std::int64_t i) {
     unsigned count = 0;
     int first_tile = 0;
     bool whole = true;
-    for_each_visit_of_event(tiling, path_of, i, whole, [&](int tile, bool wide, int planes, auto&&) {
+    const auto use = [&](int tile, bool wide, int planes, auto&&) {
       if (count == 0) first_tile = tile;
       atomicAdd(counters + shape.bin(tile, wide, planes), 1u);
       ++count;
-    });
+    };
+    for_each_visit_of_event<false>(tiling, path_of, i, whole, use, [] {});
+    if (i < 0) return;
     atomicAdd(counters + shape.events_of(first_tile), 1u);
     atomicAdd(counters + shape.visits_of(first_tile), count);
     visits_of_event[i] = static_cast<std::uint16_t>(count);
     if (!whole) found->cut_paths = 1;  // all that write, write this
-  }
+  });
   __syncthreads();
   if constexpr (!shared) return;
   std::uint32_t* row = rows + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
@@ -192,29 +213,32 @@ __global__ void __launch_bounds__(plan_threads, 1)
     const std::uint32_t* row = rows + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
     next = shared_counters(shape, [&](std::uint32_t& own, int column) { own = begins[column] + row[column]; });
   }
-  const EventShare share(events);
-  for (std::int64_t i = share.begin + threadIdx.x; i < share.end; i += plan_threads) {
-    if (i + plan_threads < share.end) path_of.prefetch(i + plan_threads);
-    const unsigned count = visits_of_event[i];
-    std::uint32_t rank = 0, slot = 0;
+  for_each_event_of_block(path_of, events, [&](std::int64_t i) {
+    const unsigned count = i >= 0 ? visits_of_event[i] : 0;
+    std::uint32_t rank = 0, slot = 0, place = nowhere;
+    Visit visit;
     const auto begin_in = [&](int tile) {
       rank = atomicAdd(next + shape.events_of(tile), 1u);
       slot = atomicAdd(next + shape.visits_of(tile), count);
     };
     bool whole = true, begun = false;
-    const float scale =
-        for_each_visit_of_event(tiling, path_of, i, whole, [&](int tile, bool wide, int planes, auto&& make) {
-          const std::uint32_t place = atomicAdd(next + shape.bin(tile, wide, planes), 1u);
-          if (!begun) begin_in(tile);
-          begun = true;
-          Visit visit = make();
-          visit.slot = slot++;
-          store(visit, visits + place);
-        });
+    const auto use = [&](int tile, bool wide, int planes, auto&& make) {
+      place = atomicAdd(next + shape.bin(tile, wide, planes), 1u);
+      if (!begun) begin_in(tile);
+      begun = true;
+      visit = make();
+      visit.slot = slot++;
+    };
+    const auto step = [&] {
+      store_together(visit, place, visits);
+      place = nowhere;
+    };
+    const float scale = for_each_visit_of_event<true>(tiling, path_of, i, whole, use, step);
+    if (i < 0) return;
     if (!begun) begin_in(0);
     const uint4 whole_event{slot - count, count, static_cast<std::uint32_t>(i), __float_as_uint(scale)};
     reinterpret_cast<uint4*>(ranked)[rank] = whole_event;
-  }
+  });
 }
 
 }  // namespace detail

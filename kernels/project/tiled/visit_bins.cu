@@ -35,7 +35,7 @@ constexpr int place_threads = 1024;
 
 /// The exclusive sums of `count` numbers in place of them, by one block. Returns the sum of all.
 __device__ std::uint32_t scan_in_place(std::uint32_t* numbers, int count) {
-  constexpr int each = 16;
+  constexpr int each = 4;
   using Scan = cub::BlockScan<std::uint32_t, place_threads>;
   __shared__ Scan::TempStorage scratch;
   std::uint32_t before = 0;

@@ -123,7 +123,7 @@ struct TorFootprint {
         polynomial(pass.model.polynomial),
         table(radial_table) {}
 
-  static constexpr bool fetches_ahead = false;  // a visit takes long, and needs the registers
+  static constexpr bool short_visits = false;  // and they need the registers
   static constexpr int threads = has_windows(radial) ? 640 : 1024;
   static float unit() { return 1; }
   float largest_weight() const { return largest; }
