@@ -70,14 +70,20 @@ void keep_device_memory() {
              "keep the device's memory");
 }
 
-}  // namespace
-
-std::string why_no_cuda() {
+std::string look_for_device() {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status == cudaSuccess && devices > 0) return {};
   (void)cudaGetLastError();  // a missing driver must not be reported again by a later check
   return status == cudaSuccess ? "no CUDA device" : fmt::format("no CUDA device ({})", cudaGetErrorString(status));
+}
+
+}  // namespace
+
+// Asked once: later calls must not wait for another thread that is setting the device up.
+std::string why_no_cuda() {
+  static const std::string reason = look_for_device();
+  return reason;
 }
 
 std::string cuda_device_name() {
