@@ -81,12 +81,11 @@ struct SubsetBuilder {
 
   void flush(Emit<Subset>& emit) {
     if (p_.subsets > 0) {
-      cut_stream_into_subsets();
+      cut_stream_into_subsets(emit);
     } else if (!waiting_.empty()) {
       close_subset(emit);
     }
-    const int first = p_.subsets > 0 ? 1 : 2;  // a live stream's first iteration went out as it came
-    for (int iteration = first; iteration <= p_.iterations; ++iteration)
+    for (int iteration = 2; iteration <= p_.iterations; ++iteration)  // the first went out as subsets were made
       for (int k = 0; k < static_cast<int>(subsets_.size()); ++k)
         emit(nth(iteration, k, static_cast<int>(subsets_.size())));
   }
@@ -138,50 +137,79 @@ struct SubsetBuilder {
     open_seconds_ = 0;
   }
 
-  void cut_stream_into_subsets() {
-    const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
-                                               [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
-    if (total == 0) return;
-    const auto end_of = [&](int k) {  // without overflow for any count of events
-      return total / p_.subsets * (k + 1) + total % p_.subsets * (k + 1) / p_.subsets;
-    };
+  // What a subset of the whole stream is made of: events up to `end`, and their time.
+  struct Share {
+    std::int64_t begin = 0, end = 0;
+    double seconds = 0, exposed_s = 0;
+  };
+
+  // Cuts what has waited into equal subsets of consecutive events. Each goes out as soon as it is made, so that it is
+  // projected while the next ones are cut and copied.
+  void cut_stream_into_subsets(Emit<Subset>& emit) {
+    const std::vector<Share> shares = equal_shares();
+    const std::vector<double> time_fractions = share_reference_time(shares);
     std::vector<EventBatch> open;
     std::int64_t begin = 0;
-    int k = 0;
+    std::size_t k = 0;
     for (auto& batch : waiting_) {
       const std::int64_t end = begin + batch.count;
       std::vector<std::int64_t> cuts;
-      for (int j = k; end_of(j) < end; ++j) cuts.push_back(end_of(j) - begin);
+      for (std::size_t j = k; shares[j].end < end; ++j) cuts.push_back(shares[j].end - begin);
       auto pieces = split_by_arrival(std::move(batch), cuts);
       batch = {};
       for (auto& piece : pieces) {
         begin += piece.count;
-        if (piece.count > 0) open.push_back(std::move(piece));
-        if (begin == end_of(k)) {
-          if (!open.empty()) store(std::exchange(open, {}));
-          ++k;
-        }
+        open.push_back(std::move(piece));
+        if (begin < shares[k].end) continue;
+        store(std::exchange(open, {}));
+        subsets_.back().time_fraction = time_fractions[k];
+        emit(nth(1, static_cast<int>(k++), static_cast<int>(shares.size())));
       }
     }
     waiting_.clear();
-    share_reference_time(total);
+  }
+
+  // As many shares as there are subsets, or events where those are fewer.
+  std::vector<Share> equal_shares() const {
+    const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
+                                               [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
+    std::vector<Share> shares;
+    for (std::int64_t k = 1, begin = 0; k <= p_.subsets; ++k) {  // without overflow for any count of events
+      const std::int64_t end = total / p_.subsets * k + total % p_.subsets * k / p_.subsets;
+      if (end > begin) shares.push_back({begin, end});
+      begin = end;
+    }
+    std::size_t k = 0;
+    std::int64_t at = 0;
+    for (const EventBatch& batch : waiting_) {  // whose time is spread evenly over its events
+      const std::int64_t batch_end = at + batch.count;
+      while (at < batch_end) {
+        const std::int64_t end = std::min(batch_end, shares[k].end);
+        const double seconds = batch.duration_s * static_cast<double>(end - at) / static_cast<double>(batch.count);
+        shares[k].seconds += seconds;
+        shares[k].exposed_s += seconds * batch.exposure;
+        at = end;
+        if (at == shares[k].end) ++k;
+      }
+    }
+    return shares;
   }
 
   // T_k / T over the whole scan; by events where the stream does not say how long it took.
-  void share_reference_time(std::int64_t total_events) {
+  std::vector<double> share_reference_time(const std::vector<Share>& shares) const {
     double total_s = 0;
     bool timed = true;
-    for (const Stored& s : subsets_) {
-      total_s += s.seconds;
-      timed = timed && s.seconds > 0;
+    for (const Share& share : shares) {
+      total_s += share.seconds;
+      timed = timed && share.seconds > 0;
     }
-    for (Stored& s : subsets_) {
-      std::uint64_t events = 0;
-      for (const auto& batch : s.batches) events += batch->event_count();
-      const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
-      s.time_fraction =
-          timed ? s.exposed_s / reference_s : static_cast<double>(events) / static_cast<double>(total_events);
-    }
+    const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
+    std::vector<double> fractions;
+    for (const Share& share : shares)
+      fractions.push_back(timed
+                              ? share.exposed_s / reference_s
+                              : static_cast<double>(share.end - share.begin) / static_cast<double>(shares.back().end));
+    return fractions;
   }
 
   void store(std::vector<EventBatch> batches) {
