@@ -54,6 +54,7 @@ EventBatch EventStore::place(std::vector<EventBatch> group) {
   if (has_room && settings_.backend == Backend::cuda)
     if (auto there = joined(group, Memory::pinned)) return counted(Place::pinned, std::move(*there));
   EventBatch batch = group.size() == 1 ? std::move(group.front()) : join_events(group, Memory::host);
+  if (spilled_ && spilled_->has(batch)) return counted(Place::disk, std::move(batch));
   return has_room ? counted(Place::host, std::move(batch)) : counted(Place::disk, spill(batch));
 }
 

@@ -1,6 +1,7 @@
 // An unnamed file and mappings of its parts: see spill_file.hpp.
 #include "gadgets/subset/spill_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -69,6 +70,10 @@ struct SpillFile::Mapping {
     (void)::fallocate(file->number, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
                       static_cast<off_t>(bytes));
   }
+  bool contains(const void* place) const {
+    const auto* const byte = static_cast<const std::byte*>(place);
+    return byte >= data && byte < static_cast<const std::byte*>(data) + bytes;
+  }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
 };
@@ -102,6 +107,8 @@ EventBatch SpillFile::put(const EventBatch& batch) {
   EventBatch result = batch.without_arrays();
   if (bytes == 0) return result;
   const auto mapping = std::make_shared<const Mapping>(file_, begin, bytes);
+  std::erase_if(mappings_, [](const auto& known) { return known.expired(); });
+  mappings_.push_back(mapping);
   std::uint64_t at = 0;
   for_each_array_pair(result, batch, [&]<class T>(Buffer<T>& to, const Buffer<T>& from) {
     if (!from.empty()) {
@@ -111,6 +118,17 @@ EventBatch SpillFile::put(const EventBatch& batch) {
     at = rounded_up(at + from.bytes(), line);
   });
   return result;
+}
+
+bool SpillFile::has(const EventBatch& batch) const {
+  const void* first = nullptr;
+  for_each_array(batch, [&](const auto& array) {
+    if (!first) first = array.data();
+  });
+  return first && std::ranges::any_of(mappings_, [&](const auto& known) {
+           const auto mapping = known.lock();
+           return mapping && mapping->contains(first);
+         });
 }
 
 }  // namespace tofstream

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "kernels/types/events.hpp"
 
@@ -19,6 +20,8 @@ class SpillFile {
   /// The batch, which lies on the host, with its arrays in the file; its place is free again when the batch and its
   /// pieces are gone. Throws std::runtime_error that says what to do where the disk is full.
   EventBatch put(const EventBatch& batch);
+  /// Whether the batch's arrays are in the file already.
+  bool has(const EventBatch& batch) const;
 
   const std::filesystem::path& folder() const { return folder_; }
   /// Bytes written in all.
@@ -33,6 +36,7 @@ class SpillFile {
   std::filesystem::path folder_;
   std::shared_ptr<const Descriptor> file_;
   std::uint64_t end_ = 0;
+  std::vector<std::weak_ptr<const Mapping>> mappings_;  // in the order of the file; of what is still read
 };
 
 }  // namespace tofstream

@@ -123,10 +123,8 @@ struct SubsetBuilder {
     const bool last_time = iteration == p_.iterations;
     auto& stored = subsets_[static_cast<std::size_t>(k)];
     Subset subset{{iteration, p_.iterations, k, count, ends, ends && last_time}, stored.batches, stored.time_fraction};
-    if (count > 0) {
-      const auto& next = subsets_[static_cast<std::size_t>((k + 1) % count)].batches;
-      if (!next.empty()) subset.next_batch = next.front();
-    }
+    const auto next = static_cast<std::size_t>(count > 0 ? (k + 1) % count : k + 1);
+    if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
     if (last_time) stored.batches.clear();
     return subset;
   }
@@ -219,11 +217,12 @@ struct SubsetBuilder {
     subsets_.push_back(std::move(stored));
   }
 
-  // Says where events live as soon as that is more than one place, and again when it is more.
+  // Says where events live as soon as that is more than one place, or the disk.
   void report(Context& context) {
     context.report("events_kept", store_.in_words());
-    if (store_.places_used() <= places_said_) return;
-    places_said_ = store_.places_used();
+    const int worth_saying = store_.places_used() + (store_.bytes_in(EventStore::Place::disk) > 0 ? 1 : 0);
+    if (worth_saying <= said_) return;
+    said_ = worth_saying;
     context.log().info(fmt::format("events are kept where there is room: {}", store_.in_words()));
   }
 
@@ -233,7 +232,7 @@ struct SubsetBuilder {
 
   Params p_;
   EventStore store_;
-  int places_said_ = 1;
+  int said_ = 1;  // what of worth_saying has been said
   std::vector<EventBatch> waiting_;
   std::int64_t open_events_ = 0;
   double open_seconds_ = 0;

@@ -57,7 +57,7 @@ TEST_CASE("events for which the host has no room are read from disk as if they w
   const auto folder = folder_for_test("tofstream-event-store");
   {
     EventStore store({.host_reserve = all_memory, .spill_folder = folder});
-    const EventBatch held = store.hold(random_lors(find_workload("W1"), 1000, 7));
+    EventBatch held = store.hold(random_lors(find_workload("W1"), 1000, 7));
     const auto stored = store.store(batches_of({1000, 1, 70'000}));
     REQUIRE(stored.size() == 3);
     CHECK(store.bytes_in(Place::disk) == std::size_t{71'001} * 28);
@@ -68,6 +68,13 @@ TEST_CASE("events for which the host has no room are read from disk as if they w
     CHECK(stored[2]->ends[5].to_vector() == expected.ends[5].to_vector());
     CHECK(stored[2]->view().lor(69'999).end1 == expected.view().lor(69'999).end1);
     CHECK(held.ends[0].to_vector() == stored[0]->ends[0].to_vector());
+
+    const float* const place = held.ends[0].data();
+    std::vector<EventBatch> again;
+    again.push_back(std::move(held));
+    const auto stored_again = store.store(std::move(again));
+    CHECK(stored_again[0]->ends[0].data() == place);  // it is there already
+    CHECK(store.bytes_in(Place::disk) == std::size_t{72'001} * 28);
   }
   std::filesystem::remove_all(folder);
 }
