@@ -95,6 +95,11 @@ void keep_device_memory() {
   std::uint64_t all = UINT64_MAX;
   check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrReleaseThreshold, &all),
              "keep the device's memory");
+  // Memory that was given back on one stream goes to another when it is free, not before: else the other would wait, so
+  // that copies and kernels would hold each other up.
+  int no = 0;
+  check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolReuseAllowInternalDependencies, &no),
+             "keep streams from waiting for each other's memory");
 }
 
 // Page-locking takes the system long, and unlocking waits for the device.
@@ -121,7 +126,12 @@ void* allocate_device(std::size_t bytes, Stream stream) {
   static std::once_flag once;
   std::call_once(once, keep_device_memory);
   void* pointer = nullptr;
-  const cudaError_t status = cudaMallocAsync(&pointer, bytes, stream);
+  cudaError_t status = cudaMallocAsync(&pointer, bytes, stream);
+  if (status == cudaErrorMemoryAllocation) {  // until all that has been given back is free
+    (void)cudaGetLastError();
+    check_cuda(cudaDeviceSynchronize(), "wait for memory");
+    status = cudaMallocAsync(&pointer, bytes, stream);
+  }
   if (status == cudaSuccess) return pointer;
   (void)cudaGetLastError();
   throw OutOfMemory(
