@@ -35,10 +35,10 @@ struct PetsirdDecoder : private petsird::Handler {
                                       "batches of their own, as event_corrections takes them"),
                param<&Params::batch_events>("batch_events", range(1, 1 << 28),
                                             "Small time blocks are joined, large ones cut, to so many events"));
-  // The open batch of one pair of module types: detectors, ToF and its width.
+  // The open batch of one pair of module types: detectors, ToF and its width; and what is decoded at a time.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
-    return {.host_bytes = batch,
+    return {.host_bytes = batch + petsird::Decoder::most_held_bytes,
             .message_bytes = batch,
             .lower = "batch_events",
             .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
