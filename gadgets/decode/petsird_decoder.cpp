@@ -41,10 +41,10 @@ struct PetsirdDecoder : private petsird::Handler {
                param<&Params::dead_time>("dead_time",
                                          "Weight the scan time with the live fractions that the stream states, if any; "
                                          "their mean over all pairs of detectors"));
-  // The open batch of one pair of module types: detectors, ToF and its width.
+  // The open batch of one pair of module types: detectors, ToF and its width; and what is decoded at a time.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
-    return {.host_bytes = batch,
+    return {.host_bytes = batch + petsird::Decoder::most_held_bytes,
             .message_bytes = batch,
             .lower = "batch_events",
             .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
