@@ -6,7 +6,7 @@
 //   be std::optional void process(In, Emit<Out>&)                    stateful; or a sink, without
 //   Emit void run(Emit<Out>&, std::stop_token)           source
 // and, where it wants them: `void flush(Emit<Out>&)` at the end of the stream, `void
-// start(Emit<Out>&)` before data flows (to open a cycle), `struct Params` with `static constexpr
+// start(Emit<Out>&)` before its first message (to open a cycle), `struct Params` with `static constexpr
 // auto params = describe(...)`, a constructor from `const Params&`, and `static constexpr bool
 // own_thread = true` where it blocks (GPU, disk, socket) or emits many messages a call,
 // `void update(const Params&)` where live parameters change what it keeps, `static MemoryNeed memory(const Params&)`

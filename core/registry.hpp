@@ -48,7 +48,7 @@ struct GadgetInfo {
   std::string origin;  // the plug-in's file; empty for what comes with the program
   GadgetKind kind = GadgetKind::pure;
   bool own_thread = false;    // may block, so it never runs on a worker of the flow graph
-  bool has_start = false;     // emits before data flows: it can open a cycle
+  bool has_start = false;     // emits before its first message: it can open a cycle
   bool gives_at_end = false;  // its flush gives messages
   bool one_to_one = false;    // gives exactly one message for each that it takes, in their order
   std::vector<ParamInfo> params;

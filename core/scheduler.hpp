@@ -38,7 +38,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   // Constructs every gadget; what could not be constructed is returned, and nothing may be launched
   // then. After an abort the rest is left out: a launch calls nothing then.
   std::vector<RunError> construct();
-  // Calls the start functions, then lets data flow.
+  // Calls the start functions, then lets data flow; a gadget with a thread of its own begins there with its start.
   void launch();
   // Waits until every gadget has ended, or after a cancellation until no gadget code runs: true.
   // False at the deadline, and where asked for as soon as the run is stopping or cancelled.
@@ -78,6 +78,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void make_edges();
   void launch_flow_graph();
   void start_gadgets();
+  bool starts_on_own_thread(const Node& node) const;
+  void start(Node& node);
   std::optional<Job> job_of_ticket(Node& node, Tickets& behind);
   void own_thread(Node& node);
   std::optional<Job> next_own_job(Node& node);

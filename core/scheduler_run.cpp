@@ -83,24 +83,39 @@ class Scheduler::Outlet final : public EmitTarget {
   Job* job_;
 };
 
+// A start that may take long, as where a GPU is set up, does not keep data from flowing elsewhere. Promises know
+// nothing of what such a start would still give.
+bool Scheduler::starts_on_own_thread(const Node& node) const {
+  return node.info().has_start && !node.on_graph() && !goes_by_origin_;
+}
+
 void Scheduler::start_gadgets() {
   for (const auto& node : nodes_) {
     if (cancelled_) return;
-    if (!node->info().has_start) continue;
-    try {
-      Outlet outlet(*this, *node, nullptr);
-      const Clock::time_point began = Clock::now();
-      if (observer_) observer_->call_begins(node->index, Observer::CallKind::start, {});
-      node->instance->start(outlet, node->context, node->params());
-      if (observer_) observer_->call_ends(node->index, Observer::CallKind::start, {}, began, Clock::now());
-    } catch (const Cancelled&) {
-      return;
-    } catch (...) {
-      Section section(*this);
-      fail(section, *node, nullptr, std::current_exception());
-      return;
-    }
+    if (node->info().has_start && !starts_on_own_thread(*node)) start(*node);
   }
+}
+
+void Scheduler::start(Node& node) {
+  const Clock::time_point began = Clock::now();
+  std::exception_ptr cause;
+  {
+    Section section(*this);
+    begin(node);
+  }
+  try {
+    Outlet outlet(*this, node, nullptr);
+    if (observer_) observer_->call_begins(node.index, Observer::CallKind::start, {});
+    node.instance->start(outlet, node.context, node.params());
+    if (observer_) observer_->call_ends(node.index, Observer::CallKind::start, {}, began, Clock::now());
+  } catch (const Cancelled&) {
+  } catch (...) {
+    cause = std::current_exception();
+  }
+  Section section(*this);
+  --node.in_code;
+  node.figures.busy += Clock::now() - began;
+  if (cause) fail(section, node, nullptr, cause);
 }
 
 void Scheduler::work(std::size_t node) {
@@ -143,6 +158,7 @@ std::optional<Job> Scheduler::job_of_ticket(Node& node, Tickets& behind) {
 }
 
 void Scheduler::own_thread(Node& node) {
+  if (starts_on_own_thread(node)) start(node);
   while (std::optional<Job> job = next_own_job(node)) run_job(node, *job, nullptr);
   Section section(*this);
   --active_;

@@ -36,6 +36,8 @@ struct Subset {
   UpdateStep step;
   std::vector<std::shared_ptr<const EventBatch>> batches;
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (PHYSICS 2)
+  // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
+  std::shared_ptr<const EventBatch> next_batch = {};
 
   /// Events that meet the reconstruction for the first time: a replayed subset brings none.
   std::uint64_t event_count() const { return step.iteration == 1 ? size() : 0; }

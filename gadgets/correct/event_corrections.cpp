@@ -120,7 +120,12 @@ struct EventCorrections {
       terms.randoms = &randoms_;
       terms.randoms_scale = randoms_scale(batch);
     }
-    terms.exposure = p_.dead_time.live_fraction;
+    if (batch.exposure != 1 && p_.dead_time.live_fraction != 1)
+      throw std::runtime_error(
+          "the events state how live the scanner was, and dead_time.live_fraction says it again: leave this out, or "
+          "let "
+          "the decoder ignore theirs (dead_time: false)");
+    terms.exposure = batch.exposure * p_.dead_time.live_fraction;
     if (half_life_s_ > 0)
       terms.exposure *= mean_decay(batch.start_s - p_.decay.reference_time_s, batch.duration_s, half_life_s_);
     if (p_.reference_s > 0) terms.reference_s = p_.reference_s;

@@ -61,7 +61,9 @@ struct ScatterParams {
 struct DeadTimeParams {
   double live_fraction = 1;
   static constexpr auto params = describe(param<&DeadTimeParams::live_fraction>(
-      "live_fraction", range(1e-6, 1), "Share of the coincidences that dead time left, of every pair"));
+      "live_fraction", range(1e-6, 1),
+      "Share of the coincidences that dead time left, of every pair; leave it out where "
+      "the events' stream states it"));
 };
 
 /// `decay: {isotope: F-18}`

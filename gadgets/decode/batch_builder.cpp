@@ -5,6 +5,9 @@
 #include <cmath>
 #include <utility>
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
 namespace tofstream {
 
 BatchBuilder::BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types,
@@ -49,15 +52,25 @@ std::size_t BatchBuilder::add(std::span<const petsird::CoincidenceEvent> events,
   if (count_ == 0) open_.start_s = start_s;
   std::uint32_t* const first = open_.detector1.data() + count_;
   std::uint32_t* const second = open_.detector2.data() + count_;
-  for (std::size_t i = 0; i < n; ++i) {
-    first[i] = detector1_(events[i].bin1);
-    second[i] = detector2_(events[i].bin2);
+  float* const tof = has_tof_ ? open_.tof_mm.data() + count_ : nullptr;
+  float* const width = has_tof_ && !equal_widths_ ? open_.tof_width_mm.data() + count_ : nullptr;
+  const auto convert = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      first[i] = detector1_(events[i].bin1);
+      second[i] = detector2_(events[i].bin2);
+    }
+    if (tof)
+      for (std::size_t i = begin; i < end; ++i) tof[i] = centre_mm_[events[i].tof];
+    if (width)
+      for (std::size_t i = begin; i < end; ++i) width[i] = width_mm_[events[i].tof];
+  };
+  constexpr std::size_t grain = 4096;  // 20 microseconds, above which several cores are worth it
+  if (n <= 2 * grain) {
+    convert(0, n);
+  } else {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, grain),
+                      [&](const auto& range) { convert(range.begin(), range.end()); });
   }
-  if (has_tof_)
-    for (std::size_t i = 0; i < n; ++i) open_.tof_mm[count_ + static_cast<std::int64_t>(i)] = centre_mm_[events[i].tof];
-  if (has_tof_ && !equal_widths_)
-    for (std::size_t i = 0; i < n; ++i)
-      open_.tof_width_mm[count_ + static_cast<std::int64_t>(i)] = width_mm_[events[i].tof];
   open_.duration_s += seconds_per_event * static_cast<double>(n);
   count_ += static_cast<std::int64_t>(n);
   return n;

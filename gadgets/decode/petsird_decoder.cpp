@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/decode/batch_builder.hpp"
 #include "gadgets/formats/petsird/decoder.hpp"
+#include "gadgets/formats/petsird/live_time.hpp"
 #include "gadgets/formats/petsird/to_scanner.hpp"
 #include "gadgets/payloads.hpp"
 
@@ -28,17 +30,21 @@ struct PetsirdDecoder : private petsird::Handler {
   struct Params {
     DecodedEvents events = DecodedEvents::prompts;
     int batch_events = 1 << 18;
+    bool dead_time = true;
   };
   static constexpr auto params =
       describe(param<&Params::events>("events",
                                       "Decode prompts or delayeds, the others are only counted; or both, delayeds in "
                                       "batches of their own, as event_corrections takes them"),
                param<&Params::batch_events>("batch_events", range(1, 1 << 28),
-                                            "Small time blocks are joined, large ones cut, to so many events"));
-  // The open batch of one pair of module types: detectors, ToF and its width.
+                                            "Small time blocks are joined, large ones cut, to so many events"),
+               param<&Params::dead_time>("dead_time",
+                                         "Weight the scan time with the live fractions that the stream states, if any; "
+                                         "their mean over all pairs of detectors"));
+  // The open batch of one pair of module types: detectors, ToF and its width; and what is decoded at a time.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
-    return {.host_bytes = batch,
+    return {.host_bytes = batch + petsird::Decoder::most_held_bytes,
             .message_bytes = batch,
             .lower = "batch_events",
             .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
@@ -59,7 +65,7 @@ struct PetsirdDecoder : private petsird::Handler {
     decoder_->finish();
     for (auto& lists : lists_)
       for (auto& builder : lists.builders)
-        if (builder && builder->count() > 0) emit(builder->take());
+        if (builder && builder->count() > 0) emit_batch(*builder);
     book_rejected(context);
     report();
   }
@@ -77,6 +83,7 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void on_header(petsird::Header&& header) override {
     scanner_ = petsird::to_scanner(header.scanner);
+    live_time_.emplace(scanner_);
     edges_mm_ = std::move(header.scanner.tof_bin_edges_mm);
     for (auto& lists : lists_)
       lists.builders.resize(petsird::pair_index({static_cast<std::uint32_t>(scanner_->types.size()), 0}));
@@ -109,8 +116,23 @@ struct PetsirdDecoder : private petsird::Handler {
     while (!events.empty()) {
       const auto taken = builder.add(events, block_.start_ms * 1e-3, lists_of(kind).seconds_per_event);
       events = events.subspan(taken);
-      if (builder.is_full()) (*emit_)(builder.take());
+      if (builder.is_full()) emit_batch(builder);
     }
+  }
+
+  void on_other_block(const petsird::OtherBlock& block) override {
+    const auto* dead_time = std::get_if<petsird::DeadTimeBlock>(&block);
+    if (dead_time && p_.dead_time) live_time_->add(*dead_time);
+  }
+
+  void emit_batch(BatchBuilder& builder) {
+    EventBatch batch = builder.take();
+    batch.exposure = live_time_->mean(batch.start_s, batch.duration_s);
+    if (!batch.delayed) {
+      prompts_s_ += batch.duration_s;
+      live_s_ += batch.duration_s * batch.exposure;
+    }
+    (*emit_)(std::move(batch));
   }
 
   void on_block_end(petsird::BlockKind kind) override {
@@ -145,6 +167,7 @@ struct PetsirdDecoder : private petsird::Handler {
   }
 
   void report() {
+    report_live_time();
     const auto& counts = decoder_->counts();
     context_->report("prompts", static_cast<std::int64_t>(counts.prompts));
     context_->report("delayeds", static_cast<std::int64_t>(counts.delayeds));
@@ -154,9 +177,23 @@ struct PetsirdDecoder : private petsird::Handler {
                          static_cast<std::int64_t>(counts.blocks[k]));
   }
 
+  void report_live_time() {
+    if (!p_.dead_time || decoder_->counts().blocks[static_cast<std::size_t>(petsird::BlockKind::dead_time)] == 0)
+      return;
+    if (prompts_s_ > 0) context_->report("live_fraction", live_s_ / prompts_s_);
+    constexpr double visible = 0.01;
+    if (live_time_->spread() > visible)
+      context_->log().warning(
+          fmt::format("live fractions of pairs of modules differ by {:.1f} % (RMS), of which only "
+                      "the mean is corrected for",
+                      100 * live_time_->spread()));
+  }
+
   Params p_;
   std::optional<petsird::Decoder> decoder_;
   std::shared_ptr<const Scanner> scanner_;
+  std::optional<petsird::LiveTime> live_time_;
+  double prompts_s_ = 0, live_s_ = 0;  // scan time of the prompts so far, and the live part of it
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;
   petsird::TimeInterval block_;

@@ -17,6 +17,12 @@ namespace tofstream {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
 std::filesystem::path user_cache_folder() {
   if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
     return std::filesystem::path(folder) / "tofstream";
@@ -48,15 +54,19 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
   const Memory memory = memory_of(settings_.backend);
   Image back = Image::zeros(projector_->grid(), memory);
   EmTally tally;
-  for (const auto& batch : inputs.events->batches) {
-    const Prepared& prepared = prepare_batch(batch);
+  const auto& batches = inputs.events->batches;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const auto& batch = batches[i];
+    const Prepared& prepared = prepare_batch(batch, context);
+    begin_next_copy(*inputs.events, i + 1);
     EventView events = prepared.view();
     if (!settings_.tof) events.tof_mm = nullptr;
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = Clock::now();
     tally += projector_->planned_em_step(prepared.plan.get(), events, inputs.image->image->voxels.data(),
                                          back.voxels.data());
     // The step returns when its sums have come back from the GPU.
-    if (!on_host(memory)) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
+    if (!on_host(memory)) context.span("GPU", "em_step", began, Clock::now());
+    projecting_s_ += seconds_since(began);
     if (inputs.events->step.iteration == inputs.events->step.iterations) prepared_.erase(batch.get());
   }
   if (inputs.events->step.iteration == 1) {
@@ -70,19 +80,37 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
   return projected;
 }
 
-// On a GPU what is prepared is kept for the iterations to come, while there is room for as much again.
-const ListModeStep::Prepared& ListModeStep::prepare_batch(const std::shared_ptr<const EventBatch>& batch) {
+// On a GPU what is prepared is kept for the iterations to come, while there is room for as much again. Events that lie
+// on the host had no room: they come for each pass, and their plan goes with it.
+const ListModeStep::Prepared& ListModeStep::prepare_batch(const std::shared_ptr<const EventBatch>& batch,
+                                                          Context& context) {
   if (const auto known = prepared_.find(batch.get()); known != prepared_.end()) return known->second;
   const Memory memory = memory_of(settings_.backend);
   unkept_ = {};
   Prepared prepared{batch, {}, nullptr};
-  if (on_host(batch->memory()) != on_host(memory)) prepared.copy = batch->to(memory);
+  if (!on_host(memory) && on_host(batch->memory())) {
+    prepared.copy = feed_.take(batch);
+    return unkept_ = std::move(prepared);
+  }
+  if (on_host(memory) && !on_host(batch->memory())) prepared.copy = batch->to(memory);
   EventView events = prepared.view();
   if (!settings_.tof) events.tof_mm = nullptr;
+  const auto began = Clock::now();
   prepared.plan = projector_->plan(events);
+  if (!on_host(memory)) context.span("GPU", "plan", began, Clock::now());
+  planning_s_ += seconds_since(began);
   constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
   if (on_host(memory) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
   return prepared_.emplace(batch.get(), std::move(prepared)).first->second;
+}
+
+// While a batch is projected on the GPU, the next one that lies on the host comes; at the end of a subset, that of the
+// next subset.
+void ListModeStep::begin_next_copy(const Subset& subset, std::size_t from) {
+  if (settings_.backend != Backend::cuda) return;
+  for (std::size_t i = from; i < subset.batches.size(); ++i)
+    if (on_host(subset.batches[i]->memory())) return feed_.begin(subset.batches[i]);
+  feed_.begin(subset.next_batch);
 }
 
 void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
@@ -127,6 +155,12 @@ void ListModeStep::report(const Projected& projected, const Image& estimate, Con
   const UpdateStep& step = projected.step;
   context.progress(step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : step.subset + 1,
                    step.subsets * step.iterations, "updates");
+  context.report("planning_s", planning_s_);
+  context.report("projecting_s", projecting_s_);
+  if (feed_.copied_bytes() > 0) {
+    context.report("copied_to_gpu_gib", static_cast<double>(feed_.copied_bytes()) / 1073741824.0);
+    context.report("copying_to_gpu_s", feed_.copy_seconds());
+  }
   if (!settings_.log_likelihood) return;
   EmTally& sum = iteration_;
   sum += projected.tally;

@@ -14,6 +14,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "kernels/project/event_feed.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/sensitivity/sensitivity.hpp"
 
@@ -94,7 +95,8 @@ class ListModeStep {
   };
 
   void prepare(const ProjectorInputs& inputs, Context& context);
-  const Prepared& prepare_batch(const std::shared_ptr<const EventBatch>& batch);
+  const Prepared& prepare_batch(const std::shared_ptr<const EventBatch>& batch, Context& context);
+  void begin_next_copy(const Subset& subset, std::size_t from);
   Sensitivity make_sensitivity(const Scanner& scanner, Context& context);
   void report(const Projected& projected, const Image& estimate, Context& context);
 
@@ -104,6 +106,9 @@ class ListModeStep {
   std::shared_ptr<const Image> sensitivity_;
   std::unordered_map<const EventBatch*, Prepared> prepared_;
   Prepared unkept_;
+  EventFeed feed_;
+  double planning_s_ = 0;  // of plans made ahead of a pass; others are part of it
+  double projecting_s_ = 0;
   EmTally iteration_;
 };
 

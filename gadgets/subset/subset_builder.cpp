@@ -1,8 +1,10 @@
-// Groups sorted batches into time-ordered subsets, keeps them (on the GPU while they fit) and
-// replays them for further iterations.
+// Groups batches into time-ordered subsets, keeps them (on the GPU while they fit, else in host memory, else on disk)
+// and replays them for further iterations.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/subset/event_store.hpp"
 #include "kernels/sort/partition.hpp"
 
 namespace tofstream {
@@ -29,6 +32,9 @@ struct SubsetBuilder {
     BackendChoice backend = BackendChoice::automatic;
     double reference_s = 0;
     double device_reserve_gib = 4;
+    double host_reserve_gib = 4;
+    std::filesystem::path spill_folder;
+    ImageParams image;
   };
   static constexpr auto params =
       describe(param<&Params::subsets>("subsets", range(0, 100000),
@@ -43,24 +49,35 @@ struct SubsetBuilder {
                    "Scan time that the image counts decays of: 1 gives a rate per second; 0: the whole scan, "
                    "or 1 while its length is unknown"),
                param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"),
-                                                  "GPU memory to leave free; further subsets stay on the host"));
+                                                  "GPU memory to leave free besides eight images; further events stay "
+                                                  "in host memory, from which they are copied for each pass"),
+               param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"),
+                                                "Host memory to leave free; further events go to disk"),
+               param<&Params::spill_folder>("spill_folder",
+                                            "Where events go on disk, until the run ends; none: the system's folder "
+                                            "for temporary files (TMPDIR)"),
+               param<&Params::image>("image", "The image, for which room is left on the GPU"));
   // Subsets share the events that are held, whose number only the scan says.
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
             .gives_on_device = wants_cuda(p.backend),
             .lower = "events",
-            .note =
-                "holds all events of the scan, 12 to 28 B each; on a GPU as many as device_reserve_gib leaves room "
-                "for"};
+            .note = p.iterations == 1 && p.subsets == 0
+                        ? "holds the events of a few subsets, 12 to 28 B each"
+                        : "holds all events of the scan, 12 to 28 B each: on a GPU as many as device_reserve_gib "
+                          "leaves room for, else on the host as host_reserve_gib, else on disk"};
   }
   static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
 
-  explicit SubsetBuilder(const Params& p) : p_(p), backend_(resolve(p.backend)) {
+  explicit SubsetBuilder(const Params& p)
+      : p_(p),
+        store_({resolve(p.backend), bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(),
+                bytes_of(p.host_reserve_gib), p.spill_folder}) {
     if ((p.subsets > 0) + (p.events > 0) + (p.seconds > 0) != 1)
       throw std::invalid_argument("set exactly one of subsets, events and seconds");
   }
 
-  void process(EventBatch batch, Emit<Subset>& emit) {
+  void process(EventBatch batch, Emit<Subset>& emit, Context& context) {
     if (batch.count == 0) return;
     if (delayed_.value_or(batch.delayed) != batch.delayed)
       throw std::runtime_error(
@@ -68,25 +85,25 @@ struct SubsetBuilder {
           "or let the decoder give prompts alone");
     delayed_ = batch.delayed;
     if (p_.subsets > 0) {
-      waiting_.push_back(std::move(batch));
+      waiting_.push_back(store_.hold(std::move(batch)));
       return;
     }
     for (auto& piece : cut_where_subsets_end(std::move(batch))) {
       open_events_ += piece.count;
       open_seconds_ += piece.duration_s;
-      waiting_.push_back(std::move(piece));
-      if (is_full()) close_subset(emit);
+      waiting_.push_back(store_.hold(std::move(piece)));
+      if (is_full()) close_subset(emit, context);
     }
   }
 
-  void flush(Emit<Subset>& emit) {
+  void flush(Emit<Subset>& emit, Context& context) {
     if (p_.subsets > 0) {
-      cut_stream_into_subsets();
+      cut_stream_into_subsets(emit);
     } else if (!waiting_.empty()) {
-      close_subset(emit);
+      close_subset(emit, context);
     }
-    const int first = p_.subsets > 0 ? 1 : 2;  // a live stream's first iteration went out as it came
-    for (int iteration = first; iteration <= p_.iterations; ++iteration)
+    report(context);
+    for (int iteration = 2; iteration <= p_.iterations; ++iteration)  // the first went out as subsets were made
       for (int k = 0; k < static_cast<int>(subsets_.size()); ++k)
         emit(nth(iteration, k, static_cast<int>(subsets_.size())));
   }
@@ -99,12 +116,16 @@ struct SubsetBuilder {
     double time_fraction = 1;
   };
 
-  Subset nth(int iteration, int k, int count) const {
+  // What goes out for the last time is kept no longer.
+  Subset nth(int iteration, int k, int count) {
     const bool ends = count > 0 && k + 1 == count;
-    const auto& stored = subsets_[static_cast<std::size_t>(k)];
-    return {{iteration, p_.iterations, k, count, ends, ends && iteration == p_.iterations},
-            stored.batches,
-            stored.time_fraction};
+    const bool last_time = iteration == p_.iterations;
+    auto& stored = subsets_[static_cast<std::size_t>(k)];
+    Subset subset{{iteration, p_.iterations, k, count, ends, ends && last_time}, stored.batches, stored.time_fraction};
+    const auto next = static_cast<std::size_t>(count > 0 ? (k + 1) % count : k + 1);
+    if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
+    if (last_time) stored.batches.clear();
+    return subset;
   }
 
   bool is_full() const {
@@ -128,60 +149,92 @@ struct SubsetBuilder {
     return split_by_arrival(std::move(batch), ends);
   }
 
-  void close_subset(Emit<Subset>& emit) {
+  void close_subset(Emit<Subset>& emit, Context& context) {
     store(std::exchange(waiting_, {}));
     // How long the whole scan will be is not known yet: unless told otherwise the estimate is a rate, per second.
     Stored& stored = subsets_.back();
     stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / (p_.reference_s > 0 ? p_.reference_s : 1);
     emit(nth(1, static_cast<int>(subsets_.size()) - 1, 0));
+    report(context);
     open_events_ = 0;
     open_seconds_ = 0;
   }
 
-  void cut_stream_into_subsets() {
-    const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
-                                               [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
-    if (total == 0) return;
-    const auto end_of = [&](int k) {  // without overflow for any count of events
-      return total / p_.subsets * (k + 1) + total % p_.subsets * (k + 1) / p_.subsets;
-    };
+  // What a subset of the whole stream is made of: events up to `end`, and their time.
+  struct Share {
+    std::int64_t begin = 0, end = 0;
+    double seconds = 0, exposed_s = 0;
+  };
+
+  // Cuts what has waited into equal subsets of consecutive events. Each goes out as soon as the next one is made, whose
+  // copy to a GPU may then begin, so that it is projected while others are cut and copied.
+  void cut_stream_into_subsets(Emit<Subset>& emit) {
+    const std::vector<Share> shares = equal_shares();
+    const std::vector<double> time_fractions = share_reference_time(shares);
     std::vector<EventBatch> open;
     std::int64_t begin = 0;
-    int k = 0;
+    std::size_t k = 0;
     for (auto& batch : waiting_) {
       const std::int64_t end = begin + batch.count;
       std::vector<std::int64_t> cuts;
-      for (int j = k; end_of(j) < end; ++j) cuts.push_back(end_of(j) - begin);
+      for (std::size_t j = k; shares[j].end < end; ++j) cuts.push_back(shares[j].end - begin);
       auto pieces = split_by_arrival(std::move(batch), cuts);
       batch = {};
       for (auto& piece : pieces) {
         begin += piece.count;
-        if (piece.count > 0) open.push_back(std::move(piece));
-        if (begin == end_of(k)) {
-          if (!open.empty()) store(std::exchange(open, {}));
-          ++k;
-        }
+        open.push_back(std::move(piece));
+        if (begin < shares[k].end) continue;
+        store(std::exchange(open, {}));
+        subsets_.back().time_fraction = time_fractions[k];
+        if (k > 0) emit(nth(1, static_cast<int>(k) - 1, static_cast<int>(shares.size())));
+        ++k;
       }
     }
     waiting_.clear();
-    share_reference_time(total);
+    if (k > 0) emit(nth(1, static_cast<int>(k) - 1, static_cast<int>(shares.size())));
+  }
+
+  // As many shares as there are subsets, or events where those are fewer.
+  std::vector<Share> equal_shares() const {
+    const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
+                                               [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
+    std::vector<Share> shares;
+    for (std::int64_t k = 1, begin = 0; k <= p_.subsets; ++k) {  // without overflow for any count of events
+      const std::int64_t end = total / p_.subsets * k + total % p_.subsets * k / p_.subsets;
+      if (end > begin) shares.push_back({begin, end});
+      begin = end;
+    }
+    std::size_t k = 0;
+    std::int64_t at = 0;
+    for (const EventBatch& batch : waiting_) {  // whose time is spread evenly over its events
+      const std::int64_t batch_end = at + batch.count;
+      while (at < batch_end) {
+        const std::int64_t end = std::min(batch_end, shares[k].end);
+        const double seconds = batch.duration_s * static_cast<double>(end - at) / static_cast<double>(batch.count);
+        shares[k].seconds += seconds;
+        shares[k].exposed_s += seconds * batch.exposure;
+        at = end;
+        if (at == shares[k].end) ++k;
+      }
+    }
+    return shares;
   }
 
   // T_k / T over the whole scan; by events where the stream does not say how long it took.
-  void share_reference_time(std::int64_t total_events) {
+  std::vector<double> share_reference_time(const std::vector<Share>& shares) const {
     double total_s = 0;
     bool timed = true;
-    for (const Stored& s : subsets_) {
-      total_s += s.seconds;
-      timed = timed && s.seconds > 0;
+    for (const Share& share : shares) {
+      total_s += share.seconds;
+      timed = timed && share.seconds > 0;
     }
-    for (Stored& s : subsets_) {
-      std::uint64_t events = 0;
-      for (const auto& batch : s.batches) events += batch->event_count();
-      const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
-      s.time_fraction =
-          timed ? s.exposed_s / reference_s : static_cast<double>(events) / static_cast<double>(total_events);
-    }
+    const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
+    std::vector<double> fractions;
+    for (const Share& share : shares)
+      fractions.push_back(timed
+                              ? share.exposed_s / reference_s
+                              : static_cast<double>(share.end - share.begin) / static_cast<double>(shares.back().end));
+    return fractions;
   }
 
   void store(std::vector<EventBatch> batches) {
@@ -189,26 +242,27 @@ struct SubsetBuilder {
     for (auto& batch : batches) {
       stored.seconds += batch.duration_s;
       stored.exposed_s += batch.duration_s * batch.exposure;
-      batch.arrival = {};
-      stored.batches.push_back(
-          std::make_shared<const EventBatch>(fits_device(batch) ? on_device(batch) : std::move(batch)));
     }
+    stored.batches = store_.store(std::move(batches));
     subsets_.push_back(std::move(stored));
   }
 
-  bool fits_device(const EventBatch& batch) const {
-    if (backend_ != Backend::cuda) return false;
-    return static_cast<double>(free_device_bytes()) >
-           p_.device_reserve_gib * 1073741824.0 + static_cast<double>(batch.bytes());
-  }
-  static EventBatch on_device(const EventBatch& batch) {
-    EventBatch result = batch.to(Memory::device);
-    synchronize(nullptr);  // the host's copy is released next
-    return result;
+  // Says where events live as soon as that is more than one place, or the disk.
+  void report(Context& context) {
+    context.report("events_kept", store_.in_words());
+    const int worth_saying = store_.places_used() + (store_.bytes_in(EventStore::Place::disk) > 0 ? 1 : 0);
+    if (worth_saying <= said_) return;
+    said_ = worth_saying;
+    context.log().info(fmt::format("events are kept where there is room: {}", store_.in_words()));
   }
 
+  static std::size_t bytes_of(double gib) { return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18)); }
+  // The estimate and the next one, back projections, sensitivity and its inverse, and what making them takes.
+  static constexpr std::size_t reserved_images = 8;
+
   Params p_;
-  Backend backend_;
+  EventStore store_;
+  int said_ = 1;  // what of worth_saying has been said
   std::vector<EventBatch> waiting_;
   std::int64_t open_events_ = 0;
   double open_seconds_ = 0;

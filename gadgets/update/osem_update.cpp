@@ -36,10 +36,19 @@ struct OsemUpdate {
   explicit OsemUpdate(const Params& p) : floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
     const Grid grid = p.image.grid();
     validate_basis(grid);
-    image_ = std::make_shared<Image>(Image::filled(grid, p.start_value, memory_of(backend_)));
+    image_ = std::make_shared<Image>(Image::filled(grid, p.start_value, Memory::host));
   }
 
-  void start(Emit<Estimate>& emit) { emit(Estimate{{.iteration = 0}, image_}); }
+  // The first use of a GPU sets it up, which takes some tenths of a second: here, and not in the constructor, so that
+  // other gadgets read and decode meanwhile.
+  void start(Emit<Estimate>& emit) {
+    if (backend_ == Backend::cuda) {
+      auto there = std::make_shared<const Image>(image_->to(Memory::device));
+      synchronize(nullptr);  // before the host's image is released
+      image_ = std::move(there);
+    }
+    emit(Estimate{{.iteration = 0}, image_});
+  }
 
   void process(std::shared_ptr<const Projected> projected, Emit<Estimate>& emit, Context& context) {
     if (projected->sensitivity != sensitivity_) {

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "kernels/simulate/chord.hpp"
+
 namespace tofstream {
 
 namespace {
@@ -34,30 +36,6 @@ Vec3d point_on_wall(const Workload& workload, std::mt19937_64& generator) {
   const double radius = static_cast<double>(workload.radius_mm);
   return {radius * std::cos(angle), radius * std::sin(angle),
           static_cast<double>(workload.length_mm) * (uniform(generator) - 0.5)};
-}
-
-/// The part [from, to] of the line a + t (b - a), t in [0, 1], inside the image box; from > to for
-/// none.
-struct Chord {
-  double from = 0, to = 1;
-};
-
-Chord chord_in_box(const Grid& grid, const Vec3d& a, const Vec3d& b) {
-  Chord chord;
-  for (int axis = 0; axis < 3; ++axis) {
-    const double voxel = static_cast<double>(grid.voxel_mm[axis]);
-    const double low = static_cast<double>(grid.origin_mm[axis]) - 0.5 * voxel;
-    const double high = low + voxel * grid.size[axis];
-    const double step = b[axis] - a[axis];
-    if (step == 0) {
-      if (a[axis] < low || a[axis] > high) return {1, 0};
-      continue;
-    }
-    const auto [enter, leave] = std::minmax({(low - a[axis]) / step, (high - a[axis]) / step});
-    chord.from = std::max(chord.from, enter);
-    chord.to = std::min(chord.to, leave);
-  }
-  return chord;
 }
 
 }  // namespace
@@ -91,7 +69,7 @@ EventBatch random_lors(const Workload& workload, std::int64_t count, std::uint64
     const Vec3d a = point_on_wall(workload, generator), b = point_on_wall(workload, generator);
     const double position = uniform(generator);
     const Chord chord = chord_in_box(workload.grid, a, b);
-    if (!(chord.from < chord.to)) continue;
+    if (chord.empty()) continue;
     for (int axis = 0; axis < 3; ++axis) {
       batch.ends[axis][i] = static_cast<float>(a[axis]);
       batch.ends[3 + axis][i] = static_cast<float>(b[axis]);

@@ -116,6 +116,12 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
                                               batch.count, cut, previous));
     previous = cut;
   }
+  if (cuts.empty()) {
+    batch.arrival = {};
+    std::vector<EventBatch> whole;
+    whole.push_back(std::move(batch));
+    return whole;
+  }
   const std::size_t pieces = cuts.size() + 1;
   if (pieces > (std::size_t{1} << 29)) throw std::invalid_argument("a batch is cut into at most 2^29 pieces");
   const Memory memory = batch.count > 0 ? batch.memory() : Memory::host;

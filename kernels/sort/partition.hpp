@@ -36,7 +36,7 @@ EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream =
 /// Cuts a batch at arrival ranks: `cuts` = {b1, b2, ...} gives the events of ranks [0, b1),
 /// [b1, b2), ..., [bn, count), each piece in the order of the batch, so still partitioned and
 /// sorted, and without `arrival`. The batch's time is shared in proportion to the ranks. A batch
-/// without `arrival` is taken to be in order of arrival. At most one array is held twice.
+/// without `arrival` is taken to be in order of arrival. At most one array is held twice; without cuts none is moved.
 /// Throws std::invalid_argument unless cuts are non-decreasing and within [0, count].
 std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts,
                                          Stream stream = nullptr);

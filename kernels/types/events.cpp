@@ -50,7 +50,7 @@ EventView EventBatch::view() const {
   return view;
 }
 
-EventBatch EventBatch::to(Memory memory, Stream stream) const {
+EventBatch EventBatch::without_arrays() const {
   EventBatch result;
   result.count = count;
   result.scanner = scanner;
@@ -61,14 +61,12 @@ EventBatch EventBatch::to(Memory memory, Stream stream) const {
   result.exposure = exposure;
   result.delayed = delayed;
   for (int a = 0; a < 4; ++a) result.axis_begin[a] = axis_begin[a];
-  result.detector1 = detector1.to(memory, stream);
-  result.detector2 = detector2.to(memory, stream);
-  for (int e = 0; e < 6; ++e) result.ends[e] = ends[e].to(memory, stream);
-  result.tof_mm = tof_mm.to(memory, stream);
-  result.tof_width_mm = tof_width_mm.to(memory, stream);
-  result.multiplicative = multiplicative.to(memory, stream);
-  result.additive = additive.to(memory, stream);
-  result.arrival = arrival.to(memory, stream);
+  return result;
+}
+
+EventBatch EventBatch::to(Memory memory, Stream stream) const {
+  EventBatch result = without_arrays();
+  for_each_array_pair(result, *this, [&](auto& to, const auto& from) { to = from.to(memory, stream); });
   return result;
 }
 

@@ -138,6 +138,8 @@ struct EventBatch {
   EventView view() const;
   /// A copy in the given memory, queued on the stream.
   EventBatch to(Memory memory, Stream stream = nullptr) const;
+  /// All that the batch says but its events: the arrays are empty, the count stays.
+  EventBatch without_arrays() const;
   std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
   std::size_t bytes() const;
 };
@@ -154,6 +156,19 @@ void for_each_array(Batch& batch, Visit&& visit) {
   visit(batch.multiplicative);
   visit(batch.additive);
   visit(batch.arrival);
+}
+
+/// Calls visit(array of a, array of b) for each of the per-event arrays of two batches.
+template <class BatchA, class BatchB, class Visit>
+void for_each_array_pair(BatchA& a, BatchB& b, Visit&& visit) {
+  visit(a.detector1, b.detector1);
+  visit(a.detector2, b.detector2);
+  for (int e = 0; e < 6; ++e) visit(a.ends[e], b.ends[e]);
+  visit(a.tof_mm, b.tof_mm);
+  visit(a.tof_width_mm, b.tof_width_mm);
+  visit(a.multiplicative, b.multiplicative);
+  visit(a.additive, b.additive);
+  visit(a.arrival, b.arrival);
 }
 
 }  // namespace tofstream

@@ -1,11 +1,13 @@
 // Allocation, release and copies in host, pinned and device memory: see memory.hpp.
 #include "kernels/types/memory.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
 #include <new>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/types/block_pool.hpp"
 #endif
 
 namespace tofstream {
@@ -25,21 +28,41 @@ double gib(std::size_t bytes) {
   return static_cast<double>(bytes) / 1073741824.0;
 }
 
-// Bytes that can be had without swapping, as the kernel estimates; the largest number where it does not say.
-std::size_t available_host_bytes() {
-  std::ifstream file("/proc/meminfo");
+constexpr std::size_t unlimited = SIZE_MAX;
+
+// The number behind a key of a file of lines "key number"; `unlimited` where there is none.
+std::size_t number_in(const char* path, std::string_view key) {
+  std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("MemAvailable:")) return std::strtoull(line.c_str() + 13, nullptr, 10) * 1024;
-  return SIZE_MAX;
+    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
+  return unlimited;
+}
+
+// What the control group leaves: its limit less what it uses, of which files' pages can be had again.
+std::size_t available_in_group() {
+  const std::size_t limit = number_in("/sys/fs/cgroup/memory.max", "");
+  const std::size_t used = number_in("/sys/fs/cgroup/memory.current", "");
+  if (limit == unlimited || limit == 0 || used == unlimited) return unlimited;  // "max" is read as 0
+  const std::size_t files = number_in("/sys/fs/cgroup/memory.stat", "inactive_file ");
+  const std::size_t held = used - std::min(files == unlimited ? 0 : files, used);
+  return limit - std::min(held, limit);
+}
+
+std::size_t available_host_bytes() {
+  const std::size_t kib = number_in("/proc/meminfo", "MemAvailable:");
+  return std::min(kib == unlimited ? unlimited : kib * 1024, available_in_group());
 }
 
 // Linux grants memory that it does not have and kills the program when it is touched, so a large request is compared
 // with what there is before it is made.
-void* allocate_host(std::size_t bytes) {
+bool has_room(std::size_t bytes) {
   constexpr std::size_t large = std::size_t{256} << 20;
-  const std::size_t available = bytes >= large ? available_host_bytes() : SIZE_MAX;
+  return bytes < large || bytes <= available_host_bytes();
+}
+
+void* allocate_host(std::size_t bytes) {
   void* pointer =
-      bytes <= available ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : nullptr;
+      has_room(bytes) ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : nullptr;
   if (!pointer)
     throw OutOfMemory(
         fmt::format("cannot allocate {:.1f} GiB of host memory ({:.1f} GiB are free): use a smaller image or "
@@ -53,6 +76,10 @@ void* allocate_host(std::size_t bytes) {
 #ifdef TOFSTREAM_HAVE_CUDA
 
 namespace {
+
+double mib(std::size_t bytes) {
+  return static_cast<double>(bytes) / 1048576.0;
+}
 
 cudaMemPool_t default_pool() {
   int device = 0;
@@ -68,16 +95,63 @@ void keep_device_memory() {
   std::uint64_t all = UINT64_MAX;
   check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrReleaseThreshold, &all),
              "keep the device's memory");
+  // Memory that was given back on one stream goes to another when it is free, not before: else the other would wait, so
+  // that copies and kernels would hold each other up.
+  int no = 0;
+  check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolReuseAllowInternalDependencies, &no),
+             "keep streams from waiting for each other's memory");
 }
 
-}  // namespace
+// Page-locking takes the system long, and unlocking waits for the device.
+BlockPool& pinned_pool() {
+  static BlockPool pool(
+      [](std::size_t bytes) -> void* {
+        void* pointer = nullptr;
+        if (has_room(bytes) && cudaMallocHost(&pointer, bytes) == cudaSuccess) return pointer;
+        (void)cudaGetLastError();
+        return nullptr;
+      },
+      [](void* pointer) { (void)cudaFreeHost(pointer); });
+  return pool;
+}
 
-std::string why_no_cuda() {
+void* allocate_pinned(std::size_t bytes) {
+  void* pointer = pinned_pool().allocate(bytes);
+  if (!pointer)
+    throw OutOfMemory(fmt::format("cannot allocate {:.1f} MiB of pinned memory: the system refuses it", mib(bytes)));
+  return pointer;
+}
+
+void* allocate_device(std::size_t bytes, Stream stream) {
+  static std::once_flag once;
+  std::call_once(once, keep_device_memory);
+  void* pointer = nullptr;
+  cudaError_t status = cudaMallocAsync(&pointer, bytes, stream);
+  if (status == cudaErrorMemoryAllocation) {  // until all that has been given back is free
+    (void)cudaGetLastError();
+    check_cuda(cudaDeviceSynchronize(), "wait for memory");
+    status = cudaMallocAsync(&pointer, bytes, stream);
+  }
+  if (status == cudaSuccess) return pointer;
+  (void)cudaGetLastError();
+  throw OutOfMemory(
+      fmt::format("cannot allocate {:.1f} MiB of GPU memory: {}", mib(bytes), cudaGetErrorString(status)));
+}
+
+std::string look_for_device() {
   int devices = 0;
   const cudaError_t status = cudaGetDeviceCount(&devices);
   if (status == cudaSuccess && devices > 0) return {};
   (void)cudaGetLastError();  // a missing driver must not be reported again by a later check
   return status == cudaSuccess ? "no CUDA device" : fmt::format("no CUDA device ({})", cudaGetErrorString(status));
+}
+
+}  // namespace
+
+// Asked once: later calls must not wait for another thread that is setting the device up.
+std::string why_no_cuda() {
+  static const std::string reason = look_for_device();
+  return reason;
 }
 
 std::string cuda_device_name() {
@@ -99,6 +173,21 @@ std::size_t free_device_bytes() {
   return free_bytes + (reserved - used);
 }
 
+std::size_t free_host_bytes() {
+  const std::size_t available = available_host_bytes();
+  return available == unlimited ? unlimited : available + pinned_pool().kept_bytes();
+}
+
+Stream copy_stream() {
+  static const Stream stream = [] {
+    cudaStream_t made = nullptr;
+    if (why_no_cuda().empty())
+      check_cuda(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "create a stream for copies");
+    return made;
+  }();
+  return stream;
+}
+
 void synchronize(Stream stream) {
   if (why_no_cuda().empty()) check_cuda(cudaStreamSynchronize(stream), "wait for a stream");
 }
@@ -109,24 +198,13 @@ void* allocate(Memory memory, std::size_t bytes, Stream stream) {
   if (bytes == 0) return nullptr;
   if (memory == Memory::host) return allocate_host(bytes);
   require_cuda();
-  static std::once_flag once;
-  std::call_once(once, keep_device_memory);
-  void* pointer = nullptr;
-  const cudaError_t status =
-      memory == Memory::pinned ? cudaMallocHost(&pointer, bytes) : cudaMallocAsync(&pointer, bytes, stream);
-  if (status != cudaSuccess) {
-    (void)cudaGetLastError();
-    throw OutOfMemory(fmt::format("cannot allocate {:.1f} MiB of {} memory: {}",
-                                         static_cast<double>(bytes) / 1048576.0,
-                                         memory == Memory::pinned ? "pinned" : "GPU", cudaGetErrorString(status)));
-  }
-  return pointer;
+  return memory == Memory::pinned ? allocate_pinned(bytes) : allocate_device(bytes, stream);
 }
 
 void release(Memory memory, void* pointer, Stream stream) noexcept {
   if (!pointer) return;
   if (memory == Memory::host) std::free(pointer);
-  if (memory == Memory::pinned) (void)cudaFreeHost(pointer);
+  if (memory == Memory::pinned) pinned_pool().release(pointer);
   if (memory == Memory::device) (void)cudaFreeAsync(pointer, stream);
 }
 
@@ -163,6 +241,14 @@ std::string cuda_device_name() {
 std::size_t free_device_bytes() {
   require_cuda();
   return 0;
+}
+
+std::size_t free_host_bytes() {
+  return available_host_bytes();
+}
+
+Stream copy_stream() {
+  return nullptr;
 }
 
 void synchronize(Stream) {}

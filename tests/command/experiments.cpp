@@ -1,5 +1,5 @@
-// A body that attenuates, from its map to its activity; maps and profiles at the command; and the script of the paper's
-// experiments, at a small part of their events.
+// A body that attenuates, from its map to its activity; maps and profiles at the command; and the scripts of the
+// paper's experiments and of the corrected NEMA phantom, at a small part of their events.
 #include "gadgets/formats/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
@@ -71,4 +71,29 @@ TEST_CASE("the script of the paper's experiments simulates, reconstructs, measur
   CHECK(report[0]["curves"][0]["images"].size() == 8);
   for (const char* picture : {"hot_rods_cpu.png", "hot_rods_profile.png", "hot_rods_contrast.png"})
     CHECK(std::filesystem::file_size(out / "hot_rods" / picture) > 10000);
+}
+
+TEST_CASE("the script of the corrected NEMA phantom compares means over scans with their errors") {
+  const std::filesystem::path script = "tools/nema_corrections";
+  if (!std::filesystem::exists(script)) return;
+  if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " --backend cpu --events 100000 --realisations 2 " +
+                              "--iterations 2 --pairs 200000 --tofstream " + program().string() + " --out " +
+                              out.path().string() + " >" + log + " 2>&1";
+  const int status = std::system(command.c_str());  // 1: so few events may well differ
+  const auto report = nlohmann::json::parse(text_of(out / "report.json"), nullptr, false);
+  REQUIRE_MESSAGE((status == 0 || WEXITSTATUS(status) == 1), text_of(log));
+  REQUIRE_MESSAGE(!report.is_discarded(), text_of(log));
+  CHECK(report["realisations"]["corrected"] == 4);
+  REQUIRE(report["images"].size() == 24);  // six spheres after two iterations, with and without the filter
+  const auto& last = report["images"][23];
+  CHECK(last["filter_fwhm_mm"] == 5);
+  CHECK(last["diameter_mm"] == 37);
+  CHECK(last["contrast_percent"]["difference_error"].get<double>() > 0);
+  CHECK(last["scans"]["corrected"].size() == 4);
+  // So few events know the background of the largest discs to some percent.
+  CHECK(std::abs(last["background_mean"]["difference"].get<double>()) < 0.15);
+  CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == doctest::Approx(5300).epsilon(0.15));
 }

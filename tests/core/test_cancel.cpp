@@ -38,16 +38,20 @@ TEST_CASE("a gadget that waits is told when another fails, in every kind and fun
   check_one_error("use: waiter, from: few, in: flush", "flush");
   check_one_error("use: blocking_waiter, from: few", "process");
   check_one_error("use: blocking_waiter, from: few, in: flush", "flush");
+  check_one_error("use: blocking_waiter, from: few, in: start", "start");  // data flow elsewhere meanwhile
   check_one_error("use: pure_waiter, from: few", "process");
   check_one_error("use: pure_waiter, from: few, parallel: 4", "process");
   check_one_error("use: waiting_source, in: run", "run");
 }
 
 TEST_CASE("a gadget that waits in start, or before it is made, is told of an abort") {
-  for (const char* waiter : {"use: waiter, in: start, from: few", "use: construct_waiter, from: few"}) {
-    CAPTURE(waiter);
+  // While the last one waits in start, data flow already: nothing in its pipeline may fail.
+  for (const std::string& text :
+       {with_waiter("use: waiter, in: start, from: few"), with_waiter("use: construct_waiter, from: few"),
+        std::string("gadgets:\n  feed: {use: count}\n  waiter: {use: blocking_waiter, in: start, from: feed}\n")}) {
+    CAPTURE(text);
     Witness witness;
-    Engine engine(parse_pipeline(with_waiter(waiter), "test.yaml"));
+    Engine engine(parse_pipeline(text, "test.yaml"));
     std::jthread aborter([&] {
       while (witness.in_process == 0) std::this_thread::yield();
       engine.abort();

@@ -156,6 +156,15 @@ TEST_CASE("pieces of a cut batch stay partitioned by axis") {
     }
 }
 
+TEST_CASE("where a subset stands for no time all go by events") {
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
+  gadget.send(numbered_batch(0, 10, 0, 1.0));
+  gadget.send(numbered_batch(10, 10, 1, 0));
+  gadget.finish();
+  REQUIRE(gadget.out.size() == 2);
+  for (std::size_t k = 0; k < 2; ++k) CHECK(gadget.out.pointer(k)->time_fraction == doctest::Approx(0.5));
+}
+
 TEST_CASE("exactly one way to cut must be chosen, and an empty stream has no subsets") {
   CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder"), "set exactly one of subsets, events and seconds");
   CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder", "{subsets: 2, seconds: 1}"),

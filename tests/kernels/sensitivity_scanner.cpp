@@ -250,13 +250,15 @@ TEST_CASE("the key changes with all that the result depends on") {
   SensitivitySettings settings;
   settings.seed = 9;
   add(scanner, grid, "joseph", settings);
-  for (int change = 0; change < 5; ++change) {
+  for (int change = 0; change < 7; ++change) {
     Scanner other = scanner;
     if (change == 0) other.calibration = 1;
     if (change == 1) other.bin_efficiency[3] = 2;
     if (change == 2) other.module_pair[53] = -1;
     if (change == 3) other.module_pair[3] = 1;
     if (change == 4) other.pair_tables[1].values[0] = 2;
+    if (change > 4) other.pair_tables[1].values.assign(100'000, 2.0f);  // which is hashed in pieces
+    if (change == 6) other.pair_tables[1].values.back() = 1;
     add(other, grid, "joseph");
   }
 }

@@ -67,3 +67,12 @@ TEST_CASE("a small image is one tile for each axis, and what cannot fit is refus
   CHECK_THROWS_WITH_AS(tiled::make_tiling(Grid::centred(300, 300, 300, {1, 1, 1}), wide, 1e9, 4000),
                        doctest::Contains("use a narrower tube"), std::invalid_argument);
 }
+
+TEST_CASE("the tiles of the largest images have voxels beyond 2^32") {
+  const Reach tube{.low = 5, .high = 6, .margin = 6, .stores_margin = false};
+  check_tiling(Grid::centred(1024, 1024, 1024, {1, 1, 1}), tube, 100.0, 57856);
+  Tiling tiling = tiled::make_tiling(Grid::centred(4096, 4096, 300, {1, 1, 1}), tube, 100.0, 57856);
+  tiling.images = 2;
+  CHECK(tiling.voxels() == 2 * 5'033'164'800);
+  CHECK(tiling.first_voxel(static_cast<std::uint32_t>(tiling.count() - 1)) == 5'033'164'800);
+}

@@ -15,8 +15,8 @@ namespace tofstream {
 inline bool gpu_or_skip() {
   const std::string reason = why_no_cuda();
   if (reason.empty()) return true;
-  const char* required = std::getenv("TOFSTREAM_REQUIRE_GPU");
-  if (required && std::string(required) == "1") FAIL("TOFSTREAM_REQUIRE_GPU=1, but: ", reason);
+  const char* demanded = std::getenv("TOFSTREAM_REQUIRE_GPU");
+  if (demanded && std::string(demanded) == "1") FAIL("TOFSTREAM_REQUIRE_GPU=1, but: ", reason);
   std::puts("skipped: no CUDA device");
   return false;
 }

@@ -82,6 +82,7 @@ ordered_json nema_json(const NemaResult& result) {
     spheres.push_back({{"diameter_mm", s.diameter_mm},
                        {"hot", s.hot},
                        {"contrast_percent", s.contrast_percent},
+                       {"background_mean", s.background_mean},
                        {"background_variability_percent", s.background_variability_percent}});
   ordered_json json{{"spheres", spheres}};
   if (!result.lung_residual_percent.empty()) json["lung_residual_percent"] = result.lung_residual_percent;

@@ -14,6 +14,7 @@
 #include "gadgets/formats/petsird/event_codec.hpp"
 #include "gadgets/formats/petsird/header_check.hpp"
 #include "gadgets/formats/petsird/input.hpp"
+#include "gadgets/formats/petsird/parallel_events.hpp"
 #include "gadgets/formats/petsird/plan_reader.hpp"
 #include "gadgets/formats/petsird/preface.hpp"
 #include "gadgets/formats/petsird/tof_bins.hpp"
@@ -31,6 +32,7 @@ class Decoder::Impl final : public PlanReader::EventReader {
 
  private:
   static constexpr std::size_t batch_size = 1024;  // 12 KB: what is delivered at once stays in L1
+  static constexpr std::size_t large_size = most_held_bytes / sizeof(CoincidenceEvent);  // of what all cores decode
 
   /// The list of coincidences being read.
   struct EventList {
@@ -52,6 +54,7 @@ class Decoder::Impl final : public PlanReader::EventReader {
   void block_begins(BlockKind kind, TimeInterval interval);
   bool read_events(const PlanReader& reader, const Plan& plan) override;
   bool begin_list(const PlanReader& reader, EventKind kind);
+  bool read_many_events(EventKind kind);
   bool read_one_event(EventKind kind);
   bool skip_list();
   void deliver(EventKind kind);
@@ -74,6 +77,7 @@ class Decoder::Impl final : public PlanReader::EventReader {
   EventList list_;
   std::vector<CoincidenceEvent> batch_ = std::vector<CoincidenceEvent>(batch_size);
   std::size_t batched_ = 0;
+  std::vector<CoincidenceEvent> large_;  // as large as was needed so far
   bool ended_ = false;
   bool failed_ = false;
   bool warned_of_rows_ = false;
@@ -147,6 +151,7 @@ bool Decoder::Impl::read_events(const PlanReader& reader, const Plan& plan) {
   if (!list_.counted && !begin_list(reader, plan.event_kind)) return false;
   if (list_.ignored && !skip_list()) return false;
   while (list_.read < list_.count) {
+    if (read_many_events(plan.event_kind)) continue;
     const auto most =
         static_cast<std::size_t>(std::min<std::uint64_t>(list_.count - list_.read, batch_size - batched_));
     std::size_t decoded = 0;
@@ -165,6 +170,25 @@ bool Decoder::Impl::read_events(const PlanReader& reader, const Plan& plan) {
   }
   deliver(plan.event_kind);
   list_ = {};
+  return true;
+}
+
+/// Where many events of the list are there, on all cores; false where it is not worth it or goes no further.
+bool Decoder::Impl::read_many_events(EventKind kind) {
+  const std::uint64_t left = list_.count - list_.read;
+  if (input_.rest().size() < parallel_bytes || left < parallel_bytes / longest_event || list_.upper ||
+      list_.partial_size > 0 || input_.inside_varint())
+    return false;
+  const std::size_t fitting = input_.rest().size() / 3;
+  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>({left, large_size, fitting}));
+  if (large_.size() < most) large_.resize(most);
+  std::span<const std::byte> bytes = input_.rest();
+  const std::size_t decoded = decode_events_in_parallel(bytes, std::span(large_).first(most), list_.limits);
+  if (decoded == 0) return false;
+  deliver(kind);  // those before
+  input_.advance(input_.rest().size() - bytes.size());
+  list_.read += decoded;
+  handler_.on_events(kind, delivered_types(), std::span(large_).first(decoded));
   return true;
 }
 

@@ -43,6 +43,10 @@ class Handler {
 /// exchanged, ToF bin negated.
 class Decoder {
  public:
+  /// Bytes of decoded events that are held at most: a million events, where as many come in one chunk. Large chunks are
+  /// decoded on all cores.
+  static constexpr std::size_t most_held_bytes = sizeof(CoincidenceEvent) << 20;
+
   explicit Decoder(Handler& handler);
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;

@@ -1,0 +1,57 @@
+// Where events live that are kept for their passes: on the GPU while it has room, else in host memory that the GPU
+// copies from, else on disk.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gadgets/subset/spill_file.hpp"
+#include "kernels/types/events.hpp"
+
+namespace tofstream {
+
+struct EventStoreSettings {
+  Backend backend = Backend::cpu;           // where the events will be projected
+  std::size_t device_reserve = 0;           // bytes of GPU memory to leave free
+  std::size_t host_reserve = 0;             // bytes of host memory to leave free
+  std::filesystem::path spill_folder = {};  // empty: the system's folder for temporary files
+};
+
+class EventStore {
+ public:
+  enum class Place { device, pinned, host, disk };
+  static constexpr std::size_t places = 4;
+
+  explicit EventStore(EventStoreSettings settings) : settings_(std::move(settings)) {}
+
+  /// A batch on the host that is to be cut before it is stored: as it is, or on disk where memory is short.
+  EventBatch hold(EventBatch batch);
+
+  /// A subset's events where they can be projected from. For a GPU batches are joined to such as it projects at a time.
+  /// Throws std::runtime_error where the disk is full too.
+  std::vector<std::shared_ptr<const EventBatch>> store(std::vector<EventBatch> batches);
+
+  /// Bytes that have been stored in a place so far.
+  std::size_t bytes_in(Place place) const { return bytes_[static_cast<std::size_t>(place)]; }
+  int places_used() const;
+  /// "2.0 GiB on the GPU, 1.0 GiB in pinned host memory"
+  std::string in_words() const;
+
+ private:
+  bool device_has_room(std::size_t bytes) const;
+  bool host_has_room(std::size_t bytes) const;
+  EventBatch place(std::vector<EventBatch> group);
+  std::optional<EventBatch> joined(const std::vector<EventBatch>& group, Memory memory) const;
+  EventBatch spill(const EventBatch& batch);
+  EventBatch counted(Place place, EventBatch batch);
+
+  EventStoreSettings settings_;
+  std::optional<SpillFile> spilled_;
+  std::size_t bytes_[places] = {};
+};
+
+}  // namespace tofstream

@@ -1,0 +1,64 @@
+// Blocks of memory that are kept for the next request.
+#include <cstdlib>
+
+#include "kernels/types/block_pool.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+// A system with so many bytes, which counts what it has given.
+std::size_t room = 0;
+int given = 0;
+
+void* take(std::size_t bytes) {
+  if (bytes > room) return nullptr;
+  room -= bytes;
+  ++given;
+  auto* block = static_cast<std::size_t*>(std::malloc(bytes));
+  *block = bytes;
+  return block;
+}
+void give_back(void* block) {
+  room += *static_cast<std::size_t*>(block);
+  --given;
+  std::free(block);
+}
+
+}  // namespace
+
+TEST_CASE("a block that is given back serves the next request of its size, not one that would waste most of it") {
+  room = 1 << 20;
+  given = 0;
+  {
+    BlockPool pool(take, give_back);
+    void* const first = pool.allocate(50'000);
+    pool.release(first);
+    CHECK(pool.kept_bytes() == 53'248);  // whole pages
+    CHECK(pool.allocate(30'000) == first);
+    CHECK(pool.kept_bytes() == 0);
+    pool.release(first);
+    void* const small = pool.allocate(20'000);
+    CHECK(small != first);
+    CHECK(given == 2);
+    pool.release(small);
+  }
+  CHECK(given == 0);
+}
+
+TEST_CASE("where the system refuses, kept blocks go back to it first") {
+  room = 100 * 4096;
+  given = 0;
+  BlockPool pool(take, give_back);
+  void* const first = pool.allocate(60 * 4096);
+  CHECK(pool.allocate(60 * 4096) == nullptr);
+  pool.release(first);
+  void* const larger = pool.allocate(90 * 4096);
+  REQUIRE(larger != nullptr);
+  CHECK(given == 1);
+  pool.release(larger);
+  pool.release(larger);  // known to be kept: nothing happens
+  CHECK(pool.kept_bytes() == 90 * 4096);
+  pool.trim();
+  CHECK(room == 100 * 4096);
+}
