@@ -76,6 +76,42 @@ TEST_CASE("Joseph in CUDA equals the reference where paths cross tiles") {
   }
 }
 
+TEST_CASE("lines along the walls of tiles are in the tile that they are counted in") {
+  if (!gpu_or_skip()) return;
+  // Ends on the lattice of voxel centres: many lines go through centres all along, which is where tiles meet.
+  const Grid grid = Grid::centred(200, 200, 300, {2, 2, 2});
+  std::mt19937 engine(3);
+  const auto at = [&](int axis, int low, int high) {
+    const int index = low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+    return grid.origin_mm[axis] + static_cast<float>(index) * grid.voxel_mm[axis];
+  };
+  constexpr int slopes[] = {0, 0, 25, 50, 100, 200};
+  std::vector<Lor> lors;
+  for (int i = 0; i < 200'000; ++i) {
+    const int axis = i % 3, u = (axis + 1) % 3, v = (axis + 2) % 3, length = grid.size[axis];
+    Lor lor{{}, {}, static_cast<float>(static_cast<int>(engine() % 300) - 150)};
+    const float to_u = static_cast<float>(slopes[engine() % 6]), to_v = static_cast<float>(slopes[engine() % 6]);
+    lor.end1.set(axis, at(axis, -50, -50));
+    lor.end2.set(axis, at(axis, length + 50, length + 50));
+    lor.end1.set(u, at(u, 0, grid.size[u] - 1));
+    lor.end1.set(v, at(v, 0, grid.size[v] - 1));
+    lor.end2.set(u, lor.end1[u] + 2 * to_u);
+    lor.end2.set(v, lor.end1[v] - 2 * to_v);
+    lors.push_back(lor);
+  }
+  const auto image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
+  for (const TofModel tof : {TofModel{13.6f, 0}, TofModel{}}) {
+    const EventBatch batch = batch_of(lors, tof);
+    const auto values = random_numbers(batch.count, 2, 0.5f, 1.5f);
+    const auto gpu = make_joseph_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda);
+    const Projections found = project(*gpu, batch, image, values);
+    const Projections expected = project(*make_joseph_projector(grid, {}, Backend::cpu), batch, image, values);
+    CHECK(found.tally.used == expected.tally.used);
+    CHECK(error_of_range(found.back, expected.back) < 1e-4);  // a tile's crossings keep 6e-5 voxels from its walls
+    CHECK(error_of_range(found.em, expected.em) < 1e-4);
+  }
+}
+
 TEST_CASE("a plan of events serves every pass, and holds what it says") {
   if (!gpu_or_skip()) return;
   const Workload w1 = find_workload("W1");

@@ -25,6 +25,7 @@ struct JosephSetup {
   Vec3d origin_mm, per_voxel;  // the grid's, and 1 / edges of a voxel
   float tof_cut_sigma;
   bool clipped;
+  double inset = 0;  // voxels: crossings nearer than this to where weights end are left out
 
   static JosephSetup make(const Grid& grid, const JosephSettings& settings) {
     const Vec3d edges = grid.voxel_mm.as<double>();
@@ -183,8 +184,8 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
   line.scale = static_cast<float>(spacing * length * absolute(inverse));
 
   PlaneInterval planes{0, grid.size[line.axis] - 1.0};
-  planes.keep_where(line.u, -1, grid.size[line.u_axis]);
-  planes.keep_where(line.v, -1, grid.size[line.v_axis]);
+  planes.keep_where(line.u, -1 + setup.inset, grid.size[line.u_axis] - setup.inset);
+  planes.keep_where(line.v, -1 + setup.inset, grid.size[line.v_axis] - setup.inset);
   if (clipped) {
     const PlaneInterval box = planes_in_box(grid, end1, direction, line.axis);
     planes.low = maximum(planes.low, box.low);

@@ -1,32 +1,16 @@
 // Joseph's projector on CUDA with tiles of the image in shared memory: the same lines and weights as
-// joseph_line-inl.hpp has, walked a visit at a time (project/tiled/visit_plan.hpp).
+// joseph_line-inl.hpp has, walked a visit at a time (project/tiled/visit_plan.hpp). joseph_plan.cu makes the visits.
 #include "kernels/project/joseph/joseph_line-inl.hpp"
 #include "kernels/project/joseph/joseph_tiled.cuh"
-#include "kernels/project/tiled/make_visits.cuh"
 
 namespace tofstream {
 
 namespace {
 
-using single_lane::JosephLine;
 using single_lane::JosephLines;
 using single_lane::TofBin;
 using tiled::AxisTiles;
 using tiled::Visit;
-
-constexpr tiled::Reach reach{.low = 0, .high = 1, .margin = 1, .stores_margin = true};
-
-template <bool may_clip>
-struct PathOfLine {
-  JosephLines lines;
-  __device__ void prefetch(std::int64_t i) const { lines.events.prefetch(i); }
-  __device__ tiled::Path operator()(std::int64_t i, int) const {
-    const JosephLine line = single_lane::prepare_line<float, may_clip>(lines, i, 1);
-    return {line.axis,        line.first,        line.last,   line.u.at_plane_0,
-            line.u.step,      line.v.at_plane_0, line.v.step, line.offset.at_plane_0,
-            line.offset.step, line.scale};
-  }
-};
 
 enum class Tof { none, narrow, any };
 
@@ -168,18 +152,6 @@ bool JosephTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 20'000;
   if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
   return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
-}
-
-std::optional<tiled::Visits> JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) {
-  const double path = events.has_tof() ? 2.0 * (setup_.tof_cut_sigma * events.tof.sigma_mm) : 1e9;
-  const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace_.words());
-  const JosephLines lines = JosephLines::make(setup_, events);
-  const auto made_of = [&](const auto& path_of) {
-    auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
-    if (made) made->first_event = first;
-    return made;
-  };
-  return setup_.clipped ? made_of(PathOfLine<true>{lines}) : made_of(PathOfLine<false>{lines});
 }
 
 /// Calls step with the footprint that suits the events.

@@ -2,6 +2,11 @@
 // PathOf:
 //   Path operator()(std::int64_t event, int image) const;   image: of the Tiling
 //   void prefetch(std::int64_t event) const;                calls for what an event's path is made of
+//
+// Two kernels compute each path, one to count its visits and one to list them, and must agree to the last bit: many
+// lines of a scanner run exactly along the wall of a tile. Files that include this are therefore compiled without
+// contracting multiplications and additions (-fmad=false, kernels/CMakeLists.txt), which the compiler would do as it
+// likes in each.
 #pragma once
 
 #include <optional>
@@ -23,6 +28,9 @@ struct Path {
   bool wide = false;  // its footprint needs more time: such visits of a tile come after the others
   bool whole = true;  // visits can stand for it: nothing but its planes and the footprint limits it
 };
+
+/// Voxels that crossings keep from the walls of a tile that stores its margin.
+inline constexpr float hair = 6e-5f;
 
 namespace detail {
 
@@ -72,7 +80,6 @@ __device__ void for_each_visit(const AxisTiles& axis, const Path& path, Visit&& 
 /// A linear coordinate over `count` planes such that it stays a hair within [0, cells]: the footprint then needs no
 /// check of bounds.
 __device__ inline void fit(float start, float step, int count, int cells, float& at_first, float& by_plane) {
-  constexpr float hair = 6e-5f;
   const float most = static_cast<float>(cells) - hair, steps = static_cast<float>(count - 1);
   const float last = fminf(fmaxf(fmaf(steps, step, start), hair), most);
   at_first = fminf(fmaxf(start, hair), most);

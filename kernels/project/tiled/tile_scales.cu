@@ -30,8 +30,8 @@ __global__ void __launch_bounds__(count_threads)
       float ratio[batch];
 #pragma unroll
       for (std::uint32_t b = 0; b < batch; ++b) {
-        const std::uint32_t i = min(first + b * count_threads, end - 1);
-        slot[b] = __float_as_uint(ratios[i]);
+        const std::uint32_t i = first + b * count_threads;
+        slot[b] = i < end ? __float_as_uint(ratios[i]) : 0;  // another's place may hold its ratio by now
       }
 #pragma unroll
       for (std::uint32_t b = 0; b < batch; ++b) ratio[b] = by_slot[slot[b]];

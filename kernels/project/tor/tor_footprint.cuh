@@ -5,39 +5,13 @@
 #include <cstdint>
 
 #include "kernels/project/tiled/em_tiles.cuh"
-#include "kernels/project/tor/tor_model.hpp"
+#include "kernels/project/tor/radial.hpp"
 #include "kernels/project/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
 
 using tiled::AxisTiles;
 using tiled::Visit;
-
-/// How a footprint comes by its radial weight.
-enum class Radial {
-  thin,    // a Gaussian that goes on from voxel to voxel by multiplications, in windows of 2 by 2 voxels
-  narrow,  // the same in windows of 4 by 4
-  blob,    // a blob of a few voxels, in windows of 4 columns by 3 rows: the ToF response goes on by multiplications
-  smooth,  // the same, row by row
-  steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
-  table,   // any other
-};
-
-constexpr bool has_windows(Radial radial) {
-  return radial == Radial::thin || radial == Radial::narrow || radial == Radial::blob;
-}
-/// Columns and rows of a window.
-constexpr int window_columns_of(Radial radial) {
-  return radial == Radial::thin ? 2 : 4;
-}
-constexpr int window_rows_of(Radial radial) {
-  if (radial == Radial::blob) return 3;  // rows mostly run along the scanner, across which most lines go
-  return window_columns_of(radial);
-}
-/// Whether a tube's section, given by its half extents in voxels, may need more than one window.
-__host__ __device__ constexpr bool exceeds_window(float p_half, float q_half, int columns, int rows) {
-  return 2 * p_half >= static_cast<float>(columns) || 2 * q_half >= static_cast<float>(rows);
-}
 
 /// What a visit's direction makes of a voxel's place in its slice: as Tube has it, from the visit's slopes.
 struct Ellipse {

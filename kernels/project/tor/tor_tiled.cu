@@ -1,63 +1,10 @@
 // The TOR projector on CUDA with tiles of the image in shared memory (paper 000, II.B, by today's means): the tubes of
-// tube.hpp and the weights of weight-inl.hpp, walked a visit at a time (project/tiled/visit_plan.hpp).
-#include "kernels/project/tiled/make_visits.cuh"
+// tube.hpp and the weights of weight-inl.hpp, walked a visit at a time (project/tiled/visit_plan.hpp). tor_plan.cu
+// makes the visits.
 #include "kernels/project/tor/tor_footprint.cuh"
 #include "kernels/project/tor/tor_tiled.cuh"
 
 namespace tofstream::tor {
-
-namespace {
-
-struct PathOfTube {
-  int window_columns, window_rows;
-  Pass pass;
-  Grid lattices[2];  // of voxels the first alone
-  __device__ void prefetch(std::int64_t i) const { pass.events.prefetch(i); }
-  __device__ tiled::Path operator()(std::int64_t i, int lattice) const {
-    const Tube tube = make_tube(lattices[lattice], pass.events.lor(i), pass.model.radius_mm, pass.tof.cut_mm);
-    tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,
-                     tube.q0,         tube.q_step, tube.u0,   tube.u_step, pass.scale(i)};
-    // Slices of the tube that the line's ends cut, rather than ToF or the image.
-    const bool tof = pass.tof.cut_mm >= 0;
-    const double reach = pass.model.radius_mm;
-    const double u1 = tube.u0 + tube.first * tube.u_step, u2 = tube.u0 + tube.last * tube.u_step;
-    const double low = tof ? fmax(fmin(u1, u2) - 2 * reach, -pass.tof.cut_mm) : fmin(u1, u2) - 2 * reach;
-    const double high = tof ? fmin(fmax(u1, u2) + 2 * reach, pass.tof.cut_mm) : fmax(u1, u2) + 2 * reach;
-    path.wide = exceeds_window(tube.p_half, tube.q_half, window_columns, window_rows);
-    path.whole = tube.empty() || (low >= tube.u_low - 1e-3 && high <= tube.u_high + 1e-3);
-    return path;
-  }
-};
-
-/// Voxels that a tube reaches about its line's crossing with a slice: at most sqrt(2) radii, where the line lies
-/// between two axes.
-tiled::Reach reach_of(const Model& model) {
-  const Vec3 voxel = model.grid.voxel_mm;
-  double most = 0;
-  for (int slice = 0; slice < 3; ++slice)
-    for (int across = 0; across < 3; ++across)
-      if (across != slice) most = std::max(most, model.radius_mm * std::sqrt(2.0) / static_cast<double>(voxel[across]));
-  const int low = static_cast<int>(most + 1e-3);
-  return {.low = low, .high = low + 1, .margin = low + 1, .stores_margin = false, .spare_rows = 9};
-}
-
-Radial radial_of(const Pass& pass) {
-  const Model& model = pass.model;
-  if (!model.gaussian && !model.blob) return Radial::table;
-  // A corner of a window or the end of a row must leave what single precision has below 1 (2^-126) to FixedPoint's
-  // scale and to ratios smaller than the largest.
-  const double tof_reach = std::max(pass.tof.cut_mm, 0.0) + 2 * model.radius_mm;
-  const bool steep = 4 * model.radial_rate * model.radius2 + pass.tof.rate * tof_reach * tof_reach > 60;
-  const Vec3 voxel = model.grid.voxel_mm;
-  const double radius = model.radius_mm / static_cast<double>(std::min({voxel.x, voxel.y, voxel.z}));
-  const bool narrow = radius <= 2.1;  // rows are faster beyond
-  if (model.blob) return narrow && !steep ? Radial::blob : Radial::table;
-  if (steep) return Radial::steep;
-  if (radius <= 0.71) return Radial::thin;  // which reaches a voxel to either side where it is most aslant
-  return narrow ? Radial::narrow : Radial::smooth;
-}
-
-}  // namespace
 
 TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path,
                    bool deterministic)
@@ -73,19 +20,6 @@ bool TorTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 5'000;
   if (path_ == CudaPath::direct || events.count == 0) return false;
   return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
-}
-
-std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int64_t first, Stream stream) {
-  const Pass pass = make_pass(model_, events);
-  const double cut = pass.tof.cut_mm, path = cut >= 0 ? 2 * (cut + model_.radius_mm) : 1e9;
-  tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
-  tiling.images = static_cast<int>(lattices_.size());
-  const Radial radial = radial_of(pass);
-  const PathOfTube path_of{
-      window_columns_of(radial), window_rows_of(radial), pass, {lattices_.front().grid, lattices_.back().grid}};
-  auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
-  if (made) made->first_event = first;
-  return made;
 }
 
 /// Calls step with the footprint that suits the events.
