@@ -4,20 +4,38 @@
 #include <utility>
 
 #include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/sort/partition.hpp"
 
 namespace tofstream {
 namespace {
 
-struct TofPartition {
+class TofPartition {
+ public:
+  struct Params {
+    BackendChoice backend = BackendChoice::automatic;
+  };
+  static constexpr auto params =
+      describe(param<&Params::backend>("backend",
+                                       "Where the events are projected: a GPU's projectors order events themselves, so "
+                                       "for cuda they pass as they are"));
+
   // The ranks of arrival join at least 12 bytes an event; a sort holds 8-byte keys and positions twice, and one array.
-  static MemoryNeed memory(std::span<const std::size_t> inputs) {
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    if (wants_cuda(p.backend)) return {.message_bytes = inputs[0]};
     const std::size_t most_events = inputs[0] / 12;
     return {.call_bytes = 24 * most_events, .message_bytes = inputs[0] + 4 * most_events};
   }
 
-  EventBatch operator()(EventBatch batch) const { return partition_and_sort(std::move(batch), Backend::cpu); }
+  explicit TofPartition(const Params& p) : sorts_(!wants_cuda(p.backend)) {}
+
+  EventBatch operator()(EventBatch batch) const {
+    return sorts_ ? partition_and_sort(std::move(batch), Backend::cpu) : batch;
+  }
+
+ private:
+  bool sorts_;
 };
 
 TOFSTREAM_GADGET(TofPartition, "tof_partition",
