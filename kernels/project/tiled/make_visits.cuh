@@ -10,7 +10,6 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/math/reciprocal.hpp"

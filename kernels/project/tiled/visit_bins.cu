@@ -1,5 +1,5 @@
 // Where bins begin, and the sharing out of the tiles' work among blocks: see visit_bins.hpp.
-#include <utility>
+#include <type_traits>
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>

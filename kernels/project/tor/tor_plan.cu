@@ -1,4 +1,7 @@
 // The visits of tubes to tiles (tor_tiled.cu). Compiled without contraction: see make_visits.cuh.
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/project/tiled/make_visits.cuh"
 #include "kernels/project/tor/radial.hpp"
 #include "kernels/project/tor/tor_tiled.cuh"
