@@ -178,8 +178,8 @@ __device__ void for_each_event_of_block(const PathOf& path_of, std::int64_t even
 }
 
 /// Counts visits by bin, events and visits by the tile of the event's first visit, and each event's visits. An event
-/// without a visit begins in tile 0. `shared`: a block counts in shared memory, for a row of its own or (of one row)
-/// for that of all.
+/// without a visit begins in tile 0. `shared`: a block counts in shared memory, for a row of its own; else (very many
+/// tiles) all blocks count in the only row.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
     count_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* rows,
