@@ -52,7 +52,7 @@ std::string python_path(const fs::path& package) {
 PythonSession::PythonSession(PythonSettings settings, Context& context)
     : settings_(std::move(settings)),
       log_(context.log()),
-      cancelled_(context),
+      cancelled_(context.cancel_token()),
       arena_(SharedArena::instance()),
       socket_(zmq_, zmq::socket_type::pair) {
   socket_.set(zmq::sockopt::linger, 0);

@@ -21,9 +21,9 @@
 #include <zmq.hpp>
 
 #include "core/context.hpp"
-#include "gadgets/python/cancel_descriptor.hpp"
 #include "gadgets/python/child_process.hpp"
 #include "gadgets/python/shared_arena.hpp"
+#include "gadgets/stop_descriptor.hpp"
 
 namespace tofstream {
 
@@ -117,7 +117,7 @@ class PythonSession {
 
   const PythonSettings settings_;
   const Logger log_;
-  const CancelDescriptor cancelled_;
+  const StopDescriptor cancelled_;
   std::shared_ptr<SharedArena> arena_;
   std::mutex lines_mutex_;
   std::deque<std::string> error_lines_;  // the last few of standard error

@@ -1,4 +1,4 @@
-// Context::cancelled() as a descriptor, for who waits in poll() for a process or a socket: it wakes at once.
+// A stop token as a descriptor, for who waits in poll() for a process or a socket: it wakes at once.
 #pragma once
 
 #include <cerrno>
@@ -10,17 +10,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/context.hpp"
-
 namespace tofstream {
 
-class CancelDescriptor {
+class StopDescriptor {
  public:
   /// Throws std::runtime_error where the system has no descriptor left.
-  explicit CancelDescriptor(const Context& context)
-      : event_{::eventfd(0, EFD_CLOEXEC)}, on_cancel_(context.cancel_token(), Raise{event_.number}) {}
+  explicit StopDescriptor(const std::stop_token& stop)
+      : event_{::eventfd(0, EFD_CLOEXEC)}, on_stop_(stop, Raise{event_.number}) {}
 
-  /// Readable from the cancellation on, for good.
+  /// Readable from the stop on, for good.
   int number() const { return event_.number; }
 
  private:
@@ -39,7 +37,7 @@ class CancelDescriptor {
   };
 
   const Event event_;
-  const std::stop_callback<Raise> on_cancel_;  // last: gone before the descriptor is closed
+  const std::stop_callback<Raise> on_stop_;  // last: gone before the descriptor is closed
 };
 
 }  // namespace tofstream

@@ -1,0 +1,151 @@
+// Frames to bytes or events: see stream_receiver.hpp.
+#include "gadgets/wire/stream_receiver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "gadgets/formats/petsird/decoder.hpp"
+#include "gadgets/formats/petsird/to_scanner.hpp"
+#include "gadgets/formats/wire/records.hpp"
+
+namespace tofstream {
+namespace {
+
+using wire::Arrival;
+using wire::BadFrame;
+using wire::Frame;
+using wire::FrameKind;
+using wire::Schema;
+
+constexpr const char* other_data = "in data of another kind than the stream's first";
+
+// The header of a PETSIRD stream that has nothing else.
+struct HeaderReader : petsird::Handler {
+  void on_header(petsird::Header&& read) override { header = std::move(read); }
+  std::optional<petsird::Header> header;
+};
+
+// True where a value says little of the width of its bin, since bins differ.
+bool has_unequal_bins(const petsird::BinEdges& edges) {
+  constexpr float rounding = 1e-4f;  // of widths that were meant to be equal
+  for (std::size_t k = 1; k + 1 < edges.size(); ++k) {
+    const float first = edges[1] - edges[0], width = edges[k + 1] - edges[k];
+    if (std::abs(width - first) > rounding * first) return true;
+  }
+  return false;
+}
+
+std::shared_ptr<const Scanner> scanner_of(std::span<const std::byte> header_bytes) {
+  HeaderReader reader;
+  petsird::Decoder decoder(reader);
+  decoder.push(header_bytes);
+  if (!reader.header) throw std::runtime_error("the stream's header is cut short: mend the sender");
+  for (const auto& row : reader.header->scanner.tof_bin_edges_mm)
+    if (std::ranges::any_of(row, has_unequal_bins))
+      throw std::runtime_error("the scanner's ToF bins differ in width: its events must be sent as PETSIRD");
+  return petsird::to_scanner(reader.header->scanner);
+}
+
+}  // namespace
+
+void StreamReceiver::take(std::span<const std::byte> message) {
+  const auto decoded = wire::decode_frame(message);
+  if (const auto* bad = std::get_if<BadFrame>(&decoded)) return note_bad(*bad);
+  const Frame& frame = std::get<Frame>(decoded);
+  bytes_ += message.size();
+  const Arrival arrival = order_.take(frame.header);
+  if (arrival == Arrival::wanted)
+    take_wanted(frame);
+  else
+    note_unwanted(arrival);
+}
+
+void StreamReceiver::note_bad(const BadFrame& bad) {
+  if (bad_[static_cast<std::size_t>(bad.fault)]++ > 0) return;  // one line a kind of fault
+  context_.log().warning(fmt::format("{} (the first such frame; they are counted)", bad.what));
+}
+
+void StreamReceiver::note_unwanted(Arrival arrival) {
+  if (arrival != Arrival::other_stream || std::exchange(has_warned_of_other_, true)) return;
+  context_.log().warning("a second stream is being sent here; its frames are counted and left out");
+}
+
+void StreamReceiver::take_wanted(const Frame& frame) {
+  if (frame.header.kind == FrameKind::stream_header)
+    header_.assign(frame.payload.begin(), frame.payload.end());
+  else if (frame.header.kind == FrameKind::data && frame.header.schema == Schema::petsird)
+    take_petsird(frame);
+  else if (frame.header.kind == FrameKind::data)
+    take_records(frame);
+}
+
+void StreamReceiver::take_petsird(const Frame& frame) {
+  if (scanner_) return reject(frame.header, other_data);
+  if (!std::exchange(is_petsird_, true)) emit_bytes(header_);
+  emit_bytes(frame.payload);
+}
+
+void StreamReceiver::take_records(const Frame& frame) {
+  if (is_petsird_) return reject(frame.header, other_data);
+  if (!scanner_) scanner_ = scanner_of(header_);
+  auto read = wire::read_records(frame, scanner_);
+  if (const auto* bad = std::get_if<BadFrame>(&read)) {
+    note_bad(*bad);
+    return reject(frame.header, "in records that the scanner cannot have seen");
+  }
+  context_.books().received(frame.header.events);
+  emit_({.events = std::make_shared<const EventBatch>(std::get<EventBatch>(std::move(read)))});
+}
+
+void StreamReceiver::reject(const wire::FrameHeader& header, const char* reason) {
+  context_.books().received(header.events);
+  context_.books().rejected(header.events, reason);
+}
+
+void StreamReceiver::emit_bytes(std::span<const std::byte> bytes) {
+  emit_({.bytes = std::make_shared<const ByteBlock>(ByteBlock{{bytes.begin(), bytes.end()}})});
+}
+
+void StreamReceiver::finish() {
+  constexpr std::byte end_mark[] = {std::byte{0}};
+  if (!is_petsird_ && !scanner_ && has_ended()) {  // no data came at all: a decoder still learns of the scanner
+    is_petsird_ = true;
+    emit_bytes(header_);
+  }
+  if (is_petsird_ && has_ended()) emit_bytes(end_mark);
+  if (const std::uint64_t missing = order_.missing_events(); missing > 0) {
+    context_.books().received(missing);
+    context_.books().lost(missing, "sent, but not received");
+  }
+  if (order_.missing_frames() > 0)
+    context_.log().warning(fmt::format("{} frames were sent and not received: {} events are lost",
+                                       order_.missing_frames(), order_.missing_events()));
+  report();
+}
+
+void StreamReceiver::report() {
+  const auto figure = [&](std::string_view key, std::uint64_t value) {
+    context_.report(key, static_cast<std::int64_t>(value));
+  };
+  const auto& counts = order_.counts();
+  context_.report("stream", fmt::format("{:016x}", order_.stream()));
+  context_.report("ended", has_ended());
+  figure("bytes", bytes_);
+  figure("frames", counts.frames);
+  figure("missing_frames", order_.missing_frames());
+  figure("late_frames", counts.late);
+  figure("duplicate_frames", counts.duplicates);
+  figure("frames_before_header", counts.before_header);
+  figure("frames_of_other_streams", counts.of_other_streams);
+  figure("bad_frames", std::accumulate(bad_.begin(), bad_.end(), std::uint64_t{0}));
+  for (std::size_t k = 0; k < bad_.size(); ++k)
+    if (bad_[k] > 0) figure(fmt::format("bad_frames_{}", wire::frame_fault_names[k]), bad_[k]);
+}
+
+}  // namespace tofstream

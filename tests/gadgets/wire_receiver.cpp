@@ -1,0 +1,152 @@
+// What comes out of frames, and what is booked of those that are damaged, missing or twice there.
+#include "core/testing.hpp"
+#include "gadgets/wire/stream_receiver.hpp"
+#include "tests/gadgets/wire_support.hpp"
+
+using namespace tofstream;
+using wire_test::Bytes;
+using wire_test::StreamMaker;
+
+namespace {
+
+class Receiving {
+ public:
+  explicit Receiving(const std::vector<Bytes>& frames) {
+    StreamReceiver receiver(emit_, context_);
+    for (const Bytes& frame : frames) receiver.take(frame);
+    is_complete = receiver.is_complete();
+    receiver.finish();
+  }
+  auto events() const { return emit_.of<&LiveStream::events>(); }
+  Bytes bytes() const {
+    Bytes all;
+    for (const auto& block : emit_.of<&LiveStream::bytes>())
+      all.insert(all.end(), block->data.begin(), block->data.end());
+    return all;
+  }
+  BookEntries books() const { return context_.recorded(); }
+  std::int64_t figure(const std::string& key) const { return std::get<std::int64_t>(context_.figures().at(key)); }
+  bool is_complete = false;
+
+ private:
+  CollectingEmit<LiveStream> emit_;
+  TestContext context_;
+};
+
+/// Six frames: the header, 10, 20, 30 and 40 events, the end.
+std::vector<Bytes> stream() {
+  return StreamMaker().records(10).records(20).records(30).records(40).end();
+}
+
+void check_lost(const Receiving& got, std::uint64_t received, std::uint64_t lost) {
+  std::uint64_t events = 0;
+  for (const auto& batch : got.events()) events += batch->event_count();
+  CHECK(events == received);
+  CHECK(got.books().received == received + lost);
+  CHECK(got.books().lost_total() == lost);
+  CHECK(got.books().rejected_total() == 0);
+}
+
+}  // namespace
+
+TEST_CASE("records come out as batches with the scanner of the header") {
+  const Receiving got(stream());
+  CHECK(got.is_complete);
+  check_lost(got, 100, 0);
+  const auto batches = got.events();
+  REQUIRE(batches.size() == 4);
+  CHECK(batches[2]->start_s == doctest::Approx(0.2));
+  CHECK(batches[2]->scanner->name == petsird::to_scanner(wire_test::header().scanner)->name);
+  CHECK(batches[2]->detectors->size() == 16);
+  CHECK(batches[2]->detector1[0] == 4 + 30 % 8);
+  CHECK(got.bytes().empty());
+  CHECK(got.figure("frames") == 5);
+}
+
+TEST_CASE("PETSIRD comes out as the bytes of a file, whole also where it holds no blocks") {
+  StreamMaker maker;
+  const auto frames = maker.blocks(3).blocks(5).end();
+  const Receiving got(frames);
+  CHECK(got.bytes() == maker.whole());
+  CHECK(got.events().empty());
+  CHECK(got.books().received == 0);  // the decoder books what it finds
+  StreamMaker empty;
+  const auto nothing = empty.end();
+  CHECK(Receiving(nothing).bytes() == empty.whole());
+}
+
+TEST_CASE("missing, damaged and cut frames lose their events and no others, which the books say") {
+  auto frames = stream();
+  frames.erase(frames.begin() + 2);
+  const Receiving missing(frames);
+  CHECK(!missing.is_complete);
+  check_lost(missing, 80, 20);
+  CHECK(missing.figure("missing_frames") == 1);
+
+  frames = stream();
+  frames[1].back() ^= std::byte{1};
+  frames[3].pop_back();
+  const Receiving damaged(frames);
+  check_lost(damaged, 60, 40);
+  CHECK(damaged.figure("bad_frames") == 2);
+  CHECK(damaged.figure("bad_frames_checksum") == 1);
+  CHECK(damaged.figure("bad_frames_payload_size") == 1);
+}
+
+TEST_CASE("duplicates and reordered frames lose nothing") {
+  auto frames = stream();
+  std::swap(frames[1], frames[3]);
+  frames.insert(frames.begin() + 2, frames[1]);
+  frames.push_back(frames[2]);
+  frames.insert(frames.begin() + 3, frames[0]);
+  const Receiving got(frames);
+  CHECK(got.is_complete);
+  check_lost(got, 100, 0);
+  CHECK(got.figure("duplicate_frames") == 2);
+  CHECK(got.figure("late_frames") == 2);
+  CHECK(got.figure("missing_frames") == 0);
+}
+
+TEST_CASE("what comes before the header is lost, rubbish and other streams are left out") {
+  auto frames = stream();
+  std::swap(frames[0], frames[1]);
+  const auto others = StreamMaker(wire_test::header(), 6).records(7).end();
+  frames.insert(frames.begin() + 3, others.begin(), others.end());
+  frames.insert(frames.begin(), Bytes(1000, std::byte{'x'}));
+  frames.insert(frames.begin(), Bytes());
+  const Receiving got(frames);
+  check_lost(got, 90, 10);
+  CHECK(got.figure("frames_before_header") == 1);
+  CHECK(got.figure("frames_of_other_streams") == 3);
+  CHECK(got.figure("bad_frames_magic") == 1);
+  CHECK(got.figure("bad_frames_too_short") == 1);
+}
+
+TEST_CASE("events that the scanner cannot have seen, or of another kind than the first, are rejected") {
+  StreamMaker small;
+  auto frames = small.records(10).blocks(4).end();
+  const Receiving mixed(frames);
+  CHECK(mixed.books().received == 14);
+  CHECK(mixed.books().rejected.at("in data of another kind than the stream's first") == 4);
+  CHECK(mixed.books().lost_total() == 0);
+
+  petsird::Header fewer = wire_test::header();
+  frames = StreamMaker(fewer).records(10).end();
+  auto payload = Bytes(frames[1].begin() + wire::header_bytes, frames[1].end());
+  payload[3] = std::byte{1};  // detector 2^24 and more
+  frames[1] =
+      wire::encode_frame({.schema = wire::Schema::tof_coincidences, .stream = 5, .sequence = 1, .events = 10}, payload);
+  const Receiving wrong(frames);
+  CHECK(wrong.books().received == 10);
+  CHECK(wrong.books().rejected.at("in records that the scanner cannot have seen") == 10);
+  CHECK(wrong.figure("bad_frames_contents") == 1);
+}
+
+TEST_CASE("a header that is of no use to records ends the run, and says why") {
+  const auto frames = StreamMaker(petsird::toy::header()).records(10).end();
+  CHECK_THROWS_WITH(Receiving{frames}, doctest::Contains("must be sent as PETSIRD"));
+  auto cut = stream();
+  cut[0] = wire::encode_frame({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird, .stream = 5},
+                              std::span(cut[0]).subspan(wire::header_bytes, 2000));
+  CHECK_THROWS_WITH(Receiving{cut}, doctest::Contains("the stream's header is cut short"));
+}

@@ -1,0 +1,243 @@
+// Live streams over ZeroMQ from end to end: what is sent is what arrives, also where senders fail; and runs end at once
+// where nobody is at the other end.
+#include <chrono>
+#include <thread>
+
+#include <zmq.hpp>
+
+#include "core/engine.hpp"
+#include "core/testing.hpp"
+#include "gadgets/payloads.hpp"
+#include "tests/command/command.hpp"
+#include "tests/gadgets/wire_support.hpp"
+
+using namespace tofstream;
+using wire_test::Bytes;
+using wire_test::StreamMaker;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The batches of the last run, kept by the gadget below.
+std::vector<EventBatch>& kept() {
+  static std::vector<EventBatch> batches;
+  return batches;
+}
+
+struct KeepEvents {
+  void process(const EventBatch& batch, Context& context) {
+    context.books().written(batch.event_count());
+    kept().push_back(batch);
+  }
+};
+TOFSTREAM_GADGET(KeepEvents, "test_keep_events", "Keeps events");
+
+Engine engine_of(const std::string& yaml) {
+  kept().clear();
+  return Engine(parse_pipeline(yaml, "test.yaml"));
+}
+
+RunReport run(const std::string& yaml) {
+  return engine_of(yaml).run();
+}
+
+const GadgetReport& gadget(const RunReport& report, const std::string& name) {
+  return *std::ranges::find(report.gadgets, name, &GadgetReport::name);
+}
+
+std::int64_t figure(const RunReport& report, const std::string& key) {
+  return std::get<std::int64_t>(gadget(report, "feed").figures.at(key));
+}
+
+std::string first_error(const RunReport& report) {
+  return report.errors.empty() ? "" : report.errors[0].text();
+}
+
+/// Sends messages to an endpoint; the receiver may come later.
+void send(const std::string& endpoint, std::span<const Bytes> frames) {
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::push);
+  socket.set(zmq::sockopt::linger, 60'000);
+  socket.connect(endpoint);
+  for (const Bytes& frame : frames) socket.send(zmq::buffer(frame));
+}
+
+std::string receiving_records(const std::string& endpoint, const std::string& more = "") {
+  return fmt::format(
+      "gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\"{}}}\n"
+      "  end: {{use: test_keep_events, from: feed.events}}\n",
+      endpoint, more);
+}
+
+std::uint64_t kept_events() {
+  std::uint64_t sum = 0;
+  for (const EventBatch& batch : kept()) sum += batch.event_count();
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("simulated events arrive as they were sent") {
+  const std::string photons =
+      "photons: {use: simulator, scanner: demo_ring, phantom: uniform_cylinder, events: 20000, batch_events: 3000}";
+  REQUIRE(run(fmt::format("gadgets:\n  {}\n  end: {{use: test_keep_events, from: photons}}\n", photons)).exit_code ==
+          0);
+  const std::vector<EventBatch> sent = std::move(kept());
+  const TemporaryFolder folder;
+  const RunReport report = run(fmt::format(
+      "endpoint: \"ipc://{}\"\nscanner: demo_ring\ngadgets:\n  {}\n  sent: {{use: zmq_sink, from: photons}}\n"
+      "  feed: {{use: zmq_source}}\n  end: {{use: test_keep_events, from: feed.events}}\n",
+      (folder / "socket").string(), photons));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  REQUIRE(kept().size() == sent.size());
+  for (std::size_t k = 0; k < sent.size(); ++k) {
+    CHECK(std::ranges::equal(kept()[k].detector1.span(), sent[k].detector1.span()));
+    CHECK(std::ranges::equal(kept()[k].detector2.span(), sent[k].detector2.span()));
+    CHECK(std::ranges::equal(kept()[k].tof_mm.span(), sent[k].tof_mm.span()));
+    CHECK(kept()[k].tof.sigma_mm == doctest::Approx(sent[k].tof.sigma_mm));
+    CHECK(kept()[k].tof.bin_width_mm == doctest::Approx(sent[k].tof.bin_width_mm));
+    CHECK(kept()[k].start_s == doctest::Approx(sent[k].start_s));
+    CHECK(kept()[k].duration_s == doctest::Approx(sent[k].duration_s));
+    CHECK(kept()[k].detectors->size() == sent[k].detectors->size());
+  }
+  CHECK(report.books.balanced());
+  CHECK(figure(report, "missing_frames") == 0);
+}
+
+TEST_CASE("a PETSIRD stream over the wire gives what its file gives") {
+  const TemporaryFolder folder;
+  StreamMaker maker;
+  const auto frames = maker.blocks(300).blocks(200).end();
+  const std::string endpoint = "ipc://" + (folder / "socket").string();
+  std::jthread sender([&] { send(endpoint, frames); });
+  const RunReport report = run(fmt::format(
+      "gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\"}}\n  events: {{use: petsird_decoder, from: feed.bytes}}\n"
+      "  end: {{use: test_keep_events, from: events}}\n",
+      endpoint));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  CHECK(report.books.received == 500);
+  CHECK(report.books.balanced());
+  const EventBatch live = std::move(kept().at(0));
+  std::ofstream(folder / "scan.petsird", std::ios::binary)
+      .write(reinterpret_cast<const char*>(maker.whole().data()), static_cast<std::streamsize>(maker.whole().size()));
+  REQUIRE(run(fmt::format("gadgets:\n  feed: {{use: file_source, path: {}}}\n"
+                          "  events: {{use: petsird_decoder, from: feed}}\n"
+                          "  end: {{use: test_keep_events, from: events}}\n",
+                          (folder / "scan.petsird").string()))
+              .exit_code == 0);
+  CHECK(std::ranges::equal(live.detector1.span(), kept().at(0).detector1.span()));
+  CHECK(std::ranges::equal(live.tof_mm.span(), kept().at(0).tof_mm.span()));
+}
+
+TEST_CASE("frames dropped, twice, reordered, cut, flipped and rubbish: the run goes on and the books balance") {
+  const TemporaryFolder folder;
+  StreamMaker maker;
+  for (int k = 0; k < 20; ++k) maker.records(100);
+  auto frames = maker.end();
+  frames[4].back() ^= std::byte{64};               // flipped
+  frames[7].resize(frames[7].size() / 2);          // cut
+  std::swap(frames[10], frames[12]);               // reordered
+  frames.insert(frames.begin() + 15, frames[14]);  // twice
+  frames.insert(frames.begin() + 1, Bytes(77));    // rubbish
+  frames.erase(frames.end() - 3);                  // dropped
+  const std::string endpoint = "ipc://" + (folder / "socket").string();
+  std::jthread sender([&] { send(endpoint, frames); });
+  const RunReport report = run(receiving_records(endpoint, ", late_s: 0.1"));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  CHECK(kept_events() == 1700);
+  CHECK(report.books.received == 2000);
+  CHECK(report.books.lost.at("sent, but not received") == 300);
+  CHECK(report.books.balanced());
+  CHECK(figure(report, "missing_frames") == 3);
+  CHECK(figure(report, "duplicate_frames") == 1);
+  CHECK(figure(report, "late_frames") == 2);
+  CHECK(figure(report, "bad_frames") == 3);
+}
+
+TEST_CASE("a sender that vanishes and comes back is carried on from") {
+  const TemporaryFolder folder;
+  StreamMaker maker;
+  for (int k = 0; k < 6; ++k) maker.records(50);
+  const auto frames = maker.end();
+  const std::string endpoint = "ipc://" + (folder / "socket").string();
+  auto again = frames;
+  again.erase(again.begin() + 1, again.begin() + 3);  // it does not know what came through: frame 3 once too often
+  std::jthread sender([&] {
+    send(endpoint, std::span(frames).first(4));
+    send(endpoint, again);
+  });
+  const RunReport report = run(receiving_records(endpoint));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  CHECK(kept_events() == 300);
+  CHECK(figure(report, "missing_frames") == 0);
+}
+
+TEST_CASE("a larger frame than is allowed does not come in") {
+  const TemporaryFolder folder;
+  StreamMaker maker;
+  const auto frames = maker.records(100'000).end();  // 1.2 MB
+  const std::string endpoint = "ipc://" + (folder / "socket").string();
+  Engine engine = engine_of(receiving_records(endpoint, ", largest_frame_mib: 1"));
+  std::jthread sender([&] {
+    zmq::context_t context;
+    zmq::socket_t socket(context, zmq::socket_type::push);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.connect(endpoint);
+    for (const Bytes& frame : frames) socket.send(zmq::buffer(frame));
+    std::this_thread::sleep_for(300ms);
+    engine.request_stop();
+  });
+  const RunReport report = engine.run();
+  CHECK(report.stopped);
+  CHECK(kept_events() == 0);
+}
+
+TEST_CASE("a source that nobody sends to ends at once at a stop") {
+  const TemporaryFolder folder;
+  Engine engine = engine_of(receiving_records("ipc://" + (folder / "socket").string()));
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(100ms);
+    engine.request_stop();
+  });
+  const RunReport report = engine.run();
+  CHECK(report.stopped);
+  CHECK(report.errors.empty());
+  CHECK(report.still_running.empty());
+}
+
+TEST_CASE("a sink that nobody receives from is no obstacle to an abort") {
+  const TemporaryFolder folder;
+  Engine engine =
+      engine_of(fmt::format("scanner: demo_ring\ngadgets:\n"
+                            "  photons: {{use: simulator, phantom: uniform_cylinder, events: 1000}}\n"
+                            "  sent: {{use: zmq_sink, from: photons, endpoint: \"ipc://{}\", linger_s: 3600}}\n",
+                            (folder / "socket").string()));
+  std::jthread aborter([&] {
+    std::this_thread::sleep_for(200ms);
+    engine.abort();
+  });
+  const RunReport report = engine.run();
+  CHECK(report.aborted);
+  CHECK(report.still_running.empty());
+}
+
+TEST_CASE("an endpoint that is taken, or public, starts nothing") {
+  const TemporaryFolder folder;
+  zmq::context_t context;
+  zmq::socket_t other(context, zmq::socket_type::pull);
+  other.bind("tcp://127.0.0.1:*");
+  const std::string taken = other.get(zmq::sockopt::last_endpoint);
+  const RunReport in_use = run(receiving_records(taken));
+  CHECK(in_use.exit_code == exit_config);
+  CHECK(first_error(in_use).find("cannot receive at " + taken) != std::string::npos);
+  for (const char* yaml :
+       {"gadgets:\n  feed: {use: zmq_source, endpoint: \"tcp://*:5555\"}\n"
+        "  end: {use: test_keep_events, from: feed.events}\n",
+        "gadgets:\n  feed: {use: simulator, scanner: demo_ring, phantom: uniform_cylinder}\n"
+        "  end: {use: zmq_sink, from: feed, scanner: demo_ring, endpoint: \"tcp://10.0.0.1:5555\"}\n"}) {
+    const RunReport report = run(yaml);
+    CHECK(report.exit_code == exit_config);
+    CHECK_MESSAGE(first_error(report).find("is open to the network") != std::string::npos, first_error(report));
+  }
+}
