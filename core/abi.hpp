@@ -14,7 +14,7 @@ namespace tofstream {
 // The version that the headers belong to; core/version.cpp holds it against CMake's.
 inline constexpr std::string_view header_version = "0.1.0";
 // Raised when the meaning of the public headers changes but no size in them does.
-inline constexpr std::uint32_t abi_number = 1;
+inline constexpr std::uint32_t abi_number = 2;
 
 // Nothing but numbers and text in place: read from a file, no relocation is needed. The first two members never move.
 struct PluginRecord {

@@ -63,6 +63,13 @@ class Adapter final : public GadgetInstance {
     if constexpr (HasFlush<G>) call(&G::flush, {}, target, {}, context, of(params));
   }
 
+  bool idle(EmitTarget& target, Context& context, const void* params) override {
+    if constexpr (HasIdle<G>)
+      return call(&G::idle, {}, target, {}, context, of(params));
+    else
+      return false;
+  }
+
   void run(EmitTarget& target, const std::stop_token& stop, Context& context, const void* params) override {
     if constexpr (HasRun<G>) call(&G::run, {}, target, stop, context, of(params));
   }
@@ -184,10 +191,8 @@ template <class G>
 constexpr bool wants_own_thread() {
   if constexpr (HasRun<G>)
     return true;
-  else if constexpr (requires { G::own_thread; })
-    return G::own_thread;
   else
-    return false;
+    return has_own_thread<G>();
 }
 
 // Whether each message taken becomes exactly one: told by a pure gadget's signature; a stateful one may say so by
@@ -238,6 +243,7 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
                                                                : GadgetKind::stateful;
     info.own_thread = detail::wants_own_thread<G>();
     info.has_start = detail::HasStart<G>;
+    info.has_idle = detail::HasIdle<G>;
     info.gives_at_end = !std::is_void_v<detail::emitted_t<G, detail::flush_t<G>>>;
     info.one_to_one = detail::is_one_to_one<G>();
     if constexpr (!std::is_same_v<Params, detail::NoParams>) info.params = detail::infos_from<Params>(G::params);

@@ -29,7 +29,7 @@ class Collector : public EmitTarget {
 };
 
 struct RecordHolder {
-  std::stop_source source;
+  std::stop_source source, stop_source;
   GadgetRecord record;
 };
 
@@ -88,7 +88,7 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
 class TestContext : private detail::RecordHolder, public Context {
  public:
   explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".")
-      : TestContext(std::stop_source(), std::move(name), std::move(output_dir)) {}
+      : TestContext(std::stop_source(), std::stop_source(), std::move(name), std::move(output_dir)) {}
   TestContext(const TestContext&) = delete;
   TestContext& operator=(const TestContext&) = delete;
 
@@ -96,10 +96,15 @@ class TestContext : private detail::RecordHolder, public Context {
   std::map<std::string, Figure> figures() const { return record.figures(); }
   // From now on cancelled() is true, as when another gadget has failed.
   void cancel() { source.request_stop(); }
+  // From now on stopping() is true, as after an interrupt.
+  void stop() { stop_source.request_stop(); }
 
  private:
-  TestContext(const std::stop_source& stop, std::string name, std::filesystem::path output_dir)
-      : RecordHolder{stop, GadgetRecord(std::move(name), std::move(output_dir), stop.get_token())}, Context(record) {}
+  TestContext(const std::stop_source& cancel, const std::stop_source& stop, std::string name,
+              std::filesystem::path output_dir)
+      : RecordHolder{cancel, stop,
+                     GadgetRecord(std::move(name), std::move(output_dir), cancel.get_token(), stop.get_token())},
+        Context(record) {}
 };
 
 }  // namespace tofstream

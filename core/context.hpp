@@ -55,11 +55,14 @@ struct Progress {
 class GadgetRecord {
  public:
   // `cancel` is stopped when the run is being ended; without one it never is.
-  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {});
+  // `stop` when it is to end before its stream does.
+  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {},
+                        std::stop_token stop = {});
 
   const std::string& name() const { return name_; }
   const std::filesystem::path& output_dir() const { return output_dir_; }
   const std::stop_token& cancel() const { return cancel_; }
+  const std::stop_token& stop() const { return stop_; }
   BookEntries books() const;
   std::map<std::string, Figure> figures() const;
   Progress progress() const;
@@ -78,6 +81,7 @@ class GadgetRecord {
   const std::string name_;
   const std::filesystem::path output_dir_;
   const std::stop_token cancel_;
+  const std::stop_token stop_;
   mutable std::mutex mutex_;
   BookEntries books_;
   std::map<std::string, Figure> figures_;
@@ -136,6 +140,9 @@ class Context {
   // The same for a wait that can be woken: std::condition_variable_any, or a std::stop_callback that writes to an
   // eventfd. The callback runs on the thread that ends the run and must not wait.
   const std::stop_token& cancel_token() const { return record_->cancel(); }
+  // Sources were asked to end before their streams did, so that the run ends within a deadline: who has much left to do
+  // that is not needed leaves it out.
+  bool stopping() const { return record_->stop().stop_requested(); }
   // The message at hand; in a join, of the inputs together. In flush, the last one.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }

@@ -31,6 +31,7 @@ class GadgetHarness {
   void start() { gadget_->start(target_, context_, params()); }
   void process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types);
   void set(std::string_view parameter, std::string_view yaml);
+  bool idle() { return gadget_->idle(target_, context_, params()); }
   void flush() { gadget_->flush(target_, context_, params()); }
   void run(const std::stop_token& stop) { gadget_->run(target_, stop, context_, params()); }
 
@@ -93,6 +94,8 @@ class RegisteredGadgetTest {
   // Changes a live parameter, as YAML has its value, from the next message on: set("low_keV", "510"). Throws
   // std::invalid_argument in the words of the runtime where it is not live or the value is wrong.
   void set(std::string_view parameter, std::string_view yaml) { harness_.set(parameter, yaml); }
+  // Nothing waits and the readers have nothing to do; what the gadget's idle returns.
+  bool idle() { return harness_.idle(); }
   // The end of the stream.
   void finish() { harness_.flush(); }
   // Of a source: runs it to its end, or until it is asked to stop.

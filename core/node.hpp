@@ -36,6 +36,7 @@ struct Call {
 struct Job {
   std::uint64_t order = 0;
   bool is_flush = false;
+  bool is_idle = false;
   std::vector<Call> calls;
   std::vector<Payload> payloads;                            // one for each input port, call after call
   boost::container::small_vector<std::size_t, 4> reserved;  // places that are still held, for each output port
@@ -69,14 +70,15 @@ struct Node {
   static constexpr std::size_t most_calls = 64;
   enum class Waiting { no, for_input, for_room };
 
-  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir, std::stop_token cancel)
+  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir, std::stop_token cancel,
+       std::stop_token stop)
       : index(place),
         gadget(&g),
         inputs(g.info->inputs.size(), InputPort(g.merge)),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         params_used{g.params},
-        record(g.name, output_dir, std::move(cancel)),
+        record(g.name, output_dir, std::move(cancel), std::move(stop)),
         context(record) {}
 
   // Fixed before the run.
@@ -106,6 +108,7 @@ struct Node {
   MessageInfo origin;
   bool origin_was_emitted = true;
   std::uint64_t emitted = 0;
+  bool may_idle = true;  // of a gadget with an idle function: it has not said that there is nothing to do
 
   // Where a merge or a join goes by origins: that of each job in work, in order, and the least that may still leave
   // this gadget, as its output edges know; of a source always, the number of its next message.
@@ -166,6 +169,27 @@ struct Node {
     }
     return true;
   }
+  // It waits for this edge alone: nothing is in work, and its other inputs have their next message.
+  bool waits_only_for(const Edge& edge) const {
+    if (phase != Phase::running || in_work > 0 || in_code > 0 || edge.has_message()) return false;
+    for (const InputPort& port : inputs) {
+      const bool is_its = std::ranges::find(port.edges(), &edge) != port.edges().end();
+      if (port.is_connected() && !is_its && !port.has_message()) return false;
+    }
+    return true;
+  }
+  // Whoever reads its outputs waits for nothing else.
+  bool readers_wait() const {
+    bool any = false;
+    for (const auto& port : outputs) {
+      for (const Edge* edge : port) {
+        if (!edge->reader->waits_only_for(*edge)) return false;
+        any = true;
+      }
+    }
+    return any;
+  }
+  bool is_to_idle() const { return info().has_idle && may_idle && phase == Phase::running && readers_wait(); }
   // Every input that is no feedback has ended and was consumed.
   bool inputs_over() const {
     for (const InputPort& port : inputs)

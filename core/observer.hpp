@@ -13,7 +13,7 @@ namespace tofstream {
 class Observer {
  public:
   using Clock = std::chrono::steady_clock;
-  enum class CallKind { start, process, flush, run };
+  enum class CallKind { start, process, idle, flush, run };
   enum class WaitKind { for_input, for_room };
 
   virtual ~Observer() = default;

@@ -30,6 +30,8 @@ class GadgetInstance {
   // One payload for each input port, in the order of GadgetInfo::inputs.
   virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&, const void* /*params*/) {}
   virtual void flush(EmitTarget&, Context&, const void* /*params*/) {}
+  // While no message waits and whoever reads its output has nothing to do. False: not before another message came.
+  virtual bool idle(EmitTarget&, Context&, const void* /*params*/) { return false; }
   virtual void run(EmitTarget&, const std::stop_token&, Context&, const void* /*params*/) {}
   // Between two calls, of which the second is the first to be given these parameters.
   virtual void update(const void* /*params*/) {}
@@ -49,6 +51,7 @@ struct GadgetInfo {
   GadgetKind kind = GadgetKind::pure;
   bool own_thread = false;    // may block, so it never runs on a worker of the flow graph
   bool has_start = false;     // emits before its first message: it can open a cycle
+  bool has_idle = false;      // does something while its readers have nothing to do
   bool gives_at_end = false;  // its flush gives messages
   bool one_to_one = false;    // gives exactly one message for each that it takes, in their order
   std::vector<ParamInfo> params;

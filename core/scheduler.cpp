@@ -13,7 +13,8 @@ namespace tofstream {
 Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer)
     : pipeline_(std::move(pipeline)), observer_(observer) {
   for (const PipelineGadget& gadget : pipeline_.gadgets) {
-    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir, cancel_source_.get_token()));
+    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir, cancel_source_.get_token(),
+                                            stop_source_.get_token()));
     if (observer_)
       nodes_.back()->record.on_span = [this, index = nodes_.size() - 1](auto... what) {
         observer_->span(index, what...);

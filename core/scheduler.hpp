@@ -92,6 +92,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
 
   // With the lock held, which the Section proves.
   void examine(Section& section, Node& node);
+  static void wake_idle_writers(Node& node);
   bool ready(Section& section, Node& node);
   void discard_unpaired(Section& section, Node& node);
   void pass_promises_on(Section& section, Node& node);
@@ -100,6 +101,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   Job take(Section& section, Node& node);
   void take_call(Section& section, Node& node, Job& job);
   Job take_flush(Node& node);
+  Job take_idle(Node& node);
   Job new_job(Node& node);
   void begin(Node& node);
   void finish(Section& section, Node& node, Job job);

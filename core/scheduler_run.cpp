@@ -114,6 +114,7 @@ void Scheduler::start(Node& node) {
   }
   Section section(*this);
   --node.in_code;
+  section.touch(node);
   node.figures.busy += Clock::now() - began;
   if (cause) fail(section, node, nullptr, cause);
 }
@@ -177,6 +178,8 @@ std::optional<Job> Scheduler::next_own_job(Node& node) {
         job = take_flush(node);
       } else if (ready(section, node)) {
         job = take(section, node);
+      } else if (node.is_to_idle()) {
+        job = take_idle(node);
       } else {
         section.wait(node, Node::Waiting::for_input);
         waited = true;
@@ -206,7 +209,8 @@ void Scheduler::run_job(Node& node, Job& job, Tickets* mine) {
   Clock::duration busy = ended - began;
   if (!node.on_graph()) busy -= node.figures.waiting_output - waited_before;
   node.figures.busy += busy;
-  if (!job.is_flush) {
+  if (!job.is_flush && !job.is_idle) {
+    node.may_idle = true;
     const double call_ns =
         std::chrono::duration<double, std::nano>(busy).count() / static_cast<double>(job.calls.size());
     node.mean_call_ns = node.figures.calls == 0 ? call_ns : 0.75 * node.mean_call_ns + 0.25 * call_ns;
@@ -214,7 +218,7 @@ void Scheduler::run_job(Node& node, Job& job, Tickets* mine) {
     if (node.info().kind == GadgetKind::sink)
       for (const Call& done : job.calls) node.figures.latency.add(ended - done.info.ingress);
   }
-  if (cause) fail(section, node, job.is_flush ? nullptr : &job.calls[call], cause);
+  if (cause) fail(section, node, job.is_flush || job.is_idle ? nullptr : &job.calls[call], cause);
   finish(section, node, std::move(job));
 }
 
@@ -229,14 +233,15 @@ void Scheduler::make_calls(Node& node, Job& job, std::size_t& call) {
   for (; call < job.calls.size() && !cancelled_; ++call) {
     outlet.call = call;
     const MessageInfo& info = job.calls[call].info;
-    if (!node.publishes_in_order() && !job.is_flush) {  // the next output of a serial gadget stems from this one too
+    const bool has_input = !job.is_flush && !job.is_idle;
+    if (!node.publishes_in_order() && has_input) {  // the next output of a serial gadget stems from this one too
       if (std::exchange(node.origin_was_emitted, false))
         node.origin = info;
       else
         widen(node.origin, info);
       node.origin.sequence = info.sequence;
     }
-    if (!job.is_flush) context.set_message(info);
+    if (has_input) context.set_message(info);
     call_gadget(node, job, call, outlet, context);
   }
 }
@@ -244,7 +249,7 @@ void Scheduler::make_calls(Node& node, Job& job, std::size_t& call) {
 void Scheduler::call_gadget(Node& node, Job& job, std::size_t call, EmitTarget& outlet, Context& context) {
   using Kind = Observer::CallKind;
   const bool is_source = node.info().kind == GadgetKind::source;
-  const Kind kind = is_source ? Kind::run : job.is_flush ? Kind::flush : Kind::process;
+  const Kind kind = is_source ? Kind::run : job.is_flush ? Kind::flush : job.is_idle ? Kind::idle : Kind::process;
   const MessageInfo& info = job.calls[call].info;
   const Clock::time_point began = observer_ ? Clock::now() : Clock::time_point{};
   if (observer_) observer_->call_begins(node.index, kind, info);
@@ -252,6 +257,8 @@ void Scheduler::call_gadget(Node& node, Job& job, std::size_t call, EmitTarget& 
     node.instance->run(outlet, stop_source_.get_token(), context, job.params);
   else if (kind == Kind::flush)
     node.instance->flush(outlet, context, job.params);
+  else if (kind == Kind::idle)
+    node.may_idle = node.instance->idle(outlet, context, job.params);
   else
     process(node, job, call, outlet, context);
   if (observer_) observer_->call_ends(node.index, kind, info, began, Clock::now());

@@ -48,6 +48,7 @@ void Scheduler::examine(Section& section, Node& node) {
   const bool is_ready = ready(section, node);
   if (goes_by_origin_) pass_promises_on(section, node);
   if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
+  wake_idle_writers(node);
   if (!node.on_graph() || node.phase != Node::Phase::running) return;
   if (joins_unevenly(section, node)) return;
   if (!is_ready && !inputs_over(node)) return;
@@ -66,6 +67,14 @@ void Scheduler::examine(Section& section, Node& node) {
     ++active_;
     section.put_ticket(node);
   }
+}
+
+// Those that do something while this gadget has nothing to do.
+void Scheduler::wake_idle_writers(Node& node) {
+  for (const InputPort& port : node.inputs)
+    for (const Edge* edge : port.edges())
+      if (Node& writer = *edge->writer; writer.waiting == Node::Waiting::for_input && writer.is_to_idle())
+        writer.wake.notify_one();
 }
 
 // The node's next call has all its inputs.
@@ -171,6 +180,14 @@ Job Scheduler::take_flush(Node& node) {
   return job;
 }
 
+Job Scheduler::take_idle(Node& node) {
+  Job job = new_job(node);
+  job.is_idle = true;
+  job.calls.push_back({node.next_call, node.origin, 0});
+  if (goes_by_origin_) node.origins_in_work.push_back(node.promised);
+  return job;
+}
+
 Job Scheduler::new_job(Node& node) {
   Job job;
   if (!node.spare.empty()) {
@@ -178,7 +195,7 @@ Job Scheduler::new_job(Node& node) {
     node.spare.pop_back();
   }
   job.order = node.next_job++;
-  job.is_flush = false;
+  job.is_flush = job.is_idle = false;
   job.reserved.clear();
   job.params_are_new = node.take_new_params();
   job.params = node.params();
@@ -289,7 +306,7 @@ void Scheduler::end(Section& section, Node& node) {
 bool Scheduler::can_go_on(const Node& node) const {
   if (node.waiting == Node::Waiting::for_room)
     return node.takes_any_room ? node.port_has_room(node.waiting_port) : node.port_has_ample_room(node.waiting_port);
-  if (inputs_over(node)) return true;
+  if (inputs_over(node) || node.is_to_idle()) return true;
   if (node.gadget->join == JoinMode::sequence) return node.inputs_have_messages() && node.is_paired();
   if (node.inputs_have_messages()) return true;
   // An uneven join is for its own thread to find out.

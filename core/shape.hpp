@@ -78,6 +78,10 @@ concept HasStart = requires {
   &G::start;
 };
 template <class G>
+concept HasIdle = requires {
+  &G::idle;
+};
+template <class G>
 concept HasUpdate = requires {
   &G::update;
 };
@@ -108,11 +112,20 @@ constexpr auto start_function() {
     return nullptr;
 }
 template <class G>
+constexpr auto idle_function() {
+  if constexpr (HasIdle<G>)
+    return &G::idle;
+  else
+    return nullptr;
+}
+template <class G>
 using main_t = Signature<decltype(main_function<G>())>;
 template <class G>
 using flush_t = Signature<decltype(flush_function<G>())>;
 template <class G>
 using start_t = Signature<decltype(start_function<G>())>;
+template <class G>
+using idle_t = Signature<decltype(idle_function<G>())>;
 
 template <class T>
 struct EmitOf {
@@ -189,7 +202,8 @@ template <class G>
 struct OutputOf {
   template <class A, class B>
   using Or = std::conditional_t<std::is_void_v<A>, B, A>;
-  using Emitted = Or<emitted_t<G, main_t<G>>, Or<emitted_t<G, flush_t<G>>, emitted_t<G, start_t<G>>>>;
+  using AtEnds = Or<emitted_t<G, flush_t<G>>, emitted_t<G, start_t<G>>>;
+  using Emitted = Or<emitted_t<G, main_t<G>>, Or<AtEnds, emitted_t<G, idle_t<G>>>>;
   using Type = std::conditional_t<HasCall<G>, payload_t<typename main_t<G>::Result>, Emitted>;
 };
 template <class G>
@@ -202,6 +216,15 @@ using input_t = payload_t<input_arg_t<G>>;
 template <class G, class S>
 constexpr bool emits_only_output() {
   return std::is_void_v<emitted_t<G, S>> || std::is_same_v<emitted_t<G, S>, output_t<G>>;
+}
+
+// Declared to block, or to emit many messages a call.
+template <class G>
+constexpr bool has_own_thread() {
+  if constexpr (requires { G::own_thread; })
+    return G::own_thread;
+  else
+    return false;
 }
 
 // Some parameter is declared live.
@@ -240,6 +263,8 @@ enum class Fault {
   not_constructible,
   live_unheard,
   pure_updates,
+  idle_without_thread,
+  idle_not_bool,
 };
 
 template <class G>
@@ -269,9 +294,15 @@ constexpr Fault find_fault() {
     if (count_role<G>(Role::emit, typename Main::Arguments{}) != 0) return Fault::call_emits;
   }
   if (count_role<G>(Role::input, typename flush_t<G>::Arguments{}) != 0 ||
-      count_role<G>(Role::input, typename start_t<G>::Arguments{}) != 0)
+      count_role<G>(Role::input, typename start_t<G>::Arguments{}) != 0 ||
+      count_role<G>(Role::input, typename idle_t<G>::Arguments{}) != 0)
     return Fault::flush_takes_input;
-  if (!emits_only_output<G, flush_t<G>>() || !emits_only_output<G, start_t<G>>()) return Fault::two_outputs;
+  if (!emits_only_output<G, flush_t<G>>() || !emits_only_output<G, start_t<G>>() || !emits_only_output<G, idle_t<G>>())
+    return Fault::two_outputs;
+  if constexpr (HasIdle<G>) {
+    if (!HasProcess<G> || !has_own_thread<G>()) return Fault::idle_without_thread;
+    if (!std::is_same_v<typename idle_t<G>::Result, bool>) return Fault::idle_not_bool;
+  }
   if constexpr (!std::is_same_v<Params, NoParams> && !requires { G::params; }) return Fault::params_undescribed;
   if constexpr (!std::is_default_constructible_v<Params>) return Fault::params_no_default;
   if constexpr (!std::is_constructible_v<G, const Params&, Context&> && !std::is_constructible_v<G, const Params&> &&
@@ -315,9 +346,9 @@ constexpr bool check_gadget() {
                 "An input taken by value may have to be copied, and this type cannot be: take it "
                 "as 'const T&'.");
   static_assert(fault != Fault::flush_takes_input,
-                "flush and start take no input: there is none when they are called.");
+                "flush, start and idle take no input: there is none when they are called.");
   static_assert(fault != Fault::two_outputs,
-                "process, flush and start of a gadget emit the same type: several outputs are a "
+                "process, flush, start and idle of a gadget emit the same type: several outputs are a "
                 "struct that lists them "
                 "as 'outputs'.");
   static_assert(fault != Fault::params_undescribed,
@@ -332,6 +363,10 @@ constexpr bool check_gadget() {
                 "update(const Params&)'.");
   static_assert(fault != Fault::pure_updates,
                 "A pure gadget has no update: its operator() takes 'const Params&' and finds the new values there.");
+  static_assert(fault != Fault::idle_without_thread,
+                "Only a stateful gadget with 'static constexpr bool own_thread = true' has an idle function.");
+  static_assert(fault != Fault::idle_not_bool,
+                "idle returns bool: whether it is to be called again before the next message comes.");
   return fault == Fault::none;
 }
 

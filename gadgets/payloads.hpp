@@ -28,6 +28,10 @@ struct UpdateStep {
   int subsets = 0;  // 0 while a live stream has not ended
   bool ends_iteration = false;
   bool last = false;  // no update follows
+  // Of the run, from 1; 0 where nobody counts.
+  std::int64_t update = 0;
+  bool replayed = false;  // its events have met the reconstruction before, whatever the iteration
+  bool restart = false;   // throws the estimate away: what comes out is the start image
 };
 
 /// One subset of a list-mode OSEM: sorted batches, and the share of the reference time that they
@@ -40,7 +44,7 @@ struct Subset {
   std::shared_ptr<const EventBatch> next_batch = {};
 
   /// Events that meet the reconstruction for the first time: a replayed subset brings none.
-  std::uint64_t event_count() const { return step.iteration == 1 ? size() : 0; }
+  std::uint64_t event_count() const { return step.iteration == 1 && !step.replayed ? size() : 0; }
   std::uint64_t size() const {
     std::uint64_t sum = 0;
     for (const auto& batch : batches) sum += batch->event_count();

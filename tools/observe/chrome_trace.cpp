@@ -17,6 +17,8 @@ const char* name_of(Observer::CallKind kind) {
       return "start";
     case Observer::CallKind::process:
       return "process";
+    case Observer::CallKind::idle:
+      return "idle";
     case Observer::CallKind::flush:
       return "flush";
     case Observer::CallKind::run:

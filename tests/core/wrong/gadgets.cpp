@@ -78,13 +78,13 @@ struct Wrong {
   void process(Unique) {}
 };
 #elif WRONG == 13
-// 13: flush and start take no input: there is none when they are called.
+// 13: flush, start and idle take no input: there is none when they are called.
 struct Wrong {
   void process(const A&) {}
   void flush(const A&) {}
 };
 #elif WRONG == 14
-// 14: process, flush and start of a gadget emit the same type: several outputs are a struct that lists them as 'outputs'.
+// 14: process, flush, start and idle of a gadget emit the same type: several outputs are a struct that lists them as 'outputs'.
 struct Wrong {
   void process(const A&, Emit<A>&) {}
   void flush(Emit<B>&) {}
@@ -132,6 +132,19 @@ struct Wrong {
   };
   static constexpr auto params = describe(param<&Params::a>("a", "A struct without params"));
   void process(const A&, const Params&) {}
+};
+#elif WRONG == 21
+// 21: Only a stateful gadget with 'static constexpr bool own_thread = true' has an idle function.
+struct Wrong {
+  void process(const A&, Emit<A>&) {}
+  bool idle(Emit<A>&) { return false; }
+};
+#elif WRONG == 22
+// 22: idle returns bool: whether it is to be called again before the next message comes.
+struct Wrong {
+  static constexpr bool own_thread = true;
+  void process(const A&, Emit<A>&) {}
+  void idle(Emit<A>&) {}
 };
 #endif
 

@@ -1,0 +1,116 @@
+// What a gadget does while nothing waits for it and its reader has nothing to do; and that it learns of a stop.
+#include "gadgets.hpp"
+
+using namespace tofstream;
+using namespace tofstream::test;
+
+namespace {
+
+// Hands batches on, and in idle moments the last one again, marked, `again` times at most.
+struct Repeating {
+  struct Params {
+    int again = 3;
+  };
+  static constexpr auto params = describe(param<&Params::again>("again", "How often"));
+  static constexpr bool own_thread = true;
+  void process(Batch batch, Emit<Batch>& emit, const Params& p) {
+    last_ = batch.number;
+    left_ = p.again;
+    emit(std::move(batch));
+  }
+  bool idle(Emit<Batch>& emit) {
+    if (left_ == 0) return false;
+    --left_;
+    emit(Batch{.number = 1000 + last_, .events = 0});
+    return true;
+  }
+  void flush(Emit<Batch>&, Context& context) { context.report("was_stopped", context.stopping()); }
+
+ private:
+  std::uint64_t last_ = 0;
+  int left_ = 0;
+};
+TOFSTREAM_GADGET(Repeating, "repeating", "Repeats itself while it may");
+
+// Joins a batch with the picture that came back for the one before, as a projector does.
+struct SlowProject {
+  struct In {
+    std::shared_ptr<const Batch> batch;
+    std::shared_ptr<const Picture> picture;
+    static constexpr auto inputs = ports(port<&In::batch>("events"), port<&In::picture>("image", feedback));
+  };
+  static constexpr bool own_thread = true;
+  void process(const In& in, Emit<Batch>& emit, Context& context) {
+    context.books().reconstructed(in.batch->events);
+    if (Witness::current) Witness::current->saw("project", in.batch->number);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    emit(Batch{.number = in.batch->number, .events = 0});
+  }
+};
+TOFSTREAM_GADGET(SlowProject, "slow_project", "Takes its time");
+
+struct Close {
+  void start(Emit<Picture>& emit) { emit(Picture{}); }
+  void process(const Batch&, Emit<Picture>& emit) { emit(Picture{}); }
+};
+TOFSTREAM_GADGET(Close, "close_cycle", "Sends a picture back");
+
+bool was_stopped(const RunReport& report) {
+  return std::get<bool>(gadget(report, "again").figures.at("was_stopped"));
+}
+
+}  // namespace
+
+TEST_CASE("idle fills the time in which a cycle's reader waits, one message at a time, and comes after what is new") {
+  Witness witness;
+  const RunReport report = run_text(R"(
+gadgets:
+  feed: {use: count, messages: 3, pause_ms: 60}
+  again: {use: repeating, from: feed}
+  projected: {use: slow_project, from: {events: again, image: estimate}}
+  estimate: {use: close_cycle, from: projected}
+)");
+  REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "" : report.errors[0].text()));
+  const std::vector<std::uint64_t> every_third = {0, 1000, 1000, 1000, 1, 1001, 1001, 1001, 2, 1002, 1002, 1002};
+  CHECK(witness.numbers["project"] == every_third);
+  const auto edge = std::ranges::find(report.edges, "again -> projected.events", &EdgeReport::name);
+  REQUIRE(edge != report.edges.end());
+  CHECK(edge->figures.most_messages == 1);
+  CHECK(!was_stopped(report));
+}
+
+TEST_CASE("idle is not called while the reader is behind") {
+  Witness witness;
+  const RunReport report = run_text(R"(
+gadgets:
+  feed: {use: count, messages: 20}
+  again: {use: repeating, from: feed, again: 1}
+  projected: {use: slow_project, from: {events: again, image: estimate}}
+  estimate: {use: close_cycle, from: projected}
+)");
+  REQUIRE(report.exit_code == 0);
+  const auto& seen = witness.numbers["project"];
+  CHECK(std::ranges::count_if(seen, [](std::uint64_t n) { return n >= 1000; }) <= 2);
+  CHECK(std::ranges::count_if(seen, [](std::uint64_t n) { return n < 1000; }) == 20);
+}
+
+TEST_CASE("a gadget that idles for ever ends with the stream, and learns that it was stopped") {
+  Witness witness;
+  Engine engine(parse_pipeline(R"(
+gadgets:
+  feed: {use: count, endless: true, pause_ms: 20}
+  again: {use: repeating, from: feed, again: 1000000}
+  projected: {use: slow_project, from: {events: again, image: estimate}}
+  estimate: {use: close_cycle, from: projected}
+)",
+                               "test.yaml"));
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    engine.request_stop();
+  });
+  const RunReport report = engine.run();
+  CHECK(report.exit_code == 0);
+  CHECK(report.stopped);
+  CHECK(was_stopped(report));
+  CHECK(witness.numbers["project"].size() > 20);
+}
