@@ -87,8 +87,10 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
 // A Context with a record of its own.
 class TestContext : private detail::RecordHolder, public Context {
  public:
-  explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".")
-      : TestContext(std::stop_source(), std::stop_source(), std::move(name), std::move(output_dir)) {}
+  // `control` stands for the run, for gadgets that watch or steer it.
+  explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".",
+                       RunControl* control = nullptr)
+      : TestContext(std::stop_source(), std::stop_source(), std::move(name), std::move(output_dir), control) {}
   TestContext(const TestContext&) = delete;
   TestContext& operator=(const TestContext&) = delete;
 
@@ -101,9 +103,10 @@ class TestContext : private detail::RecordHolder, public Context {
 
  private:
   TestContext(const std::stop_source& cancel, const std::stop_source& stop, std::string name,
-              std::filesystem::path output_dir)
+              std::filesystem::path output_dir, RunControl* control)
       : RecordHolder{cancel, stop,
-                     GadgetRecord(std::move(name), std::move(output_dir), cancel.get_token(), stop.get_token())},
+                     GadgetRecord(std::move(name), std::move(output_dir), cancel.get_token(), control,
+                                  stop.get_token())},
         Context(record) {}
 };
 

@@ -20,8 +20,12 @@ std::uint64_t BookEntries::lost_total() const {
 }
 
 GadgetRecord::GadgetRecord(std::string name, std::filesystem::path output_dir, std::stop_token cancel,
-                           std::stop_token stop)
-    : name_(std::move(name)), output_dir_(std::move(output_dir)), cancel_(std::move(cancel)), stop_(std::move(stop)) {}
+                           RunControl* control, std::stop_token stop)
+    : name_(std::move(name)),
+      output_dir_(std::move(output_dir)),
+      cancel_(std::move(cancel)),
+      control_(control),
+      stop_(std::move(stop)) {}
 
 BookEntries GadgetRecord::books() const {
   const std::lock_guard lock(mutex_);

@@ -18,6 +18,8 @@
 
 namespace tofstream {
 
+class RunControl;
+
 // What travels with a payload: its place in the producer's output, when its first data entered the
 // program, and which events of the stream (half open, numbered as they were received) it stems
 // from.
@@ -54,14 +56,15 @@ struct Progress {
 // The store behind the contexts of one gadget; safe from any thread.
 class GadgetRecord {
  public:
-  // `cancel` is stopped when the run is being ended; without one it never is.
-  // `stop` when it is to end before its stream does.
+  // `cancel` is stopped when the run is being ended; without one it never is. `control` is of the run, outlives the
+  // record, and is null where there is no run. `stop` is stopped when the run is to end before its stream does.
   explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {},
-                        std::stop_token stop = {});
+                        RunControl* control = nullptr, std::stop_token stop = {});
 
   const std::string& name() const { return name_; }
   const std::filesystem::path& output_dir() const { return output_dir_; }
   const std::stop_token& cancel() const { return cancel_; }
+  RunControl* control() const { return control_; }
   const std::stop_token& stop() const { return stop_; }
   BookEntries books() const;
   std::map<std::string, Figure> figures() const;
@@ -81,6 +84,7 @@ class GadgetRecord {
   const std::string name_;
   const std::filesystem::path output_dir_;
   const std::stop_token cancel_;
+  RunControl* const control_;
   const std::stop_token stop_;
   mutable std::mutex mutex_;
   BookEntries books_;
@@ -143,6 +147,9 @@ class Context {
   // Sources were asked to end before their streams did, so that the run ends within a deadline: who has much left to do
   // that is not needed leaves it out.
   bool stopping() const { return record_->stop().stop_requested(); }
+  // The run that the gadget is in, to watch and to steer it (core/run_control.hpp); it outlives the gadget. Null where
+  // the gadget is called without one, as in a unit test.
+  RunControl* control() const { return record_->control(); }
   // The message at hand; in a join, of the inputs together. In flush, the last one.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }

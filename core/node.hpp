@@ -71,14 +71,14 @@ struct Node {
   enum class Waiting { no, for_input, for_room };
 
   Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir, std::stop_token cancel,
-       std::stop_token stop)
+       RunControl& control, std::stop_token stop)
       : index(place),
         gadget(&g),
         inputs(g.info->inputs.size(), InputPort(g.merge)),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         params_used{g.params},
-        record(g.name, output_dir, std::move(cancel), std::move(stop)),
+        record(g.name, output_dir, std::move(cancel), &control, std::move(stop)),
         context(record) {}
 
   // Fixed before the run.
