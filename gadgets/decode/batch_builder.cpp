@@ -71,12 +71,19 @@ std::size_t BatchBuilder::add(std::span<const petsird::CoincidenceEvent> events,
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, grain),
                       [&](const auto& range) { convert(range.begin(), range.end()); });
   }
-  open_.duration_s += seconds_per_event * static_cast<double>(n);
+  if (seconds_per_event != run_seconds_per_event_) end_run();
+  run_seconds_per_event_ = seconds_per_event;
+  run_events_ += static_cast<std::int64_t>(n);
   count_ += static_cast<std::int64_t>(n);
   return n;
 }
 
+void BatchBuilder::end_run() {
+  open_.duration_s += run_seconds_per_event_ * static_cast<double>(std::exchange(run_events_, 0));
+}
+
 EventBatch BatchBuilder::take() {
+  end_run();
   EventBatch batch = std::exchange(open_, empty_batch());
   batch.count = std::exchange(count_, 0);
   for_each_array(batch, [&]<class T>(Buffer<T>& array) {

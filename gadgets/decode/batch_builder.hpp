@@ -38,6 +38,7 @@ class BatchBuilder {
   };
 
   EventBatch empty_batch() const;
+  void end_run();
 
   std::shared_ptr<const Scanner> scanner_;
   TofModel tof_;
@@ -47,6 +48,10 @@ class BatchBuilder {
   std::int64_t capacity_;
   bool delayed_;
   std::int64_t count_ = 0;
+  // Events at the end that stand for equal times. Their time is added once and not span by span: so the batch's does
+  // not depend, to the last bit, on the pieces in which the bytes came.
+  std::int64_t run_events_ = 0;
+  double run_seconds_per_event_ = 0;
   EventBatch open_;
 };
 
