@@ -18,6 +18,8 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
+#include "gadgets/subset/store_params.hpp"
+#include "gadgets/subset/subset_cutter.hpp"
 #include "kernels/sort/partition.hpp"
 
 namespace tofstream {
@@ -28,6 +30,7 @@ struct SubsetBuilder {
     int subsets = 0;
     std::int64_t events = 0;
     double seconds = 0;
+    std::int64_t least_events = 0;
     int iterations = 1;
     BackendChoice backend = BackendChoice::automatic;
     double reference_s = 0;
@@ -42,65 +45,48 @@ struct SubsetBuilder {
                param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
                param<&Params::seconds>("seconds", at_least(0), unit("s"),
                                        "Or: a subset as soon as this much scan time has come"),
+               param<&Params::least_events>("least_events", at_least(0), least_events_words),
                param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
                param<&Params::backend>("backend", "Where the subsets will be projected"),
                param<&Params::reference_s>(
                    "reference_s", range(0, 1e9), unit("s"),
                    "Scan time that the image counts decays of: 1 gives a rate per second; 0: the whole scan, "
                    "or 1 while its length is unknown"),
-               param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"),
-                                                  "GPU memory to leave free besides eight images; further events stay "
-                                                  "in host memory, from which they are copied for each pass"),
-               param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"),
-                                                "Host memory to leave free; further events go to disk"),
-               param<&Params::spill_folder>("spill_folder",
-                                            "Where events go on disk, until the run ends; none: the system's folder "
-                                            "for temporary files (TMPDIR)"),
+               param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
+               param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
+               param<&Params::spill_folder>("spill_folder", spill_folder_words),
                param<&Params::image>("image", "The image, for which room is left on the GPU"));
   // Subsets share the events that are held, whose number only the scan says.
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
             .gives_on_device = wants_cuda(p.backend),
             .lower = "events",
-            .note = p.iterations == 1 && p.subsets == 0
-                        ? "holds the events of a few subsets, 12 to 28 B each"
-                        : "holds all events of the scan, 12 to 28 B each: on a GPU as many as device_reserve_gib "
-                          "leaves room for, else on the host as host_reserve_gib, else on disk"};
+            .note = p.iterations == 1 && p.subsets == 0 ? "holds the events of a few subsets, 12 to 28 B each"
+                                                        : keeps_events_note};
   }
   static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
 
   explicit SubsetBuilder(const Params& p)
-      : p_(p),
-        store_({resolve(p.backend), bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(),
-                bytes_of(p.host_reserve_gib), p.spill_folder}) {
+      : p_(p), store_(store_settings(p)), cutter_({p.events, p.seconds, p.least_events, p.reference_s}) {
     if ((p.subsets > 0) + (p.events > 0) + (p.seconds > 0) != 1)
       throw std::invalid_argument("set exactly one of subsets, events and seconds");
   }
 
   void process(EventBatch batch, Emit<Subset>& emit, Context& context) {
     if (batch.count == 0) return;
-    if (delayed_.value_or(batch.delayed) != batch.delayed)
-      throw std::runtime_error(
-          "prompts and delayed coincidences came together: put event_corrections before, which takes the delayeds out, "
-          "or let the decoder give prompts alone");
-    delayed_ = batch.delayed;
+    require_one_kind(batch, delayed_);
     if (p_.subsets > 0) {
       waiting_.push_back(store_.hold(std::move(batch)));
       return;
     }
-    for (auto& piece : cut_where_subsets_end(std::move(batch))) {
-      open_events_ += piece.count;
-      open_seconds_ += piece.duration_s;
-      waiting_.push_back(store_.hold(std::move(piece)));
-      if (is_full()) close_subset(emit, context);
-    }
+    for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) add(std::move(subset), emit, context);
   }
 
   void flush(Emit<Subset>& emit, Context& context) {
     if (p_.subsets > 0) {
       cut_stream_into_subsets(emit);
-    } else if (!waiting_.empty()) {
-      close_subset(emit, context);
+    } else if (auto rest = cutter_.finish(store_, context.books())) {
+      add(std::move(*rest), emit, context);
     }
     report(context);
     for (int iteration = 2; iteration <= p_.iterations; ++iteration)  // the first went out as subsets were made
@@ -109,55 +95,23 @@ struct SubsetBuilder {
   }
 
  private:
-  struct Stored {
-    std::vector<std::shared_ptr<const EventBatch>> batches;
-    double seconds = 0;
-    double exposed_s = 0;  // the same weighted with each batch's exposure: what sensitivity goes with
-    double time_fraction = 1;
-  };
-
   // What goes out for the last time is kept no longer.
   Subset nth(int iteration, int k, int count) {
     const bool ends = count > 0 && k + 1 == count;
     const bool last_time = iteration == p_.iterations;
-    auto& stored = subsets_[static_cast<std::size_t>(k)];
-    Subset subset{{iteration, p_.iterations, k, count, ends, ends && last_time}, stored.batches, stored.time_fraction};
+    StoredSubset& stored = subsets_[static_cast<std::size_t>(k)];
+    const UpdateStep step{iteration, p_.iterations, k, count, ends, ends && last_time, ++updates_};
+    Subset subset{step, stored.batches, stored.time_fraction};
     const auto next = static_cast<std::size_t>(count > 0 ? (k + 1) % count : k + 1);
     if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
     if (last_time) stored.batches.clear();
     return subset;
   }
 
-  bool is_full() const {
-    constexpr double rounding_s = 1e-9;
-    return p_.events > 0 ? open_events_ >= p_.events : open_seconds_ >= p_.seconds - rounding_s;
-  }
-
-  // Cuts a batch that reaches past the end of the open subset at the events where subsets end.
-  std::vector<EventBatch> cut_where_subsets_end(EventBatch batch) const {
-    std::vector<std::int64_t> ends;
-    const auto share = [&](double at_s) {  // events before a moment of the batch, taken as evenly
-                                           // spread over its time
-      return std::llround(static_cast<double>(batch.count) * at_s / batch.duration_s);
-    };
-    if (p_.events > 0) {
-      for (std::int64_t end = p_.events - open_events_; end < batch.count; end += p_.events) ends.push_back(end);
-    } else if (batch.duration_s > 0) {
-      for (double end = p_.seconds - open_seconds_; end < batch.duration_s * (1 - 1e-9); end += p_.seconds)
-        ends.push_back(std::clamp<std::int64_t>(share(end), 0, batch.count));
-    }
-    return split_by_arrival(std::move(batch), ends);
-  }
-
-  void close_subset(Emit<Subset>& emit, Context& context) {
-    store(std::exchange(waiting_, {}));
-    // How long the whole scan will be is not known yet: unless told otherwise the estimate is a rate, per second.
-    Stored& stored = subsets_.back();
-    stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / (p_.reference_s > 0 ? p_.reference_s : 1);
+  void add(StoredSubset subset, Emit<Subset>& emit, Context& context) {
+    subsets_.push_back(std::move(subset));
     emit(nth(1, static_cast<int>(subsets_.size()) - 1, 0));
     report(context);
-    open_events_ = 0;
-    open_seconds_ = 0;
   }
 
   // What a subset of the whole stream is made of: events up to `end`, and their time.
@@ -184,7 +138,7 @@ struct SubsetBuilder {
         begin += piece.count;
         open.push_back(std::move(piece));
         if (begin < shares[k].end) continue;
-        store(std::exchange(open, {}));
+        subsets_.push_back(stored_subset(std::exchange(open, {}), store_));
         subsets_.back().time_fraction = time_fractions[k];
         if (k > 0) emit(nth(1, static_cast<int>(k) - 1, static_cast<int>(shares.size())));
         ++k;
@@ -237,16 +191,6 @@ struct SubsetBuilder {
     return fractions;
   }
 
-  void store(std::vector<EventBatch> batches) {
-    Stored stored;
-    for (auto& batch : batches) {
-      stored.seconds += batch.duration_s;
-      stored.exposed_s += batch.duration_s * batch.exposure;
-    }
-    stored.batches = store_.store(std::move(batches));
-    subsets_.push_back(std::move(stored));
-  }
-
   // Says where events live as soon as that is more than one place, or the disk.
   void report(Context& context) {
     context.report("events_kept", store_.in_words());
@@ -256,18 +200,14 @@ struct SubsetBuilder {
     context.log().info(fmt::format("events are kept where there is room: {}", store_.in_words()));
   }
 
-  static std::size_t bytes_of(double gib) { return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18)); }
-  // The estimate and the next one, back projections, sensitivity and its inverse, and what making them takes.
-  static constexpr std::size_t reserved_images = 8;
-
   Params p_;
   EventStore store_;
+  SubsetCutter cutter_;
   int said_ = 1;  // what of worth_saying has been said
   std::vector<EventBatch> waiting_;
-  std::int64_t open_events_ = 0;
-  double open_seconds_ = 0;
   std::optional<bool> delayed_;  // whether the events are delayeds
-  std::vector<Stored> subsets_;
+  std::vector<StoredSubset> subsets_;
+  std::int64_t updates_ = 0;
 };
 
 TOFSTREAM_GADGET(SubsetBuilder, "subset_builder",

@@ -1,0 +1,33 @@
+// What gadgets that keep events declare alike: where the events may live.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/params.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/subset/event_store.hpp"
+
+namespace tofstream {
+
+inline constexpr auto* device_reserve_words =
+    "GPU memory to leave free besides eight images; further events stay in host memory, from which they are copied for "
+    "each pass";
+inline constexpr auto* host_reserve_words = "Host memory to leave free; further events go to disk";
+inline constexpr auto* spill_folder_words =
+    "Where events go on disk, until the run ends; none: the system's folder for temporary files (TMPDIR)";
+inline constexpr auto* keeps_events_note =
+    "holds all events of the scan, 12 to 28 B each: on a GPU as many as device_reserve_gib leaves room for, else on "
+    "the host as host_reserve_gib, else on disk";
+
+/// From parameters of the names backend, device_reserve_gib, host_reserve_gib, spill_folder and image.
+template <class Params>
+EventStoreSettings store_settings(const Params& p) {
+  // The estimate and the next one, back projections, sensitivity and its inverse, and what making them takes.
+  constexpr std::size_t reserved_images = 8;
+  const auto bytes_of = [](double gib) { return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18)); };
+  return {resolve(p.backend), bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(),
+          bytes_of(p.host_reserve_gib), p.spill_folder};
+}
+
+}  // namespace tofstream

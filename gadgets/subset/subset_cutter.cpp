@@ -1,0 +1,95 @@
+// Subsets in order of time: see subset_cutter.hpp.
+#include "gadgets/subset/subset_cutter.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/sort/partition.hpp"
+
+namespace tofstream {
+
+std::uint64_t StoredSubset::event_count() const {
+  std::uint64_t sum = 0;
+  for (const auto& batch : batches) sum += batch->event_count();
+  return sum;
+}
+
+StoredSubset stored_subset(std::vector<EventBatch> batches, EventStore& store) {
+  StoredSubset stored;
+  for (const EventBatch& batch : batches) {
+    stored.seconds += batch.duration_s;
+    stored.exposed_s += batch.duration_s * batch.exposure;
+  }
+  stored.batches = store.store(std::move(batches));
+  return stored;
+}
+
+void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
+  if (delayed.value_or(batch.delayed) != batch.delayed)
+    throw std::runtime_error(
+        "prompts and delayed coincidences came together: put event_corrections before, which takes the delayeds out, "
+        "or let the decoder give prompts alone");
+  delayed = batch.delayed;
+}
+
+std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store) {
+  std::vector<StoredSubset> closed;
+  for (EventBatch& piece : cut_where_subsets_end(std::move(batch))) {
+    open_events_ += piece.count;
+    open_seconds_ += piece.duration_s;
+    open_.push_back(store.hold(std::move(piece)));
+    if (is_full()) closed.push_back(close(store));
+  }
+  return closed;
+}
+
+std::optional<StoredSubset> SubsetCutter::finish(EventStore& store, Books& books) {
+  if (open_.empty()) return std::nullopt;
+  if (has_closed_one_ && open_events_ < settings_.least_events) {
+    books.rejected(static_cast<std::uint64_t>(open_events_), "at the end: fewer than a subset's least_events");
+    open_.clear();
+    return std::nullopt;
+  }
+  return close(store);
+}
+
+bool SubsetCutter::is_full() {
+  constexpr double rounding_s = 1e-9;
+  if (settings_.events > 0) return open_events_ >= settings_.events;
+  if (open_seconds_ < due_s_ - rounding_s) return false;
+  if (open_events_ >= settings_.least_events) return true;
+  while (due_s_ - rounding_s <= open_seconds_) due_s_ += settings_.seconds;
+  return false;
+}
+
+// Cuts a batch that reaches past the end of the open subset at the events where subsets end.
+std::vector<EventBatch> SubsetCutter::cut_where_subsets_end(EventBatch batch) const {
+  std::vector<std::int64_t> ends;
+  const auto share = [&](double at_s) {  // events before a moment of the batch, taken as evenly spread over its time
+    return std::llround(static_cast<double>(batch.count) * at_s / batch.duration_s);
+  };
+  if (settings_.events > 0) {
+    for (std::int64_t end = settings_.events - open_events_; end < batch.count; end += settings_.events)
+      ends.push_back(end);
+  } else if (batch.duration_s > 0) {
+    for (double end = due_s_ - open_seconds_; end < batch.duration_s * (1 - 1e-9); end += settings_.seconds)
+      ends.push_back(std::clamp<std::int64_t>(share(end), 0, batch.count));
+  }
+  return split_by_arrival(std::move(batch), ends);
+}
+
+// How long the whole scan will be is not known yet: unless told otherwise the estimate is a rate, per second.
+StoredSubset SubsetCutter::close(EventStore& store) {
+  StoredSubset stored = stored_subset(std::exchange(open_, {}), store);
+  const double reference_s = settings_.reference_s > 0 ? settings_.reference_s : 1;
+  stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / reference_s;
+  open_events_ = 0;
+  open_seconds_ = 0;
+  due_s_ = settings_.seconds;
+  has_closed_one_ = true;
+  return stored;
+}
+
+}  // namespace tofstream

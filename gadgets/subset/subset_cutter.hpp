@@ -1,0 +1,67 @@
+// Cuts a stream of sorted batches into subsets that follow one another in time, by events or by scan time, as they
+// come. Where a subset ends depends on the batches alone, not on when they came.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/context.hpp"
+#include "gadgets/subset/event_store.hpp"
+#include "kernels/types/events.hpp"
+
+namespace tofstream {
+
+/// A subset's events where they can be projected from, and their time.
+struct StoredSubset {
+  std::vector<std::shared_ptr<const EventBatch>> batches;
+  double seconds = 0;
+  double exposed_s = 0;  // the same weighted with each batch's exposure: what sensitivity goes with
+  double time_fraction = 1;
+
+  std::uint64_t event_count() const;
+};
+
+/// Puts a subset's batches into the store. Throws what that throws.
+StoredSubset stored_subset(std::vector<EventBatch> batches, EventStore& store);
+
+/// Throws std::runtime_error where prompts and delayeds come together; `delayed` remembers which of them came first.
+void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed);
+
+struct CutSettings {
+  std::int64_t events = 0;  // one of the two is positive
+  double seconds = 0;
+  // A subset by seconds goes on, a further such time each, until it has so many events: where an update has no event at
+  // all, the multiplicative estimate becomes 0 for good.
+  std::int64_t least_events = 0;
+  double reference_s = 0;  // scan time that the image counts decays of; 0: one second
+};
+
+inline constexpr auto* least_events_words =
+    "A subset by seconds goes on until it has so many; fewer at the end of the stream are rejected";
+
+class SubsetCutter {
+ public:
+  explicit SubsetCutter(const CutSettings& settings) : settings_(settings), due_s_(settings.seconds) {}
+
+  /// Takes the next batch and returns the subsets that it completes.
+  std::vector<StoredSubset> take(EventBatch batch, EventStore& store);
+  /// What is left at the end of the stream. Where that is less than a subset's least events it is rejected, and booked
+  /// so, unless it is all that came.
+  std::optional<StoredSubset> finish(EventStore& store, Books& books);
+
+ private:
+  bool is_full();
+  std::vector<EventBatch> cut_where_subsets_end(EventBatch batch) const;
+  StoredSubset close(EventStore& store);
+
+  CutSettings settings_;
+  std::vector<EventBatch> open_;
+  std::int64_t open_events_ = 0;
+  double open_seconds_ = 0;
+  double due_s_;  // time at which the open subset ends, if it has its least events then
+  bool has_closed_one_ = false;
+};
+
+}  // namespace tofstream
