@@ -69,7 +69,7 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
     projecting_s_ += seconds_since(began);
     if (inputs.events->step.iteration == inputs.events->step.iterations) prepared_.erase(batch.get());
   }
-  if (inputs.events->step.iteration == 1) {
+  if (inputs.events->step.iteration == 1 && !inputs.events->step.replayed) {
     context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
     if (tally.skipped > 0)
       context.books().rejected(static_cast<std::uint64_t>(tally.skipped), "no expectation: the line misses the image");
@@ -153,8 +153,9 @@ Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& cont
 // projected. With one subset it is that of one image; with more, each term is of the estimate its subset met.
 void ListModeStep::report(const Projected& projected, const Image& estimate, Context& context) {
   const UpdateStep& step = projected.step;
-  context.progress(step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : step.subset + 1,
-                   step.subsets * step.iterations, "updates");
+  context.progress(
+      step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : static_cast<double>(step.update),
+      step.subsets * step.iterations, "updates");
   context.report("planning_s", planning_s_);
   context.report("projecting_s", projecting_s_);
   if (feed_.copied_bytes() > 0) {
@@ -163,6 +164,8 @@ void ListModeStep::report(const Projected& projected, const Image& estimate, Con
   }
   if (!settings_.log_likelihood) return;
   EmTally& sum = iteration_;
+  if (step.restart) sum = {};
+  if (step.restart || step.subsets == 0) return;  // of a live stream there are no whole iterations
   sum += projected.tally;
   sum.log_sum -= inner_product(*sensitivity_, estimate) * projected.time_fraction;
   if (!step.ends_iteration) return;

@@ -1,12 +1,14 @@
 // The multiplicative update of list-mode EM (paper 000, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x +
 // c/m)).
 #include <cmath>
+#include <filesystem>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/formats/checkpoint.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/update/em_update.hpp"
@@ -20,37 +22,46 @@ struct OsemUpdate {
     float start_value = 1;
     float sensitivity_floor = 1e-3f;
     BackendChoice backend = BackendChoice::automatic;
+    std::filesystem::path resume;
   };
   static constexpr auto params =
       describe(param<&Params::image>("image", "The image to reconstruct"),
                param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
                param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
                                                  "Voxels less sensitive than this fraction of the maximum become 0"),
-               param<&Params::backend>("backend", "Where the update runs"));
+               param<&Params::backend>("backend", "Where the update runs"),
+               param<&Params::resume>("resume", "Folder of a run that was killed, whose checkpoint is gone on from"));
   static constexpr bool own_thread = true;
   // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
   static MemoryNeed memory(const Params& p) {
     return image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
   }
 
-  explicit OsemUpdate(const Params& p) : floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
-    const Grid grid = p.image.grid();
-    validate_basis(grid);
-    image_ = std::make_shared<Image>(Image::filled(grid, p.start_value, Memory::host));
+  explicit OsemUpdate(const Params& p)
+      : grid_(p.image.grid()), start_value_(p.start_value), floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
+    validate_basis(grid_);
+    auto checkpoint = p.resume.empty() ? std::nullopt : read_checkpoint(p.resume);
+    if (checkpoint && !(checkpoint->image.grid == grid_))
+      throw std::runtime_error(
+          fmt::format("the checkpoint in {} is of another image than `image` says", p.resume.string()));
+    if (checkpoint) resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
+    image_ = std::make_shared<Image>(checkpoint ? std::move(checkpoint->image) : start_image());
   }
 
   // The first use of a GPU sets it up, which takes some tenths of a second: here, and not in the constructor, so that
   // other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) {
-    if (backend_ == Backend::cuda) {
-      auto there = std::make_shared<const Image>(image_->to(Memory::device));
-      synchronize(nullptr);  // before the host's image is released
-      image_ = std::move(there);
-    }
-    emit(Estimate{{.iteration = 0}, image_});
+    move_to_backend();
+    emit(Estimate{resumed_, image_});
   }
 
   void process(std::shared_ptr<const Projected> projected, Emit<Estimate>& emit, Context& context) {
+    if (projected->step.restart) {
+      image_ = std::make_shared<Image>(start_image());
+      move_to_backend();
+      emit(Estimate{projected->step, image_});
+      return;
+    }
     if (projected->sensitivity != sensitivity_) {
       sensitivity_ = projected->sensitivity;
       inverse_ = inverse_sensitivity(*sensitivity_, floor_);
@@ -64,8 +75,20 @@ struct OsemUpdate {
   }
 
  private:
+  Image start_image() const { return Image::filled(grid_, start_value_, Memory::host); }
+
+  void move_to_backend() {
+    if (backend_ != Backend::cuda) return;
+    auto there = std::make_shared<const Image>(image_->to(Memory::device));
+    synchronize(nullptr);  // before the host's image is released
+    image_ = std::move(there);
+  }
+
+  Grid grid_;
+  float start_value_;
   float floor_;
   Backend backend_;
+  UpdateStep resumed_ = {.iteration = 0};
   std::shared_ptr<const Image> image_;
   std::shared_ptr<const Image> sensitivity_;
   Image inverse_;

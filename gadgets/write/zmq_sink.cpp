@@ -3,9 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <random>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -51,6 +53,7 @@ struct ZmqSink {
     int high_water_mark = 64;
     double linger_s = 10;
     double repeat_header_s = 10;
+    double speed = 0;
   };
   static constexpr auto params = describe(
       param<&Params::scanner>("scanner", required,
@@ -64,7 +67,9 @@ struct ZmqSink {
       param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"),
                                "How long, at the end, a receiver is given to take what waits"),
       param<&Params::repeat_header_s>("repeat_header_s", range(0, 86400), unit("s"),
-                                      "The header is sent again so often, for receivers that come late; 0: never"));
+                                      "The header is sent again so often, for receivers that come late; 0: never"),
+      param<&Params::speed>("speed", range(0, 1e6),
+                            "Scan time a second: 1 sends as the scanner does; 0: as fast as it goes"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params&) {
     return {.note =
@@ -75,6 +80,7 @@ struct ZmqSink {
   ZmqSink(const Params& p, Context& context)
       : header_payload_(stream_header(p.scanner, p.crystal_efficiency_spread, p.delayeds)),
         repeat_header_(p.repeat_header_s),
+        speed_(p.speed),
         cancel_(context.cancel_token()),
         cancelled_(cancel_),
         socket_(zmq_, zmq::socket_type::push) {
@@ -94,6 +100,7 @@ struct ZmqSink {
     if (batch.count == 0) return;
     send_header_when_due();
     wire::FrameHeader header = wire::record_header(batch);
+    wait_until_over(batch, context);
     zmq::message_t message(wire::header_bytes + header.events * wire::record_bytes(header.schema));
     wire::write_records(batch, bytes_of(message).subspan(wire::header_bytes));
     send(header, message);
@@ -110,6 +117,17 @@ struct ZmqSink {
   }
 
  private:
+  // Until the scanner would have counted the batch's last event. Not once the run is to stop.
+  void wait_until_over(const EventBatch& batch, const Context& context) {
+    if (!(speed_ > 0)) return;
+    if (!began_) began_ = Clock::now();
+    const auto due = *began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                                   (batch.start_s + batch.duration_s) / speed_));
+    constexpr std::chrono::milliseconds look_around{50};
+    while (Clock::now() < due && !context.stopping() && !cancel_.stop_requested())
+      std::this_thread::sleep_until(std::min(due, Clock::now() + look_around));
+  }
+
   static std::span<std::byte> bytes_of(zmq::message_t& message) {
     return {static_cast<std::byte*>(message.data()), message.size()};
   }
@@ -146,6 +164,8 @@ struct ZmqSink {
 
   const std::vector<std::byte> header_payload_;
   const std::chrono::duration<double> repeat_header_;
+  const double speed_;
+  std::optional<Clock::time_point> began_;
   const std::stop_token cancel_;
   const StopDescriptor cancelled_;
   zmq::context_t zmq_;

@@ -1,0 +1,54 @@
+// The order of a live reconstruction's updates as a file of JSON lines, one an update, which outlives a killed program
+// line by line (share/doc/live.md): with it a recording is reconstructed to the very image that was seen live.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tofstream {
+
+inline constexpr auto* update_log_name = "order.jsonl";
+
+/// One update: with subsets [first, first + count) of the scan together, of so many events; or the estimate's return to
+/// the start image. It was made to the estimate that the update before it left.
+struct UpdateRecord {
+  std::int64_t update = 0;  // from 1
+  int first = 0;
+  int count = 1;
+  std::uint64_t events = 0;
+  bool restart = false;
+  friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
+};
+
+struct UpdateLog {
+  std::vector<UpdateRecord> updates;  // numbered from 1 without gaps
+  bool has_ended = false;             // the reconstruction came to its end: no update is missing
+};
+
+/// Reads a log, or that of a folder. A last line that was cut short is left out. Throws std::runtime_error that names
+/// file and line where it is no such log.
+UpdateLog read_update_log(const std::filesystem::path& file_or_folder);
+
+/// Writes a log line by line, each into the file at once.
+class UpdateLogWriter {
+ public:
+  /// Replaces the file by one with the updates `before`. Throws std::system_error.
+  UpdateLogWriter(std::filesystem::path file, std::span<const UpdateRecord> before);
+  ~UpdateLogWriter();
+  UpdateLogWriter(const UpdateLogWriter&) = delete;
+  UpdateLogWriter& operator=(const UpdateLogWriter&) = delete;
+
+  void append(const UpdateRecord& record);
+  void end();
+
+ private:
+  void write(const std::string& line);
+
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,332 @@
+// The subsets of a live reconstruction: each goes out as soon as the projector is free; while none is new, those that
+// have come are iterated over (share/doc/live.md). The order is written down, and can be followed again.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "core/latency.hpp"
+#include "gadgets/formats/update_log.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/subset/deadline.hpp"
+#include "gadgets/subset/live_order.hpp"
+#include "gadgets/subset/recorded_order.hpp"
+#include "gadgets/subset/store_params.hpp"
+#include "gadgets/subset/subset_cutter.hpp"
+
+namespace tofstream {
+
+enum class Final { converged, offline, none };
+constexpr auto enum_names(Final) {
+  return names(Final::converged, "converged", Final::offline, "offline", Final::none, "none");
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct LiveSubsets {
+  struct Params {
+    double seconds = 0;
+    std::int64_t events = 0;
+    std::int64_t least_events = 0;
+    int iterations = 3;
+    int window = 16;
+    Final final = Final::converged;
+    double deadline_ms = 0;
+    std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
+    std::filesystem::path order = update_log_name;
+    std::filesystem::path follow;
+    std::filesystem::path resume;
+    double reference_s = 1;
+    BackendChoice backend = BackendChoice::automatic;
+    double device_reserve_gib = 4;
+    double host_reserve_gib = 4;
+    std::filesystem::path spill_folder;
+    ImageParams image;
+  };
+  static constexpr auto params = describe(
+      param<&Params::seconds>("seconds", at_least(0), unit("s"), "A subset as soon as this much scan time has come"),
+      param<&Params::events>("events", at_least(0), "Or: as soon as this many events have come"),
+      param<&Params::least_events>("least_events", at_least(0), least_events_words),
+      param<&Params::iterations>("iterations", range(1, 10000),
+                                 "Updates that each subset is to have: beyond as many for each, idle time stays idle"),
+      param<&Params::window>("window", range(1, 100000), "Subsets, the latest, that take turns in idle time"),
+      param<&Params::final>("final",
+                            "When the scan has ended: converged, what is missing of each subset's updates; offline, "
+                            "anew from the start image, as offline; or none"),
+      param<&Params::deadline_ms>("deadline_ms", at_least(0), unit("ms"),
+                                  "From the last event of a subset to the estimate with it; 0: no deadline"),
+      param<&Params::degrade>("degrade", "What is given up, step by step, where the deadline is not met"),
+      param<&Params::order>("order", "Where the order of updates is written, in the output folder; none: nowhere"),
+      param<&Params::follow>("follow", "An order to follow, or the folder with it: the recording gives the live image"),
+      param<&Params::resume>("resume", "Folder of a run that was killed, to go on from its order and checkpoint"),
+      param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
+                                  "Scan time that the image counts decays of: 1 gives a rate per second"),
+      param<&Params::backend>("backend", "Where the subsets will be projected"),
+      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
+      param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
+      param<&Params::spill_folder>("spill_folder", spill_folder_words),
+      param<&Params::image>("image", "The image, for which room is left on the GPU"));
+  static MemoryNeed memory(const Params& p) {
+    return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
+            .gives_on_device = wants_cuda(p.backend),
+            .lower = "events",
+            .note = keeps_events_note};
+  }
+  static constexpr bool own_thread = true;
+
+  explicit LiveSubsets(const Params& p)
+      : p_(p),
+        store_(store_settings(p)),
+        cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
+        order_({p.iterations, p.window}),
+        recorded_(p.follow, p.resume),
+        deadline_(p.deadline_ms, p.degrade) {
+    if ((p.events > 0) + (p.seconds > 0) != 1) throw std::invalid_argument("set exactly one of events and seconds");
+  }
+
+  void process(EventBatch batch, Context& context) {
+    if (batch.count == 0) return;
+    require_one_kind(batch, delayed_);
+    for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) arrive(std::move(subset), context);
+  }
+
+  // The projector is free, and so what went out last has become an estimate.
+  bool idle(Emit<Subset>& emit, Context& context) {
+    note_latency(context);
+    if (!recorded_.is_over()) return follow(emit, context);
+    auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets));
+    if (!update && !recorded_.is_whole() && !deadline_.is_given_up(Degrade::no_idle_iterations))
+      update = order_.next_replay();
+    if (update) send(*update, emit, context);
+    return update.has_value();
+  }
+
+  void flush(Emit<Subset>& emit, Context& context) {
+    if (auto rest = cutter_.finish(store_, context.books())) arrive(std::move(*rest), context);
+    while (follow(emit, context)) {
+    }
+    if (!recorded_.is_over() && !context.stopping())
+      throw std::runtime_error(
+          fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
+                      recorded_.next().first + recorded_.next().count - 1, order_.arrived()));
+    while (const auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets)))
+      send(*update, emit, context);
+    const bool finishes = !recorded_.is_whole() && finish(emit, context);
+    if (log_ && (finishes || recorded_.is_whole())) write_log([&] { log_->end(); }, context);
+    report(context);
+  }
+
+ private:
+  void arrive(StoredSubset subset, Context& context) {
+    subsets_.push_back(std::move(subset));
+    order_.arrive();
+    const auto ingress = context.message().ingress;
+    came_.push_back(ingress == Clock::time_point{} ? Clock::now() : ingress);
+    context.report("subsets", static_cast<std::int64_t>(subsets_.size()));
+    context.report("events_kept", store_.in_words());
+  }
+
+  // What the order that is followed has next, where its subsets have come. False where nothing went out.
+  bool follow(Emit<Subset>& emit, Context& context) {
+    while (!recorded_.is_over()) {
+      const UpdateRecord record = recorded_.next();
+      const LiveUpdate update{record.first, record.count, false};
+      if (!record.restart && record.first + record.count > order_.arrived()) return false;
+      if (!record.restart && record.events != events_of(update))
+        throw std::runtime_error(fmt::format(
+            "update {} of the order to follow is of {} events, and its subset has {} here: it is of another "
+            "recording, or the subsets are cut otherwise",
+            record.update, record.events, events_of(update)));
+      const bool is_done = recorded_.next_is_in_checkpoint();
+      if (is_done) pass(record, context);
+      recorded_.advance();
+      if (is_done) continue;
+      if (record.restart)
+        restart(emit, context);
+      else
+        send(with_news(update), emit, context);
+      return true;
+    }
+    return false;
+  }
+
+  // In the checkpoint's image already.
+  void pass(const UpdateRecord& record, Context& context) {
+    ++updates_;
+    if (record.restart) {
+      offline_ = 0;
+      return;
+    }
+    const LiveUpdate update = with_news({record.first, record.count, false});
+    if (update.is_new) context.books().reconstructed(record.events);
+    if (offline_) ++*offline_;
+    order_.note(update);
+  }
+
+  LiveUpdate with_news(LiveUpdate update) const {
+    update.is_new = order_.updates_of(update.first) == 0;
+    for (int k = update.first + 1; k < update.first + update.count; ++k)
+      if ((order_.updates_of(k) == 0) != update.is_new)
+        throw std::runtime_error("the order to follow puts new subsets together with old ones: it was not written so");
+    return update;
+  }
+
+  // True where all was done that was to be.
+  bool finish(Emit<Subset>& emit, Context& context) {
+    if (p_.final == Final::none || subsets_.empty()) return true;
+    if (p_.final == Final::converged) {
+      std::optional<LiveUpdate> update;
+      while (!context.stopping() && (update = order_.next_missing())) send(*update, emit, context);
+    } else if (!context.stopping()) {
+      if (!offline_) restart(emit, context);
+      const auto all = static_cast<std::int64_t>(p_.iterations) * order_.arrived();
+      while (*offline_ < all && !context.stopping())
+        send({static_cast<int>(*offline_ % order_.arrived()), 1, false}, emit, context);
+    }
+    if (!context.stopping()) return true;
+    context.log().info("stopped: the estimate is written as it is, without what `final` asks for");
+    context.report("final_left_out", true);
+    return false;
+  }
+
+  // Back to the start image: some events are projected for nothing, so that the estimate comes round the cycle.
+  void restart(Emit<Subset>& emit, Context& context) {
+    offline_ = 0;
+    UpdateRecord record{.update = ++updates_, .restart = true};
+    write_record(record, context);
+    Subset subset;
+    subset.step = {.iteration = 0, .update = updates_, .replayed = true, .restart = true};
+    subset.batches = {subsets_.front().batches.front()};
+    emit(std::move(subset));
+  }
+
+  void send(const LiveUpdate& update, Emit<Subset>& emit, Context& context) {
+    Subset subset;
+    subset.step = step_of(update);
+    subset.time_fraction = 0;
+    for (int k = update.first; k < update.first + update.count; ++k) {
+      const StoredSubset& part = subsets_[static_cast<std::size_t>(k)];
+      subset.batches.insert(subset.batches.end(), part.batches.begin(), part.batches.end());
+      subset.time_fraction += part.time_fraction;
+    }
+    write_record({updates_, update.first, update.count, events_of(update)}, context);
+    order_.note(update);
+    if (offline_) ++*offline_;
+    if (update.is_new) sent_ = came_[static_cast<std::size_t>(update.first + update.count - 1)];
+    context.report("updates", updates_);
+    emit(std::move(subset));
+  }
+
+  UpdateStep step_of(const LiveUpdate& update) {
+    UpdateStep step{.iteration = order_.updates_of(update.first) + 1,
+                    .iterations = 0,
+                    .subset = update.first,
+                    .subsets = 0,
+                    .update = ++updates_,
+                    .replayed = !update.is_new};
+    if (!offline_) return step;
+    const int all = order_.arrived();
+    step.iteration = static_cast<int>(*offline_ / all) + 1;
+    step.iterations = p_.iterations;
+    step.subsets = all;
+    step.ends_iteration = update.first + 1 == all;
+    step.last = step.ends_iteration && step.iteration == p_.iterations;
+    return step;
+  }
+
+  std::uint64_t events_of(const LiveUpdate& update) const {
+    std::uint64_t sum = 0;
+    for (int k = update.first; k < update.first + update.count; ++k)
+      sum += subsets_[static_cast<std::size_t>(k)].event_count();
+    return sum;
+  }
+
+  // Before the update itself: an estimate that was seen or kept is in the order.
+  void write_record(const UpdateRecord& record, Context& context) {
+    if (p_.order.empty()) return;
+    write_log(
+        [&] {
+          const auto passed = recorded_.passed();
+          const auto before =
+              passed.first(std::min<std::size_t>(passed.size(), static_cast<std::size_t>(record.update) - 1));
+          if (!log_) log_.emplace(context.output_dir() / p_.order, before);
+          log_->append(record);
+        },
+        context);
+  }
+
+  // A scan goes on where its order cannot be written any more, as on a full disk.
+  template <class Write>
+  void write_log(const Write& write, Context& context) {
+    if (is_log_broken_) return;
+    try {
+      write();
+    } catch (const std::system_error& error) {
+      is_log_broken_ = true;
+      context.report("order_broken", true);
+      context.log().warning(fmt::format("the order of updates is written no further: {}", error.what()));
+    }
+  }
+
+  // What came before the first estimate waited for the sensitivity, which is computed once the scanner is known: that
+  // says nothing of the latency to come.
+  void note_latency(Context& context) {
+    if (!sent_) return;
+    const auto now = Clock::now(), came = *std::exchange(sent_, std::nullopt);
+    if (!ready_) ready_ = now;
+    if (came < *ready_) return;
+    const auto latency = now - came;
+    latency_.add(latency);
+    const auto change = deadline_.note(std::chrono::duration<double, std::milli>(latency).count());
+    if (!change) return;
+    context.log().warning(*change);
+    degradations_.push_back(fmt::format("update {}: {}", updates_, *change));
+    context.report("degradations", degradations_);
+  }
+
+  void report(Context& context) {
+    context.report("updates", updates_);
+    if (latency_.count() > 0) {
+      context.report("latency_ms_p50", 1e3 * latency_.quantile_seconds(0.5));
+      context.report("latency_ms_p99", 1e3 * latency_.quantile_seconds(0.99));
+      context.report("latency_ms_max", 1e3 * latency_.max_seconds());
+    }
+    if (p_.deadline_ms > 0) context.report("deadline_missed", static_cast<std::int64_t>(deadline_.missed()));
+  }
+
+  Params p_;
+  EventStore store_;
+  SubsetCutter cutter_;
+  LiveOrder order_;
+  RecordedOrder recorded_;
+  Deadline deadline_;
+  std::optional<UpdateLogWriter> log_;
+  bool is_log_broken_ = false;
+  std::optional<bool> delayed_;  // whether the events are delayeds
+  std::vector<StoredSubset> subsets_;
+  std::vector<Clock::time_point> came_;     // the last events of each subset
+  std::int64_t updates_ = 0;                // so far, those in a checkpoint included
+  std::optional<std::int64_t> offline_;     // updates since the estimate went back to the start image
+  std::optional<Clock::time_point> sent_;   // when the events came that are being projected for the first time
+  std::optional<Clock::time_point> ready_;  // when the first estimate was there
+  LatencyHistogram latency_;
+  std::vector<std::string> degradations_;
+};
+
+TOFSTREAM_GADGET(LiveSubsets, "live_subsets",
+                 "Groups sorted events into subsets as they come, and iterates over them while the projector is free");
+
+}  // namespace
+}  // namespace tofstream

@@ -1,0 +1,54 @@
+// The order of updates that a run before this one wrote down, to be followed: from the beginning, or from the update of
+// a checkpoint on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "gadgets/formats/checkpoint.hpp"
+#include "gadgets/formats/update_log.hpp"
+
+namespace tofstream {
+
+class RecordedOrder {
+ public:
+  RecordedOrder() = default;
+  /// `follow`: all of it. `resume`: that of a folder, of which the updates up to its checkpoint's are in the image
+  /// already. Both empty: nothing to follow. Throws std::runtime_error for files that cannot be used.
+  RecordedOrder(const std::filesystem::path& follow, const std::filesystem::path& resume) {
+    if (follow.empty() && resume.empty()) return;
+    if (!follow.empty() && !resume.empty())
+      throw std::invalid_argument("set follow or resume: the one reconstructs anew, the other goes on");
+    log_ = read_update_log(follow.empty() ? resume : follow);
+    if (resume.empty()) return;
+    in_checkpoint_ = checkpoint_update(resume);
+    if (in_checkpoint_ > static_cast<std::int64_t>(log_.updates.size()))
+      throw std::runtime_error(
+          fmt::format("the checkpoint in {} is of update {}, and the order there ends at {}: they "
+                      "are of different runs",
+                      resume.string(), in_checkpoint_, log_.updates.size()));
+  }
+
+  bool is_over() const { return next_ == log_.updates.size(); }
+  /// The run that wrote it came to its end, so that nothing follows it.
+  bool is_whole() const { return log_.has_ended; }
+  const UpdateRecord& next() const { return log_.updates[next_]; }
+  /// The next update is in the checkpoint's image.
+  bool next_is_in_checkpoint() const { return next().update <= in_checkpoint_; }
+  void advance() { ++next_; }
+  /// What has been advanced over.
+  std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }
+
+ private:
+  UpdateLog log_;
+  std::size_t next_ = 0;
+  std::int64_t in_checkpoint_ = 0;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,84 @@
+// A live reconstruction that is killed goes on from its order of updates and its last checkpoint, and ends with the
+// image that an undisturbed run gives.
+#include <csignal>
+
+#include "gadgets/formats/checkpoint.hpp"
+#include "gadgets/formats/update_log.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+// The recording stands for what a journal kept of the stream.
+const std::filesystem::path& recording() {
+  static const TemporaryFolder folder;
+  static const std::filesystem::path file = folder / "scan.petsird";
+  if (!std::filesystem::exists(file)) {
+    const auto made =
+        run_command("simulate --quiet --phantom uniform_cylinder --events 40000 --no-attenuation -o " + file.string());
+    REQUIRE_MESSAGE(made.code == 0, made.err);
+  }
+  return file;
+}
+
+CommandResult run_live(const std::filesystem::path& folder, const std::string& subsets, const std::string& more = "") {
+  const auto file = folder / "live.yaml";
+  std::filesystem::create_directories(folder);
+  std::ofstream(file) << R"(
+backend: cpu
+image: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}
+gadgets:
+  feed: {use: file_source, path: )"
+                      << recording().string() << R"(, chunk_kib: 7}
+  events: {use: petsird_decoder, from: feed, batch_events: 1500}
+  sorted: {use: tof_partition, from: events}
+  subsets: {events: 4000, from: sorted, )"
+                      << subsets << R"(}
+  projected: {use: joseph_projector, from: {events: subsets, image: estimate},
+    sensitivity: {exact_pairs: 0, sampled_pairs: 20000, cache: false}, edge: {events: {messages: 1}}}
+  estimate: {use: osem_update, from: projected}
+  checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}
+  file: {use: nifti_writer, from: estimate}
+)";
+  return run_command("run " + file.string() + " --quiet --out " + folder.string() + " " + more);
+}
+
+void check_same_image(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto compared =
+      run_command("compare --json " + (a / "image.nii.gz").string() + " " + (b / "image.nii.gz").string());
+  REQUIRE_MESSAGE(compared.code == 0, compared.err);
+  CHECK(compared.json()["max_abs"] == 0);
+}
+
+void kill_and_resume(const std::filesystem::path& folder, const std::string& subsets, int kill_at) {
+  const auto killed = run_live(folder, subsets, fmt::format("--set projected.fault.kill_at={}", kill_at));
+  CHECK(killed.code == 128 + SIGKILL);
+  CHECK(!std::filesystem::exists(folder / "image.nii.gz"));
+  REQUIRE(checkpoint_update(folder) > 0);
+  CHECK(checkpoint_update(folder) <= static_cast<std::int64_t>(read_update_log(folder).updates.size()));
+  const auto resumed = run_live(folder, subsets, "--set resume=" + folder.string());
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  CHECK(read_update_log(folder).has_ended);
+}
+
+}  // namespace
+
+TEST_CASE("killed, a live reconstruction resumes and ends with the undisturbed image") {
+  const TemporaryFolder folder;
+  const std::string live = "use: live_subsets, iterations: 1";
+  REQUIRE(run_live(folder / "undisturbed", live).code == 0);
+  kill_and_resume(folder / "killed", live, 6);
+  check_same_image(folder / "killed", folder / "undisturbed");
+}
+
+TEST_CASE("killed before or within what final: offline does, it ends with the offline image") {
+  const TemporaryFolder folder;
+  REQUIRE(run_live(folder / "offline", "use: subset_builder, iterations: 2, reference_s: 1").code == 0);
+  for (const int kill_at : {5, 25}) {
+    CAPTURE(kill_at);
+    const auto killed = folder / ("killed" + std::to_string(kill_at));
+    kill_and_resume(killed, "use: live_subsets, iterations: 2, final: offline", kill_at);
+    check_same_image(killed, folder / "offline");
+  }
+}

@@ -1,0 +1,217 @@
+// Live OSEM from end to end: events come over ZeroMQ or slowly, and the image is that of the offline pipeline, bit for
+// bit where that is promised, and close where the order of updates is another.
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "core/engine.hpp"
+#include "core/testing.hpp"
+#include "gadgets/formats/checkpoint.hpp"
+#include "gadgets/formats/update_log.hpp"
+#include "gadgets/payloads.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Seen {
+  std::vector<float> image;
+  UpdateStep step;
+  std::atomic<int> estimates = 0;
+  std::vector<std::shared_ptr<const Estimate>> all;
+};
+Seen& seen() {
+  static Seen all;
+  return all;
+}
+
+struct KeepEstimate {
+  void process(std::shared_ptr<const Estimate> estimate) {
+    const auto voxels = estimate->image->voxels.span();
+    seen().image.assign(voxels.begin(), voxels.end());
+    seen().step = estimate->step;
+    seen().all.push_back(std::move(estimate));
+    ++seen().estimates;
+  }
+};
+TOFSTREAM_GADGET(KeepEstimate, "test_keep_estimate", "Keeps the last estimate");
+
+struct Made {
+  RunReport report;
+  std::vector<float> image;
+  UpdateStep step;
+  std::filesystem::path folder;
+
+  const GadgetReport& gadget(const std::string& name) const {
+    return *std::ranges::find(report.gadgets, name, &GadgetReport::name);
+  }
+};
+
+constexpr const char* live_subsets = "use: live_subsets, iterations: 2";
+constexpr const char* offline = "use: subset_builder, iterations: 2, reference_s: 1, backend: cpu";
+
+/// A pipeline from `sorted` on; `source` gives the gadgets before it.
+std::string pipeline(const std::string& source, const std::string& subsets, const std::string& projected = "",
+                     const std::string& estimate = "") {
+  return fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {{size: [16, 16, 8], voxel_mm: [16, 16, 18]}}
+gadgets:
+{}
+  subsets: {{{}, from: sorted, seconds: 0.5, least_events: 100}}
+  projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}},
+    sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}{}}}
+  estimate: {{use: osem_update, from: projected{}}}
+  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}
+  file: {{use: nifti_writer, from: estimate}}
+  kept: {{use: test_keep_estimate, from: estimate}}
+)",
+                     source, subsets, projected, estimate);
+}
+
+Made run(const std::string& yaml, const std::filesystem::path& folder) {
+  seen().all.clear();
+  Made made;
+  made.folder = folder;
+  made.report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder}).run();
+  REQUIRE_MESSAGE(made.report.exit_code == 0,
+                  (made.report.errors.empty() ? "the books do not balance" : made.report.errors[0].text()));
+  CHECK(made.report.books.balanced());
+  CHECK(made.report.books.lost.empty());
+  CHECK(made.report.books.discarded == 0);
+  made.image = seen().image;
+  made.step = seen().step;
+  return made;
+}
+
+/// With a pause before each batch the projector has idle time.
+std::string photons(int seed, const std::string& more = "") {
+  return fmt::format(
+      "  photons: {{use: simulator, phantom: uniform_cylinder, seconds: 6, activity_scale: 0.003, batch_events: 700, "
+      "attenuation: false, seed: {}{}}}\n  sorted: {{use: tof_partition, from: photons}}\n",
+      seed, more);
+}
+
+std::string over_the_wire(const TemporaryFolder& folder) {
+  return fmt::format(
+      "  photons: {{use: simulator, phantom: uniform_cylinder, seconds: 6, activity_scale: 0.003, batch_events: 700, "
+      "attenuation: false}}\n  sent: {{use: zmq_sink, from: photons, endpoint: \"ipc://{0}\"}}\n"
+      "  feed: {{use: zmq_source, endpoint: \"ipc://{0}\"}}\n  sorted: {{use: tof_partition, from: feed.events}}\n",
+      (folder / "socket").string());
+}
+
+double nrms(const std::vector<float>& a, const std::vector<float>& b) {
+  double difference = 0, size = 0;
+  for (std::size_t v = 0; v < a.size(); ++v) {
+    difference += (a[v] - b[v]) * (a[v] - b[v]);
+    size += b[v] * b[v];
+  }
+  return std::sqrt(difference / size);
+}
+
+}  // namespace
+
+TEST_CASE("live over ZeroMQ, then final: offline gives the offline pipeline's image bit for bit") {
+  const TemporaryFolder folder;
+  const Made anew =
+      run(pipeline(over_the_wire(folder), std::string(live_subsets) + ", final: offline"), folder / "live");
+  const Made once = run(pipeline(over_the_wire(folder), offline), folder / "offline");
+  CHECK(anew.image == once.image);
+  CHECK(anew.report.books.received == once.report.books.received);
+  CHECK(anew.gadget("projected").books.reconstructed == once.gadget("projected").books.reconstructed);
+  CHECK(anew.step.last);
+  CHECK(std::filesystem::exists(folder / "live/image.nii.gz"));
+}
+
+// The other order of updates moves the image by less than counting statistics does: the same scan with another seed.
+TEST_CASE("the live image is the offline one within a part of the noise, from the activity of the first seconds on") {
+  const TemporaryFolder folder;
+  const Made once = run(pipeline(photons(1), offline), folder / "offline");
+  const Made other = run(pipeline(photons(2), offline), folder / "other");
+  const Made slowly = run(pipeline(photons(1, ", fault: {delay_ms: 15}"), live_subsets), folder / "live");
+  const double noise = nrms(other.image, once.image);
+  MESSAGE("noise ", noise, ", live against offline ", nrms(slowly.image, once.image));
+  CHECK(nrms(slowly.image, once.image) < 0.3 * noise);
+  const auto log = read_update_log(slowly.folder);
+  CHECK(log.has_ended);
+  const auto subsets = std::get<std::int64_t>(slowly.gadget("subsets").figures.at("subsets"));
+  CHECK(log.updates.size() >= 2 * static_cast<std::size_t>(subsets));
+  // Idle time was used: old subsets were updated with before the last one had come.
+  const auto last_new = std::ranges::find(log.updates, subsets - 1, &UpdateRecord::first) - log.updates.begin();
+  CHECK(last_new > subsets);
+}
+
+TEST_CASE("following the order gives the live image bit for bit, also from a checkpoint on") {
+  const TemporaryFolder folder;
+  const Made slowly = run(pipeline(photons(1, ", fault: {delay_ms: 15}"), live_subsets), folder / "live");
+  const auto estimates = seen().all;
+  const std::string follow = fmt::format("{}, follow: {}", live_subsets, (folder / "live").string());
+  const Made again = run(pipeline(photons(1), follow), folder / "again");
+  CHECK(again.image == slowly.image);
+  CHECK(text_of(folder / "again/order.jsonl") == text_of(folder / "live/order.jsonl"));
+
+  REQUIRE(estimates.size() > 20);
+  const Estimate& middle = *estimates[12];
+  std::filesystem::create_directory(folder / "killed");
+  std::filesystem::copy(folder / "live/order.jsonl", folder / "killed");
+  write_checkpoint(folder / "killed/checkpoint.tofc", {middle.step.update, middle.step.iteration}, *middle.image);
+  const std::string resume = ", resume: " + (folder / "killed").string();
+  const Made resumed = run(pipeline(photons(1), live_subsets + resume, "", resume), folder / "resumed");
+  CHECK(resumed.image == slowly.image);
+  CHECK(seen().all.size() == estimates.size() - 12);  // what the checkpoint holds is not made again
+  CHECK(text_of(folder / "resumed/order.jsonl") == text_of(folder / "live/order.jsonl"));
+}
+
+TEST_CASE("a checkpoint of another image, or one that the order does not reach, starts nothing") {
+  const TemporaryFolder folder;
+  const std::string resume = ", resume: " + folder.path().string();
+  UpdateLogWriter(folder / update_log_name, {});
+  write_checkpoint(folder / checkpoint_name, {7, 1}, Image::zeros(Grid::centred(2, 2, 2, {1, 1, 1})));
+  const RunReport report = Engine(parse_pipeline(pipeline(photons(1), live_subsets + resume, "", resume), "test.yaml"),
+                                  {.output_dir = folder / "out"})
+                               .run();
+  CHECK(report.exit_code == exit_config);
+  std::string said;
+  for (const RunError& error : report.errors) said += error.text() + "\n";
+  CHECK_MESSAGE(said.find("is of another image") != std::string::npos, said);
+  CHECK_MESSAGE(said.find("is of update 7, and the order there ends at 0") != std::string::npos, said);
+}
+
+TEST_CASE("a stop in the middle of a live stream writes the image of what has come") {
+  const TemporaryFolder folder;
+  seen().estimates = 0;
+  Engine engine(
+      parse_pipeline(pipeline(over_the_wire(folder), "use: live_subsets, iterations: 1000, window: 5"), "test.yaml"),
+      {.output_dir = folder / "out"});
+  std::jthread stopper([&] {
+    while (seen().estimates < 20) std::this_thread::sleep_for(1ms);
+    engine.request_stop();
+  });
+  const RunReport report = engine.run();
+  CHECK_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "" : report.errors[0].text()));
+  CHECK(report.stopped);
+  CHECK(report.books.balanced());
+  CHECK(std::filesystem::exists(folder / "out/image.nii.gz"));
+  CHECK(read_checkpoint(folder / "out")->step.update == seen().step.update);
+}
+
+TEST_CASE("a slow projector: the deadline is missed, idle iterations and small subsets are given up, nothing is lost") {
+  const TemporaryFolder folder;
+  const Made slow =
+      run(pipeline(photons(1, ", fault: {delay_ms: 5}"), std::string(live_subsets) + ", final: none, deadline_ms: 30",
+                   ", fault: {delay_ms: 80}"),
+          folder / "live");
+  const auto& figures = slow.gadget("subsets").figures;
+  const auto said = std::get<std::vector<std::string>>(figures.at("degradations"));
+  REQUIRE(said.size() >= 2);
+  CHECK(said[0].find("no idle iterations") != std::string::npos);
+  CHECK(said[1].find("larger subsets") != std::string::npos);
+  const auto log = read_update_log(slow.folder);
+  CHECK(std::ranges::any_of(log.updates, [](const UpdateRecord& update) { return update.count > 1; }));
+  CHECK(std::get<std::int64_t>(figures.at("deadline_missed")) >= 2);
+}
