@@ -47,7 +47,7 @@ struct LiveSubsets {
     std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
     std::filesystem::path order = update_log_name;
     std::filesystem::path follow;
-    std::filesystem::path resume;
+    std::filesystem::path resume_from;
     double reference_s = 1;
     BackendChoice backend = BackendChoice::automatic;
     double device_reserve_gib = 4;
@@ -70,7 +70,7 @@ struct LiveSubsets {
       param<&Params::degrade>("degrade", "What is given up, step by step, where the deadline is not met"),
       param<&Params::order>("order", "Where the order of updates is written, in the output folder; none: nowhere"),
       param<&Params::follow>("follow", "An order to follow, or the folder with it: the recording gives the live image"),
-      param<&Params::resume>("resume", "Folder of a run that was killed, to go on from its order and checkpoint"),
+      param<&Params::resume_from>("resume_from", "Folder of a run that was killed, to go on from its order and checkpoint"),
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
                                   "Scan time that the image counts decays of: 1 gives a rate per second"),
       param<&Params::backend>("backend", "Where the subsets will be projected"),
@@ -91,7 +91,7 @@ struct LiveSubsets {
         store_(store_settings(p)),
         cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
         order_({p.iterations, p.window}),
-        recorded_(p.follow, p.resume),
+        recorded_(p.follow, p.resume_from),
         deadline_(p.deadline_ms, p.degrade) {
     if ((p.events > 0) + (p.seconds > 0) != 1) throw std::invalid_argument("set exactly one of events and seconds");
   }

@@ -24,7 +24,7 @@ class RecordedOrder {
   RecordedOrder(const std::filesystem::path& follow, const std::filesystem::path& resume) {
     if (follow.empty() && resume.empty()) return;
     if (!follow.empty() && !resume.empty())
-      throw std::invalid_argument("set follow or resume: the one reconstructs anew, the other goes on");
+      throw std::invalid_argument("set follow or resume_from: the one reconstructs anew, the other goes on");
     log_ = read_update_log(follow.empty() ? resume : follow);
     if (resume.empty()) return;
     in_checkpoint_ = checkpoint_update(resume);

@@ -22,7 +22,7 @@ struct OsemUpdate {
     float start_value = 1;
     float sensitivity_floor = 1e-3f;
     BackendChoice backend = BackendChoice::automatic;
-    std::filesystem::path resume;
+    std::filesystem::path resume_from;
   };
   static constexpr auto params =
       describe(param<&Params::image>("image", "The image to reconstruct"),
@@ -30,7 +30,7 @@ struct OsemUpdate {
                param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
                                                  "Voxels less sensitive than this fraction of the maximum become 0"),
                param<&Params::backend>("backend", "Where the update runs"),
-               param<&Params::resume>("resume", "Folder of a run that was killed, whose checkpoint is gone on from"));
+               param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
   static constexpr bool own_thread = true;
   // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
   static MemoryNeed memory(const Params& p) {
@@ -40,10 +40,10 @@ struct OsemUpdate {
   explicit OsemUpdate(const Params& p)
       : grid_(p.image.grid()), start_value_(p.start_value), floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
     validate_basis(grid_);
-    auto checkpoint = p.resume.empty() ? std::nullopt : read_checkpoint(p.resume);
+    auto checkpoint = p.resume_from.empty() ? std::nullopt : read_checkpoint(p.resume_from);
     if (checkpoint && !(checkpoint->image.grid == grid_))
       throw std::runtime_error(
-          fmt::format("the checkpoint in {} is of another image than `image` says", p.resume.string()));
+          fmt::format("the checkpoint in {} is of another image than `image` says", p.resume_from.string()));
     if (checkpoint) resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
     image_ = std::make_shared<Image>(checkpoint ? std::move(checkpoint->image) : start_image());
   }

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <random>
 #include <optional>
+#include <random>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -117,12 +117,14 @@ struct ZmqSink {
   }
 
  private:
-  // Until the scanner would have counted the batch's last event. Not once the run is to stop.
+  // Until the scanner would have counted the batch's last event, by the time that all batches stand for: that at which
+  // each begins is known to a time block only. Not once the run is to stop.
   void wait_until_over(const EventBatch& batch, const Context& context) {
     if (!(speed_ > 0)) return;
     if (!began_) began_ = Clock::now();
-    const auto due = *began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                                   (batch.start_s + batch.duration_s) / speed_));
+    if (!batch.delayed) scanned_s_ += batch.duration_s;
+    const auto due =
+        *began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(scanned_s_ / speed_));
     constexpr std::chrono::milliseconds look_around{50};
     while (Clock::now() < due && !context.stopping() && !cancel_.stop_requested())
       std::this_thread::sleep_until(std::min(due, Clock::now() + look_around));
@@ -166,6 +168,7 @@ struct ZmqSink {
   const std::chrono::duration<double> repeat_header_;
   const double speed_;
   std::optional<Clock::time_point> began_;
+  double scanned_s_ = 0;  // scan time of the batches so far
   const std::stop_token cancel_;
   const StopDescriptor cancelled_;
   zmq::context_t zmq_;

@@ -57,7 +57,7 @@ void kill_and_resume(const std::filesystem::path& folder, const std::string& sub
   CHECK(!std::filesystem::exists(folder / "image.nii.gz"));
   REQUIRE(checkpoint_update(folder) > 0);
   CHECK(checkpoint_update(folder) <= static_cast<std::int64_t>(read_update_log(folder).updates.size()));
-  const auto resumed = run_live(folder, subsets, "--set resume=" + folder.string());
+  const auto resumed = run_live(folder, subsets, "--set resume_from=" + folder.string());
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
   CHECK(read_update_log(folder).has_ended);
 }

@@ -146,7 +146,7 @@ TEST_CASE("an order of another recording is refused") {
   CHECK_THROWS_WITH(other.idle(), doctest::Contains("update 1 of the order to follow is of 10 events"));
   CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: " + (again / "nothing").string()),
                     doctest::Contains("cannot read the order of updates"));
-  CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: a, resume: b"), doctest::Contains("set follow or resume"));
+  CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: a, resume_from: b"), doctest::Contains("set follow or resume_from"));
   CHECK_THROWS_WITH(gadget(again, "seconds: 1, events: 5"), doctest::Contains("exactly one of events and seconds"));
 }
 
