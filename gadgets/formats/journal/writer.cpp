@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include "gadgets/formats/journal/reader.hpp"
 #include "gadgets/formats/wire/checksum.hpp"
@@ -41,11 +42,12 @@ Writer::Writer(std::filesystem::path folder, const WriterOptions& options)
   try {
     std::filesystem::create_directories(folder_);
     lock_folder();
-    if (is_journal(folder_))
+    if (is_journal(folder_)) {
       continue_journal();
-    else
+    } else {
       journal_ = random_number();
-    begin_segment();
+      begin_segment();
+    }
   } catch (const std::exception& error) {
     throw std::runtime_error(
         fmt::format("the journal {} cannot be written: {}: name another folder", folder_.string(), error.what()));
@@ -66,8 +68,9 @@ Writer::~Writer() {
 void Writer::lock_folder() {
   const int descriptor = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   lock_ = std::make_unique<const File>(descriptor, folder_, "open");
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
-  throw std::runtime_error(errno == EWOULDBLOCK ? "it is being written already" : std::strerror(errno));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+    throw std::runtime_error(errno == EWOULDBLOCK ? "it is being written already" : std::strerror(errno));
+  if (::access(folder_.c_str(), W_OK) != 0) throw std::runtime_error(std::strerror(errno));
 }
 
 // Finds the end of the last segment that holds anything, and makes a sound end of it.
@@ -146,7 +149,7 @@ Appended Writer::append(EntryKind kind, std::string_view name, std::span<const s
   const std::size_t padding = whole - entry_header_bytes - name.size() - bytes.size();
   const std::span<const std::byte> pieces[] = {header_bytes, name_bytes, bytes, std::span(zeros).first(padding)};
   try {
-    if (segment_end_ >= options_.segment_bytes) begin_segment();
+    if (!segment_ || segment_end_ >= options_.segment_bytes) begin_segment();
     segment_->write(segment_end_, pieces);
   } catch (const std::exception& error) {
     fail(error.what());
@@ -191,6 +194,7 @@ void Writer::sync_dirty(std::unique_lock<std::mutex>& lock) {
 void Writer::fail(const std::string& cause) {
   failure_ = fmt::format("{}: the journal ends with its {} entries; make room, then resume it, or name another folder",
                          cause, next_entry_);
+  if (!segment_) return;
   try {
     segment_->truncate(segment_end_);
   } catch (const std::exception&) {  // what is torn is told apart by every reader

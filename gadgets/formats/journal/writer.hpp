@@ -37,9 +37,9 @@ struct Appended {
 /// Safe from any thread.
 class Writer {
  public:
-  /// Makes the folder and its first segment; or continues the journal that it holds, in a new segment, having cut off
-  /// what lies behind the last sound entry. Throws std::runtime_error in one line, with what to do: the folder cannot
-  /// be written, or is being written already.
+  /// Makes the folder and its first segment; or continues the journal that it holds, having cut off what lies behind
+  /// the last sound entry: the first entry that is appended begins a new segment. Throws std::runtime_error in one
+  /// line, with what to do: the folder cannot be written, or is being written already.
   explicit Writer(std::filesystem::path folder, const WriterOptions& options = {});
   /// Syncs, where the policy says more than none.
   ~Writer();
