@@ -24,8 +24,8 @@ std::optional<wire::FrameHeader> whole_frame(Reader& reader) {
 }
 
 bool is_reached(const wire::FrameHeader& frame, const ReplayFrom& from) {
-  const double end_s = s_per_ns * static_cast<double>(frame.start_ns + frame.duration_ns);
-  return frame.kind == wire::FrameKind::data && frame.first_event + frame.events > from.event && end_s > from.seconds;
+  if (frame.kind != wire::FrameKind::data || frame.first_event + frame.events <= from.event) return false;
+  return from.seconds <= 0 || s_per_ns * static_cast<double>(frame.start_ns + frame.duration_ns) > from.seconds;
 }
 
 }  // namespace

@@ -39,6 +39,17 @@ bool is_journal(const std::filesystem::path& folder) {
 }
 
 Reader::Reader(std::filesystem::path folder) : folder_(std::move(folder)) {
+  list_segments();
+  std::ranges::sort(segments_, {}, &Segment::number);
+  if (const std::string wrong = find_journal(); !journal_)
+    throw std::runtime_error(wrong + ": nothing of the journal can be read");
+}
+
+void Reader::list_segments() {
+  if (std::filesystem::is_regular_file(folder_)) {
+    segments_.push_back({folder_, 0, std::filesystem::file_size(folder_)});
+    return;
+  }
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, error))
     if (const auto number = segment_number(entry.path()))
@@ -47,9 +58,6 @@ Reader::Reader(std::filesystem::path folder) : folder_(std::move(folder)) {
   if (segments_.empty())
     throw std::runtime_error(
         fmt::format("{} is no journal: it has no segments ({}, ...)", folder_.string(), segment_name(1)));
-  std::ranges::sort(segments_, {}, &Segment::number);
-  if (const std::string wrong = find_journal(); !journal_)
-    throw std::runtime_error(wrong + ": nothing of the journal can be read");
 }
 
 // Sets the journal's number, by a segment's header or else by an entry; what is wrong with the first header.

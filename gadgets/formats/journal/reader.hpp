@@ -42,7 +42,8 @@ class Reader {
     std::uint64_t torn_bytes = 0;       // behind the last sound entry of the last segment
   };
 
-  /// Throws std::runtime_error in one line where the folder is no journal, or one of another version.
+  /// Of a journal's folder, or of one of its segments alone. Throws std::runtime_error in one line where that is no
+  /// journal, or one of another version.
   explicit Reader(std::filesystem::path folder);
 
   /// The next sound entry, its checksum checked; none at the end.
@@ -75,6 +76,7 @@ class Reader {
   };
 
   std::optional<Entry> read(std::optional<std::size_t> head);
+  void list_segments();
   std::string find_journal();
   void open(std::size_t segment);
   bool open_segment();
