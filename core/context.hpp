@@ -76,6 +76,9 @@ class GadgetRecord {
   void append_figure(std::string_view key, double value);
   void set_progress(Progress progress);
 
+  // Set while the gadget waits for the outside: see Context::wait_outside.
+  std::atomic<bool> waits_outside = false;
+
   using Clock = std::chrono::steady_clock;
   // Called by span(), from any thread; set before data flows.
   std::function<void(std::string_view track, std::string_view name, Clock::time_point, Clock::time_point)> on_span;
@@ -150,6 +153,17 @@ class Context {
   // The run that the gadget is in, to watch and to steer it (core/run_control.hpp); it outlives the gadget. Null where
   // the gadget is called without one, as in a unit test.
   RunControl* control() const { return record_->control(); }
+  // Runs `wait`, in which the gadget waits for something outside the program that may take as long as it likes, such as
+  // a sender. A pipeline that waits for nothing else does not stand still, and no stall is reported.
+  template <class Wait>
+  decltype(auto) wait_outside(Wait&& wait) {
+    struct Mark {
+      explicit Mark(std::atomic<bool>& of) : flag(of) { flag = true; }
+      ~Mark() { flag = false; }
+      std::atomic<bool>& flag;
+    } const mark(record_->waits_outside);
+    return std::forward<Wait>(wait)();
+  }
   // The message at hand; in a join, of the inputs together. In flush, the last one.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }

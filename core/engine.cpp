@@ -77,7 +77,7 @@ bool Engine::wait_watching_for_stalls() {
     if (scheduler_->wait(Clock::now() + pause, true, true)) return true;
     if (scheduler_->stopping() || scheduler_->cancelled()) return false;
     const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
-    if (const std::uint64_t now = scheduler_->moves(); now != moves) {
+    if (const std::uint64_t now = scheduler_->moves(); now != moves || scheduler_->waits_outside()) {
       moves = now;
       moved = Clock::now();
       pause = options_.stall_report;

@@ -128,6 +128,15 @@ std::uint64_t Scheduler::moves() const {
   return moves_;
 }
 
+bool Scheduler::waits_outside() const {
+  const std::lock_guard lock(mutex_);
+  const auto is_outside = [](const auto& node) { return node->record.waits_outside.load(); };
+  const auto is_kept = [&](const auto& node) {
+    return node->in_code > 0 && node->waiting == Node::Waiting::no && !is_outside(node);
+  };
+  return std::ranges::any_of(nodes_, is_outside) && std::ranges::none_of(nodes_, is_kept);
+}
+
 std::string Scheduler::state_in_words() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> words;

@@ -63,6 +63,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
 
   // Grows whenever a message is taken or given.
   std::uint64_t moves() const;
+  // Whether nothing but the outside keeps it: see Context::wait_outside.
+  bool waits_outside() const;
   // Who waits for what and who is in its own code for how long: the report of a stall.
   std::string state_in_words() const;
 

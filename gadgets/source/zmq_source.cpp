@@ -1,10 +1,16 @@
-// Receives a live stream over ZeroMQ (PULL, bound), frame by frame (share/doc/wire.md), until its end or a stop.
+// Receives a live stream over ZeroMQ (PULL, bound), frame by frame (share/doc/wire.md), until its end or a stop. What
+// receives never waits for the pipeline: frames go to a journal first (share/doc/journal.md), and wait in memory, or on
+// disk, until they are decoded.
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <zmq.hpp>
@@ -12,6 +18,9 @@
 #include "core/gadget.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/endpoint.hpp"
+#include "gadgets/wire/frame_queue.hpp"
+#include "gadgets/wire/journal_option.hpp"
+#include "gadgets/wire/journal_replay.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 
 namespace tofstream {
@@ -19,29 +28,61 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::uint64_t wall_ns() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+Clock::time_point after(double seconds) {
+  return Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 struct ZmqSource {
   struct Params {
     std::string endpoint = "tcp://127.0.0.1:5555";
     int high_water_mark = 64;
     int largest_frame_mib = 64;
     double late_s = 1;
+    std::filesystem::path journal;
+    bool resume = false;
+    int segment_mib = JournalOption{}.segment_mib;
+    int sync_ms = JournalOption{}.sync_ms;
+    int memory_mib = 256;
+    std::filesystem::path spill_folder;
+    double drain_s = 20;
   };
-  static constexpr auto params =
-      describe(param<&Params::endpoint>("endpoint",
-                                        "Where senders connect: tcp://127.0.0.1:PORT or ipc://PATH, on this machine"),
-               param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20),
-                                               "Frames that wait in ZeroMQ for each sender; then the sender waits"),
-               param<&Params::largest_frame_mib>("largest_frame_mib", range(1, 1024), unit("MiB"),
-                                                 "A sender of a larger frame is disconnected"),
-               param<&Params::late_s>("late_s", range(0, 3600), unit("s"),
-                                      "How long missing frames are waited for after the end of the stream"));
+  static constexpr auto params = describe(
+      param<&Params::endpoint>("endpoint",
+                               "Where senders connect: tcp://127.0.0.1:PORT or ipc://PATH, on this machine"),
+      param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20),
+                                      "Frames that wait in ZeroMQ for each sender; then the sender waits"),
+      param<&Params::largest_frame_mib>("largest_frame_mib", range(1, 1024), unit("MiB"),
+                                        "A sender of a larger frame is disconnected"),
+      param<&Params::late_s>("late_s", range(0, 3600), unit("s"),
+                             "How long missing frames are waited for after the end of the stream"),
+      param<&Params::journal>("journal", "Folder of a journal that keeps every frame as it came, before it is decoded"),
+      param<&Params::resume>("resume", "A journal that holds frames is replayed first and gone on with"),
+      param<&Params::segment_mib>("segment_mib", range(1, 1 << 20), unit("MiB"), "Size of the journal's files"),
+      param<&Params::sync_ms>(
+          "sync_ms", range(-1, 3600000), unit("ms"),
+          "The journal is written to the disk so often; 0: after each frame, -1: as the system likes"),
+      param<&Params::memory_mib>("memory_mib", range(1, 1 << 20), unit("MiB"),
+                                 "Frames that wait for a slow pipeline in memory; the rest waits on disk"),
+      param<&Params::spill_folder>("spill_folder",
+                                   "Where it waits without a journal: a folder on a large and fast disk; "
+                                   "default: the system's for temporary files"),
+      param<&Params::drain_s>("drain_s", range(0, 86400), unit("s"),
+                              "After a stop, what waits is given so long; then it is left out, and booked as lost"));
   static MemoryNeed memory(const Params& p) {
-    return {.host_bytes = std::size_t{2} * static_cast<std::size_t>(p.largest_frame_mib) << 20,
-            .lower = "largest_frame_mib",
-            .note = "and what waits in ZeroMQ: high_water_mark frames for each sender"};
+    return {
+        .host_bytes =
+            (std::size_t{2} * static_cast<std::size_t>(p.largest_frame_mib) + static_cast<std::size_t>(p.memory_mib))
+            << 20,
+        .lower = "memory_mib",
+        .note = "and what waits in ZeroMQ: high_water_mark frames for each sender"};
   }
 
-  explicit ZmqSource(const Params& p) : late_(p.late_s), socket_(zmq_, zmq::socket_type::pull) {
+  ZmqSource(const Params& p, Context& context) : p_(p), socket_(zmq_, zmq::socket_type::pull) {
     require_local_endpoint(p.endpoint);
     socket_.set(zmq::sockopt::rcvhwm, p.high_water_mark);
     socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{p.largest_frame_mib} << 20);
@@ -54,41 +95,110 @@ struct ZmqSource {
                       "receives there",
                       p.endpoint, error.what()));
     }
+    if (p.resume && p.journal.empty()) throw std::runtime_error("resume needs the journal to go on with: set journal");
+    if (!p.journal.empty()) journal_ = open_journal({p.journal, p.resume, p.segment_mib, p.sync_ms}, context);
   }
 
   void run(Emit<LiveStream>& emit, std::stop_token stop, Context& context) {
-    const StopDescriptor stopped(stop);
+    FrameQueue queue({.memory_bytes = static_cast<std::size_t>(p_.memory_mib) << 20,
+                      .spill_folder = p_.spill_folder,
+                      .warn = [&](std::string_view text) { context.log().warning(text); }});
     StreamReceiver receiver(emit, context);
-    std::optional<Clock::time_point> deadline;
-    while (!stop.stop_requested() && !receiver.is_complete()) {
-      if (receiver.has_ended() && !deadline) deadline = Clock::now() + std::chrono::ceil<Clock::duration>(late_);
-      if (deadline && Clock::now() >= *deadline) break;
-      wait(stopped, deadline);
-      take_what_is_there(receiver, stop);
+    std::jthread receiving([&](const std::stop_token& end) { receive(queue, end); });
+    {
+      const std::stop_callback at_stop(stop, [&] { receiving.request_stop(); });
+      if (journal_ && journal_->entries_before() > 0) replay(receiver, stop, context);
+      take_all(queue, receiver, stop, context);
     }
+    receiving.request_stop();
+    receiving.join();
     receiver.finish();
+    report(queue, context);
   }
 
  private:
-  void wait(const StopDescriptor& stopped, const std::optional<Clock::time_point>& deadline) {
-    zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
-    const auto left = deadline ? std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now())
-                               : std::chrono::milliseconds(-1);
-    zmq::poll(items, std::size(items), deadline ? std::max(left, std::chrono::milliseconds(0)) : left);
+  // On a thread of its own, until the stop or a failure, which take() then throws.
+  void receive(FrameQueue& queue, const std::stop_token& stop) {
+    try {
+      const StopDescriptor stopped(stop);
+      while (!stop.stop_requested()) {
+        zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
+        zmq::poll(items, std::size(items), std::chrono::milliseconds(-1));
+        receive_what_is_there(queue, stop);
+      }
+      queue.close();
+    } catch (...) {
+      queue.close(std::current_exception());
+    }
   }
 
-  void take_what_is_there(StreamReceiver& receiver, const std::stop_token& stop) {
+  void receive_what_is_there(FrameQueue& queue, const std::stop_token& stop) {
     zmq::message_t message;
-    while (!stop.stop_requested() && !receiver.is_complete() && socket_.recv(message, zmq::recv_flags::dontwait))
-      receiver.take({static_cast<const std::byte*>(message.data()), message.size()});
+    while (!stop.stop_requested() && socket_.recv(message, zmq::recv_flags::dontwait)) {
+      const auto owner = std::make_shared<const zmq::message_t>(std::move(message));
+      RawFrame frame{.owner = owner,
+                     .data = {static_cast<const std::byte*>(owner->data()), owner->size()},
+                     .ingress_ns = wall_ns()};
+      std::optional<journal::Place> kept;
+      if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;
+      queue.put(std::move(frame), std::move(kept), stop);
+    }
   }
 
-  std::chrono::duration<double> late_;
+  // What an earlier run received, as it came; meanwhile what comes now waits.
+  void replay(StreamReceiver& receiver, const std::stop_token& stop, Context& context) {
+    JournalReplay frames(p_.journal, {}, journal_->entries_before());
+    std::uint64_t count = 0;
+    for (; !stop.stop_requested() && !receiver.is_complete(); ++count) {
+      const auto frame = frames.next();
+      if (!frame) break;
+      receiver.take(*frame);
+    }
+    context.report("replayed_frames", static_cast<std::int64_t>(count));
+    report_damage(frames, context);
+  }
+
+  void take_all(FrameQueue& queue, StreamReceiver& receiver, const std::stop_token& stop, Context& context) {
+    std::optional<Clock::time_point> late, drained;
+    while (!receiver.is_complete()) {
+      if (receiver.has_ended() && !late) late = after(p_.late_s);
+      if (stop.stop_requested() && !drained) drained = after(p_.drain_s);
+      if (drained && Clock::now() >= *drained) return leave_out(queue, receiver);
+      auto frame = context.wait_outside([&] { return queue.take(late); });
+      if (frame)
+        receiver.take(std::move(*frame));
+      else if (late || queue.is_over())
+        return;
+    }
+  }
+
+  static void leave_out(FrameQueue& queue, StreamReceiver& receiver) {
+    while (const auto frame = queue.take(Clock::now()))
+      receiver.leave_out(*frame, "received, but the run was stopped before their turn");
+  }
+
+  void report(const FrameQueue& queue, Context& context) {
+    const auto figure = [&](std::string_view key, std::uint64_t value) {
+      context.report(key, static_cast<std::int64_t>(value));
+    };
+    const auto figures = queue.figures();
+    figure("spilled_frames", figures.spilled_frames);
+    figure("spilled_bytes", figures.spilled_bytes);
+    figure("most_waiting_frames", figures.most_frames);
+    figure("most_waiting_bytes", figures.most_bytes);
+    context.report("held_back", figures.held_back);
+    if (!journal_) return;
+    journal_->sync();
+    figure("journal_bytes", journal_->written_bytes());
+  }
+
+  const Params p_;
+  std::shared_ptr<journal::Writer> journal_;
   zmq::context_t zmq_;
   zmq::socket_t socket_;
 };
 
-TOFSTREAM_GADGET(ZmqSource, "zmq_source", "Receives list mode live over ZeroMQ, on this machine");
+TOFSTREAM_GADGET(ZmqSource, "zmq_source", "Receives list mode live over ZeroMQ, on this machine; loses nothing");
 
 }  // namespace
 }  // namespace tofstream

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/unnamed_file.hpp"
+
 namespace tofstream {
 
 namespace {
@@ -25,21 +27,11 @@ std::uint64_t rounded_up(std::uint64_t bytes, std::uint64_t to) {
   return (bytes + to - 1) / to * to;
 }
 
-int open_unnamed(const std::filesystem::path& folder) {
-  const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
-  // A file system without unnamed files: a name for a moment.
-  std::string name = (folder / "tofstream-events-XXXXXX").string();
-  const int named = ::mkostemp(name.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(name.c_str());
-  return named;
-}
-
 }  // namespace
 
 class SpillFile::Descriptor {
  public:
-  explicit Descriptor(const std::filesystem::path& folder) : number(open_unnamed(folder)) {
+  explicit Descriptor(const std::filesystem::path& folder) : number(open_unnamed_file(folder)) {
     if (number < 0)
       throw std::runtime_error(fmt::format("cannot make a file for events in {}: {}: set spill_folder to one that can",
                                            folder.string(), std::strerror(errno)));

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/run_control.hpp"
 #include "gadgets/formats/petsird/decoder.hpp"
 #include "gadgets/formats/petsird/to_scanner.hpp"
 #include "gadgets/formats/wire/records.hpp"
@@ -54,16 +55,57 @@ std::shared_ptr<const Scanner> scanner_of(std::span<const std::byte> header_byte
 
 }  // namespace
 
-void StreamReceiver::take(std::span<const std::byte> message) {
-  const auto decoded = wire::decode_frame(message);
-  if (const auto* bad = std::get_if<BadFrame>(&decoded)) return note_bad(*bad);
-  const Frame& frame = std::get<Frame>(decoded);
+WantedOutputs wanted_outputs(const Context& context) {
+  if (!context.control()) return {.decoded = true, .frames = true};
+  const Pipeline& pipeline = context.control()->pipeline();
+  WantedOutputs wanted{.decoded = false, .frames = false};
+  for (const PipelineEdge& edge : pipeline.edges) {
+    const PipelineGadget& gadget = pipeline.gadgets[edge.from];
+    if (gadget.name != context.name()) continue;
+    (gadget.info->outputs[edge.from_port].name == "frames" ? wanted.frames : wanted.decoded) = true;
+  }
+  return wanted;
+}
+
+void StreamReceiver::take(RawFrame message) {
+  message.events = take_frame(message.data);
+  if (!wanted_.frames) return;
+  if (!message.owner) {
+    const std::uint64_t events = message.events;
+    message = RawFrame::of({message.data.begin(), message.data.end()}, message.ingress_ns);
+    message.events = events;
+  }
+  emit_({.frames = std::make_shared<const RawFrame>(std::move(message))});
+}
+
+void StreamReceiver::leave_out(const RawFrame& message, const char* reason) {
+  const auto decoded = wire::decode_frame(message.data);
+  const auto* const frame = std::get_if<Frame>(&decoded);
+  if (!frame || order_.take(frame->header) != Arrival::wanted) return;
+  context_.books().received(frame->header.events);
+  context_.books().lost(frame->header.events, reason);
+}
+
+// How many events go on with the frame itself.
+std::uint64_t StreamReceiver::take_frame(std::span<const std::byte> message) {
   bytes_ += message.size();
+  const auto decoded = wire::decode_frame(message);
+  if (const auto* bad = std::get_if<BadFrame>(&decoded)) {
+    note_bad(*bad);
+    return 0;
+  }
+  const Frame& frame = std::get<Frame>(decoded);
   const Arrival arrival = order_.take(frame.header);
-  if (arrival == Arrival::wanted)
-    take_wanted(frame);
-  else
+  context_.progress(static_cast<double>(order_.counts().events), 0, "events");
+  if (arrival != Arrival::wanted) {
     note_unwanted(arrival);
+  } else if (wanted_.decoded) {
+    take_wanted(frame);
+  } else {
+    context_.books().received(frame.header.events);
+    return frame.header.events;
+  }
+  return 0;
 }
 
 void StreamReceiver::note_bad(const BadFrame& bad) {
@@ -114,7 +156,8 @@ void StreamReceiver::emit_bytes(std::span<const std::byte> bytes) {
 
 void StreamReceiver::finish() {
   constexpr std::byte end_mark[] = {std::byte{0}};
-  if (!is_petsird_ && !scanner_ && has_ended()) {  // no data came at all: a decoder still learns of the scanner
+  if (wanted_.decoded && !is_petsird_ && !scanner_ &&
+      has_ended()) {  // no data came at all: a decoder still learns of the scanner
     is_petsird_ = true;
     emit_bytes(header_);
   }

@@ -1,5 +1,5 @@
-// What becomes of the frames of a stream: bytes for a PETSIRD decoder, or batches of events; and of what is damaged,
-// missing or twice there, in the books and figures. Knows nothing of sockets.
+// What becomes of the frames of a stream: bytes for a PETSIRD decoder, or batches of events, or the frames themselves;
+// and of what is damaged, missing or twice there, in the books and figures. Knows nothing of sockets and journals.
 #pragma once
 
 #include <array>
@@ -14,22 +14,41 @@
 #include "core/ports.hpp"
 #include "gadgets/formats/wire/stream_order.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/wire/raw_frame.hpp"
 
 namespace tofstream {
 
-/// A stream comes out of one of the two: as bytes where its data are PETSIRD, as events where they are records.
+/// A stream comes out of one of the first two: as bytes where its data are PETSIRD, as events where they are records.
+/// All messages come out of the third as they came, where it is connected.
 struct LiveStream {
   std::shared_ptr<const ByteBlock> bytes;
   std::shared_ptr<const EventBatch> events;
-  static constexpr auto outputs = ports(port<&LiveStream::bytes>("bytes"), port<&LiveStream::events>("events"));
+  std::shared_ptr<const RawFrame> frames;
+  static constexpr auto outputs = ports(port<&LiveStream::bytes>("bytes"), port<&LiveStream::events>("events"),
+                                        port<&LiveStream::frames>("frames"));
 };
+
+/// Which outputs somebody reads. Where nobody reads what is decoded, nothing is, and the frames carry the events.
+struct WantedOutputs {
+  bool decoded = true, frames = false;
+};
+
+/// As the pipeline of the context's gadget connects them; all decoded where there is no run.
+WantedOutputs wanted_outputs(const Context& context);
 
 class StreamReceiver {
  public:
-  StreamReceiver(Emit<LiveStream>& emit, Context& context) : emit_(emit), context_(context) {}
+  StreamReceiver(Emit<LiveStream>& emit, Context& context)
+      : emit_(emit), context_(context), wanted_(wanted_outputs(context)) {}
 
-  /// One message, as it came. Throws std::runtime_error where the stream's header cannot be used.
-  void take(std::span<const std::byte> message);
+  /// One message, as it came; where it has no owner it is copied as far as it is kept. Throws std::runtime_error where
+  /// the stream's header cannot be used.
+  void take(RawFrame message);
+  /// A message that is left out, for a reason that the books give; its events count as received.
+  void leave_out(const RawFrame& message, const char* reason);
+  /// The stream is taken from this frame on, which is one of data: what came before it is not missed. Behind the
+  /// stream's header, before any data.
+  void begin_at(const wire::FrameHeader& first) { order_.begin_at(first); }
   /// The end has come; frames that are missing may still come late.
   bool has_ended() const { return order_.has_ended(); }
   bool is_complete() const { return has_ended() && order_.missing_frames() == 0; }
@@ -37,6 +56,7 @@ class StreamReceiver {
   void finish();
 
  private:
+  std::uint64_t take_frame(std::span<const std::byte> message);
   void note_bad(const wire::BadFrame& bad);
   void note_unwanted(wire::Arrival arrival);
   void take_wanted(const wire::Frame& frame);
@@ -48,6 +68,7 @@ class StreamReceiver {
 
   Emit<LiveStream>& emit_;
   Context& context_;
+  const WantedOutputs wanted_;
   wire::StreamOrder order_;
   std::vector<std::byte> header_;           // of the stream, until the first data say what is made of it
   bool is_petsird_ = false;                 // the data are PETSIRD: the header has been emitted

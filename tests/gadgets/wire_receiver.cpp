@@ -13,7 +13,7 @@ class Receiving {
  public:
   explicit Receiving(const std::vector<Bytes>& frames) {
     StreamReceiver receiver(emit_, context_);
-    for (const Bytes& frame : frames) receiver.take(frame);
+    for (const Bytes& frame : frames) receiver.take({.data = frame});
     is_complete = receiver.is_complete();
     receiver.finish();
   }

@@ -3,27 +3,16 @@
 #include <chrono>
 #include <thread>
 
-#include <zmq.hpp>
-
-#include "core/engine.hpp"
-#include "core/testing.hpp"
-#include "gadgets/payloads.hpp"
-#include "tests/command/command.hpp"
-#include "tests/gadgets/wire_support.hpp"
+#include "tests/gadgets/live_support.hpp"
 
 using namespace tofstream;
-using wire_test::Bytes;
 using wire_test::StreamMaker;
+
+using namespace live_test;
 
 namespace {
 
 using namespace std::chrono_literals;
-
-/// The batches of the last run, kept by the gadget below.
-std::vector<EventBatch>& kept() {
-  static std::vector<EventBatch> batches;
-  return batches;
-}
 
 struct KeepEvents {
   void process(const EventBatch& batch, Context& context) {
@@ -32,49 +21,6 @@ struct KeepEvents {
   }
 };
 TOFSTREAM_GADGET(KeepEvents, "test_keep_events", "Keeps events");
-
-Engine engine_of(const std::string& yaml) {
-  kept().clear();
-  return Engine(parse_pipeline(yaml, "test.yaml"));
-}
-
-RunReport run(const std::string& yaml) {
-  return engine_of(yaml).run();
-}
-
-const GadgetReport& gadget(const RunReport& report, const std::string& name) {
-  return *std::ranges::find(report.gadgets, name, &GadgetReport::name);
-}
-
-std::int64_t figure(const RunReport& report, const std::string& key) {
-  return std::get<std::int64_t>(gadget(report, "feed").figures.at(key));
-}
-
-std::string first_error(const RunReport& report) {
-  return report.errors.empty() ? "" : report.errors[0].text();
-}
-
-/// Sends messages to an endpoint; the receiver may come later.
-void send(const std::string& endpoint, std::span<const Bytes> frames) {
-  zmq::context_t context;
-  zmq::socket_t socket(context, zmq::socket_type::push);
-  socket.set(zmq::sockopt::linger, 60'000);
-  socket.connect(endpoint);
-  for (const Bytes& frame : frames) socket.send(zmq::buffer(frame));
-}
-
-std::string receiving_records(const std::string& endpoint, const std::string& more = "") {
-  return fmt::format(
-      "gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\"{}}}\n"
-      "  end: {{use: test_keep_events, from: feed.events}}\n",
-      endpoint, more);
-}
-
-std::uint64_t kept_events() {
-  std::uint64_t sum = 0;
-  for (const EventBatch& batch : kept()) sum += batch.event_count();
-  return sum;
-}
 
 }  // namespace
 
@@ -193,9 +139,11 @@ TEST_CASE("a larger frame than is allowed does not come in") {
   CHECK(kept_events() == 0);
 }
 
-TEST_CASE("a source that nobody sends to ends at once at a stop") {
+TEST_CASE("a source that nobody sends to is no stall, and ends at once at a stop") {
   const TemporaryFolder folder;
-  Engine engine = engine_of(receiving_records("ipc://" + (folder / "socket").string()));
+  EngineOptions options;
+  options.stall_report = 20ms;
+  Engine engine = engine_of(receiving_records("ipc://" + (folder / "socket").string()), options);
   std::jthread stopper([&] {
     std::this_thread::sleep_for(100ms);
     engine.request_stop();
@@ -204,6 +152,7 @@ TEST_CASE("a source that nobody sends to ends at once at a stop") {
   CHECK(report.stopped);
   CHECK(report.errors.empty());
   CHECK(report.still_running.empty());
+  CHECK(report.stalls.empty());
 }
 
 TEST_CASE("a sink that nobody receives from is no obstacle to an abort") {

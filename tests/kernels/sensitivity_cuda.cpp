@@ -100,12 +100,16 @@ TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") 
   if (!gpu_or_skip()) return;
   const Grid grid = Grid::centred(30, 28, 18, {2, 2, 2.5f});
   const Image mu = testing::cylinder_mu({{9, 7, 3}, {11, 13, 20}, {-35, -50, -15}}, 25);
-  const Make joseph = [&](Backend backend) { return make_joseph_projector(grid, {}, backend); };
-  const Make tor = [&](Backend backend) {
-    return make_tor_projector(grid, {.response = RadialResponse::gaussian(2.6f, 3)}, backend);
-  };
-  for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(small_ring())})
-    for (const Make& make : {joseph, tor})
-      for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu})
-        check_images(scanner, make, attenuation);
+  // So few lines go the direct path by default, those of a whole scanner by tiles.
+  for (const CudaPath path : {CudaPath::automatic, CudaPath::tiled}) {
+    CAPTURE(static_cast<int>(path));
+    const Make joseph = [&](Backend backend) { return make_joseph_projector(grid, {.cuda_path = path}, backend); };
+    const Make tor = [&](Backend backend) {
+      return make_tor_projector(grid, {.response = RadialResponse::gaussian(2.6f, 3), .cuda_path = path}, backend);
+    };
+    for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(small_ring())})
+      for (const Make& make : {joseph, tor})
+        for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu})
+          check_images(scanner, make, attenuation);
+  }
 }

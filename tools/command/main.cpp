@@ -63,6 +63,8 @@ int main(int argc, char** argv) {
     add_graph(app);
     add_schema(app);
     add_simulate(app);
+    add_record(app);
+    add_replay(app);
     add_inspect(app);
     add_compare(app);
     add_analyse(app);

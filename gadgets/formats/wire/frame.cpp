@@ -140,6 +140,14 @@ std::variant<Frame, BadFrame> decode_frame(std::span<const std::byte> bytes) {
   return frame;
 }
 
+std::optional<FrameHeader> peek_header(std::span<const std::byte> bytes) {
+  if (bytes.size() < header_bytes) return {};
+  HeaderBytes raw;
+  std::memcpy(&raw, bytes.data(), header_bytes);
+  const bool is_known = std::ranges::equal(raw.magic, frame_magic) && raw.version.value() == frame_version;
+  return is_known ? std::optional(header_of(raw)) : std::nullopt;
+}
+
 void seal_frame(const FrameHeader& header, std::span<std::byte> frame) {
   if (frame.size() < header_bytes) throw std::invalid_argument("no room for a frame's header");
   if (const auto wrong = objection(header, frame.size() - header_bytes); !wrong.empty())

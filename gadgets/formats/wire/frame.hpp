@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -68,6 +69,10 @@ struct BadFrame {
 
 /// Reads one frame from all of the bytes; the payload is not copied.
 std::variant<Frame, BadFrame> decode_frame(std::span<const std::byte> bytes);
+
+/// The fields of the header that the bytes begin with, of a frame of this version; for looking through many frames:
+/// nothing of them has been checked. None where there is no such header.
+std::optional<FrameHeader> peek_header(std::span<const std::byte> bytes);
 
 /// Makes a frame of bytes whose payload is in place behind room for the header: writes header and checksum. Throws
 /// std::invalid_argument where the header's fields do not fit together, or to the payload's size.

@@ -41,6 +41,11 @@ Arrival StreamOrder::take(const FrameHeader& header) {
   return Arrival::wanted;
 }
 
+void StreamOrder::begin_at(const FrameHeader& first) {
+  next_ = first.sequence;
+  left_out_events_ = first.first_event;
+}
+
 void StreamOrder::add_gap(std::uint64_t begin, std::uint64_t end) {
   gaps_.emplace(begin, end);
   if (gaps_.size() <= most_gaps) return;
@@ -66,7 +71,8 @@ std::uint64_t StreamOrder::missing_frames() const {
 }
 
 std::uint64_t StreamOrder::missing_events() const {
-  return events_sent_ > counts_.events ? events_sent_ - counts_.events : 0;
+  const std::uint64_t accounted = counts_.events + left_out_events_;
+  return events_sent_ > accounted ? events_sent_ - accounted : 0;
 }
 
 }  // namespace tofstream::wire

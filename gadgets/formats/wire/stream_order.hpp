@@ -31,6 +31,9 @@ class StreamOrder {
 
   /// Takes note of a frame that decode_frame gave.
   Arrival take(const FrameHeader& header);
+  /// The stream is taken from this frame of data on: those before it, by number, are no gap, and duplicates where they
+  /// come. Behind the header, before any data.
+  void begin_at(const FrameHeader& first);
 
   bool has_begun() const { return stream_.has_value(); }
   bool has_ended() const { return has_ended_; }
@@ -47,6 +50,7 @@ class StreamOrder {
 
   std::optional<std::uint64_t> stream_;
   std::uint64_t next_ = 1;
+  std::uint64_t left_out_events_ = 0;            // before the frame that was begun at
   std::map<std::uint64_t, std::uint64_t> gaps_;  // begin to end of sequence numbers that have not come
   std::uint64_t given_up_ = 0;                   // frames of gaps that are no longer kept
   std::uint64_t events_sent_ = 0;                // as far as is known

@@ -16,9 +16,7 @@ class JosephTiled {
   bool takes(const EventView& events) const;
   /// Whether a back projection alone is to be planned, for one use.
   bool takes_back(const EventView& events) const {
-    constexpr std::int64_t fewest = 100'000;
-    const bool asked = deterministic_ || path_ == CudaPath::tiled;
-    return takes(events) && (asked || (path_ == CudaPath::automatic && events.count >= fewest));
+    return takes(events) && tiled::pays_for_one_use(path_, deterministic_, events.count);
   }
   std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream);
   /// Complete on return.

@@ -9,7 +9,7 @@
 
 namespace tofstream::tiled {
 
-/// Most planes of a tile: the length of a visit is part of its sort key.
+/// Most planes of a tile: each length that a visit may have is a bin (visit_bins.hpp).
 inline constexpr int max_planes = 64;
 
 /// What a footprint reaches about a crossing at column u in [c, c + 1): voxels c - low to c + high, likewise of rows;

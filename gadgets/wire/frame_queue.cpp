@@ -1,0 +1,123 @@
+// Frames that wait, in memory or in a file: see frame_queue.hpp.
+#include "gadgets/wire/frame_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/unnamed_file.hpp"
+
+namespace tofstream {
+
+void FrameQueue::put(RawFrame frame, std::optional<journal::Place> kept, const std::stop_token& stop) {
+  const std::size_t size = frame.data.size();
+  std::unique_lock lock(mutex_);
+  Item item;
+  if (has_room(size))
+    item = std::move(frame);
+  else
+    item = stored_or_held_back(std::move(frame), std::move(kept), lock, stop);
+  if (std::holds_alternative<RawFrame>(item)) {
+    memory_ += size;
+  } else {
+    ++figures_.spilled_frames;
+    figures_.spilled_bytes += size;
+  }
+  bytes_ += size;
+  items_.push_back(std::move(item));
+  figures_.most_frames = std::max<std::uint64_t>(figures_.most_frames, items_.size());
+  figures_.most_bytes = std::max(figures_.most_bytes, bytes_);
+  came_.notify_one();
+}
+
+// A frame that memory has no room for. The lock is given up while a file is written.
+FrameQueue::Item FrameQueue::stored_or_held_back(RawFrame frame, std::optional<journal::Place> kept,
+                                                 std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  if (kept) return Stored{std::move(*kept), frame.ingress_ns, false};
+  const bool is_first = in_file_ == 0;
+  lock.unlock();
+  auto place = spill(frame, is_first);
+  lock.lock();
+  if (place) {
+    ++in_file_;
+    return Stored{std::move(*place), frame.ingress_ns, true};
+  }
+  figures_.held_back = true;
+  went_.wait(lock, stop, [&] { return has_room(frame.data.size()); });
+  return frame;
+}
+
+// `is_first`: nobody reads the file, which is then written from its beginning.
+std::optional<journal::Place> FrameQueue::spill(const RawFrame& frame, bool is_first) {
+  if (file_failed_) return {};
+  const auto folder = settings_.spill_folder.empty() ? std::filesystem::temp_directory_path() : settings_.spill_folder;
+  try {
+    if (!file_) file_ = std::make_shared<const journal::File>(open_unnamed_file(folder), folder, "make a file in");
+    if (is_first) file_end_ = 0;
+    const std::span<const std::byte> pieces[] = {frame.data};
+    file_->write(file_end_, pieces);
+  } catch (const std::exception& error) {
+    file_failed_ = true;
+    settings_.warn(
+        fmt::format("the pipeline is slower than the stream, and frames cannot wait on disk: {}: the sender is "
+                    "held back; set spill_folder to a larger disk",
+                    error.what()));
+    return {};
+  }
+  return journal::Place{file_, std::exchange(file_end_, file_end_ + frame.data.size()), frame.data.size()};
+}
+
+void FrameQueue::close(std::exception_ptr cause) {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  cause_ = std::move(cause);
+  came_.notify_all();
+}
+
+std::optional<RawFrame> FrameQueue::take(const std::optional<Clock::time_point>& deadline) {
+  std::unique_lock lock(mutex_);
+  const auto is_ready = [&] { return !items_.empty() || is_closed_; };
+  if (deadline)
+    came_.wait_until(lock, *deadline, is_ready);
+  else
+    came_.wait(lock, is_ready);
+  if (items_.empty()) {
+    if (is_closed_ && cause_) std::rethrow_exception(std::exchange(cause_, {}));
+    return {};
+  }
+  Item item = std::move(items_.front());
+  items_.pop_front();
+  if (auto* const frame = std::get_if<RawFrame>(&item)) {
+    bytes_ -= frame->data.size();
+    memory_ -= frame->data.size();
+    went_.notify_one();
+    return std::move(*frame);
+  }
+  const Stored& stored = std::get<Stored>(item);
+  bytes_ -= stored.place.size;
+  lock.unlock();
+  return read(stored);
+}
+
+// Without the lock.
+RawFrame FrameQueue::read(const Stored& stored) {
+  RawFrame frame = RawFrame::of(stored.place.read(), stored.ingress_ns);
+  if (!stored.is_unnamed) return frame;
+  stored.place.file->give_back(stored.place.offset, stored.place.size);
+  const std::lock_guard lock(mutex_);
+  --in_file_;
+  return frame;
+}
+
+bool FrameQueue::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return items_.empty() && is_closed_;
+}
+
+FrameQueue::Figures FrameQueue::figures() const {
+  const std::lock_guard lock(mutex_);
+  return figures_;
+}
+
+}  // namespace tofstream

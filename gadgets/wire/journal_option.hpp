@@ -1,0 +1,23 @@
+// Gadgets that write a journal, by the same parameters.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "core/context.hpp"
+#include "gadgets/formats/journal/writer.hpp"
+
+namespace tofstream {
+
+struct JournalOption {
+  std::filesystem::path folder;
+  bool resume = false;  // a journal that holds entries is gone on with
+  int segment_mib = 1024;
+  int sync_ms = 1000;  // fsync so often; 0 after each entry, -1 as the system likes
+};
+
+/// The folder's writer, shared with the program's other gadgets; says what was cut off. Throws std::runtime_error in
+/// one line where it cannot be written, or holds entries and is not to be resumed.
+std::shared_ptr<journal::Writer> open_journal(const JournalOption& option, const Context& context);
+
+}  // namespace tofstream

@@ -1,0 +1,49 @@
+// `tofstream record`: a live stream into a journal, by the pipeline `record`.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "tools/command/commands.hpp"
+#include "tools/command/running.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+struct Options {
+  std::string journal, endpoint = "tcp://127.0.0.1:5555";
+  bool resume = false;
+  int sync_ms = 1000;
+  RunSettings settings;
+};
+
+void record(Options options) {
+  PipelineOptions pipeline;
+  const std::string journal = std::filesystem::absolute(options.journal).string();
+  pipeline.sets = {fmt::format("feed.endpoint={}", options.endpoint), fmt::format("kept.journal={}", journal),
+                   fmt::format("kept.resume={}", options.resume), fmt::format("kept.sync_ms={}", options.sync_ms)};
+  options.settings.output_dir = journal;
+  run_pipeline(load("record", pipeline), options.settings);
+}
+
+}  // namespace
+
+void add_record(CLI::App& app) {
+  auto* command = app.add_subcommand("record", "Record a live stream in a journal");
+  auto options = std::make_shared<Options>();
+  command->add_option("journal", options->journal, "Folder of the journal, made if missing")->required();
+  command->add_option("--endpoint", options->endpoint, "Where the sender connects")->capture_default_str();
+  command->add_flag("--resume", options->resume, "Go on with a journal that holds frames already");
+  command
+      ->add_option("--sync-ms", options->sync_ms,
+                   "Write to the disk so often; 0: after each frame, -1: as the system likes")
+      ->capture_default_str();
+  command->add_flag("--json", options->settings.json, "Print JSON");
+  command->add_flag("--quiet", options->settings.quiet, "No progress");
+  command->footer(
+      "Example: tofstream record monday.journal --endpoint tcp://127.0.0.1:5555\n"
+      "Ends with the stream, or at the first interrupt. Then: tofstream inspect monday.journal");
+  command->callback([options] { record(*options); });
+}
+
+}  // namespace tofstream::command

@@ -1,0 +1,150 @@
+// `tofstream replay`: a journal's frames to an endpoint, or into a pipeline, at the pace at which they came in.
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "gadgets/wire/journal_replay.hpp"
+#include "gadgets/wire/replay_clock.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/frame_sender.hpp"
+#include "tools/command/running.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string journal, endpoint = "tcp://127.0.0.1:5555", pipeline;
+  double speed = 1, from_s = 0;
+  std::uint64_t from_event = 0;
+  PipelineOptions pipeline_options;
+  RunSettings settings;
+};
+
+struct Sent {
+  std::uint64_t frames = 0, bytes = 0;
+};
+
+Sent send(JournalReplay& frames, const Options& options, const std::string& endpoint, const std::stop_token& stop) {
+  FrameSender sender(endpoint);
+  ReplayClock clock(options.speed);
+  Sent sent;
+  while (const auto frame = frames.next()) {
+    if (!frames.is_ahead()) clock.wait_for(frame->ingress_ns, stop);
+    if (!sender.send(frame->data, stop)) break;
+    ++sent.frames;
+    sent.bytes += frame->data.size();
+  }
+  return sent;
+}
+
+void replay_to_endpoint(JournalReplay& frames, const Options& options) {
+  const auto began = Clock::now();
+  const Sent sent = send(frames, options, options.endpoint, {});
+  const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  const auto& counts = frames.counts();
+  if (options.settings.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"frames", sent.frames},
+                                              {"bytes", sent.bytes},
+                                              {"seconds", seconds},
+                                              {"missing_entries", counts.missing_entries},
+                                              {"damaged_bytes", counts.damaged_bytes}}
+                           .dump(2));
+  else
+    fmt::print("{} frames, {} bytes in {:.3g} s\n", sent.frames, sent.bytes, seconds);
+  if (counts.damaged_places > 0 && !options.settings.quiet)
+    fmt::print(stderr, "warning: the journal is damaged in {} places: {} of its entries are lost\n",
+               counts.damaged_places, counts.missing_entries);
+}
+
+// The name of the pipeline's one zmq_source.
+std::string live_source(const Pipeline& pipeline) {
+  std::string name;
+  for (const PipelineGadget& gadget : pipeline.gadgets) {
+    if (gadget.info->name != "zmq_source") continue;
+    if (!name.empty()) throw InputError("the pipeline has several live sources: replay to an endpoint instead");
+    name = gadget.name;
+  }
+  if (name.empty())
+    throw InputError(
+        "the pipeline has no zmq_source to replay to; a pipeline that begins with journal_source is run: tofstream run "
+        "PIPELINE --input JOURNAL");
+  return name;
+}
+
+// A socket in a folder of its own, that both ends find.
+struct SocketFolder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("tofstream-replay-{}", ::getpid());
+  SocketFolder() { std::filesystem::create_directories(path); }
+  ~SocketFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::string endpoint() const { return "ipc://" + (path / "socket").string(); }
+};
+
+// Of this thread and those that it makes: run_pipeline waits for them.
+void block_interrupts() {
+  sigset_t signals{};
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+void replay_to_pipeline(JournalReplay& frames, Options options) {
+  const SocketFolder folder;
+  const std::string source = live_source(load(options.pipeline, options.pipeline_options));
+  options.pipeline_options.sets.push_back(fmt::format("{}.endpoint={}", source, folder.endpoint()));
+  Pipeline pipeline = load(options.pipeline, options.pipeline_options);
+  block_interrupts();
+  const std::jthread sender([&](const std::stop_token& stop) { send(frames, options, folder.endpoint(), stop); });
+  run_pipeline(std::move(pipeline), options.settings);
+}
+
+void replay(const Options& options) {
+  auto frames = from_input([&] {
+    return std::make_unique<JournalReplay>(options.journal, journal::ReplayFrom{options.from_event, options.from_s});
+  });
+  if (options.pipeline.empty())
+    replay_to_endpoint(*frames, options);
+  else
+    replay_to_pipeline(*frames, options);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+  auto* command = app.add_subcommand("replay", "Send a recorded stream again, live, or into a pipeline");
+  auto options = std::make_shared<Options>();
+  command->add_option("journal", options->journal, "Folder of the journal")->required();
+  command->add_option("--endpoint", options->endpoint, "Where the receiver is")->capture_default_str();
+  command->add_option("--pipeline", options->pipeline, "Run this live pipeline on it, instead of sending it elsewhere");
+  command->add_option("--set", options->pipeline_options.sets, "Override a parameter of the pipeline, as for run")
+      ->allow_extra_args(false);
+  command->add_option("--backend", options->pipeline_options.backend, "Of the pipeline: cpu, cuda or auto");
+  command->add_option("-o,--out", options->settings.output_dir, "Folder of the pipeline's results (default: results)");
+  options->settings.output_dir = "results";
+  command
+      ->add_option("--speed", options->speed,
+                   "Times the pace at which the frames came in; 0: as fast as the receiver takes them")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--from-event", options->from_event, "Begin with the frame that holds this event, from 0");
+  command->add_option("--from-s", options->from_s, "Begin with the frame that holds this scan time")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->settings.json, "Print JSON");
+  command->add_flag("--quiet", options->settings.quiet, "No progress");
+  command->footer("Example: tofstream replay monday.journal --speed 10 --pipeline live_osem --out again");
+  command->callback([options] { replay(*options); });
+}
+
+}  // namespace tofstream::command
