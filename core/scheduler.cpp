@@ -37,6 +37,7 @@ void Scheduler::make_edges() {
     const auto merges = [](const InputPort& port) { return port.edges().size() > 1; };
     node->numbers_messages = node->info().kind == GadgetKind::source || (node->gadget->merge == MergeOrder::unordered &&
                                                                          std::ranges::any_of(node->inputs, merges));
+    any_idles_ = any_idles_ || node->info().has_idle;
     goes_by_origin_ =
         goes_by_origin_ || node->gadget->join == JoinMode::sequence || node->gadget->merge == MergeOrder::ordered;
   }

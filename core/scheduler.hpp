@@ -125,6 +125,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
 
   const Pipeline pipeline_;
   Observer* const observer_;
+  bool any_idles_ = false;       // some gadget has an idle function
   bool goes_by_origin_ = false;  // some gadget merges in order or joins by sequence: promises are kept
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Edge>> edges_;

@@ -48,7 +48,7 @@ void Scheduler::examine(Section& section, Node& node) {
   const bool is_ready = ready(section, node);
   if (goes_by_origin_) pass_promises_on(section, node);
   if (node.waiting != Node::Waiting::no && can_go_on(node)) node.wake.notify_one();
-  wake_idle_writers(node);
+  if (any_idles_) wake_idle_writers(node);
   if (!node.on_graph() || node.phase != Node::Phase::running) return;
   if (joins_unevenly(section, node)) return;
   if (!is_ready && !inputs_over(node)) return;

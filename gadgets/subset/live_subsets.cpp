@@ -70,7 +70,8 @@ struct LiveSubsets {
       param<&Params::degrade>("degrade", "What is given up, step by step, where the deadline is not met"),
       param<&Params::order>("order", "Where the order of updates is written, in the output folder; none: nowhere"),
       param<&Params::follow>("follow", "An order to follow, or the folder with it: the recording gives the live image"),
-      param<&Params::resume_from>("resume_from", "Folder of a run that was killed, to go on from its order and checkpoint"),
+      param<&Params::resume_from>("resume_from",
+                                  "Folder of a run that was killed, to go on from its order and checkpoint"),
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
                                   "Scan time that the image counts decays of: 1 gives a rate per second"),
       param<&Params::backend>("backend", "Where the subsets will be projected"),
@@ -106,9 +107,9 @@ struct LiveSubsets {
   bool idle(Emit<Subset>& emit, Context& context) {
     note_latency(context);
     if (!recorded_.is_over()) return follow(emit, context);
+    if (recorded_.is_whole()) return false;
     auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets));
-    if (!update && !recorded_.is_whole() && !deadline_.is_given_up(Degrade::no_idle_iterations))
-      update = order_.next_replay();
+    if (!update && !deadline_.is_given_up(Degrade::no_idle_iterations)) update = order_.next_replay();
     if (update) send(*update, emit, context);
     return update.has_value();
   }
@@ -121,10 +122,14 @@ struct LiveSubsets {
       throw std::runtime_error(
           fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
                       recorded_.next().first + recorded_.next().count - 1, order_.arrived()));
-    while (const auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets)))
-      send(*update, emit, context);
-    const bool finishes = !recorded_.is_whole() && finish(emit, context);
-    if (log_ && (finishes || recorded_.is_whole())) write_log([&] { log_->end(); }, context);
+    if (recorded_.is_whole()) {
+      reject_rest(context);
+    } else {
+      while (const auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets)))
+        send(*update, emit, context);
+      finish(emit, context);
+    }
+    if (log_) write_log([&] { log_->end(); }, context);
     report(context);
   }
 
@@ -183,9 +188,16 @@ struct LiveSubsets {
     return update;
   }
 
-  // True where all was done that was to be.
-  bool finish(Emit<Subset>& emit, Context& context) {
-    if (p_.final == Final::none || subsets_.empty()) return true;
+  // An order that was written to its end is all that is done.
+  void reject_rest(Context& context) {
+    while (const auto update = order_.next_new(true)) {
+      context.books().rejected(events_of(*update), "behind the end of the order that is followed");
+      order_.note(*update);
+    }
+  }
+
+  void finish(Emit<Subset>& emit, Context& context) {
+    if (p_.final == Final::none || subsets_.empty()) return;
     if (p_.final == Final::converged) {
       std::optional<LiveUpdate> update;
       while (!context.stopping() && (update = order_.next_missing())) send(*update, emit, context);
@@ -195,10 +207,9 @@ struct LiveSubsets {
       while (*offline_ < all && !context.stopping())
         send({static_cast<int>(*offline_ % order_.arrived()), 1, false}, emit, context);
     }
-    if (!context.stopping()) return true;
+    if (!context.stopping()) return;
     context.log().info("stopped: the estimate is written as it is, without what `final` asks for");
     context.report("final_left_out", true);
-    return false;
   }
 
   // Back to the start image: some events are projected for nothing, so that the estimate comes round the cycle.

@@ -36,11 +36,17 @@ void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
 
 std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store) {
   std::vector<StoredSubset> closed;
-  for (EventBatch& piece : cut_where_subsets_end(std::move(batch))) {
-    open_events_ += piece.count;
-    open_seconds_ += piece.duration_s;
-    open_.push_back(store.hold(std::move(piece)));
-    if (is_full()) closed.push_back(close(store));
+  std::vector<EventBatch> pieces = cut_where_subsets_end(std::move(batch));
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    open_events_ += pieces[i].count;
+    open_seconds_ += pieces[i].duration_s;
+    if (pieces[i].count > 0) open_.push_back(store.hold(std::move(pieces[i])));
+    // Cut to whole events, a piece may be shorter than its subset wants by half an event's time.
+    if (i + 1 == pieces.size() && !has_reached_end()) continue;
+    if (open_events_ >= std::max<std::int64_t>(settings_.least_events, 1))
+      closed.push_back(close(store));
+    else
+      due_s_ += settings_.seconds;
   }
   return closed;
 }
@@ -55,13 +61,9 @@ std::optional<StoredSubset> SubsetCutter::finish(EventStore& store, Books& books
   return close(store);
 }
 
-bool SubsetCutter::is_full() {
+bool SubsetCutter::has_reached_end() const {
   constexpr double rounding_s = 1e-9;
-  if (settings_.events > 0) return open_events_ >= settings_.events;
-  if (open_seconds_ < due_s_ - rounding_s) return false;
-  if (open_events_ >= settings_.least_events) return true;
-  while (due_s_ - rounding_s <= open_seconds_) due_s_ += settings_.seconds;
-  return false;
+  return settings_.events > 0 ? open_events_ >= settings_.events : open_seconds_ >= due_s_ - rounding_s;
 }
 
 // Cuts a batch that reaches past the end of the open subset at the events where subsets end.

@@ -52,7 +52,7 @@ class SubsetCutter {
   std::optional<StoredSubset> finish(EventStore& store, Books& books);
 
  private:
-  bool is_full();
+  bool has_reached_end() const;
   std::vector<EventBatch> cut_where_subsets_end(EventBatch batch) const;
   StoredSubset close(EventStore& store);
 

@@ -24,13 +24,13 @@ struct OsemUpdate {
     BackendChoice backend = BackendChoice::automatic;
     std::filesystem::path resume_from;
   };
-  static constexpr auto params =
-      describe(param<&Params::image>("image", "The image to reconstruct"),
-               param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
-               param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
-                                                 "Voxels less sensitive than this fraction of the maximum become 0"),
-               param<&Params::backend>("backend", "Where the update runs"),
-               param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
+  static constexpr auto params = describe(
+      param<&Params::image>("image", "The image to reconstruct"),
+      param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
+      param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
+                                        "Voxels less sensitive than this fraction of the maximum become 0"),
+      param<&Params::backend>("backend", "Where the update runs"),
+      param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
   static constexpr bool own_thread = true;
   // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
   static MemoryNeed memory(const Params& p) {

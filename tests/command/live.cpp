@@ -1,6 +1,7 @@
 // A live reconstruction that is killed goes on from its order of updates and its last checkpoint, and ends with the
 // image that an undisturbed run gives.
 #include <csignal>
+#include <thread>
 
 #include "gadgets/formats/checkpoint.hpp"
 #include "gadgets/formats/update_log.hpp"
@@ -22,18 +23,16 @@ const std::filesystem::path& recording() {
   return file;
 }
 
-CommandResult run_live(const std::filesystem::path& folder, const std::string& subsets, const std::string& more = "") {
+/// Runs a pipeline whose first gadgets give `sorted`.
+CommandResult run_pipeline(const std::filesystem::path& folder, const std::string& source, const std::string& subsets,
+                           const std::string& more) {
   const auto file = folder / "live.yaml";
   std::filesystem::create_directories(folder);
   std::ofstream(file) << R"(
 backend: cpu
 image: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}
 gadgets:
-  feed: {use: file_source, path: )"
-                      << recording().string() << R"(, chunk_kib: 7}
-  events: {use: petsird_decoder, from: feed, batch_events: 1500}
-  sorted: {use: tof_partition, from: events}
-  subsets: {events: 4000, from: sorted, )"
+)" << source << "  subsets: {from: sorted, "
                       << subsets << R"(}
   projected: {use: joseph_projector, from: {events: subsets, image: estimate},
     sensitivity: {exact_pairs: 0, sampled_pairs: 20000, cache: false}, edge: {events: {messages: 1}}}
@@ -42,6 +41,13 @@ gadgets:
   file: {use: nifti_writer, from: estimate}
 )";
   return run_command("run " + file.string() + " --quiet --out " + folder.string() + " " + more);
+}
+
+CommandResult run_live(const std::filesystem::path& folder, const std::string& subsets, const std::string& more = "") {
+  const std::string source = "  feed: {use: file_source, path: " + recording().string() +
+                             ", chunk_kib: 7}\n  events: {use: petsird_decoder, from: feed, batch_events: 1500}\n"
+                             "  sorted: {use: tof_partition, from: events}\n";
+  return run_pipeline(folder, source, "events: 4000, " + subsets, more);
 }
 
 void check_same_image(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -81,4 +87,33 @@ TEST_CASE("killed before or within what final: offline does, it ends with the of
     kill_and_resume(killed, "use: live_subsets, iterations: 2, final: offline", kill_at);
     check_same_image(killed, folder / "offline");
   }
+}
+
+TEST_CASE(
+    "killed while it receives, it goes on from journal and checkpoint and ends with the recording's offline image") {
+  const TemporaryFolder folder;
+  const std::string endpoint = "ipc://" + (folder / "socket").string(), journal = (folder / "journal").string();
+  const std::string feed = "  feed: {use: zmq_source, endpoint: \"" + endpoint + "\", journal: " + journal +
+                           ", late_s: 0.1}\n  sorted: {use: tof_partition, from: feed.events}\n";
+  const std::string replay =
+      "  feed: {use: journal_source, path: " + journal + "}\n  sorted: {use: tof_partition, from: feed.events}\n";
+  const std::string cut = "seconds: 0.5, least_events: 100, iterations: 2, ";
+  const std::string live = cut + "use: live_subsets, final: offline";
+  std::jthread scanner([&] {
+    run_command("run simulate_live --quiet --out " + (folder / "scanner").string() + " --set endpoint=" + endpoint +
+                " --set photons.seconds=5 --set photons.activity_scale=0.003 --set photons.batch_events=400 --set "
+                "sent.speed=3");
+  });
+  const auto killed = run_pipeline(folder / "live", feed, live, "--set projected.fault.kill_at=8");
+  CHECK(killed.code == 128 + SIGKILL);
+  const auto resumed = run_pipeline(folder / "live", feed, live,
+                                    "--set feed.resume=true --set resume_from=" + (folder / "live").string());
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
+  const auto books = nlohmann::json::parse(text_of(folder / "live" / "run.json"))["books"];
+  CHECK(books["balanced"] == true);
+  CHECK(books["reconstructed"].get<int>() > 20000);
+  const auto offline =
+      run_pipeline(folder / "offline", replay, cut + "use: subset_builder, reference_s: 1, backend: cpu", "");
+  REQUIRE_MESSAGE(offline.code == 0, offline.err);
+  check_same_image(folder / "live", folder / "offline");
 }

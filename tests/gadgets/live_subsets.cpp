@@ -90,6 +90,16 @@ TEST_CASE("a subset goes on until it has its least events, and a rest with fewer
   CHECK(made.context.recorded().rejected_total() == 5);
 }
 
+TEST_CASE("subsets by seconds are that long, to an event, whatever the batches") {
+  const TemporaryFolder folder;
+  Gadget made = gadget(folder, "seconds: 1, iterations: 1");
+  for (int k = 0; k < 200; ++k) made.send(batch_of(71, 0.137 * k, 0.137));
+  made.finish();
+  REQUIRE(made.out.size() == 28);
+  for (std::size_t k = 0; k + 1 < made.out.size(); ++k)
+    CHECK(made.out[k].time_fraction == doctest::Approx(1).epsilon(0.003));
+}
+
 TEST_CASE("final: offline begins anew and passes over all subsets in time order") {
   const TemporaryFolder folder;
   Gadget made = gadget(folder, "seconds: 1, iterations: 2, final: offline");
@@ -117,7 +127,7 @@ TEST_CASE("final: none and a stop leave the estimate as it is") {
     made.finish();
     CHECK(made.out.size() == live + 1);  // what came is used
     CHECK(made.context.figures().contains("final_left_out") == stops);
-    CHECK(read_update_log(folder.path()).has_ended == !stops);
+    CHECK(read_update_log(folder.path()).has_ended);
   }
 }
 
@@ -133,6 +143,18 @@ TEST_CASE("an order is followed to the same updates, at whatever speed the recor
   CHECK(text_of(again / update_log_name) == text_of(folder / update_log_name));
 }
 
+TEST_CASE("an order that has ended is followed to its end, and no further") {
+  const TemporaryFolder folder, again;
+  Gadget live = gadget(folder, "seconds: 1, iterations: 9, final: none");
+  scan(live);
+  live.finish();
+  Gadget replay = gadget(again, "seconds: 1, iterations: 9, follow: " + folder.path().string());
+  replay.send(batch_of(60, 0, 6));
+  replay.finish();
+  CHECK(order_of(replay) == order_of(live));
+  CHECK(replay.context.recorded().rejected_total() == 20);
+}
+
 TEST_CASE("an order of another recording is refused") {
   const TemporaryFolder folder, again;
   Gadget live = gadget(folder, "seconds: 1, iterations: 3");
@@ -146,7 +168,8 @@ TEST_CASE("an order of another recording is refused") {
   CHECK_THROWS_WITH(other.idle(), doctest::Contains("update 1 of the order to follow is of 10 events"));
   CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: " + (again / "nothing").string()),
                     doctest::Contains("cannot read the order of updates"));
-  CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: a, resume_from: b"), doctest::Contains("set follow or resume_from"));
+  CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: a, resume_from: b"),
+                    doctest::Contains("set follow or resume_from"));
   CHECK_THROWS_WITH(gadget(again, "seconds: 1, events: 5"), doctest::Contains("exactly one of events and seconds"));
 }
 
