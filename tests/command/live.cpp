@@ -58,7 +58,9 @@ void check_same_image(const std::filesystem::path& a, const std::filesystem::pat
 }
 
 void kill_and_resume(const std::filesystem::path& folder, const std::string& subsets, int kill_at) {
-  const auto killed = run_live(folder, subsets, fmt::format("--set projected.fault.kill_at={}", kill_at));
+  // Slowly, so that a checkpoint reaches the disk before.
+  const auto killed =
+      run_live(folder, subsets, fmt::format("--set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", kill_at));
   CHECK(killed.code == 128 + SIGKILL);
   CHECK(!std::filesystem::exists(folder / "image.nii.gz"));
   REQUIRE(checkpoint_update(folder) > 0);
@@ -74,7 +76,7 @@ TEST_CASE("killed, a live reconstruction resumes and ends with the undisturbed i
   const TemporaryFolder folder;
   const std::string live = "use: live_subsets, iterations: 1";
   REQUIRE(run_live(folder / "undisturbed", live).code == 0);
-  kill_and_resume(folder / "killed", live, 6);
+  kill_and_resume(folder / "killed", live, 8);
   check_same_image(folder / "killed", folder / "undisturbed");
 }
 
