@@ -1,4 +1,5 @@
 // The machine's description: see machine.hpp.
+#include "commit.hpp"
 #include "tools/command/machine.hpp"
 
 #include <fstream>
