@@ -1,11 +1,11 @@
 // The machine's description: see machine.hpp.
-#include "commit.hpp"
 #include "tools/command/machine.hpp"
 
 #include <fstream>
 #include <string>
 #include <thread>
 
+#include "commit.hpp"
 #include "core/version.hpp"
 #include "kernels/types/memory.hpp"
 
