@@ -96,6 +96,9 @@ struct ZmqSource {
                       p.endpoint, error.what()));
     }
     if (p.resume && p.journal.empty()) throw std::runtime_error("resume needs the journal to go on with: set journal");
+    const WantedOutputs wanted = wanted_outputs(context);
+    if (p.journal.empty() && !wanted.decoded && !wanted.frames)
+      throw std::runtime_error("nobody takes the stream, and nothing keeps it: connect an output, or set journal");
     if (!p.journal.empty()) journal_ = open_journal({p.journal, p.resume, p.segment_mib, p.sync_ms}, context);
   }
 

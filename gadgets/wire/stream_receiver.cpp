@@ -103,6 +103,7 @@ std::uint64_t StreamReceiver::take_frame(std::span<const std::byte> message) {
     take_wanted(frame);
   } else {
     context_.books().received(frame.header.events);
+    if (!wanted_.frames) context_.books().written(frame.header.events);
     return frame.header.events;
   }
   return 0;

@@ -28,7 +28,8 @@ struct LiveStream {
                                         port<&LiveStream::frames>("frames"));
 };
 
-/// Which outputs somebody reads. Where nobody reads what is decoded, nothing is, and the frames carry the events.
+/// Which outputs somebody reads. Where nobody reads what is decoded, nothing is, and the frames carry the events; where
+/// nobody reads those either, the source has kept them in its journal, and the books have the events as written.
 struct WantedOutputs {
   bool decoded = true, frames = false;
 };

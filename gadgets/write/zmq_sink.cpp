@@ -14,30 +14,16 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/petsird/from_ring.hpp"
-#include "gadgets/formats/petsird/writer.hpp"
-#include "gadgets/formats/scanner_yaml.hpp"
-#include "gadgets/formats/shared_files.hpp"
 #include "gadgets/formats/wire/records.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/endpoint.hpp"
+#include "gadgets/wire/stream_header.hpp"
 
 namespace tofstream {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::vector<std::byte> stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds) {
-  RingScanner ring = formats::read_ring_scanner(find_shared("scanners", scanner));
-  ring.crystal_efficiency_spread = crystal_efficiency_spread;
-  petsird::Header header = petsird::header_of(ring).header;
-  if (delayeds) header.scanner.delayed_event_policy = header.scanner.prompt_event_policy;
-  std::vector<std::byte> bytes;
-  const auto append = [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); };
-  petsird::Writer(append, std::move(header)).flush();
-  return bytes;
-}
 
 std::uint64_t random_stream() {
   std::random_device random;

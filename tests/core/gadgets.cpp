@@ -372,6 +372,13 @@ struct WaitingSource {
 };
 TOFSTREAM_GADGET(WaitingSource, "waiting_source", "A source that waits");
 
+struct OutsideWait {
+  void run(Emit<Batch>&, std::stop_token, Context& context) {
+    context.wait_outside([] { sleep_ms(100); });
+  }
+};
+TOFSTREAM_GADGET(OutsideWait, "outside_wait", "A source that waits for somebody else");
+
 struct ConstructWaiter {
   explicit ConstructWaiter(Context& context) { wait_for_cancel("process", {}, context); }
   void process(const Batch&) {}

@@ -125,3 +125,21 @@ gadgets:
   CHECK(says("'last' has been in its own code for"));
   CHECK(says("'feed' is held up by the full edge feed -> last"));
 }
+
+TEST_CASE("who waits for the outside alone does not stand still") {
+  EngineOptions options;
+  options.stall_report = std::chrono::milliseconds(10);
+  const RunReport idle =
+      run_text("gadgets:\n  feed: {use: outside_wait}\n  last: {use: collect, from: feed}\n", options);
+  CHECK(idle.exit_code == 0);
+  CHECK(idle.stalls.empty());
+  const RunReport busy = run_text(R"(
+gadgets:
+  feed: {use: outside_wait}
+  last: {use: collect, from: feed}
+  other: {use: count, messages: 2}
+  held: {use: blocking_collect, from: other, fault: {delay_at: 0, delay_ms: 100}}
+)",
+                                  options);
+  CHECK(!busy.stalls.empty());
+}

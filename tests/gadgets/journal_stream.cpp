@@ -214,8 +214,17 @@ TEST_CASE("after a stop, what waits longer than it may is left out, and the book
   CHECK(report.books.lost.size() == 1);
 }
 
-TEST_CASE("resume without a journal starts nothing") {
-  const RunReport report = run(receiving_records("ipc://unused.socket", ", resume: true"));
+TEST_CASE("a source alone records; one that nothing keeps, or resumes from nothing, starts nothing") {
+  const Place place;
+  std::jthread sender([&] { send(place.endpoint, stream(5, 100)); });
+  const std::string alone = fmt::format("gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\"", place.endpoint);
+  const RunReport recorded = run(alone + ", journal: " + place.journal + "}\n");
+  CHECK(recorded.exit_code == 0);
+  CHECK(recorded.books.written == 500);
+  const RunReport unkept = run(alone + "}\n");
+  CHECK(unkept.exit_code == exit_config);
+  CHECK(first_error(unkept).find("connect an output, or set journal") != std::string::npos);
+  const RunReport report = run(receiving_records(place.endpoint, ", resume: true"));
   CHECK(report.exit_code == exit_config);
   CHECK(first_error(report).find("resume needs the journal to go on with") != std::string::npos);
 }

@@ -223,6 +223,7 @@ void write_report(const ordered_json& report, bool print, const std::string& out
 void add_bench(CLI::App& app) {
   auto* bench = app.add_subcommand("bench", "Measure this machine");
   bench->require_subcommand(1);
+  add_bench_ingest(*bench);
   add_bench_listmode(*bench);
   add_bench_longlist(*bench);
   add_bench_runtime(*bench);

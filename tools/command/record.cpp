@@ -20,8 +20,8 @@ struct Options {
 void record(Options options) {
   PipelineOptions pipeline;
   const std::string journal = std::filesystem::absolute(options.journal).string();
-  pipeline.sets = {fmt::format("feed.endpoint={}", options.endpoint), fmt::format("kept.journal={}", journal),
-                   fmt::format("kept.resume={}", options.resume), fmt::format("kept.sync_ms={}", options.sync_ms)};
+  pipeline.sets = {fmt::format("feed.endpoint={}", options.endpoint), fmt::format("feed.journal={}", journal),
+                   fmt::format("feed.resume={}", options.resume), fmt::format("feed.sync_ms={}", options.sync_ms)};
   options.settings.output_dir = journal;
   run_pipeline(load("record", pipeline), options.settings);
 }

@@ -1,0 +1,148 @@
+// Recording, replaying and resuming from the command line, also where the program is killed or the disk is full.
+#include <cstdint>
+#include <random>
+
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+/// A folder with a socket, a journal and what programs say.
+struct Bench {
+  const TemporaryFolder folder;
+  const std::string endpoint = "ipc://" + (folder / "socket").string();
+  const std::string journal = (folder / "journal").string();
+
+  std::string tofstream(const std::string& arguments) const { return program().string() + " " + arguments; }
+  std::string sending(std::int64_t events, int batch) const {
+    return tofstream("run simulate_live --quiet --set sent.endpoint=" + endpoint + " --set photons.events=" +
+                     std::to_string(events) + " --set photons.batch_events=" + std::to_string(batch) + " --out " +
+                     (folder / "sent").string() + " >/dev/null");
+  }
+  std::string recording(const std::string& more = "") const {
+    return tofstream("record " + journal + " --quiet --endpoint " + endpoint + more + " >/dev/null 2>>" +
+                     (folder / "err").string());
+  }
+  nlohmann::json inspected() const { return run_command("inspect --json " + journal).json(); }
+  std::string err() const { return text_of(folder / "err"); }
+};
+
+int shell(const std::string& line) {
+  const int status = std::system(line.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+nlohmann::json run_json(const std::filesystem::path& folder) {
+  return nlohmann::json::parse(text_of(folder / "run.json"));
+}
+
+}  // namespace
+
+TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and into another journal") {
+  const Bench bench;
+  REQUIRE(shell(bench.sending(20'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  const auto about = bench.inspected();
+  CHECK(about["frames"] == 22);
+  CHECK(about["bad_frames"] == 0);
+  CHECK(about["missing_entries"] == 0);
+  REQUIRE(about["streams"].size() == 1);
+  CHECK(about["streams"][0]["events"] == 20'000);
+  CHECK(about["streams"][0]["ended"] == true);
+  CHECK(about["streams"][0]["missing_events"] == 0);
+  CHECK(run_json(bench.journal)["books"]["written"] == 20'000);
+  const auto segment = run_command("inspect " + bench.journal + "/00000001.journal");
+  CHECK(segment.out.find("\n  events                     20000\n") != std::string::npos);
+
+  const std::string copy = (bench.folder / "copy").string();
+  const auto replayed =
+      run_command("replay " + bench.journal + " --speed 0 --quiet --pipeline record --set feed.journal=" + copy +
+                  " --from-event 5500 --out " + (bench.folder / "out").string());
+  CHECK_MESSAGE(replayed.code == 0, replayed.err);
+  const auto copied = run_command("inspect --json " + copy).json();
+  CHECK(copied["streams"][0]["events"] == 15'000);
+  CHECK(copied["streams"][0]["missing_frames"] == 5);
+
+  const auto again = shell(bench.tofstream("replay " + bench.journal + " --speed 1e6 --json --endpoint " +
+                                           bench.endpoint + " >" + (bench.folder / "replay.json").string()) +
+                           " & " +
+                           bench.tofstream("record " + (bench.folder / "third").string() + " --quiet --endpoint " +
+                                           bench.endpoint + " >/dev/null; code=$?; wait; exit $code"));
+  CHECK(again == 0);
+  CHECK(nlohmann::json::parse(text_of(bench.folder / "replay.json"))["frames"] == 22);
+  CHECK(run_command("inspect --json " + (bench.folder / "third").string()).json()["streams"] == about["streams"]);
+}
+
+TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is gone on with, and counts what came between") {
+  const Bench bench;
+  constexpr int events = 600'000, batch = 500;
+  std::mt19937 random(7);
+  std::string line = bench.sending(events, batch) + " & sender=$!; ";
+  for (int k = 0; k < 3; ++k)
+    line += bench.recording(" --resume --sync-ms " + std::to_string(k - 1)) + " & sleep 0." +
+            std::to_string(10 + random() % 20) + "; kill -KILL $!; wait $!; ";
+  // Whether the end comes through is not said: nobody knows what a killed program had yet to take.
+  line += bench.recording(" --resume") + " & wait $sender; sleep 0.2; kill -INT $! 2>/dev/null; wait $!";
+  REQUIRE_MESSAGE(shell(line) == 0, bench.err());
+  const auto about = bench.inspected();
+  CHECK(about["damaged_places"] == 0);
+  CHECK(about["torn_bytes"] == 0);
+  CHECK(about["missing_entries"] == 0);
+  CHECK(about["bad_frames"] == 0);
+  const auto& stream = about["streams"].at(0);
+  CHECK(stream["events"].get<int>() > 0);
+  CHECK(stream["duplicate_frames"] == 0);
+  CHECK(stream["missing_events"].get<int>() == stream["missing_frames"].get<int>() * batch);
+  const int accounted = stream["events"].get<int>() + stream["missing_events"].get<int>();
+  CHECK((stream["ended"] == true ? accounted == events : accounted <= events));
+}
+
+TEST_CASE("a record that is interrupted ends well") {
+  const Bench bench;
+  const std::string line = bench.recording() + " & sleep 0.3; kill -INT $!; wait $!";
+  CHECK(shell(line) == 0);
+  CHECK(run_json(bench.journal)["stopped"] == true);
+}
+
+TEST_CASE("a disk that is full under a journal ends the run with one clear error, and leaves a sound journal") {
+  const Bench bench;
+  const int code = shell(bench.sending(400'000, 1000) + " 2>/dev/null & sender=$!; (trap '' XFSZ; ulimit -f 6144; " +
+                         bench.recording() + "); code=$?; kill -KILL $sender; exit $code");
+  CHECK(code == 1);
+  CHECK_MESSAGE(bench.err().find("00000001.journal: File too large: the journal ends with its ") != std::string::npos,
+                bench.err());
+  const auto about = bench.inspected();
+  CHECK(about["torn_bytes"] == 0);
+  CHECK(about["damaged_places"] == 0);
+  CHECK(about["streams"].at(0)["events"] > 0);
+}
+
+TEST_CASE("a disk that is full where nothing was to be kept only holds the sender back") {
+  const Bench bench;
+  std::ofstream(bench.folder / "p.yaml")
+      << "endpoint: \"" << bench.endpoint << "\"\nscanner: demo_ring\ngadgets:\n"
+      << "  photons: {use: simulator, phantom: uniform_cylinder, events: 300000, batch_events: 5000}\n"
+      << "  sent: {use: zmq_sink, from: photons}\n"
+      << "  feed: {use: zmq_source, memory_mib: 1, high_water_mark: 2, spill_folder: " << bench.folder.path().string()
+      << "}\n"
+      << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 500}}\n";
+  const auto out = bench.folder / "out";
+  CHECK(shell("trap '' XFSZ; ulimit -f 512; " +
+              bench.tofstream("run " + (bench.folder / "p.yaml").string() + " --quiet --out " + out.string() +
+                              " >/dev/null 2>" + (bench.folder / "err").string())) == 0);
+  CHECK_MESSAGE(bench.err().find("frames cannot wait on disk: cannot write") != std::string::npos, bench.err());
+  const auto report = run_json(out);
+  CHECK(report["books"]["written"] == 600'000);  // by both ends
+  CHECK(report["books"]["lost"].empty());
+}
+
+TEST_CASE("what is no journal is refused in one line") {
+  const TemporaryFolder folder;
+  const std::string name = folder.path().string();
+  for (const std::string& command : {"inspect " + name, "replay " + name}) {
+    const auto result = run_command(command);
+    CHECK(result.code == 2);
+    CHECK_MESSAGE(result.err == "tofstream: " + name + " is no journal: it has no segments (00000001.journal, ...)\n",
+                  result.err);
+  }
+}
