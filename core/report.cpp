@@ -112,6 +112,15 @@ Json changes_json(const std::vector<ParameterChange>& changes) {
   return list;
 }
 
+Json counts_json(const std::vector<CountPoint>& counts) {
+  Json seconds = Json::array(), events = Json::array();
+  for (const CountPoint& point : counts) {
+    seconds.push_back(point.seconds);
+    events.push_back(point.events);
+  }
+  return {{"seconds", std::move(seconds)}, {"events", std::move(events)}};
+}
+
 std::string by_reason(const std::map<std::string, std::uint64_t>& entries) {
   std::uint64_t total = 0;
   std::vector<std::string> parts;
@@ -175,6 +184,7 @@ std::string run_json(const RunReport& report) {
                     {"p50_seconds", report.latency.p50_seconds},
                     {"p99_seconds", report.latency.p99_seconds},
                     {"max_seconds", report.latency.max_seconds}}},
+                  {"counts", counts_json(report.counts)},
                   {"gadgets", std::move(gadgets)},
                   {"edges", std::move(edges)},
                   {"resolved", to_json(report.resolved)},
@@ -183,6 +193,18 @@ std::string run_json(const RunReport& report) {
   // Text of gadgets and paths may be no valid UTF-8: it is replaced, never a reason to lose the
   // report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string provenance_json(const RunReport& report, const MessageInfo& events) {
+  Json books = balance_json(report.books);
+  for (const char* settled : {"balanced", "difference"}) books.erase(settled);  // they need not be yet
+  const Json json{{"pipeline", report.pipeline},
+                  {"events", {{"first", events.first_event}, {"end", events.end_event}}},
+                  {"books", std::move(books)},
+                  {"parameter_changes", changes_json(report.changes)},
+                  {"resolved", to_json(report.resolved)},
+                  {"versions", versions_json()}};
+  return json.dump(1, ' ', true, Json::error_handler_t::replace);
 }
 
 void write_run_json(const RunReport& report, const std::filesystem::path& output_dir) {
