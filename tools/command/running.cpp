@@ -154,13 +154,15 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
-// Beside run.json, which a run that did not begin has not. What goes wrong is an error of the run.
+// Beside run.json, which a run that did not begin has not. What goes wrong is an error of the run, unless it has one: the
+// first cause stands.
 void write_report(RunReport& report, const std::filesystem::path& output_dir) try {
   if (output_dir.empty() || !std::filesystem::exists(output_dir / "run.json")) return;
   write_report_html(nlohmann::ordered_json::parse(run_json(report)), output_dir);
 } catch (const std::exception& error) {
+  if (report.exit_code != exit_ok) return;
   report.errors.push_back({"", error.what(), {}, std::nullopt});
-  if (report.exit_code == exit_ok) report.exit_code = exit_run;
+  report.exit_code = exit_run;
 }
 
 }  // namespace
