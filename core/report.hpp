@@ -11,7 +11,7 @@
 
 #include "core/context.hpp"
 #include "core/count_curve.hpp"
-#include "core/edge.hpp"
+#include "core/pipeline.hpp"
 #include "core/value.hpp"
 
 namespace tofstream {
@@ -46,6 +46,17 @@ struct GadgetReport {
   BookEntries books;
   std::map<std::string, Figure> figures;
   Progress progress;
+};
+
+// What passed over one edge, and what waits on it.
+struct EdgeFigures {
+  std::uint64_t messages = 0;  // that were put in
+  std::uint64_t dropped_messages = 0;
+  std::uint64_t dropped_events = 0;
+  std::size_t most_messages = 0;  // high-water marks
+  std::size_t most_bytes = 0;
+  std::size_t waiting_messages = 0;  // now
+  std::size_t waiting_bytes = 0;
 };
 
 struct EdgeReport {
