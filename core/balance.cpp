@@ -57,14 +57,7 @@ class Settlement {
  private:
   bool settles(std::size_t i) const { return gadgets_[i].books.reconstructed + gadgets_[i].books.written > 0; }
 
-  std::uint64_t received(std::size_t i) const {
-    const GadgetInfo& info = *pipeline_.gadgets[i].info;
-    const auto counts = [](const PortInfo& port) { return port.payload->counts_events; };
-    const BookEntries& books = gadgets_[i].books;
-    const bool first_to_count = std::ranges::any_of(info.outputs, counts) && std::ranges::none_of(info.inputs, counts);
-    if (books.received > 0 || !first_to_count) return books.received;
-    return gadgets_[i].events_out + books.rejected_total() + books.lost_total();
-  }
+  std::uint64_t received(std::size_t i) const { return events_received(*pipeline_.gadgets[i].info, gadgets_[i]); }
 
   static Course joined(Course a, const Course& b) {
     a.gadgets.insert(b.gadgets.begin(), b.gadgets.end());
@@ -142,6 +135,14 @@ class Settlement {
 };
 
 }  // namespace
+
+std::uint64_t events_received(const GadgetInfo& info, const GadgetReport& report) {
+  const auto counts = [](const PortInfo& port) { return port.payload->counts_events; };
+  const BookEntries& books = report.books;
+  const bool first_to_count = std::ranges::any_of(info.outputs, counts) && std::ranges::none_of(info.inputs, counts);
+  if (books.received > 0 || !first_to_count) return books.received;
+  return report.events_out + books.rejected_total() + books.lost_total();
+}
 
 BookBalance settle_books(const Pipeline& pipeline, const std::vector<GadgetReport>& gadgets,
                          const std::vector<EdgeReport>& edges) {

@@ -18,4 +18,7 @@ namespace tofstream {
 BookBalance settle_books(const Pipeline& pipeline, const std::vector<GadgetReport>& gadgets,
                          const std::vector<EdgeReport>& edges);
 
+// Events that one gadget received from outside, by the same rule. Of `report` the books and events_out are read.
+std::uint64_t events_received(const GadgetInfo& info, const GadgetReport& report);
+
 }  // namespace tofstream

@@ -13,6 +13,7 @@
 #include "core/context.hpp"
 #include "core/payload.hpp"
 #include "core/pipeline.hpp"
+#include "core/report.hpp"
 
 namespace tofstream {
 
@@ -23,17 +24,6 @@ struct Message {
   MessageInfo info;
   std::uint64_t events = 0;
   std::size_t bytes = 0;
-};
-
-// Figures of one edge for the report.
-struct EdgeFigures {
-  std::uint64_t messages = 0;  // that were put in
-  std::uint64_t dropped_messages = 0;
-  std::uint64_t dropped_events = 0;
-  std::size_t most_messages = 0;  // high-water marks
-  std::size_t most_bytes = 0;
-  std::size_t waiting_messages = 0;  // now
-  std::size_t waiting_bytes = 0;
 };
 
 class Edge {

@@ -59,6 +59,7 @@ void Engine::execute() {
     early_errors_.push_back({"", fmt::format("output folder: {}", one_line(error.what())), {}, std::nullopt});
     return;
   }
+  if (options_.opened) options_.opened(*scheduler_);
   early_errors_ = scheduler_->construct();
   if (!early_errors_.empty()) return;
   began_ = true;

@@ -2,6 +2,7 @@
 #pragma once
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct EngineOptions {
   std::chrono::milliseconds failure_grace{30'000};
   // When no message moved for so long, one line of the log and an entry of the report say who waits for whom.
   std::chrono::milliseconds stall_report{10'000};
+  // Called once the output folder is there and before gadgets are constructed, which may take long.
+  std::function<void(RunControl&)> opened;
   // Told of every call, or null; outlives the engine.
   Observer* observer = nullptr;
 };

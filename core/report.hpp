@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "core/context.hpp"
-#include "core/edge.hpp"
+#include "core/count_curve.hpp"
+#include "core/pipeline.hpp"
 #include "core/value.hpp"
 
 namespace tofstream {
@@ -45,6 +46,17 @@ struct GadgetReport {
   BookEntries books;
   std::map<std::string, Figure> figures;
   Progress progress;
+};
+
+// What passed over one edge, and what waits on it.
+struct EdgeFigures {
+  std::uint64_t messages = 0;  // that were put in
+  std::uint64_t dropped_messages = 0;
+  std::uint64_t dropped_events = 0;
+  std::size_t most_messages = 0;  // high-water marks
+  std::size_t most_bytes = 0;
+  std::size_t waiting_messages = 0;  // now
+  std::size_t waiting_bytes = 0;
 };
 
 struct EdgeReport {
@@ -104,8 +116,9 @@ struct RunReport {
   std::vector<EdgeReport> edges;
   std::vector<Stall> stalls;
   std::vector<ParameterChange> changes;
-  LatencyFigures latency;  // from ingress to the end of a sink's process
-  int exit_code = 0;       // an ExitCode
+  std::vector<CountPoint> counts;  // events received over time, the last point of the moment of the report
+  LatencyFigures latency;          // from ingress to the end of a sink's process
+  int exit_code = 0;               // an ExitCode
 };
 
 // How it went, in one word: done, stopped, failed or aborted; before its end the phase.
@@ -113,6 +126,11 @@ std::string outcome(const RunReport& report);
 
 // The report as run.json has it.
 std::string run_json(const RunReport& report);
+
+// What an image or a file made now ought to carry of the run that makes it: resolved pipeline, versions, parameters
+// that were set, books so far, and the events [first_event, end_event) of `events` that it stems from. JSON, plain
+// ASCII.
+std::string provenance_json(const RunReport& report, const MessageInfo& events);
 
 // Writes run.json into the folder, by rename. Throws std::system_error.
 void write_run_json(const RunReport& report, const std::filesystem::path& output_dir);

@@ -103,10 +103,15 @@ void Scheduler::launch_flow_graph() {
 bool Scheduler::wait(std::optional<Clock::time_point> deadline, bool until_stop, bool until_cancel) {
   std::unique_lock lock(mutex_);
   const auto done = [&] { return finished_ || (until_stop && stopping_) || (until_cancel && cancelled_); };
-  if (deadline)
-    changed_.wait_until(lock, *deadline, done);
-  else
-    changed_.wait(lock, done);
+  const auto of_run = [&](double seconds) {
+    return began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  };
+  while (!done()) {
+    const Clock::time_point until = of_run(counts_.due());
+    if (changed_.wait_until(lock, deadline ? std::min(*deadline, until) : until, done)) break;
+    if (deadline && Clock::now() >= *deadline) break;
+    counts_.add(count_now());
+  }
   return finished_;
 }
 

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/count_curve.hpp"
 #include "core/fault.hpp"
 #include "core/flow_graph.hpp"
 #include "core/node.hpp"
@@ -122,6 +123,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   std::vector<std::string> who_waits() const;
   void read_figures(RunReport& report) const;
   RunPhase phase() const;
+  CountPoint count_now() const;
 
   const Pipeline pipeline_;
   Observer* const observer_;
@@ -142,6 +144,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   std::condition_variable changed_;
   std::chrono::system_clock::time_point started_;
   Clock::time_point began_;
+  CountCurve counts_{0.1, 400};
   bool launched_ = false;
   bool stopping_ = false;
   std::atomic<bool> cancelled_ = false;  // written with the lock held

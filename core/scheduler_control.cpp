@@ -44,8 +44,23 @@ void Scheduler::read_figures(RunReport& report) const {
   if (began_ != Clock::time_point{}) report.seconds = seconds(Clock::now() - began_);
   report.errors = errors_;
   report.running_at_cancel = running_at_cancel_;
+  report.counts = counts_.points();
+  if (const CountPoint now = count_now(); now.seconds > report.counts.back().seconds) report.counts.push_back(now);
   report.stopped = stopping_;
   report.aborted = aborted_;
+}
+
+// With the lock held.
+CountPoint Scheduler::count_now() const {
+  CountPoint now;
+  if (began_ != Clock::time_point{}) now.seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+  GadgetReport report;
+  for (const auto& node : nodes_) {
+    report.books = node->record.books();
+    report.events_out = node->figures.events_out;
+    now.events += events_received(node->info(), report);
+  }
+  return now;
 }
 
 RunPhase Scheduler::phase() const {

@@ -14,7 +14,7 @@ struct TofWindow {
   struct Params {
     float half_width_mm = 300;
   };
-  static constexpr auto params = describe(param<&Params::half_width_mm>("half_width_mm", positive, unit("mm"),
+  static constexpr auto params = describe(param<&Params::half_width_mm>("half_width_mm", positive, unit("mm"), live,
                                                                         "Events farther from the middle are rejected"));
   // What is selected is copied array by array, by a list of positions.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {

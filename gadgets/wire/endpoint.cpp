@@ -3,22 +3,11 @@
 
 #include <stdexcept>
 
-#include <boost/asio/ip/address.hpp>
 #include <fmt/format.h>
 
+#include "gadgets/formats/wire/loopback.hpp"
+
 namespace tofstream {
-namespace {
-
-bool is_loopback(std::string host) {
-  if (host == "localhost") return true;
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  boost::system::error_code wrong;
-  const auto address = boost::asio::ip::make_address(host, wrong);
-  return !wrong && address.is_loopback();
-}
-
-}  // namespace
-
 void require_local_endpoint(const std::string& endpoint) {
   const std::string ipc = "ipc://", tcp = "tcp://";
   if (endpoint.starts_with(ipc) && endpoint.size() > ipc.size()) return;

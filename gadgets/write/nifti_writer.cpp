@@ -1,10 +1,13 @@
 // Writes estimates as NIfTI: the final image, and on request each iteration's or update's.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "core/gadget.hpp"
+#include "core/report.hpp"
+#include "core/run_control.hpp"
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
@@ -34,6 +37,7 @@ struct NiftiWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     last_ = estimate;
+    take_in(context.message());
     if (is_due(*estimate, p_.every)) write(numbered(p_.file, estimate->step, p_.every), context);
   }
 
@@ -42,14 +46,25 @@ struct NiftiWriter {
   }
 
  private:
+  // An image stems from the events of all updates up to it.
+  void take_in(const MessageInfo& message) {
+    if (message.end_event <= message.first_event) return;  // a start image has none
+    events_.first_event =
+        events_.end_event == 0 ? message.first_event : std::min(events_.first_event, message.first_event);
+    events_.end_event = std::max(events_.end_event, message.end_event);
+  }
+
   void write(const std::filesystem::path& file, Context& context) const {
-    const std::string text = fmt::format("tofstream, iteration {}", last_->step.iteration);
-    write_nifti(context.output_dir() / file, *on_host(*last_), {.description = text, .comment = {}});
+    const RunControl* run = context.control();
+    write_nifti(context.output_dir() / file, *on_host(*last_),
+                {.description = fmt::format("tofstream, iteration {}", last_->step.iteration),
+                 .comment = run ? provenance_json(run->snapshot(), events_) : std::string()});
     context.report("file", (context.output_dir() / file).string());
   }
 
   Params p_;
   std::shared_ptr<const Estimate> last_;
+  MessageInfo events_;  // of the updates so far
 };
 
 TOFSTREAM_GADGET(NiftiWriter, "nifti_writer", "Writes the image as NIfTI (float32, mm, RAS affine)");

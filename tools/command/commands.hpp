@@ -21,6 +21,8 @@ struct ExitWith {
 
 void add_run(CLI::App& app);
 void add_check(CLI::App& app);
+void add_control(CLI::App& app);
+void add_top(CLI::App& app);
 void add_gadgets(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_schema(CLI::App& app);

@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
   try {
     add_run(app);
     add_check(app);
+    add_control(app);
+    add_top(app);
     add_gadgets(app);
     add_graph(app);
     add_schema(app);

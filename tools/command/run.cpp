@@ -27,6 +27,12 @@ void add_run(CLI::App& app) {
   command->add_flag("--quiet", options->settings.quiet, "No progress");
   command->add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
   command->add_option("--metrics", options->settings.metrics, "Serve figures to Prometheus at host:port");
+  command->add_flag("--metrics-public", options->settings.metrics_public, "Let other machines ask for them");
+  options->settings.control.clear();
+  command->add_option(
+      "--control", options->settings.control,
+      "The control socket, for tofstream control and top, or 'none' (default: control.sock in the folder "
+      "of the results)");
   command->add_flag("--nvtx", options->settings.nvtx, "Mark the gadgets' calls for Nsight Systems");
   command->footer(
       "Example: tofstream run listmode_osem --input scan.petsird --set image.size=[60,60,40] --set "

@@ -7,19 +7,24 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "core/engine.hpp"
+#include "core/log.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/observe/chrome_trace.hpp"
-#include "tools/observe/metrics.hpp"
 #include "tools/observe/nvtx_ranges.hpp"
 #include "tools/observe/observers.hpp"
+#include "tools/operate/control_server.hpp"
+#include "tools/operate/metrics.hpp"
+#include "tools/operate/report_html.hpp"
 
 namespace tofstream::command {
 
@@ -130,6 +135,36 @@ Observers make_observers(const RunSettings& settings) {
   return observers;
 }
 
+// A socket that was asked for is wrong input where it cannot be; one that a run has anyway is gone without.
+class Control {
+ public:
+  Control(Engine& engine, const RunSettings& settings) : settings_(settings) {
+    if (!settings.control.empty() && settings.control != "none")
+      from_input([&] { server_.emplace(engine.control(), settings.control); });
+  }
+  // The output folder is there.
+  void open_default(RunControl& run) try {
+    if (settings_.control.empty()) server_.emplace(run, settings_.output_dir / control_socket_name);
+  } catch (const std::runtime_error& error) {
+    program_log().warn("{}; the run goes on without", error.what());
+  }
+
+ private:
+  const RunSettings& settings_;
+  std::optional<ControlServer> server_;
+};
+
+// Beside run.json, which a run that did not begin has not. What goes wrong is an error of the run, unless it has one: the
+// first cause stands.
+void write_report(RunReport& report, const std::filesystem::path& output_dir) try {
+  if (output_dir.empty() || !std::filesystem::exists(output_dir / "run.json")) return;
+  write_report_html(nlohmann::ordered_json::parse(run_json(report)), output_dir);
+} catch (const std::exception& error) {
+  if (report.exit_code != exit_ok) return;
+  report.errors.push_back({"", error.what(), {}, std::nullopt});
+  report.exit_code = exit_run;
+}
+
 }  // namespace
 
 void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options) {
@@ -152,17 +187,23 @@ Pipeline load(const std::string& name, const PipelineOptions& options) {
 
 void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   Observers observers = make_observers(settings);
-  Engine engine(std::move(pipeline),
-                {.output_dir = settings.output_dir, .observer = observers.empty() ? nullptr : &observers});
+  Control* control = nullptr;  // goes before the engine that it asks
+  Engine engine(std::move(pipeline), {.output_dir = settings.output_dir,
+                                      .opened = [&](RunControl& run) { control->open_default(run); },
+                                      .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
   {
     const SignalWatch signals(engine);
+    Control opened(engine, settings);
+    control = &opened;
     std::optional<ProgressLine> progress;
     std::optional<MetricsEndpoint> metrics;
-    if (!settings.metrics.empty()) from_input([&] { metrics.emplace(engine, settings.metrics); });
+    if (!settings.metrics.empty())
+      from_input([&] { metrics.emplace(engine.control(), settings.metrics, settings.metrics_public); });
     if (metrics && !settings.quiet) fmt::print(stderr, "metrics: port {}\n", metrics->port());
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();
+    write_report(report, settings.output_dir);
   }
   for (const auto& error : report.errors) fmt::print(stderr, "{}\n", error.text());
   if (report.aborted)

@@ -13,11 +13,13 @@ namespace tofstream::command {
 
 struct RunSettings {
   std::filesystem::path output_dir = ".";
-  bool json = false;            // print run.json instead of the table
-  bool quiet = false;           // no progress
-  std::filesystem::path trace;  // of the run, for Perfetto; empty: none
-  std::string metrics;          // host:port of the Prometheus endpoint; empty: none
-  bool nvtx = false;            // mark the gadgets' calls for Nsight Systems
+  bool json = false;             // print run.json instead of the table
+  bool quiet = false;            // no progress
+  std::filesystem::path trace;   // of the run, for Perfetto; empty: none
+  std::string metrics;           // host:port of the Prometheus endpoint; empty: none
+  bool metrics_public = false;   // others than this machine may ask it
+  std::string control = "none";  // path of the control socket; empty: in the output folder; "none": none
+  bool nvtx = false;             // mark the gadgets' calls for Nsight Systems
 };
 
 /// The pipeline argument, --input, --set and --backend, which `run` and `check` have alike.

@@ -1,16 +1,16 @@
 // A drawing surface over cairo: see canvas.hpp.
 #include "gadgets/formats/picture/canvas.hpp"
 
-#include <span>
 #include <stdexcept>
+#include <utility>
 
 #include <cairo-svg.h>
 #include <fmt/format.h>
 
 namespace tofstream::detail {
 
-Canvas::Canvas(AtomicFile& file, bool svg, int width, int height)
-    : file_(file), svg_(svg), width_(width), height_(height) {
+Canvas::Canvas(Write write, bool svg, int width, int height)
+    : write_(std::move(write)), svg_(svg), width_(width), height_(height) {
   surface_.reset(svg ? cairo_svg_surface_create_for_stream(&Canvas::write, this, width, height)
                      : cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
   check(cairo_surface_status(surface_.get()));
@@ -26,7 +26,7 @@ Canvas::Canvas(AtomicFile& file, bool svg, int width, int height)
 cairo_status_t Canvas::write(void* canvas, const unsigned char* bytes, unsigned count) {
   auto& self = *static_cast<Canvas*>(canvas);
   try {
-    self.file_.write(std::as_bytes(std::span(bytes, count)));
+    self.write_(std::as_bytes(std::span(bytes, count)));
     return CAIRO_STATUS_SUCCESS;
   } catch (...) {
     if (!self.write_error_) self.write_error_ = std::current_exception();
@@ -37,7 +37,7 @@ cairo_status_t Canvas::write(void* canvas, const unsigned char* bytes, unsigned 
 void Canvas::check(cairo_status_t status) const {
   if (write_error_) std::rethrow_exception(write_error_);
   if (status != CAIRO_STATUS_SUCCESS)
-    throw std::runtime_error(fmt::format("cannot draw {}: {}", file_.path().string(), cairo_status_to_string(status)));
+    throw std::runtime_error(fmt::format("cannot draw a picture: {}", cairo_status_to_string(status)));
 }
 
 void Canvas::set_colour(const Colour& colour, double alpha) {
@@ -115,6 +115,16 @@ void Canvas::finish() {
   } else {
     check(cairo_surface_write_to_png_stream(surface_.get(), &Canvas::write, this));
   }
+}
+
+Canvas::Write write_to(AtomicFile& file) {
+  return [&file](std::span<const std::byte> bytes) { file.write(bytes); };
+}
+
+Canvas::Write append_to(std::string& bytes) {
+  return [&bytes](std::span<const std::byte> more) {
+    bytes.append(reinterpret_cast<const char*>(more.data()), more.size());
+  };
 }
 
 bool is_svg(const std::filesystem::path& path) {

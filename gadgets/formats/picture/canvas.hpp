@@ -2,9 +2,12 @@
 // pixels. Internal to pictures and plots.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,9 +32,11 @@ struct TextStyle {
 
 class Canvas {
  public:
-  /// A white canvas, written to `file`, which outlives it, as SVG or PNG by finish(). Throws std::runtime_error when
-  /// cairo refuses.
-  Canvas(AtomicFile& file, bool svg, int width, int height);
+  /// Takes a picture's bytes as they are made.
+  using Write = std::function<void(std::span<const std::byte>)>;
+
+  /// A white canvas, given to `write` as SVG or PNG by finish(). Throws std::runtime_error when cairo refuses.
+  Canvas(Write write, bool svg, int width, int height);
 
   int width() const { return width_; }
   int height() const { return height_; }
@@ -45,7 +50,7 @@ class Canvas {
   /// Copies width x height pixels (0xRRGGBB) to whole-numbered (x, y).
   void pixels(double x, double y, int width, int height, std::vector<std::uint32_t> rgb);
 
-  /// Writes what is to be committed. Throws AtomicFile's errors, and std::runtime_error when cairo fails.
+  /// Throws what `write` throws, and std::runtime_error when cairo fails.
   void finish();
 
  private:
@@ -58,13 +63,18 @@ class Canvas {
 
   static cairo_status_t write(void* canvas, const unsigned char* bytes, unsigned count);
 
-  AtomicFile& file_;
+  Write write_;
   std::exception_ptr write_error_;
   bool svg_;
   int width_, height_;
   std::unique_ptr<cairo_surface_t, Destroy> surface_;
   std::unique_ptr<cairo_t, Destroy> context_;
 };
+
+/// Writes to a file, which outlives it.
+Canvas::Write write_to(AtomicFile& file);
+/// Appends to a string, which outlives it.
+Canvas::Write append_to(std::string& bytes);
 
 /// True for .svg, false for .png. Throws std::invalid_argument for another suffix.
 bool is_svg(const std::filesystem::path& path);

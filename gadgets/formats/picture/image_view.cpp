@@ -212,18 +212,14 @@ void draw_colour_bar(Canvas& canvas, double x, double y, int height, const Range
 }
 
 void validate(const Image& image, const ViewSettings& settings) {
+  tofstream::validate(image.grid);
   if (settings.width_px < 400 || settings.width_px > 8000)
     throw std::invalid_argument(fmt::format("a picture is 400 to 8000 pixels wide, not {}", settings.width_px));
   for (const float v : image.voxels.span())
     if (!std::isfinite(v)) throw std::invalid_argument("the image to draw holds a value that is not finite");
 }
 
-}  // namespace
-
-void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings) {
-  if (is_svg(path)) throw std::invalid_argument(fmt::format("{}: an image is drawn as .png", path.string()));
-  tofstream::validate(image.grid);
-  validate(image, settings);
+void draw(Canvas::Write write, const Image& image, const ViewSettings& settings) {
   std::array<Panel, 3> panels = make_panels(image, settings);
   const Range range = range_of(panels, settings);
   const double top = margin + caption + (settings.title.empty() ? 0 : 34);
@@ -234,14 +230,29 @@ void write_view_png(const std::filesystem::path& path, const Image& image, const
     right = std::max(right, p.x + p.width);
     widest = std::max(widest, p.plane.width_mm());
   }
-  AtomicFile temporary(path);
-  Canvas canvas(temporary, false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
+  Canvas canvas(std::move(write), false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
   if (!settings.title.empty()) canvas.text(margin, margin + 14, settings.title, {.size = 21, .bold = true});
   for (const Panel& p : panels) draw_panel(canvas, p, range, settings);
   draw_scale_bar(canvas, margin, bottom + 28, scale, widest);
   draw_colour_bar(canvas, std::round(right + gap), top, static_cast<int>(bottom - top), range, settings);
   canvas.finish();
+}
+
+}  // namespace
+
+void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings) {
+  if (is_svg(path)) throw std::invalid_argument(fmt::format("{}: an image is drawn as .png", path.string()));
+  validate(image, settings);
+  AtomicFile temporary(path);
+  draw(detail::write_to(temporary), image, settings);
   temporary.commit();
+}
+
+std::string view_png(const Image& image, const ViewSettings& settings) {
+  validate(image, settings);
+  std::string bytes;
+  draw(detail::append_to(bytes), image, settings);
+  return bytes;
 }
 
 }  // namespace tofstream

@@ -32,4 +32,7 @@ struct ViewSettings {
 /// are not finite or an empty range; std::runtime_error when it cannot be written.
 void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings = {});
 
+/// The same picture as the bytes of a PNG. Throws as write_view_png does.
+std::string view_png(const Image& image, const ViewSettings& settings = {});
+
 }  // namespace tofstream

@@ -237,14 +237,8 @@ void draw_legend(Canvas& canvas, const Frame& frame, const std::vector<PlotSerie
   }
 }
 
-}  // namespace
-
-void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>& series,
-                const PlotSettings& settings) {
-  const bool svg = is_svg(path);
-  validate(series, settings);
-  AtomicFile temporary(path);
-  Canvas canvas(temporary, svg, settings.width_px, settings.height_px);
+void draw(Canvas::Write write, bool svg, const std::vector<PlotSeries>& series, const PlotSettings& settings) {
+  Canvas canvas(std::move(write), svg, settings.width_px, settings.height_px);
   Frame frame(canvas, series, settings);
   frame.draw();
   cairo_save(canvas.cairo());
@@ -253,7 +247,24 @@ void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>
   cairo_restore(canvas.cairo());
   draw_legend(canvas, frame, series);
   canvas.finish();
+}
+
+}  // namespace
+
+void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>& series,
+                const PlotSettings& settings) {
+  const bool svg = is_svg(path);
+  validate(series, settings);
+  AtomicFile temporary(path);
+  draw(detail::write_to(temporary), svg, series, settings);
   temporary.commit();
+}
+
+std::string plot_svg(const std::vector<PlotSeries>& series, const PlotSettings& settings) {
+  validate(series, settings);
+  std::string text;
+  draw(detail::append_to(text), true, series, settings);
+  return text;
 }
 
 }  // namespace tofstream

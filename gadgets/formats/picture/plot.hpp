@@ -37,4 +37,7 @@ struct PlotSettings {
 void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>& series,
                 const PlotSettings& settings = {});
 
+/// The same as SVG, as text. Throws as write_plot does.
+std::string plot_svg(const std::vector<PlotSeries>& series, const PlotSettings& settings = {});
+
 }  // namespace tofstream

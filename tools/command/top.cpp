@@ -1,0 +1,88 @@
+// `tofstream top RUN`: a run as it goes, in the terminal: rates, queues, latency, books, progress.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "tools/command/commands.hpp"
+#include "tools/operate/control_client.hpp"
+#include "tools/operate/top_view.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t any_width = 10'000;
+
+struct Options {
+  std::string run;
+  double interval_s = 1;
+  bool once = false, json = false;
+};
+
+Json status_of(ControlClient& client) {
+  return client.ask({.action = ControlAction::status}).at("status");
+}
+
+std::size_t terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void show(const std::string& page, bool terminal) {
+  // From the first line over what was there, each line and at last the page cleared to its end: nothing flickers.
+  if (!terminal) {
+    fmt::print("{}\n", page);
+  } else {
+    std::string lines = "\033[H";
+    for (const char c : page) lines += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
+    fmt::print("{}\033[J", lines);
+  }
+  std::fflush(stdout);
+}
+
+void top(const Options& options) {
+  ControlClient client = from_input([&] { return ControlClient(options.run); });
+  const auto pause = std::chrono::duration<double>(options.interval_s);
+  const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.once;
+  Json before = from_input([&] { return status_of(client); });
+  if (terminal) fmt::print("\033[2J");
+  if (!options.once && !options.json)
+    show(top_view(before, nullptr, terminal ? terminal_columns() : any_width), terminal);
+  try {
+    do {
+      std::this_thread::sleep_for(pause);
+      Json now = status_of(client);
+      if (options.json)
+        fmt::print("{}\n", now.dump(options.once ? 2 : -1)), std::fflush(stdout);
+      else
+        show(top_view(now, before, terminal ? terminal_columns() : any_width), terminal);
+      before = std::move(now);
+    } while (!options.once);
+  } catch (const NoRun& gone) {
+    if (options.once) throw InputError(gone.what());
+    fmt::print(stderr, "{}\n", gone.what());
+  }
+}
+
+}  // namespace
+
+void add_top(CLI::App& app) {
+  auto* command = app.add_subcommand("top", "Watch a run that goes on: rates, queues, latency, books");
+  auto options = std::make_shared<Options>();
+  command->add_option("run", options->run, "The --out folder of the run, or its control socket")->required();
+  command->add_option("--interval", options->interval_s, "Seconds between two looks, over which rates are taken")
+      ->check(CLI::Range(0.05, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--once", options->once, "Print one page and end");
+  command->add_flag("--json", options->json, "Print each status as JSON, a line each");
+  command->footer("Example: tofstream top results\nEnds with the run, or by an interrupt.");
+  command->callback([options] { top(*options); });
+}
+
+}  // namespace tofstream::command

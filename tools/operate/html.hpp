@@ -1,0 +1,21 @@
+// Small pieces of HTML in which every value is escaped.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tofstream::html {
+
+/// Text as it may stand within an element or a quoted attribute.
+std::string escape(std::string_view text);
+
+/// A table of texts, all escaped: `heads` above, one list for each row; without rows, nothing. Columns from the second
+/// on are numbers, flush right, where `numbers`.
+std::string table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
+                  bool numbers = true);
+
+/// An image whose bytes are in the page itself; `mime` such as "image/png". `words` say what it shows.
+std::string image(std::string_view mime, std::string_view bytes, std::string_view words);
+
+}  // namespace tofstream::html

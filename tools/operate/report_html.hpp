@@ -1,0 +1,31 @@
+// report.html: what a run did, for people, in one file that needs nothing else.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace tofstream {
+
+/// A picture for the report, or why there is none.
+struct ReportPicture {
+  std::string title;
+  std::string png;  // its bytes; empty: none
+  std::string why;  // there is none
+};
+
+/// The page of a run, made of its run.json: summary, pictures, how events came and the likelihood rose, books, timings,
+/// edges, latency, parameters that were set, the resolved pipeline, versions. Every value is escaped; nothing is loaded
+/// from elsewhere. Keys that an older run.json lacks are left out.
+std::string report_html(const nlohmann::ordered_json& run, const std::vector<ReportPicture>& pictures);
+
+/// Slices and projections of each NIfTI image that a gadget of the run reports as its `file`. One that cannot be drawn
+/// says why; nothing is thrown but std::bad_alloc.
+std::vector<ReportPicture> pictures_of(const nlohmann::ordered_json& run);
+
+/// Writes report.html into a run's folder, by rename. Throws std::system_error.
+void write_report_html(const nlohmann::ordered_json& run, const std::filesystem::path& output_dir);
+
+}  // namespace tofstream

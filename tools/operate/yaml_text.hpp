@@ -1,0 +1,13 @@
+// JSON written as YAML, for people.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace tofstream {
+
+/// The value as a YAML document; lists of plain values stand on one line.
+std::string yaml_text(const nlohmann::ordered_json& value);
+
+}  // namespace tofstream
