@@ -87,8 +87,10 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
 // A Context with a record of its own.
 class TestContext : private detail::RecordHolder, public Context {
  public:
-  explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".")
-      : TestContext(std::stop_source(), std::move(name), std::move(output_dir)) {}
+  // `control` stands for the run, for gadgets that watch or steer it.
+  explicit TestContext(std::string name = "gadget", std::filesystem::path output_dir = ".",
+                       RunControl* control = nullptr)
+      : TestContext(std::stop_source(), std::move(name), std::move(output_dir), control) {}
   TestContext(const TestContext&) = delete;
   TestContext& operator=(const TestContext&) = delete;
 
@@ -98,8 +100,9 @@ class TestContext : private detail::RecordHolder, public Context {
   void cancel() { source.request_stop(); }
 
  private:
-  TestContext(const std::stop_source& stop, std::string name, std::filesystem::path output_dir)
-      : RecordHolder{stop, GadgetRecord(std::move(name), std::move(output_dir), stop.get_token())}, Context(record) {}
+  TestContext(const std::stop_source& stop, std::string name, std::filesystem::path output_dir, RunControl* control)
+      : RecordHolder{stop, GadgetRecord(std::move(name), std::move(output_dir), stop.get_token(), control)},
+        Context(record) {}
 };
 
 }  // namespace tofstream

@@ -19,8 +19,9 @@ std::uint64_t BookEntries::lost_total() const {
   return total(lost);
 }
 
-GadgetRecord::GadgetRecord(std::string name, std::filesystem::path output_dir, std::stop_token cancel)
-    : name_(std::move(name)), output_dir_(std::move(output_dir)), cancel_(std::move(cancel)) {}
+GadgetRecord::GadgetRecord(std::string name, std::filesystem::path output_dir, std::stop_token cancel,
+                           RunControl* control)
+    : name_(std::move(name)), output_dir_(std::move(output_dir)), cancel_(std::move(cancel)), control_(control) {}
 
 BookEntries GadgetRecord::books() const {
   const std::lock_guard lock(mutex_);

@@ -18,6 +18,8 @@
 
 namespace tofstream {
 
+class RunControl;
+
 // What travels with a payload: its place in the producer's output, when its first data entered the
 // program, and which events of the stream (half open, numbered as they were received) it stems
 // from.
@@ -54,12 +56,15 @@ struct Progress {
 // The store behind the contexts of one gadget; safe from any thread.
 class GadgetRecord {
  public:
-  // `cancel` is stopped when the run is being ended; without one it never is.
-  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {});
+  // `cancel` is stopped when the run is being ended; without one it never is. `control` is of the run, outlives the
+  // record, and is null where there is no run.
+  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {},
+                        RunControl* control = nullptr);
 
   const std::string& name() const { return name_; }
   const std::filesystem::path& output_dir() const { return output_dir_; }
   const std::stop_token& cancel() const { return cancel_; }
+  RunControl* control() const { return control_; }
   BookEntries books() const;
   std::map<std::string, Figure> figures() const;
   Progress progress() const;
@@ -78,6 +83,7 @@ class GadgetRecord {
   const std::string name_;
   const std::filesystem::path output_dir_;
   const std::stop_token cancel_;
+  RunControl* const control_;
   mutable std::mutex mutex_;
   BookEntries books_;
   std::map<std::string, Figure> figures_;
@@ -136,6 +142,9 @@ class Context {
   // The same for a wait that can be woken: std::condition_variable_any, or a std::stop_callback that writes to an
   // eventfd. The callback runs on the thread that ends the run and must not wait.
   const std::stop_token& cancel_token() const { return record_->cancel(); }
+  // The run that the gadget is in, to watch and to steer it (core/run_control.hpp); it outlives the gadget. Null where
+  // the gadget is called without one, as in a unit test.
+  RunControl* control() const { return record_->control(); }
   // The message at hand; in a join, of the inputs together. In flush, the last one.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }

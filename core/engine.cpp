@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include "core/atomic_file.hpp"
-#include "core/balance.hpp"
-#include "core/live_params.hpp"
 #include "core/log.hpp"
 #include "core/scheduler.hpp"
 
@@ -31,9 +29,7 @@ bool prepare_output(const std::filesystem::path& dir) {
 Engine::Engine(Pipeline pipeline, EngineOptions options)
     : options_(std::move(options)),
       scheduler_(std::make_shared<Scheduler>(
-          std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir, options_.observer)) {
-  for (const PipelineGadget& gadget : scheduler_->pipeline().gadgets) live_params_.push_back(gadget.resolved);
-}
+          std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir, options_.observer)) {}
 
 Engine::~Engine() {
   scheduler_.reset();
@@ -118,7 +114,7 @@ void Engine::wait_for_end() {
 
 // Books, exit code, run.json and the log.
 void Engine::finish(RunReport& report) {
-  report.books = settle_books(scheduler_->pipeline(), report.gadgets, report.edges);
+  report.phase = RunPhase::over;
   const bool complete = began_ && !report.aborted && report.errors.empty();
   if (complete && !report.books.balanced())
     report.errors.push_back({"", "the books do not balance: " + report.books.difference, {}, std::nullopt});
@@ -135,40 +131,20 @@ void Engine::finish(RunReport& report) {
   }
 }
 
+RunControl& Engine::control() {
+  return *scheduler_;
+}
+RunReport Engine::snapshot() const {
+  return scheduler_->snapshot();
+}
 void Engine::request_stop() {
   scheduler_->request_stop();
 }
-
 void Engine::abort() {
-  scheduler_->cancel(std::nullopt);
+  scheduler_->abort();
 }
-
 std::vector<Problem> Engine::set_parameter(std::string_view gadget, std::string_view parameter, const Value& value) {
-  const std::vector<PipelineGadget>& gadgets = scheduler_->pipeline().gadgets;
-  const auto found = std::ranges::find(gadgets, gadget, &PipelineGadget::name);
-  Problems problems;
-  if (found == gadgets.end()) {
-    std::vector<std::string> names;
-    for (const PipelineGadget& other : gadgets) names.push_back(other.name);
-    problems.add(value.where, fmt::format("no gadget is called '{}'{}", gadget, did_you_mean(gadget, names)));
-    return problems.all();
-  }
-  const std::lock_guard lock(changes_mutex_);
-  Value& current = live_params_[static_cast<std::size_t>(found - gadgets.begin())];
-  Value wanted = current;
-  const std::shared_ptr<const void> params = changed_params(*found, parameter, value, wanted, problems);
-  if (!problems.empty()) return problems.all();
-  current = std::move(wanted);
-  changes_.push_back({std::chrono::system_clock::now(), found->name, std::string(parameter), value});
-  scheduler_->set_params(static_cast<std::size_t>(found - gadgets.begin()), params);
-  return {};
-}
-
-RunReport Engine::snapshot() const {
-  RunReport report = scheduler_->figures();
-  const std::lock_guard lock(changes_mutex_);
-  report.changes = changes_;
-  return report;
+  return scheduler_->set_parameter(gadget, parameter, value);
 }
 
 }  // namespace tofstream

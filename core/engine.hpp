@@ -3,7 +3,6 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "core/observer.hpp"
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
+#include "core/run_control.hpp"
 
 namespace tofstream {
 
@@ -45,19 +45,12 @@ class Engine {
   // threads are left in gadget code: end the program by std::_Exit.
   RunReport run();
 
-  // From any thread (no signal handler): sources end, the rest drains and flushes; the report says
-  // `stopped`.
-  void request_stop();
-  // From any thread: drops everything at once; the report says `aborted` and who was in the middle
-  // of something.
-  void abort();
-
-  // From any thread: sets a live parameter (a dotted name reaches into a map), checked as in a pipeline file. It holds
-  // from the gadget's next message on. What is wrong is returned, and nothing was changed then.
-  std::vector<Problem> set_parameter(std::string_view gadget, std::string_view parameter, const Value& value);
-
-  // Figures as they stand, for a display while it runs; books a gadget, not settled.
+  // To watch and steer the run from any thread (no signal handler); what follows are its calls.
+  RunControl& control();
   RunReport snapshot() const;
+  void request_stop();
+  void abort();
+  std::vector<Problem> set_parameter(std::string_view gadget, std::string_view parameter, const Value& value);
 
  private:
   void execute();
@@ -72,10 +65,6 @@ class Engine {
   std::vector<RunError> early_errors_;
   std::vector<std::string> still_running_;
   std::vector<Stall> stalls_;
-
-  mutable std::mutex changes_mutex_;
-  std::vector<Value> live_params_;  // a gadget
-  std::vector<ParameterChange> changes_;
 };
 
 }  // namespace tofstream

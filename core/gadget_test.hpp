@@ -71,8 +71,8 @@ class RegisteredGadgetTest {
   // Throws std::invalid_argument with every problem of the parameters, in the words of a pipeline's check, or where Out
   // is not what the gadget gives, and whatever the gadget's constructor throws.
   explicit RegisteredGadgetTest(std::string_view name, std::string_view yaml = "{}",
-                                std::filesystem::path output_dir = ".")
-      : RegisteredGadgetTest(detail::registered_gadget(name), yaml, std::move(output_dir)) {}
+                                std::filesystem::path output_dir = ".", RunControl* control = nullptr)
+      : RegisteredGadgetTest(detail::registered_gadget(name), yaml, std::move(output_dir), control) {}
 
   CollectingEmit<std::conditional_t<std::is_void_v<Out>, char, Out>> out;  // what it has emitted so far
   TestContext context;
@@ -99,8 +99,8 @@ class RegisteredGadgetTest {
   void run(const std::stop_token& stop = {}) { harness_.run(stop); }
 
  protected:
-  RegisteredGadgetTest(GadgetInfo info, std::string_view yaml, std::filesystem::path output_dir)
-      : context(info.name, std::move(output_dir)),
+  RegisteredGadgetTest(GadgetInfo info, std::string_view yaml, std::filesystem::path output_dir, RunControl* control)
+      : context(info.name, std::move(output_dir), control),
         harness_(std::move(info), yaml, detail::output_types<Out>(), out.target(), context) {}
 
  private:
@@ -111,8 +111,10 @@ class RegisteredGadgetTest {
 template <class G>
 class GadgetTest : public RegisteredGadgetTest<detail::output_t<G>> {
  public:
-  explicit GadgetTest(std::string_view yaml = "{}", std::filesystem::path output_dir = ".")
-      : RegisteredGadgetTest<detail::output_t<G>>(describe_gadget<G>("gadget", ""), yaml, std::move(output_dir)) {}
+  explicit GadgetTest(std::string_view yaml = "{}", std::filesystem::path output_dir = ".",
+                      RunControl* control = nullptr)
+      : RegisteredGadgetTest<detail::output_t<G>>(describe_gadget<G>("gadget", ""), yaml, std::move(output_dir),
+                                                  control) {}
 };
 
 }  // namespace tofstream

@@ -69,14 +69,15 @@ struct Node {
   static constexpr std::size_t most_calls = 64;
   enum class Waiting { no, for_input, for_room };
 
-  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir, std::stop_token cancel)
+  Node(std::size_t place, const PipelineGadget& g, const std::filesystem::path& output_dir, std::stop_token cancel,
+       RunControl& control)
       : index(place),
         gadget(&g),
         inputs(g.info->inputs.size(), InputPort(g.merge)),
         outputs(g.info->outputs.size()),
         next_sequence(g.info->outputs.size()),
         params_used{g.params},
-        record(g.name, output_dir, std::move(cancel)),
+        record(g.name, output_dir, std::move(cancel), &control),
         context(record) {}
 
   // Fixed before the run.

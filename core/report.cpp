@@ -122,13 +122,25 @@ std::string by_reason(const std::map<std::string, std::uint64_t>& entries) {
   return parts.empty() ? "0" : fmt::format("{} ({})", total, fmt::join(parts, ", "));
 }
 
+}  // namespace
+
 std::string outcome(const RunReport& report) {
+  switch (report.phase) {
+    case RunPhase::preparing:
+      return "preparing";
+    case RunPhase::running:
+      return "running";
+    case RunPhase::stopping:
+      return "stopping";
+    case RunPhase::ending:
+      return "ending";
+    case RunPhase::over:
+      break;
+  }
   if (report.aborted) return "aborted";
   if (!report.errors.empty()) return "failed";
   return report.stopped ? "stopped" : "done";
 }
-
-}  // namespace
 
 std::string RunError::text() const {
   std::string line = where.text();

@@ -81,9 +81,14 @@ struct ParameterChange {
   Value value;
 };
 
+// Where a run stands: gadgets are constructed; data flow; sources have ended and the rest drains; it was aborted or has
+// failed, and gadgets return from their code; nothing runs any more.
+enum class RunPhase { preparing, running, stopping, ending, over };
+
 struct RunReport {
   std::string pipeline;
   Value resolved;
+  RunPhase phase = RunPhase::over;
   std::chrono::system_clock::time_point started;
   std::chrono::system_clock::time_point ended;
   double seconds = 0;
@@ -102,6 +107,9 @@ struct RunReport {
   LatencyFigures latency;  // from ingress to the end of a sink's process
   int exit_code = 0;       // an ExitCode
 };
+
+// How it went, in one word: done, stopped, failed or aborted; before its end the phase.
+std::string outcome(const RunReport& report);
 
 // The report as run.json has it.
 std::string run_json(const RunReport& report);

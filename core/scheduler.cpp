@@ -13,7 +13,8 @@ namespace tofstream {
 Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer)
     : pipeline_(std::move(pipeline)), observer_(observer) {
   for (const PipelineGadget& gadget : pipeline_.gadgets) {
-    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir, cancel_source_.get_token()));
+    nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir, cancel_source_.get_token(), *this));
+    parameters_.push_back(gadget.resolved);
     if (observer_)
       nodes_.back()->record.on_span = [this, index = nodes_.size() - 1](auto... what) {
         observer_->span(index, what...);
@@ -41,11 +42,18 @@ void Scheduler::make_edges() {
 }
 
 Scheduler::~Scheduler() {
-  // What a gadget refers to was made before it: sources first, so sinks go first.
+  // What a gadget refers to was made before it: sources first, so sinks go first. A thread of a gadget's own may ask
+  // for figures until its gadget is gone, so all nodes stay until then.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) (*node)->instance.reset();
   while (!nodes_.empty()) nodes_.pop_back();
 }
 
 std::vector<RunError> Scheduler::construct() {
+  {
+    const std::lock_guard lock(mutex_);
+    started_ = std::chrono::system_clock::now();
+    began_ = Clock::now();
+  }
   std::vector<RunError> errors;
   for (const auto& node : nodes_) {
     if (cancelled_) return {};
@@ -109,22 +117,9 @@ void Scheduler::abandon() {
   threads_.clear();
 }
 
-void Scheduler::request_stop() {
-  Section section(*this);
-  stopping_ = true;
-  section.stop_sources_on_leaving();
-  changed_.notify_all();
-  for (const auto& node : nodes_) section.touch(*node);
-}
-
 void Scheduler::cancel(std::optional<RunError> error) {
   Section section(*this);
   cancel(section, std::move(error));
-}
-
-void Scheduler::set_params(std::size_t node, std::shared_ptr<const void> params) {
-  const std::lock_guard lock(mutex_);
-  nodes_[node]->new_params = std::move(params);
 }
 
 std::uint64_t Scheduler::moves() const {
@@ -160,32 +155,6 @@ bool Scheduler::aborted() const {
 std::vector<std::string> Scheduler::in_code() const {
   const std::lock_guard lock(mutex_);
   return nodes_in_code();
-}
-
-RunReport Scheduler::figures() const {
-  const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
-  RunReport report;
-  report.pipeline = pipeline_.name;
-  report.resolved = pipeline_.resolved;
-  LatencyHistogram latency;
-  const std::lock_guard lock(mutex_);
-  for (const auto& node : nodes_) {
-    const NodeFigures& figures = node->figures;
-    report.gadgets.push_back({node->name(), node->info().name, figures.messages_in, figures.messages_out,
-                              figures.events_in, figures.events_out, seconds(figures.busy),
-                              seconds(figures.waiting_output), node->record.books(), node->record.figures(),
-                              node->record.progress()});
-    latency.add(figures.latency);
-  }
-  for (const auto& edge : edges_)
-    report.edges.push_back({edge->description().name, edge->description().settings, edge->figures()});
-  report.latency = {latency.count(), latency.quantile_seconds(0.5), latency.quantile_seconds(0.99),
-                    latency.max_seconds()};
-  report.errors = errors_;
-  report.running_at_cancel = running_at_cancel_;
-  report.stopped = stopping_;
-  report.aborted = aborted_;
-  return report;
 }
 
 }  // namespace tofstream

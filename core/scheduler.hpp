@@ -22,16 +22,17 @@
 #include "core/observer.hpp"
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
+#include "core/run_control.hpp"
 
 namespace tofstream {
 
-class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGraph::Worker {
+class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGraph::Worker, public RunControl {
  public:
   using Clock = std::chrono::steady_clock;
 
   // `observer` may be null; else it outlives the scheduler.
   Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer);
-  ~Scheduler();
+  ~Scheduler() override;
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -50,12 +51,15 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   // Called by the flow graph: runs a job of the node, and what can be run after it.
   void work(std::size_t node) override;
 
-  // Sets the sources' stop tokens; the rest drains and flushes as at the end of the stream.
-  void request_stop();
   // Drops everything; `error` says why, and is kept if it is the first. An abort has none.
   void cancel(std::optional<RunError> error);
-  // From any thread: gadget `node` is given `params`, an object of its Params, from its next message on.
-  void set_params(std::size_t node, std::shared_ptr<const void> params);
+
+  const Pipeline& pipeline() const override { return pipeline_; }
+  RunReport snapshot() const override;
+  std::vector<LiveParameter> live_parameters() const override;
+  std::vector<Problem> set_parameter(std::string_view gadget, std::string_view parameter, const Value& value) override;
+  void request_stop() override;
+  void abort() override;
 
   // Grows whenever a message is taken or given.
   std::uint64_t moves() const;
@@ -66,9 +70,6 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   bool cancelled() const;
   bool aborted() const;
   std::vector<std::string> in_code() const;
-  // Figures of gadgets and edges, latency and errors as they stand; the books are not settled.
-  RunReport figures() const;
-  const Pipeline& pipeline() const { return pipeline_; }
 
  private:
   class Section;
@@ -115,6 +116,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void fail(Section& section, const Node& node, const Call* call, std::exception_ptr cause);
   std::vector<std::string> nodes_in_code() const;
   std::vector<std::string> who_waits() const;
+  void read_figures(RunReport& report) const;
+  RunPhase phase() const;
 
   const Pipeline pipeline_;
   Observer* const observer_;
@@ -126,8 +129,14 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   std::stop_source stop_source_;    // of the sources
   std::stop_source cancel_source_;  // follows cancelled_, for gadgets that wait for something outside
 
+  mutable std::mutex parameters_mutex_;  // taken before mutex_
+  std::vector<Value> parameters_;        // of each gadget, as they were set last
+  std::vector<ParameterChange> changes_;
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  std::chrono::system_clock::time_point started_;
+  Clock::time_point began_;
   bool launched_ = false;
   bool stopping_ = false;
   std::atomic<bool> cancelled_ = false;  // written with the lock held
