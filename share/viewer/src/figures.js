@@ -12,7 +12,7 @@ function total(reasons) {
 
 function numbersOf(state, samples) {
   const { books } = state;
-  const rates = ratesOf(samples.slice(-6));
+  const rates = ratesOf(samples.slice(-6), 0.05);
   const numbers = [['Received', count(books.received)], ['Rate', `${count(rates.length ? rates.reduce((sum, r) => sum + r[1], 0) / rates.length : 0)}/s`]];
   if (books.written > 0) numbers.push(['Written', count(books.written)]);
   if (books.reconstructed > 0 || books.written === 0) numbers.push(['Reconstructed', count(books.reconstructed)]);

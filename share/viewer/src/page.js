@@ -17,7 +17,7 @@ const prefers = (what) => window.matchMedia(`(${what})`).matches;
 const view = { colours: prefers('prefers-color-scheme: dark') ? 'hot' : 'inverted grey', low: 0, high: 100, held: null };
 view.table = colourTable(view.colours);
 let hello = null;
-let state = null;
+let states = []; // the last few, of which rates are made
 let samples = [];
 let ended = false;
 let newest = null; // the live estimate
@@ -37,6 +37,8 @@ function windowOf(estimate) {
 
 function look(estimate) {
   shown = estimate;
+  const [width, depth, height] = estimate.size.map((n, k) => n * estimate.voxelMm[k]);
+  $('views').style.aspectRatio = (width + depth) / (height + depth); // of the slices, side by side as they are
   projection.show(estimate);
   due = { image: true, projection: true };
 }
@@ -109,7 +111,7 @@ function showTime() {
   slider.setAttribute('aria-valuetext', $('time-text').textContent);
 }
 
-// A second's worth of each gadget's work, from this state and the last one.
+// What each gadget does in a second, from this state and an earlier one.
 function ratesOf(before, now) {
   const span = before ? now.seconds - before.seconds : 0;
   return now.gadgets.map((gadget, k) => {
@@ -126,7 +128,7 @@ const connection = new Connection({
   hello(message) {
     hello = message;
     ended = false;
-    state = null;
+    states = [];
     samples = message.counts;
     newest = null;
     past.clear();
@@ -137,8 +139,8 @@ const connection = new Connection({
     parameters.begin(message.parameters, message.steering);
   },
   state(message) {
-    const rates = ratesOf(state, message);
-    state = message;
+    const rates = ratesOf(states[0], message);
+    states = [...states.slice(-4), message];
     ended = message.ended;
     samples.push(message.counts);
     if (samples.length > 1200) samples = samples.filter((_, k) => k % 2 === 0);

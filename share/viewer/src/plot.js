@@ -10,21 +10,24 @@ function roundUp(x) {
   return [1, 2, 5, 10].map((k) => k * power).find((k) => k >= x * 0.999);
 }
 
-// samples: [seconds, received, reconstructed, rejected, lost], events so far.
-export function ratesOf(samples) {
+// samples: [seconds, received, reconstructed, rejected, lost], events so far. Rates between samples that are `atLeast`
+// seconds apart.
+export function ratesOf(samples, atLeast) {
   const rates = [];
-  for (let i = 1; i < samples.length; i++) {
-    const span = samples[i][0] - samples[i - 1][0];
-    if (span < 0.05) continue;
-    const rate = (k) => Math.max(0, (samples[i][k] - samples[i - 1][k]) / span);
-    rates.push([samples[i][0], rate(1), rate(2), rate(3) + rate(4)]);
+  let before = samples[0];
+  for (const sample of samples) {
+    const span = sample[0] - before[0];
+    if (span < atLeast) continue;
+    const rate = (k) => Math.max(0, (sample[k] - before[k]) / span);
+    rates.push([sample[0], rate(1), rate(2), rate(3) + rate(4)]);
+    before = sample;
   }
   return rates;
 }
 
 export function drawCounts(parent, samples) {
-  const rates = ratesOf(samples);
   const last = samples.length ? samples[samples.length - 1][0] : 0;
+  const rates = ratesOf(samples, Math.max(0.9, last / 80));
   const most = roundUp(Math.max(1, ...rates.map((r) => Math.max(r[1], r[2], r[3]))));
   const x = (t) => left + (t / Math.max(last, 1e-9)) * (width - left - right);
   const y = (r) => height - bottom - (r / most) * (height - top - bottom);
