@@ -1,0 +1,148 @@
+// Estimates as messages to the live page: see estimate_message.hpp.
+#include "gadgets/formats/page/estimate_message.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <boost/endian/buffers.hpp>
+#include <boost/endian/conversion.hpp>
+
+namespace tofstream::page {
+namespace {
+
+namespace endian = boost::endian;
+
+constexpr std::uint8_t flag_final = 1;
+constexpr double largest_code = 65535;
+
+// The header as it lies in the message, without padding.
+struct HeaderBytes {
+  std::array<char, estimate_magic.size()> magic;
+  endian::little_uint8_buf_t version, flags;
+  endian::little_uint16_buf_t header_size;
+  endian::little_uint32_buf_t number, iteration, subset, shrink;
+  std::array<endian::little_uint32_buf_t, 3> size;
+  std::array<endian::little_uint32_buf_t, 3> voxel_mm, origin_mm;  // bits of a float32
+  endian::little_uint32_buf_t scale, offset, seconds;              // bits of a float32
+  endian::little_uint64_buf_t end_event;
+};
+static_assert(sizeof(HeaderBytes) == estimate_header_bytes);
+
+std::uint32_t bits(float value) {
+  return std::bit_cast<std::uint32_t>(value);
+}
+
+struct Span {
+  float least = 0, scale = 1;
+};
+
+// Of the finite values, in steps of uint16.
+Span span_of(std::span<const float> values) {
+  float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::lowest();
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  }
+  if (least > most) return {};
+  const auto scale = static_cast<float>((double{most} - least) / largest_code);
+  return {least, scale > 0 ? scale : 1};
+}
+
+std::uint16_t code_of(float value, const Span& span) {
+  if (!std::isfinite(value)) return 0;
+  return static_cast<std::uint16_t>(
+      std::clamp(std::round((double{value} - span.least) / span.scale), 0.0, largest_code));
+}
+
+HeaderBytes header_of(const Grid& grid, int factor, const EstimateCaption& caption, const Span& span) {
+  HeaderBytes header;
+  std::ranges::copy(estimate_magic, header.magic.begin());
+  header.version = estimate_version;
+  header.flags = caption.is_final ? flag_final : 0;
+  header.header_size = static_cast<std::uint16_t>(estimate_header_bytes);
+  header.number = caption.number;
+  header.iteration = caption.iteration;
+  header.subset = caption.subset;
+  header.shrink = static_cast<std::uint32_t>(factor);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    header.size[axis] = static_cast<std::uint32_t>(grid.size[axis]);
+    header.voxel_mm[axis] = bits(grid.voxel_mm[static_cast<int>(axis)]);
+    header.origin_mm[axis] = bits(grid.origin_mm[static_cast<int>(axis)]);
+  }
+  header.scale = bits(span.scale);
+  header.offset = bits(span.least);
+  header.seconds = bits(caption.seconds);
+  header.end_event = caption.end_event;
+  return header;
+}
+
+// The sum and number of the voxels of a block, and nothing beyond the image.
+float block_mean(const Image& image, const std::array<int, 3>& first, int factor) {
+  std::array<int, 3> end{};
+  for (int axis = 0; axis < 3; ++axis)
+    end[static_cast<std::size_t>(axis)] =
+        std::min(first[static_cast<std::size_t>(axis)] + factor, image.grid.size[axis]);
+  const std::span<const float> voxels = image.voxels.span();
+  double sum = 0;
+  for (int k = first[2]; k < end[2]; ++k)
+    for (int j = first[1]; j < end[1]; ++j)
+      for (int i = first[0]; i < end[0]; ++i) sum += voxels[static_cast<std::size_t>(image.grid.index(i, j, k))];
+  return static_cast<float>(sum / ((end[0] - first[0]) * (end[1] - first[1]) * (end[2] - first[2])));
+}
+
+}  // namespace
+
+int shrink_factor(const Grid& grid, std::size_t most_voxels) {
+  for (int factor = 1;; ++factor) {
+    std::size_t voxels = 1;
+    for (const int edge : grid.size) voxels *= static_cast<std::size_t>((edge + factor - 1) / factor);
+    if (voxels <= std::max(most_voxels, std::size_t{1})) return factor;
+  }
+}
+
+Image block_means(const Image& image, int factor) {
+  validate(image.grid);
+  if (factor < 1) throw std::invalid_argument("block_means: a block has at least one voxel");
+  Grid grid = image.grid;
+  for (int& edge : grid.size) edge = (edge + factor - 1) / factor;
+  grid.voxel_mm = static_cast<float>(factor) * image.grid.voxel_mm;
+  grid.origin_mm = image.grid.origin_mm + 0.5F * static_cast<float>(factor - 1) * image.grid.voxel_mm;
+  Image means = Image::zeros(grid);
+  const std::span<float> values = means.voxels.span();
+  std::size_t at = 0;
+  for (int k = 0; k < grid.size[2]; ++k)
+    for (int j = 0; j < grid.size[1]; ++j)
+      for (int i = 0; i < grid.size[0]; ++i)
+        values[at++] = block_mean(image, {i * factor, j * factor, k * factor}, factor);
+  return means;
+}
+
+std::string estimate_message(const Image& image, const EstimateCaption& caption, std::size_t most_voxels) {
+  const int factor = shrink_factor(image.grid, most_voxels);
+  if (factor > 1) {
+    const Image small = block_means(image, factor);
+    std::string message = estimate_message(small, caption, most_voxels);
+    endian::store_little_u32(reinterpret_cast<unsigned char*>(message.data()) + offsetof(HeaderBytes, shrink),
+                             static_cast<std::uint32_t>(factor));
+    return message;
+  }
+  validate(image.grid);
+  const std::span<const float> values = image.voxels.span();
+  const Span span = span_of(values);
+  const HeaderBytes header = header_of(image.grid, factor, caption, span);
+  std::string message(sizeof header + values.size() * sizeof(std::uint16_t), '\0');
+  std::copy_n(reinterpret_cast<const char*>(&header), sizeof header, message.data());
+  auto* code = reinterpret_cast<unsigned char*>(message.data()) + sizeof header;
+  for (const float value : values) {
+    endian::store_little_u16(code, code_of(value, span));
+    code += sizeof(std::uint16_t);
+  }
+  return message;
+}
+
+}  // namespace tofstream::page

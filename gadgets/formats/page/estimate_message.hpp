@@ -1,0 +1,39 @@
+// An estimate as the live page receives it: a header of 80 bytes, little-endian, then one uint16 a voxel.
+// share/doc/page.md has it byte by byte.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/types/image.hpp"
+
+namespace tofstream::page {
+
+inline constexpr std::string_view estimate_magic = "TOFE";
+inline constexpr std::uint8_t estimate_version = 1;
+inline constexpr std::size_t estimate_header_bytes = 80;
+
+/// What is said of an estimate besides its voxels.
+struct EstimateCaption {
+  std::uint32_t number = 0;     // of the estimates that this monitor took, from 1
+  std::uint32_t iteration = 0;  // from 1
+  std::uint32_t subset = 0;     // from 1
+  bool is_final = false;
+  float seconds = 0;            // since the run began
+  std::uint64_t end_event = 0;  // events of the stream that it stems from
+};
+
+/// How many voxels along each axis one of the message stands for, so that there are at most `most_voxels` (at least 1).
+int shrink_factor(const Grid& grid, std::size_t most_voxels);
+
+/// Means over blocks of factor^3 voxels, of fewer at the far edges, whose grid goes on beyond the image then. The image
+/// lies on the host and has voxels, no blobs.
+Image block_means(const Image& image, int factor);
+
+/// The message. Values are `offset + scale * code` for the codes 0 to 65535, which span the image's finite values; one
+/// that is not finite gets code 0. The image as for block_means.
+std::string estimate_message(const Image& image, const EstimateCaption& caption, std::size_t most_voxels);
+
+}  // namespace tofstream::page

@@ -1,0 +1,99 @@
+// The live page of a run: takes estimates and shows them, with the run's figures, to whoever watches, at a pace of its
+// own. Who gives an estimate never waits.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "core/context.hpp"
+#include "core/latency.hpp"
+#include "core/run_control.hpp"
+#include "gadgets/formats/page/estimate_message.hpp"
+#include "gadgets/formats/page/even_series.hpp"
+#include "gadgets/monitor/run_messages.hpp"
+#include "gadgets/monitor/web_server.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+
+struct LivePageSettings {
+  WebSettings web;
+  bool may_steer = true;
+  std::size_t most_voxels = 4'000'000;  // of an image that is sent
+  std::size_t past = 40;                // estimates that are kept, at least 2
+};
+
+class LivePage {
+ public:
+  static constexpr std::size_t most_past_voxels = std::size_t{1} << 18U;  // of each past estimate
+
+  /// Listens and shows the run's figures from now on. Throws as WebServer does. `run` outlives it.
+  LivePage(const LivePageSettings& settings, RunControl& run, Logger log);
+
+  /// "http://127.0.0.1:8080/"
+  std::string url() const;
+  void set_frames_per_second(double frames) { frames_per_second_ = frames; }
+  /// The newest estimate; one that has not been shown yet goes.
+  void take(std::shared_ptr<const Estimate> estimate, const MessageInfo& info);
+  /// Shows the last estimate as final and waits, for a short while, until everybody has it. No estimate follows.
+  void finish();
+
+  /// Images that were published, and the time until pages had drawn them.
+  std::uint64_t images() const;
+  LatencyFigures shown() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Taken {
+    std::shared_ptr<const Estimate> estimate;
+    MessageInfo info;
+    std::uint32_t number = 0;
+  };
+  struct Past {
+    PastEstimate entry;
+    WebBytes message;
+  };
+
+  void work(const std::stop_token& stop);
+  void publish_image(const Taken& taken, bool is_final);
+  void publish_state(bool has_ended);
+  std::optional<WebFile> file(std::string_view path) const;
+  void note_shown(std::uint32_t number);
+  LatencyFigures shown_locked() const;
+  double seconds_since_begin() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+
+  const LivePageSettings settings_;
+  RunControl& run_;
+  const Logger log_;
+  const Clock::time_point began_ = Clock::now();
+  const std::map<std::string, WebFile, std::less<>> files_;
+  std::atomic<double> frames_per_second_ = 10;
+
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::optional<Taken> waiting_, last_;
+  std::uint32_t taken_ = 0;
+  std::uint64_t images_ = 0;
+  bool has_warned_ = false;
+  page::EvenSeries<Past> past_;
+  page::EvenSeries<CountSample> counts_{600};
+  std::deque<std::pair<std::uint32_t, Clock::time_point>> on_their_way_;  // images: number, entry into the program
+  LatencyHistogram shown_;
+
+  std::unique_ptr<WebServer> server_;
+  std::jthread worker_;  // last: ended first
+};
+
+}  // namespace tofstream

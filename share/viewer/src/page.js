@@ -1,0 +1,238 @@
+// The live page: what comes from the program goes into the views; what the reader does goes into the views or back.
+import { colourNames, colourTable } from './colours.js';
+import { Connection } from './connection.js';
+import { parseEstimate, robustMaximum } from './estimate.js';
+import { Graph } from './graph.js';
+import { showGadgets, showNumbers } from './figures.js';
+import { count, duration, html } from './numbers.js';
+import { Parameters } from './parameters.js';
+import { Past } from './past.js';
+import { drawCounts } from './plot.js';
+import { Projection } from './projection.js';
+import { makeSlices } from './slices.js';
+
+const $ = (id) => document.getElementById(id);
+const prefers = (what) => window.matchMedia(`(${what})`).matches;
+
+const view = { colours: prefers('prefers-color-scheme: dark') ? 'hot' : 'inverted grey', low: 0, high: 100, held: null };
+view.table = colourTable(view.colours);
+let hello = null;
+let states = []; // the last few, of which rates are made
+let samples = [];
+let ended = false;
+let newest = null; // the live estimate
+let shown = null; // what is looked at: that, or a past one
+let due = { image: false, projection: false };
+
+const past = new Past();
+const projection = new Projection($('projection'));
+const graph = new Graph($('graph'));
+const slices = await makeSlices($('slices'), view.table);
+
+// The window in the image's units: of its robust maximum, or as it was held.
+function windowOf(estimate) {
+  const maximum = view.held ?? robustMaximum(estimate);
+  return [(maximum * view.low) / 100, Math.max((maximum * view.high) / 100, 1e-30)];
+}
+
+function look(estimate) {
+  shown = estimate;
+  const [width, depth, height] = estimate.size.map((n, k) => n * estimate.voxelMm[k]);
+  $('views').style.aspectRatio = (width + depth) / (height + depth); // of the slices, side by side as they are
+  projection.show(estimate);
+  due = { image: true, projection: true };
+}
+
+function redraw() {
+  if (shown) due = { image: true, projection: true };
+}
+
+function describe(estimate) {
+  const step = estimate.iteration > 0 ? `iteration ${estimate.iteration}, update ${estimate.subset}` : 'start image';
+  const of = estimate.shrink > 1 ? `, ${estimate.shrink}³ voxels averaged` : '';
+  const [x, y, z] = estimate.size;
+  const when = estimate === newest ? (estimate.isFinal ? 'final' : 'live') : 'past';
+  $('caption').textContent = `${when}: ${step}, after ${duration(estimate.seconds)}, ${count(estimate.endEvent)} events; ${x} × ${y} × ${z}${of}`;
+  $('caption').dataset.number = estimate.number;
+}
+
+function showScale(low, high) {
+  const context = $('scale').getContext('2d');
+  context.putImageData(new ImageData(view.table.slice(), 256, 1), 0, 0);
+  $('scale-low').textContent = low.toPrecision(3);
+  $('scale-high').textContent = high.toPrecision(3);
+}
+
+let isDrawing = false;
+async function draw() {
+  if (due.image && shown && !isDrawing) {
+    due.image = false;
+    isDrawing = true;
+    const estimate = shown;
+    const [low, high] = windowOf(estimate);
+    try {
+      const room = await slices.draw(estimate, view.colours, view.table, low, high);
+      if (room) projection.place(room);
+    } catch (error) {
+      notice(`The slices cannot be drawn: ${error.message}`);
+    }
+    isDrawing = false;
+    describe(estimate);
+    showScale(low, high);
+    if (estimate === newest && !estimate.isTold) connection.tell({ type: 'shown', number: estimate.number });
+    estimate.isTold = true;
+  }
+  if (due.projection && shown) {
+    due.projection = false;
+    projection.draw(view.table, ...windowOf(shown));
+  }
+  requestAnimationFrame(draw);
+}
+
+function notice(text) {
+  $('notice').hidden = text === '';
+  $('notice').textContent = text;
+}
+
+function showPhase(phase) {
+  $('phase').textContent = phase;
+  $('phase').dataset.phase = phase;
+  $('stop').disabled = phase !== 'running' || !hello?.steering;
+}
+
+function showTime() {
+  const entries = past.entries;
+  const slider = $('time');
+  slider.max = entries.length;
+  slider.disabled = entries.length === 0;
+  if (past.isLive) slider.value = entries.length;
+  $('live').setAttribute('aria-pressed', String(past.isLive));
+  $('time-text').textContent = past.isLive ? 'live' : duration(past.chosen.seconds);
+  slider.setAttribute('aria-valuetext', $('time-text').textContent);
+}
+
+// What each gadget does in a second, from this state and an earlier one.
+function ratesOf(before, now) {
+  const span = before ? now.seconds - before.seconds : 0;
+  return now.gadgets.map((gadget, k) => {
+    const rate = (key) => (span > 0 ? Math.max(0, gadget[key] - before.gadgets[k][key]) / span : 0);
+    const messages = Math.max(rate('messages_in'), rate('messages_out'));
+    return { messages, events: Math.max(rate('events_in'), rate('events_out')), busy: rate('busy_seconds') };
+  });
+}
+
+const connection = new Connection({
+  open() {
+    notice('');
+  },
+  hello(message) {
+    hello = message;
+    ended = false;
+    states = [];
+    samples = message.counts;
+    newest = null;
+    past.clear();
+    $('pipeline').textContent = message.pipeline;
+    document.title = `${message.pipeline} · tofstream`;
+    $('version').textContent = `tofstream ${message.version}${message.steering ? '' : ' · this page only shows'}`;
+    graph.begin(message.gadgets, message.edges);
+    parameters.begin(message.parameters, message.steering);
+  },
+  state(message) {
+    const rates = ratesOf(states[0], message);
+    states = [...states.slice(-4), message];
+    ended = message.ended;
+    samples.push(message.counts);
+    if (samples.length > 1200) samples = samples.filter((_, k) => k % 2 === 0);
+    showPhase(ended ? (message.phase === 'stopping' ? 'stopped' : 'done') : message.phase);
+    $('clock').textContent = duration(message.seconds);
+    showNumbers($('numbers'), message, samples);
+    drawCounts($('plot'), samples);
+    graph.show(rates, message.edges);
+    showGadgets($('gadgets').tBodies[0], hello, message, rates);
+    parameters.show(message.parameters);
+    past.update(message.past);
+    showTime();
+  },
+  image(buffer) {
+    try {
+      newest = parseEstimate(buffer);
+    } catch (error) {
+      return notice(error.message);
+    }
+    if (past.isLive) look(newest);
+  },
+  closed() {
+    $('stop').disabled = true;
+    if (ended) return notice('');
+    showPhase('disconnected');
+    notice('The program is not there: the run has ended or failed, as its terminal says, or the connection was cut. Trying again.');
+  },
+});
+
+const parameters = new Parameters($('parameters'), (parameter, value) =>
+  connection.ask({ type: 'set', gadget: parameter.gadget, parameter: parameter.name, value }));
+
+for (const name of colourNames) $('colours').append(html('option', {}, name));
+$('colours').value = view.colours;
+$('colours').addEventListener('change', () => {
+  view.colours = $('colours').value;
+  view.table = colourTable(view.colours);
+  redraw();
+});
+for (const which of ['low', 'high'])
+  $(which).addEventListener('input', () => {
+    view[which] = Number($(which).value);
+    $(`${which}-text`).textContent = `${view[which]} %`;
+    redraw();
+  });
+$('hold').addEventListener('change', () => {
+  view.held = $('hold').checked && shown ? robustMaximum(shown) : null;
+  redraw();
+});
+
+$('time').addEventListener('input', async () => {
+  past.choose(Number($('time').value));
+  showTime();
+  const estimate = past.isLive ? newest : await past.load();
+  if (estimate) look(estimate);
+});
+$('live').addEventListener('click', () => {
+  past.choose(past.entries.length);
+  showTime();
+  if (newest) look(newest);
+});
+
+let turning = !prefers('prefers-reduced-motion: reduce');
+function turn(degrees) {
+  projection.degrees = degrees;
+  $('angle').value = degrees;
+  $('angle-text').textContent = `${degrees}°`;
+  due.projection = shown !== null;
+}
+$('turn').setAttribute('aria-pressed', String(turning));
+$('turn').addEventListener('click', () => {
+  turning = !turning;
+  $('turn').setAttribute('aria-pressed', String(turning));
+});
+$('angle').addEventListener('input', () => {
+  turning = false;
+  $('turn').setAttribute('aria-pressed', 'false');
+  turn(Number($('angle').value));
+});
+setInterval(() => {
+  if (turning && shown && !document.hidden) turn((projection.degrees + 3) % 360);
+}, 90);
+
+$('stop').addEventListener('click', () => $('confirm').showModal());
+$('confirm').addEventListener('close', async () => {
+  if ($('confirm').returnValue !== 'stop') return;
+  const wrong = await connection.ask({ type: 'stop' });
+  if (wrong) notice(`The run was not stopped: ${wrong}`);
+});
+
+new ResizeObserver(() => {
+  graph.lay();
+  redraw();
+}).observe(document.body);
+requestAnimationFrame(draw);

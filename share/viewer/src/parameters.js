@@ -1,0 +1,87 @@
+// Live parameters: a slider where there are limits, else a field; a change is sent when it is made, and what the program
+// says of it is shown.
+import { html } from './numbers.js';
+
+function stepOf(parameter) {
+  if (parameter.kind === 'integer') return 1;
+  if (parameter.lo === null || parameter.hi === null) return 'any';
+  return 10 ** Math.floor(Math.log10((parameter.hi - parameter.lo) / 200));
+}
+
+function inputsOf(parameter, id, label) {
+  const common = { id, 'aria-describedby': `${id}-doc` };
+  if (parameter.kind === 'boolean') return [html('input', { ...common, type: 'checkbox' })];
+  if (parameter.kind === 'choice') return [html('select', common, ...parameter.choices.map((name) => html('option', {}, name)))];
+  if (parameter.kind !== 'number' && parameter.kind !== 'integer') return [html('input', { ...common, type: 'text' })];
+  const limits = { step: 'any' };
+  if (parameter.lo !== null) limits.min = parameter.lo;
+  if (parameter.hi !== null) limits.max = parameter.hi;
+  const field = html('input', { ...common, type: 'number', ...limits });
+  if (parameter.lo === null || parameter.hi === null) return [field];
+  return [field, html('input', { type: 'range', id: `${id}-slider`, 'aria-label': label, ...limits, step: stepOf(parameter) })];
+}
+
+function read(parameter, input) {
+  if (parameter.kind === 'boolean') return input.checked;
+  if (parameter.kind === 'number' || parameter.kind === 'integer') return input.value === '' ? null : Number(input.value);
+  if (parameter.kind !== 'list') return input.value;
+  try {
+    return JSON.parse(input.value);
+  } catch {
+    return input.value;
+  }
+}
+
+function write(parameter, input, value) {
+  if (parameter.kind === 'boolean') input.checked = value === true;
+  else input.value = parameter.kind === 'list' ? JSON.stringify(value) : value ?? '';
+}
+
+export class Parameters {
+  // send(parameter, value) gives a promise of null or of what is wrong.
+  constructor(parent, send) {
+    Object.assign(this, { parent, send, rows: [] });
+  }
+
+  begin(parameters, maySteer) {
+    this.rows = parameters.map((parameter, k) => this.row(parameter, `parameter-${k}`, maySteer));
+    if (this.rows.length) this.parent.replaceChildren(...this.rows.map((row) => row.element));
+  }
+
+  row(parameter, id, maySteer) {
+    const name = `${parameter.gadget}.${parameter.name}`;
+    const label = parameter.unit ? `${name}, in ${parameter.unit}` : name;
+    const inputs = inputsOf(parameter, id, label);
+    const wrong = html('p', { class: 'wrong', role: 'alert' });
+    const range = parameter.lo !== null && parameter.hi !== null ? ` (${parameter.lo} to ${parameter.hi})` : '';
+    const element = html('div', { class: 'parameter', 'data-parameter': name },
+      html('label', { class: 'name', for: id }, parameter.unit ? `${name} [${parameter.unit}]` : name), inputs[0],
+      ...inputs.slice(1), html('p', { class: 'doc', id: `${id}-doc` }, `${parameter.doc}${range}.`), wrong);
+    const row = { parameter, inputs, element, isBusy: false };
+    for (const input of inputs) {
+      input.disabled = !maySteer;
+      input.addEventListener('input', () => {
+        row.isBusy = true; // what the program says meanwhile does not move it from under the finger
+        for (const other of inputs) if (other !== input) other.value = input.value;
+      });
+      input.addEventListener('change', async () => {
+        wrong.textContent = (await this.send(parameter, read(parameter, input))) ?? '';
+        row.isBusy = false;
+      });
+    }
+    this.write(row, parameter.value);
+    return row;
+  }
+
+  write(row, value) {
+    for (const input of row.inputs) write(row.parameter, input, value);
+  }
+
+  // As they are now, by this page or another.
+  show(values) {
+    values.forEach((value, k) => {
+      const row = this.rows[k];
+      if (row && !row.isBusy && !row.inputs.includes(document.activeElement)) this.write(row, value);
+    });
+  }
+}

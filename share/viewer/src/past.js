@@ -1,0 +1,56 @@
+// The estimates that lie behind: which there are, which is looked at, and those that were fetched.
+import { parseEstimate } from './estimate.js';
+
+export class Past {
+  constructor() {
+    this.clear();
+  }
+
+  clear() {
+    Object.assign(this, { entries: [], chosen: null, fetched: new Map() });
+  }
+
+  get isLive() {
+    return this.chosen === null;
+  }
+
+  // As the program lists them: [number, iteration, subset, seconds] each.
+  update(list) {
+    this.entries = list.map(([number, iteration, subset, seconds]) => ({ number, iteration, subset, seconds }));
+    const there = new Set(list.map((entry) => entry[0]));
+    for (const number of this.fetched.keys()) if (!there.has(number) && number !== this.chosen?.number) this.fetched.delete(number);
+    this.fetchNext();
+  }
+
+  // By its place in the list; behind the last one is the live one.
+  choose(place) {
+    this.chosen = this.entries[place] ?? null;
+  }
+
+  async load() {
+    const wanted = this.chosen;
+    const estimate = await this.fetch(wanted.number);
+    return wanted === this.chosen ? estimate : null;
+  }
+
+  async fetch(number) {
+    if (!this.fetched.has(number)) {
+      const answer = fetch(`past/${number}`).then(async (response) => (response.ok ? parseEstimate(await response.arrayBuffer()) : null));
+      this.fetched.set(number, answer.catch(() => null));
+    }
+    const estimate = await this.fetched.get(number);
+    if (!estimate) this.fetched.delete(number);
+    return estimate;
+  }
+
+  // One after the other, so that they are there when the slider moves, and after the run has ended.
+  async fetchNext() {
+    if (this.isFetching || document.hidden) return;
+    const next = this.entries.find((entry) => !this.fetched.has(entry.number));
+    if (!next) return;
+    this.isFetching = true;
+    const estimate = await this.fetch(next.number);
+    this.isFetching = false;
+    if (estimate) this.fetchNext();
+  }
+}

@@ -1,0 +1,136 @@
+// Estimates as the live page gets them: byte by byte, within half a code, and their voxels averaged where they are too
+// many.
+#include "gadgets/formats/page/estimate_message.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "gadgets/formats/page/even_series.hpp"
+
+using namespace tofstream;
+using namespace tofstream::page;
+
+namespace {
+
+Image image_of(int nx, int ny, int nz, const std::vector<float>& values) {
+  Image image = Image::zeros(Grid::centred(nx, ny, nz, {2, 3, 4}));
+  REQUIRE(static_cast<std::int64_t>(values.size()) == image.grid.voxels());
+  std::ranges::copy(values, image.voxels.span().begin());
+  return image;
+}
+
+Image ramp(int nx, int ny, int nz) {
+  std::vector<float> values(static_cast<std::size_t>(nx * ny * nz));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) - 3;
+  return image_of(nx, ny, nz, values);
+}
+
+template <class T>
+T at(const std::string& message, std::size_t place) {
+  T value{};
+  std::memcpy(&value, message.data() + place, sizeof value);  // the tests run on little-endian machines
+  return value;
+}
+
+// As the page decodes it.
+float value_at(const std::string& message, std::size_t voxel) {
+  return at<float>(message, 64) + at<float>(message, 60) * at<std::uint16_t>(message, 80 + 2 * voxel);
+}
+
+}  // namespace
+
+TEST_CASE("an estimate's message is as documented, byte by byte") {
+  const EstimateCaption caption{
+      .number = 7, .iteration = 2, .subset = 5, .is_final = true, .seconds = 1.5, .end_event = 1ULL << 40U};
+  const std::string message = estimate_message(ramp(3, 4, 5), caption, 1000);
+  REQUIRE(message.size() == 80 + 2 * 60);
+  CHECK(message.substr(0, 4) == "TOFE");
+  CHECK(at<std::uint8_t>(message, 4) == 1);
+  CHECK(at<std::uint8_t>(message, 5) == 1);
+  CHECK(at<std::uint16_t>(message, 6) == 80);
+  CHECK(at<std::uint32_t>(message, 8) == 7);
+  CHECK(at<std::uint32_t>(message, 12) == 2);
+  CHECK(at<std::uint32_t>(message, 16) == 5);
+  CHECK(at<std::uint32_t>(message, 20) == 1);
+  CHECK(at<std::array<std::uint32_t, 3>>(message, 24) == std::array<std::uint32_t, 3>{3, 4, 5});
+  CHECK(at<std::array<float, 3>>(message, 36) == std::array<float, 3>{2, 3, 4});
+  CHECK(at<std::array<float, 3>>(message, 48) == std::array<float, 3>{-2, -4.5, -8});
+  CHECK(at<float>(message, 60) == doctest::Approx(59.0 / 65535).epsilon(1e-6));
+  CHECK(at<float>(message, 64) == -3);
+  CHECK(at<float>(message, 68) == 1.5F);
+  CHECK(at<std::uint64_t>(message, 72) == 1ULL << 40U);
+  CHECK(at<std::uint16_t>(message, 80) == 0);
+  CHECK(at<std::uint16_t>(message, 80 + 2 * 59) == 65535);
+}
+
+TEST_CASE("every voxel comes back within half a code") {
+  const Image image = ramp(10, 9, 8);
+  const std::string message = estimate_message(image, {}, 1000);
+  const float half_code = 0.5F * at<float>(message, 60);
+  const std::span<const float> values = image.voxels.span();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    REQUIRE(std::abs(value_at(message, i) - values[i]) <= 1.01F * half_code);
+}
+
+TEST_CASE("values that are not finite, all alike, or huge make no rubbish") {
+  const float infinite = std::numeric_limits<float>::infinity(), huge = std::numeric_limits<float>::max();
+  const std::string strange = estimate_message(image_of(2, 2, 1, {std::nanf(""), infinite, -infinite, 5}), {}, 10);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(value_at(strange, i) == 5);
+  const std::string none = estimate_message(image_of(1, 1, 1, {infinite}), {}, 10);
+  CHECK(std::isfinite(value_at(none, 0)));
+  const std::string wide = estimate_message(image_of(3, 1, 1, {-huge, 0, huge}), {}, 10);
+  CHECK(at<std::uint16_t>(wide, 80) == 0);
+  CHECK(std::abs(value_at(wide, 1)) < 1e-4F * huge);
+  CHECK(at<std::uint16_t>(wide, 84) == 65535);
+}
+
+TEST_CASE("a large image is sent with its voxels averaged: the same values in the mean, at the same places") {
+  const Image image = ramp(5, 4, 3);
+  CHECK(shrink_factor(image.grid, 60) == 1);
+  CHECK(shrink_factor(image.grid, 59) == 2);
+  CHECK(shrink_factor(image.grid, 0) == 5);
+  const Image small = block_means(image, 2);
+  CHECK(small.grid.size[0] == 3);
+  CHECK(small.grid.size[1] == 2);
+  CHECK(small.grid.size[2] == 2);
+  // A block's centre is the mean of its voxels' centres, its value that of theirs; a ramp shows both.
+  CHECK(small.voxels.span()[0] == doctest::Approx(-3 + (1 + 5 + 20) / 2.0));
+  CHECK(small.grid.centre(0, 0, 0).x ==
+        doctest::Approx(0.5 * (image.grid.centre(0, 0, 0).x + image.grid.centre(1, 0, 0).x)));
+  CHECK(small.grid.centre(1, 1, 0).y ==
+        doctest::Approx(0.5 * (image.grid.centre(0, 2, 0).y + image.grid.centre(0, 3, 0).y)));
+  // At the far corner one voxel in x and in z is left of the block.
+  CHECK(small.voxels.span()[11] == doctest::Approx(-3 + 59 - 2.5));
+  const std::string message = estimate_message(image, {}, 59);
+  CHECK(at<std::uint32_t>(message, 20) == 2);
+  CHECK(message.size() == 80 + 2 * 12);
+}
+
+TEST_CASE("an image of blobs is none that can be sent") {
+  Grid grid = Grid::centred(4, 4, 4, {2, 2, 2});
+  grid.blob = {4, 8};
+  CHECK_THROWS_AS(estimate_message(Image::zeros(grid), {}, 1000), std::invalid_argument);
+}
+
+TEST_CASE("a series of any length is kept evenly in bounded memory, its first entry always") {
+  EvenSeries<int> series(10);
+  for (int i = 0; i < 1000; ++i) {
+    const bool wanted = series.wants_next();
+    CHECK(series.add(i) == wanted);
+    REQUIRE(series.entries().size() <= 10);
+  }
+  CHECK(series.entries().front() == 0);
+  const int step = series.entries()[1];
+  CHECK(series.entries().size() >= 5);
+  for (std::size_t i = 1; i < series.entries().size(); ++i)
+    CHECK(series.entries()[i] - series.entries()[i - 1] == step);
+  EvenSeries<int> skipping(10);
+  for (int i = 0; i < 1000; ++i)
+    if (skipping.wants_next())
+      skipping.add(i);
+    else
+      skipping.skip();
+  CHECK(skipping.entries() == series.entries());
+}

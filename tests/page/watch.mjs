@@ -1,0 +1,207 @@
+// The live page in a real browser: node watch.mjs BUILD_FOLDER. Starts a run, watches it, moves sliders, stops it.
+// Prints 'skipped: no ...' where there is no browser or the page was not built.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
+
+const build = path.resolve(process.argv[2]);
+
+function skip(why) {
+  console.log(`skipped: no ${why}`);
+  process.exit(0);
+}
+
+function browserProgram() {
+  const folders = (process.env.PATH ?? '').split(':');
+  const names = ['chromium', 'chromium-browser', 'google-chrome'];
+  return process.env.CHROMIUM ?? names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(existsSync);
+}
+
+const executablePath = browserProgram() ?? skip('chromium');
+const packages = path.join(build, 'viewer', 'node_modules', 'any.js');
+if (!existsSync(path.join(build, 'share/tofstream/viewer/index.html'))) skip('live page');
+const { chromium } = createRequire(packages)('playwright-core');
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'tofstream-page-'));
+const pipeline = `
+pipeline: watched
+gadgets:
+  sphere: {use: moving_sphere}
+  file:   {use: nifti_writer, from: sphere}
+  page:   {use: web_monitor, from: sphere, edge: {policy: drop_oldest}, address: "127.0.0.1:0"}
+`;
+
+// The program, the page's address, and a promise of its exit code.
+async function startRun() {
+  writeFileSync(path.join(folder, 'watched.yaml'), pipeline);
+  const plugins = path.join(build, 'lib', 'test_page_plugins');
+  const run = spawn(path.join(build, 'bin', 'tofstream'), ['run', path.join(folder, 'watched.yaml'), '--plugins', plugins, '--out', folder, '--quiet']);
+  let said = '';
+  const ended = new Promise((resolve) => run.on('exit', (code) => resolve(code)));
+  const url = await new Promise((resolve, reject) => {
+    const hear = (piece) => {
+      said += piece;
+      const found = said.match(/http:\/\/127\.0\.0\.1:\d+\//);
+      if (found) resolve(found[0]);
+    };
+    run.stderr.on('data', hear);
+    run.stdout.on('data', hear);
+    ended.then((code) => reject(new Error(`the run ended with ${code}: ${said}`)));
+  });
+  return { run, url, ended, said: () => said };
+}
+
+// What goes wrong in a browser's console, and what it asks of others, is a failure at the end.
+const complaints = [];
+async function open(url, more, viewport) {
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...more],
+  });
+  const page = await browser.newPage({ viewport, reducedMotion: 'reduce', colorScheme: 'light' });
+  page.setDefaultTimeout(20000);
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && !message.location().url.includes('/past/') && complaints.push(message.text()));
+  page.on('request', (request) => /^https?:/.test(request.url()) && !request.url().startsWith(url) && complaints.push(`asked for ${request.url()}`));
+  await page.goto(url);
+  return { browser, page };
+}
+
+const captionSays = (page, part) => page.waitForFunction((text) => document.querySelector('#caption').textContent.includes(text), part);
+const imageNumber = (page) => page.evaluate(() => Number(document.querySelector('#caption').dataset.number ?? 0));
+
+// Mean and standard deviation of an element's grey levels, as they are on the screen.
+async function levels(page, selector) {
+  const png = (await page.locator(selector).screenshot()).toString('base64');
+  return page.evaluate(async (data) => {
+    const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
+    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d');
+    context.drawImage(bitmap, 0, 0);
+    const { data: rgba } = context.getImageData(0, 0, bitmap.width, bitmap.height);
+    let sum = 0, squares = 0;
+    for (let i = 0; i < rgba.length; i += 4) {
+      const grey = (rgba[i] + rgba[i + 1] + rgba[i + 2]) / 3;
+      sum += grey;
+      squares += grey * grey;
+    }
+    const mean = sum / (rgba.length / 4);
+    return { mean, deviation: Math.sqrt(Math.max(0, squares / (rgba.length / 4) - mean * mean)) };
+  }, png);
+}
+
+async function watchesTheEstimate(page) {
+  await captionSays(page, 'live: iteration');
+  const first = await imageNumber(page);
+  const before = await levels(page, '#slices-canvas');
+  assert(before.deviation > 5, `the slices are blank: ${JSON.stringify(before)}`);
+  assert((await levels(page, '#projection')).deviation > 5, 'the projection is blank');
+  await page.waitForFunction((number) => Number(document.querySelector('#caption').dataset.number) > number + 3, first);
+  const after = await levels(page, '#slices-canvas');
+  assert(Math.abs(after.mean - before.mean) + Math.abs(after.deviation - before.deviation) > 0.01, 'the slices do not change');
+  assert.equal(await page.locator('#phase').textContent(), 'running');
+  assert.match(await page.locator('#numbers').textContent(), /Received\d/);
+  assert.equal(await page.locator('#graph .node').count(), 3);
+  assert.equal(await page.locator('#graph .edge').count(), 2);
+  assert(await page.locator('#plot .curve').count() === 3, 'the count rate is not drawn');
+}
+
+async function changesTheView(page) {
+  const before = await levels(page, '#slices-canvas');
+  await page.locator('#colours').selectOption('inferno');
+  await page.waitForTimeout(200);
+  assert(Math.abs((await levels(page, '#slices-canvas')).mean - before.mean) > 5, 'the colours do not change');
+  const bright = await levels(page, '#slices-canvas');
+  await page.locator('#high').fill('20');
+  await page.waitForTimeout(200);
+  assert((await levels(page, '#slices-canvas')).mean > bright.mean + 5, 'the window does nothing');
+  await page.locator('#high').fill('100');
+}
+
+async function looksBack(page) {
+  await page.locator('#time').focus();
+  await page.keyboard.press('Home');
+  await captionSays(page, 'past: iteration 1, update 1,');
+  const old = await imageNumber(page);
+  await page.waitForTimeout(300);
+  assert.equal(await imageNumber(page), old, 'a past estimate does not stay');
+  await page.locator('#live').click();
+  await captionSays(page, 'live:');
+}
+
+async function setsAParameter(page) {
+  const row = page.locator('[data-parameter="page.frames_per_s"]');
+  await row.locator('input[type="range"]').focus();
+  await page.keyboard.press('End');
+  await page.locator('#colours').focus(); // away, so that the program's word is shown
+  await page.waitForFunction(() => document.querySelector('[data-parameter="page.frames_per_s"] input').value === '60');
+  const field = row.locator('input[type="number"]');
+  await field.fill('600');
+  await field.press('Enter');
+  await page.waitForFunction(() => document.querySelector('.wrong').textContent.includes('frames_per_s'));
+  await page.reload();
+  await captionSays(page, 'live:');
+  assert.equal(await field.inputValue(), '60');
+}
+
+// Every control has a name, and the first ones are reached by the tabulator in reading order.
+async function isForKeyboards(page) {
+  const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, select, canvas[tabindex]')]
+    .filter((e) => !(e.labels?.length || e.ariaLabel || e.textContent.trim())).map((e) => e.id || e.outerHTML));
+  assert.deepEqual(nameless, []);
+  await page.evaluate(() => document.activeElement.blur());
+  const order = [];
+  for (let i = 0; i < 4; i++) {
+    await page.keyboard.press('Tab');
+    order.push(await page.evaluate(() => document.activeElement.id || document.activeElement.className));
+  }
+  assert.deepEqual(order, ['skip', 'stop', 'slices-canvas', 'time']);
+}
+
+async function stops(page, run) {
+  await page.locator('#stop').click();
+  assert(await page.locator('#confirm').evaluate((dialog) => dialog.open), 'nobody asks before the run is stopped');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('#phase').textContent(), 'running');
+  await page.locator('#stop').click();
+  await page.locator('#stop-now').click();
+  await page.waitForFunction(() => document.querySelector('#phase').textContent === 'stopped');
+  await captionSays(page, 'final:');
+  assert.equal(await run.ended, 0, run.said());
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator('#notice').isHidden(), true, 'a run that has ended is no lost connection');
+}
+
+const softwareGl = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+const run = await startRun();
+const browsers = [];
+try {
+  const desktop = await open(run.url, softwareGl, { width: 1000, height: 700 });
+  browsers.push(desktop.browser);
+  await watchesTheEstimate(desktop.page);
+  await isForKeyboards(desktop.page);
+  await changesTheView(desktop.page);
+  await looksBack(desktop.page);
+  await setsAParameter(desktop.page);
+
+  const phone = await open(run.url, ['--disable-3d-apis'], { width: 390, height: 844 }); // no WebGL2 either
+  browsers.push(phone.browser);
+  await captionSays(phone.page, 'live: iteration');
+  assert((await levels(phone.page, '#slices-canvas')).deviation > 5, 'without WebGL2 the slices are blank');
+  assert(await phone.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than a phone');
+
+  await stops(desktop.page, run);
+  const report = JSON.parse(readFileSync(path.join(folder, 'run.json'), 'utf8'));
+  assert.equal(report.stopped, true);
+  assert(report.parameter_changes.some((change) => change.parameter === 'frames_per_s' && change.value === 60));
+  assert(report.gadgets.page.figures.images_shown > 0);
+  assert(existsSync(path.join(folder, 'image.nii.gz')));
+  assert.deepEqual(complaints, []);
+  console.log('the page shows, steers and stops a run');
+} finally {
+  run.run.kill('SIGKILL');
+  await Promise.all(browsers.map((browser) => browser.close()));
+  rmSync(folder, { recursive: true, force: true });
+}
