@@ -1,4 +1,4 @@
-// The bins that CUDA's projectors sort visits into: in the order of tiles, longest first, as many as fit.
+// The bins that CUDA's projectors sort visits into: in the order of tiles, wide ones and the longest first, as many as fit.
 #include <doctest/doctest.h>
 
 #include "kernels/project/tiled/visit_bins.hpp"
@@ -19,7 +19,7 @@ void check_bins(const Tiling& tiling, std::int64_t most) {
   for (int tile = 0; tile < bins.tiles; tile += 7)
     for (const bool wide : {false, true}) {
       int before = bins.bin(tile, wide, longest);
-      CHECK(before == tile * bins.a_tile() + (wide ? bins.lengths : 0));
+      CHECK(before == tile * bins.a_tile() + (wide ? 0 : bins.lengths));
       for (int planes = longest; planes >= 1; --planes) {
         const int bin = bins.bin(tile, wide, planes), local = bin - tile * bins.a_tile();
         CHECK((bin == before || bin == before + 1));
@@ -28,7 +28,7 @@ void check_bins(const Tiling& tiling, std::int64_t most) {
         CHECK(bins.planes_of(local) < planes + bins.planes_a_length);
         before = bin;
       }
-      CHECK(before == tile * bins.a_tile() + (wide ? 2 : 1) * bins.lengths - 1);
+      CHECK(before == tile * bins.a_tile() + (wide ? 1 : 2) * bins.lengths - 1);
     }
 }
 

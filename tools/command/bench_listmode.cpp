@@ -36,7 +36,7 @@ struct Options {
 enum class Kind {
   pass,           // ms an EM step of events whose plan is made
   first_pass,     // ms an EM step with its plan
-  linear,         // % by which the time an event departs from that of the fewest events, up to a hundred times as many
+  linear,         // % by which passes of up to a hundred times as many events depart from a straight line
   deterministic,  // time over that of the ordinary pass; its sums must be the same bit for bit
   peer_pass,      // a peer's time over ours
   peer_first,     // the same, our plan included
@@ -106,17 +106,34 @@ struct Result {
   ordered_json parts = ordered_json::object();
 };
 
+// By how much a pass departs from the straight line that fits all of them best, in shares of each. Beside it what an
+// event costs at each number of events, and what the line has for none.
 Result measure_linear(ListmodeTiming& timing, const ListmodeCase& c) {
   Result result;
-  double first = 0;
-  for (const std::int64_t fewer : {100, 10, 1}) {
+  std::vector<double> events, ms;
+  for (const double share : {0.01, 0.03, 0.1, 0.3, 1.0}) {
     ListmodeCase part = c;
-    part.events = c.events / fewer;
-    const double ns = timing.pass_ms(part) * 1e6 / static_cast<double>(part.events);
-    if (fewer == 100) first = ns;
-    result.measured = std::max(result.measured, 100 * std::abs(ns / first - 1));
-    result.parts[fmt::format("ns_per_event_of_{}", part.events)] = ns;
+    part.events = std::llround(static_cast<double>(c.events) * share);
+    events.push_back(static_cast<double>(part.events));
+    ms.push_back(timing.pass_ms(part));
+    result.parts[fmt::format("ns_per_event_of_{}", part.events)] = ms.back() * 1e6 / events.back();
   }
+  // Least squares of (none + slope * events) / ms - 1.
+  double a = 0, ab = 0, b = 0, a_sum = 0, b_sum = 0;
+  for (std::size_t k = 0; k < ms.size(); ++k) {
+    const double of_none = 1 / ms[k], of_slope = events[k] / ms[k];
+    a += of_none * of_none;
+    ab += of_none * of_slope;
+    b += of_slope * of_slope;
+    a_sum += of_none;
+    b_sum += of_slope;
+  }
+  const double determinant = a * b - ab * ab;
+  const double none = (a_sum * b - b_sum * ab) / determinant, slope = (b_sum * a - a_sum * ab) / determinant;
+  for (std::size_t k = 0; k < ms.size(); ++k)
+    result.measured = std::max(result.measured, 100 * std::abs((none + slope * events[k]) / ms[k] - 1));
+  result.parts["line_without_events_ms"] = none;
+  result.parts["line_ns_per_event"] = slope * 1e6;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "commit.hpp"
 #include "core/version.hpp"
 #include "kernels/types/memory.hpp"
 

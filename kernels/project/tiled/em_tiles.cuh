@@ -29,9 +29,11 @@ __device__ inline float fast_exp2(float x) {
   return result;
 }
 
-/// What the blocks of a pass share: the next item of each of its two kernels, and the tally.
+/// What the blocks of a pass share: the next item of each of its two kernels, and the tally. Kernels leave it as those
+/// that follow need it: forward_tiles clears the tally, ratio_kernel and value_kernel next_back and the outliers,
+/// order_ratios next_forward. To clear it between kernels would take as long as some of them.
 struct PassState {
-  std::uint32_t next_forward, next_back, any_negative, outliers;
+  std::uint32_t next_forward, next_back, outliers, any_negative;
   DeviceTally tally;
 };
 
@@ -179,39 +181,80 @@ struct FixedPoint {
 };
 
 /// Adds to the image itself, or to its sums.
-struct OneByOne : Unscaled {
-  const TileBox& box;
-  const AxisTiles& axis;
-  BackTarget target;
-  double scale;  // of the sums
+class OneByOne : public Unscaled {
+ public:
   unsigned together;
 
+  /// `scale`: of the sums.
+  __device__ OneByOne(const TileBox& box, const AxisTiles& axis, const BackTarget& target, double scale)
+      : together(1u << threadIdx.x % 32),
+        target_(target),
+        scale_(scale),
+        plane_stride_(axis.plane_stride),
+        row_stride_(axis.row_stride),
+        per_plane_(1 / static_cast<float>(axis.plane_stride)),
+        per_row_(1 / static_cast<float>(axis.row_stride)),
+        planes_(along(box, axis.axis)),
+        columns_(along(box, axis.u_axis)),
+        rows_(along(box, axis.v_axis)) {}
+
   __device__ void operator()(std::uint32_t word, float value) const {
-    std::int64_t voxel;
-    if (!box.voxel_of(static_cast<int>(word), axis, voxel)) return;
-    if (target.sums) {
-      target.add_to_sum(voxel, __double2ll_rn(static_cast<double>(value) * scale));
+    // Products with a reciprocal are exact enough: half a word from the next whole number, of fewer than 2^17 words.
+    const auto at = static_cast<int>(word);
+    const auto plane = static_cast<int>((static_cast<float>(at) + 0.5f) * per_plane_);
+    const int in_plane = at - plane * plane_stride_;
+    const auto row = static_cast<int>((static_cast<float>(in_plane) + 0.5f) * per_row_);
+    const int column = in_plane - row * row_stride_;
+    if (!planes_.has(plane) || !columns_.has(column) || !rows_.has(row)) return;
+    const std::int64_t voxel = planes_.voxel(plane) + columns_.voxel(column) + rows_.voxel(row);
+    if (target_.sums) {
+      target_.add_to_sum(voxel, __double2ll_rn(static_cast<double>(value) * scale_));
     } else {
-      target.add(voxel, value);
+      target_.add(voxel, value);
     }
   }
   __device__ void add_where(float what, float limit, std::uint32_t word, float value) const {
     if (what <= limit) (*this)(word, value);
   }
+
+ private:
+  /// Of the image along one of its axes, as a tile sees it.
+  struct Along {
+    int begin;
+    unsigned size;
+    std::int64_t stride;
+    __device__ bool has(int local) const { return static_cast<unsigned>(begin + local) < size; }
+    __device__ std::int64_t voxel(int local) const { return (begin + local) * stride; }
+  };
+  __device__ static Along along(const TileBox& box, int m) {
+    const auto of_axis = [m](const int(&values)[3]) { return m == 0 ? values[0] : (m == 1 ? values[1] : values[2]); };
+    const std::int64_t row = box.size[0];
+    return {of_axis(box.begin), static_cast<unsigned>(of_axis(box.size)),
+            m == 0 ? 1 : (m == 1 ? row : row * box.size[1])};
+  }
+
+  BackTarget target_;
+  double scale_;
+  int plane_stride_, row_stride_;
+  float per_plane_, per_row_;
+  Along planes_, columns_, rows_;
 };
 
 /// shares[slot] = the visit's part of its event's line integral, without the event's scale; slots[visit] = its slot.
+/// `first` of a pass: clears the tally.
 template <class Footprint>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     forward_tiles(VisitView plan, Footprint footprint, const float* __restrict__ image, float* __restrict__ shares,
-                  std::uint32_t* __restrict__ slots, PassState* state) {
+                  std::uint32_t* __restrict__ slots, bool first, PassState* state) {
   extern __shared__ float tile[];
+  if (first && blockIdx.x == 0 && threadIdx.x == 0) state->tally = {};
   Item item;
   while (next_item(plan, &state->next_forward, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
-    TileBox::make(axis, plan.tiling.in_image(item.tile)).load(image + plan.tiling.first_voxel(item.tile), tile);
+    TileBox::make(axis, plan.tiling.in_image(item.tile)).begin_load(image + plan.tiling.first_voxel(item.tile), tile);
     Turns<Footprint::short_visits> turns(plan, item);
     VisitReader<Footprint::short_visits> visits(plan.visits, turns);
+    TileBox::end_load();
     __syncthreads();
     while (turns.warp_present()) {
       const bool present = turns.present();
@@ -271,7 +314,6 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
 }
 
 inline constexpr int outlier_threads = 256;
-inline constexpr unsigned outlier_lanes = 8;  // that share the planes of one visit
 
 /// Exponents that are looked at: those of a band, or all.
 inline constexpr int all_bands = -1;
@@ -292,9 +334,10 @@ template <class Footprint>
 __global__ void __launch_bounds__(outlier_threads)
     back_outliers(VisitView plan, Footprint footprint, const float* ratios, const std::uint32_t* list,
                   const PassState* state, BackTarget target, int band) {
+  constexpr unsigned outlier_lanes = Footprint::short_visits ? 8 : 32;  // that share the planes of one visit
   const double scale = band == all_bands ? 1 : exp2(static_cast<double>(BackTarget::outlier_shift(band)));
-  const std::uint32_t lanes = state->outliers * outlier_lanes;  // there are no 2^29 outliers in a stretch
-  for (std::uint32_t at = blockIdx.x * outlier_threads + threadIdx.x; at < lanes; at += gridDim.x * outlier_threads) {
+  const std::uint64_t lanes = std::uint64_t{state->outliers} * outlier_lanes;
+  for (std::uint64_t at = blockIdx.x * outlier_threads + threadIdx.x; at < lanes; at += gridDim.x * outlier_threads) {
     const std::uint32_t i = list[at / outlier_lanes];
     const float ratio = ratios[i];
     const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23);
@@ -302,7 +345,7 @@ __global__ void __launch_bounds__(outlier_threads)
     const std::uint32_t tile = tile_of_visit(plan, i);
     const AxisTiles& axis = axis_of(plan.tiling, tile);
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(tile));
-    const OneByOne add{{}, box, axis, target.of_tile(plan.tiling, tile), scale, 1u << threadIdx.x % 32};
+    const OneByOne add(box, axis, target.of_tile(plan.tiling, tile), scale);
     footprint.back(axis, part_of(plan.visits[i], static_cast<int>(at % outlier_lanes), outlier_lanes), ratio, add);
   }
 }
@@ -320,8 +363,8 @@ class Workspace {
   /// Words of shared memory that a tile may have.
   int words() const { return static_cast<int>(space_.shared_bytes / static_cast<std::int64_t>(sizeof(float))); }
 
-  /// Begins a pass: the tally is zero.
-  void begin(Stream stream);
+  /// Begins a pass: its first step clears the tally.
+  void begin() { first_ = true; }
   /// accumulator += A^T(1 / (A x + c/m)) over the events of `made`, queued on the stream; `additive` null, or that of
   /// the first of these events.
   template <class Footprint>
@@ -330,9 +373,13 @@ class Workspace {
     if (made.events == 0) return;
     prepare(made, stream);
     const VisitView view = made.view();
-    if (!made.visits.empty())
-      launch(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image, shares_.data(),
-             slots(), state_.data());
+    if (!made.visits.empty()) {
+      launch_tiles(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image,
+                   shares_.data(), slots(), first_, state_.data());
+    } else if (first_) {
+      clear_tally(stream);
+    }
+    first_ = false;
     take_ratios(view, footprint.unit(), additive, stream);
     add_ratios(made, footprint, {accumulator, sums_.data()}, stream);
   }
@@ -353,7 +400,8 @@ class Workspace {
 
  private:
   template <class... Parameters, class... Arguments>
-  void launch(void (*kernel)(Parameters...), const Visits& made, int threads, Stream stream, Arguments... arguments) {
+  void launch_tiles(void (*kernel)(Parameters...), const Visits& made, int threads, Stream stream,
+                    Arguments... arguments) {
     const int bytes = made.tiling.words() * static_cast<int>(sizeof(float));
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                "reserve shared memory for a tile");
@@ -366,9 +414,10 @@ class Workspace {
     const std::int64_t visits = made.visits.size();
     if (visits == 0) return;  // no line meets the image
     const VisitView view = made.view();
-    find_scales(view, visits, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_, stream);
-    launch(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
-           scales_.scales.data(), scales_.range.data(), outliers(), target, state_.data());
+    find_scales(view, visits, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_,
+                &state_.data()->next_forward, stream);
+    launch_tiles(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
+                 scales_.scales.data(), scales_.range.data(), outliers(), target, state_.data());
     const auto add_outliers = [&](int band) {
       detail::back_outliers<<<static_cast<unsigned>(space_.blocks), detail::outlier_threads, 0, stream>>>(
           view, footprint, ratios_.data(), outliers(), state_.data(), target, band);
@@ -384,6 +433,7 @@ class Workspace {
       }
   }
   void prepare(const Visits& made, Stream stream);
+  void clear_tally(Stream stream);
   unsigned blocks_for(const VisitView& plan) const;
   /// From each event's shares its expectation; its shares become what its visits are to add back: scale / expectation.
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
@@ -391,6 +441,8 @@ class Workspace {
   void give_values(const VisitView& plan, std::int64_t visits, float unit, const float* values, int sign,
                    Stream stream);
   bool any_negative(Stream stream);
+  /// Waits for all that is queued.
+  const PassState& read_state(Stream stream);
   /// Where visits' slots are listed: what becomes their ratios.
   std::uint32_t* slots() { return reinterpret_cast<std::uint32_t*>(ratios_.data()); }
   /// Where visits are listed whose ratio is too large: over the shares, which are ratios in visits' order by then.
@@ -399,10 +451,12 @@ class Workspace {
   void take_sums(float* accumulator, int band, Stream stream);
 
   bool deterministic_;
+  bool first_ = true;
   PlanSpace space_;
   Buffer<PassState> state_;
-  Buffer<float> shares_;  // of a slot: its part of the line integral, then its ratio
-  Buffer<float> ratios_;  // of a visit
+  Buffer<PassState> state_read_;  // on the host
+  Buffer<float> shares_;          // of a slot: its part of the line integral, then its ratio
+  Buffer<float> ratios_;          // of a visit
   TileScales scales_;
   Buffer<long long> sums_;  // of a voxel; empty unless deterministic
 };

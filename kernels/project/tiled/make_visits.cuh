@@ -24,7 +24,7 @@ struct Path {
   int axis, first, last;
   double u0, du, v0, dv, z0, dz;
   float scale;        // of its expectation
-  bool wide = false;  // its footprint needs more time: such visits of a tile come after the others
+  bool wide = false;  // its footprint needs more time: such visits of a tile come first
   bool whole = true;  // visits can stand for it: nothing but its planes and the footprint limits it
 };
 

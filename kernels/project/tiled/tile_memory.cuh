@@ -1,12 +1,14 @@
 // A tile of the image in shared memory: filling it from the image, and going through its sums.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include "kernels/project/tiled/tiling.hpp"
 
 namespace tofstream::tiled {
 
-/// A tile's box in terms of the image's axes x, y, z. The functions below are for a whole block of threads, of which a
-/// warp takes neighbours along x; none of them waits for the others.
+/// A tile's box in terms of the image's axes x, y, z. The functions below are for a whole block of threads; none of
+/// them waits for the others.
 struct TileBox {
   int begin[3], extent[3], stride[3];  // first voxel (may lie outside the image), voxels, words from one to the next
   int size[3];                         // of the image
@@ -37,64 +39,50 @@ struct TileBox {
     std::int64_t voxel;
     bool in_image;
   };
-  __device__ Place place(int x, int row) const {
-    const int z = row / extent[1], y = row - z * extent[1];
-    const int i = begin[0] + x, j = begin[1] + y, k = begin[2] + z;
-    return {x * stride[0] + y * stride[1] + z * stride[2],
-            i + static_cast<std::int64_t>(size[0]) * (j + static_cast<std::int64_t>(size[1]) * k),
-            static_cast<unsigned>(i) < static_cast<unsigned>(size[0]) &&
-                static_cast<unsigned>(j) < static_cast<unsigned>(size[1]) &&
-                static_cast<unsigned>(k) < static_cast<unsigned>(size[2])};
+
+  /// Calls use(place) for the voxels of the tile, of which a thread takes columns along z. Columns are counted along x
+  /// first, so that a warp meets neighbours in the image; and along a column nothing is to be computed but additions.
+  template <class Use>
+  __device__ void for_each(Use&& use) const {
+    const std::int64_t plane = static_cast<std::int64_t>(size[0]) * size[1];
+    for (int column = static_cast<int>(threadIdx.x); column < extent[0] * extent[1];
+         column += static_cast<int>(blockDim.x)) {
+      const int y = column / extent[0], x = column - y * extent[0];
+      const int i = begin[0] + x, j = begin[1] + y;
+      const bool inside = static_cast<unsigned>(i) < static_cast<unsigned>(size[0]) &&
+                          static_cast<unsigned>(j) < static_cast<unsigned>(size[1]);
+      const auto depth = inside ? static_cast<unsigned>(size[2]) : 0u;
+      Place at{x * stride[0] + y * stride[1], i + static_cast<std::int64_t>(size[0]) * j + plane * begin[2], false};
+#pragma unroll 4
+      for (int k = begin[2]; k < begin[2] + extent[2]; ++k) {
+        at.in_image = static_cast<unsigned>(k) < depth;
+        use(at);
+        at.word += stride[2];
+        at.voxel += plane;
+      }
+    }
   }
 
-  /// Fills the tile from the image; zeros where the image has no voxel.
-  __device__ void load(const float* __restrict__ image, float* tile) const {
-    constexpr int batch = 8;  // loads on their way at a time
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const int warps = static_cast<int>(blockDim.x) / 32, rows = extent[1] * extent[2];
-    for (int x = lane; x < extent[0]; x += 32)
-      for (int first = warp; first < rows; first += batch * warps) {
-        float value[batch];
-        int word[batch];
-#pragma unroll
-        for (int b = 0; b < batch; ++b) {
-          const int row = first + b * warps;
-          const Place at = place(x, row);
-          word[b] = row < rows ? at.word : -1;
-          value[b] = row < rows && at.in_image ? __ldg(image + at.voxel) : 0.0f;
-        }
-#pragma unroll
-        for (int b = 0; b < batch; ++b)
-          if (word[b] >= 0) tile[word[b]] = value[b];
-      }
+  /// Begins to fill the tile from the image; zeros where the image has no voxel.
+  __device__ void begin_load(const float* __restrict__ image, float* tile) const {
+    constexpr std::size_t word = sizeof(float);
+    for_each([&](const Place& at) {
+      __pipeline_memcpy_async(tile + at.word, at.in_image ? image + at.voxel : image, word, at.in_image ? 0 : word);
+    });
+  }
+  /// The calling thread's part is there on return; those of others after a __syncthreads().
+  __device__ static void end_load() {
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
   }
 
   /// Calls use(voxel of the image, word's value) for the words that are not 0 and whose voxel the image has.
   template <class Use>
   __device__ void for_each_sum(const int* tile, Use&& use) const {
-    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-    const int warps = static_cast<int>(blockDim.x) / 32, rows = extent[1] * extent[2];
-    for (int x = lane; x < extent[0]; x += 32)
-      for (int row = warp; row < rows; row += warps) {
-        const Place at = place(x, row);
-        const int sum = tile[at.word];
-        if (sum != 0 && at.in_image) use(at.voxel, sum);
-      }
-  }
-
-  /// The image's voxel of a word; false where the image has none. Slow: for what seldom happens.
-  __device__ bool voxel_of(int word, const AxisTiles& axis, std::int64_t& voxel) const {
-    const int plane = word / axis.plane_stride, rest = word - plane * axis.plane_stride;
-    const int local[3] = {plane, rest % axis.row_stride, rest / axis.row_stride};
-    const int axes[3] = {axis.axis, axis.u_axis, axis.v_axis};
-    int at[3] = {};
-    for (int k = 0; k < 3; ++k) at[axes[k]] = local[k];
-    for (int m = 0; m < 3; ++m) {
-      at[m] += begin[m];
-      if (at[m] < 0 || at[m] >= size[m]) return false;
-    }
-    voxel = at[0] + static_cast<std::int64_t>(size[0]) * (at[1] + static_cast<std::int64_t>(size[1]) * at[2]);
-    return true;
+    for_each([&](const Place& at) {
+      const int sum = tile[at.word];
+      if (sum != 0 && at.in_image) use(at.voxel, sum);
+    });
   }
 };
 

@@ -10,39 +10,41 @@ namespace tofstream::tiled {
 namespace {
 
 constexpr int count_threads = exponents;  // one for each exponent
-constexpr std::uint32_t visits_a_block = 4096;
+constexpr std::uint32_t visits_a_thread = 16, visits_a_block = visits_a_thread * count_threads;
 
-/// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales.
+/// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales,
+/// and `next_forward`.
 __global__ void __launch_bounds__(count_threads)
-    order_ratios(VisitView plan, const float* __restrict__ by_slot, float* ratios, std::uint32_t* histogram,
-                 ScaleRange* range) {
+    order_ratios(VisitView plan, std::uint32_t visits, const float* __restrict__ by_slot, float* ratios,
+                 std::uint32_t* histogram, ScaleRange* range, std::uint32_t* next_forward) {
   // Ratios of a tile are much alike: few lanes share a copy of the counters, and copies lie in different banks.
   constexpr int copies = 8, stride = exponents + 1;
-  constexpr std::uint32_t batch = 8;  // loads on their way at a time
   __shared__ std::uint32_t counts[copies * stride];
   for (int i = static_cast<int>(threadIdx.x); i < copies * stride; i += count_threads) counts[i] = 0;
-  __syncthreads();
   std::uint32_t* own = counts + threadIdx.x % copies * stride;
-  if (blockIdx.x == 0 && threadIdx.x == 0) *range = {-1000, 1000, 0};
-  for_each_tile_of_block(plan, visits_a_block, [&](std::uint32_t tile, std::uint32_t begin, std::uint32_t end) {
-    for (std::uint32_t first = begin + threadIdx.x; first < end; first += batch * count_threads) {
-      std::uint32_t slot[batch];
-      float ratio[batch];
+  const std::uint32_t begin = blockIdx.x * visits_a_block, end = min(begin + visits_a_block, visits);
+  std::uint32_t tile = tile_of_visit(plan, begin);
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    *range = {-1000, 1000, 0};
+    *next_forward = 0;
+  }
+  std::uint32_t slot[visits_a_thread];
+  float ratio[visits_a_thread];
+  const auto visit = [&](std::uint32_t k) { return begin + threadIdx.x + k * count_threads; };
 #pragma unroll
-      for (std::uint32_t b = 0; b < batch; ++b) {
-        const std::uint32_t i = first + b * count_threads;
-        slot[b] = i < end ? __float_as_uint(ratios[i]) : 0;  // another's place may hold its ratio by now
-      }
+  for (std::uint32_t k = 0; k < visits_a_thread; ++k) slot[k] = visit(k) < end ? __float_as_uint(ratios[visit(k)]) : 0;
 #pragma unroll
-      for (std::uint32_t b = 0; b < batch; ++b) ratio[b] = by_slot[slot[b]];
+  for (std::uint32_t k = 0; k < visits_a_thread; ++k) ratio[k] = visit(k) < end ? by_slot[slot[k]] : 0;
 #pragma unroll
-      for (std::uint32_t b = 0; b < batch; ++b) {
-        const std::uint32_t i = first + b * count_threads;
-        if (i >= end) break;
-        ratios[i] = ratio[b];
-        atomicAdd(own + (__float_as_uint(ratio[b]) >> 23 & 0xffu), 1u);
-      }
-    }
+  for (std::uint32_t k = 0; k < visits_a_thread; ++k)
+    if (visit(k) < end) ratios[visit(k)] = ratio[k];
+  __syncthreads();
+  for (std::uint32_t first = begin; first < end; ++tile) {
+    const std::uint32_t last = min(end, plan.tile_begin[tile + 1]);
+    if (first == last) continue;  // a tile without visits
+#pragma unroll
+    for (std::uint32_t k = 0; k < visits_a_thread; ++k)
+      if (visit(k) >= first && visit(k) < last) atomicAdd(own + (__float_as_uint(ratio[k]) >> 23 & 0xffu), 1u);
     __syncthreads();
     std::uint32_t count = 0;
     for (int copy = 0; copy < copies; ++copy) {
@@ -52,7 +54,8 @@ __global__ void __launch_bounds__(count_threads)
     }
     if (count > 0) atomicAdd(histogram + std::size_t{tile} * exponents + threadIdx.x, count);
     __syncthreads();
-  });
+    first = last;
+  }
 }
 
 template <class T>
@@ -66,20 +69,24 @@ __device__ inline int exponent_above(double x) {
   return ilogb(x) + 1;
 }
 
-/// A warp chooses a tile's scale. Zeros and denormal ratios count as nothing.
-__global__ void choose_scales(VisitView plan, const std::uint32_t* histogram, float largest_weight, TileScale* scales,
+/// A warp chooses a tile's scale, and clears its histogram for the next pass. Zeros and denormal ratios count as
+/// nothing.
+__global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float largest_weight, TileScale* scales,
                               ScaleRange* range) {
   constexpr int each = exponents / 32;
   constexpr int outlier_exponent = 6;  // above the ratios' geometric mean
   const auto tile = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (tile >= plan.tiling.count()) return;
+  const std::uint32_t visits = plan.tile_begin[tile + 1] - plan.tile_begin[tile],
+                      parts = max(plan.tile_parts[tile], 1u);
   unsigned count[each], own = 0;
   unsigned long long weighted = 0;
   for (int k = 0; k < each; ++k) {
     const int exponent = lane * each + k;
-    const unsigned n = histogram[static_cast<std::size_t>(tile) * exponents + static_cast<std::size_t>(exponent)];
+    std::uint32_t& n = histogram[static_cast<std::size_t>(tile) * exponents + static_cast<std::size_t>(exponent)];
     count[k] = exponent == 0 ? 0 : n;
+    n = 0;
     own += count[k];
     weighted += static_cast<unsigned long long>(count[k]) * static_cast<unsigned>(exponent);
   }
@@ -92,16 +99,15 @@ __global__ void choose_scales(VisitView plan, const std::uint32_t* histogram, fl
   const int limit = min(static_cast<int>((weighted + all / 2) / all) + outlier_exponent, exponents - 2);
 
   // An item's visits add to a voxel at most once each: the largest ratios that one item could have bound its sums.
-  const std::uint32_t visits = plan.tile_begin[tile + 1] - plan.tile_begin[tile],
-                      parts = max(plan.tile_parts[tile], 1u);
   const unsigned of_item = ((visits + 31) / 32 + parts - 1) / parts * 32;
-  unsigned before = 0;  // usual ratios of larger exponents in other lanes
-  for (int source = 31; source > 0; --source) {
-    unsigned usual = 0;
-    for (int k = 0; k < each; ++k) usual += lane * each + k <= limit ? count[k] : 0;
-    const unsigned theirs = __shfl_sync(0xffffffffu, usual, source);
-    if (source > lane) before += theirs;
+  unsigned usual = 0;
+  for (int k = 0; k < each; ++k) usual += lane * each + k <= limit ? count[k] : 0;
+  unsigned before = usual;  // usual ratios of larger exponents
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const unsigned theirs = __shfl_down_sync(0xffffffffu, before, distance);
+    if (lane + distance < 32) before += theirs;
   }
+  before -= usual;  // in other lanes
   double bound = 0;
   int most = 0;
   unsigned bands = 0;
@@ -132,16 +138,15 @@ __global__ void choose_scales(VisitView plan, const std::uint32_t* histogram, fl
 }  // namespace
 
 void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
-                 TileScales& result, Stream stream) {
+                 TileScales& result, std::uint32_t* next_forward, Stream stream) {
   const int tiles = plan.tiling.count();
   if (result.scales.size() < tiles) {
-    result.histogram = Buffer<std::uint32_t>(Memory::device, std::int64_t{tiles} * exponents, stream);
+    result.histogram = Buffer<std::uint32_t>::zeros(Memory::device, std::int64_t{tiles} * exponents, stream);
     result.scales = Buffer<TileScale>(Memory::device, tiles, stream);
   }
-  result.histogram.clear(stream);
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
-  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, by_slot, ratios, result.histogram.data(),
-                                                     result.range.data());
+  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), by_slot, ratios,
+                                                     result.histogram.data(), result.range.data(), next_forward);
   check_launch("order ratios by visit");
   constexpr int threads = 64;
   choose_scales<<<static_cast<unsigned>((tiles * 32 + threads - 1) / threads), threads, 0, stream>>>(

@@ -74,6 +74,23 @@ __device__ unsigned long long work_of(const VisitBins& shape, const std::uint32_
   return sum;
 }
 
+constexpr int few_tiles = 32;
+
+/// By a warp, each lane of which has a tile's work: into how many parts the tile is cut, so that the longest of at most
+/// `blocks` parts is as short as can be. A tile with any work has one part at least.
+__device__ unsigned least_longest(float work, float total, int blocks) {
+  unsigned parts = work > 0 ? max(1u, static_cast<unsigned>(work / total * static_cast<float>(blocks))) : 0;
+  for (int left = blocks - static_cast<int>(__reduce_add_sync(0xffffffffu, parts)); left > 0; --left) {
+    // Positive floats are in the order of their bits.
+    const unsigned length = parts > 0 ? __float_as_uint(work / static_cast<float>(parts)) : 0;
+    const unsigned longest = __reduce_max_sync(0xffffffffu, length);
+    if (longest == 0) break;
+    const unsigned who = __ffs(static_cast<int>(__ballot_sync(0xffffffffu, length == longest))) - 1;
+    if (threadIdx.x % 32 == who) ++parts;
+  }
+  return parts;
+}
+
 struct Sharing {
   int blocks, items_a_block;
   unsigned long long* tile_work;
@@ -109,15 +126,22 @@ __global__ void __launch_bounds__(place_threads) place(VisitBins shape, std::uin
   const unsigned long long sum = Reduce(scratch.reduce).Sum(mine);
   if (threadIdx.x == 0) total = sum;
   __syncthreads();
+  __shared__ unsigned parts_of[few_tiles];
+  if (sharing.items_a_block == 1 && threadIdx.x < 32) {
+    const unsigned tile = threadIdx.x;
+    const unsigned long long work = tile < static_cast<unsigned>(shape.tiles) ? sharing.tile_work[tile] : 0;
+    parts_of[tile] = least_longest(static_cast<float>(work), static_cast<float>(total), sharing.blocks);
+  }
+  __syncthreads();
   const double share = static_cast<double>(total) / (sharing.blocks * sharing.items_a_block);
   unsigned before = 0;
   for (int first = 0; first <= shape.tiles; first += place_threads) {
     const int tile = first + static_cast<int>(threadIdx.x);
     unsigned parts = 0;
     if (tile < shape.tiles) {
-      const auto work = static_cast<double>(sharing.tile_work[tile]);
-      const double shares = sharing.items_a_block == 1 ? floor(work / share) : ceil(work / share);
-      parts = work > 0 ? max(1u, static_cast<unsigned>(shares)) : 0;
+      parts = sharing.items_a_block == 1
+                  ? parts_of[tile]
+                  : static_cast<unsigned>(ceil(static_cast<double>(sharing.tile_work[tile]) / share));
       sharing.tile_parts[tile] = parts;
     }
     if (tile <= shape.tiles) sharing.tile_begin[tile] = tile < shape.tiles ? begins[tile * shape.a_tile()] : visits;
@@ -154,7 +178,7 @@ void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream
   const auto grid = static_cast<unsigned>((shape.counters() + threads - 1) / threads);
   sum_columns<<<grid, threads, 0, stream>>>(space.counts.data(), space.rows, shape.counters(), space.begins.data());
   check_launch("sum up counts of visits");
-  const int items_a_block = shape.tiles * 4 <= space.blocks ? 1 : 6;
+  const int items_a_block = shape.tiles <= few_tiles && shape.tiles * 4 <= space.blocks ? 1 : 6;
   made.tile_begin = Buffer<std::uint32_t>(Memory::device, shape.tiles + 1, stream);
   made.tile_parts = Buffer<std::uint32_t>(Memory::device, shape.tiles, stream);
   made.items = Buffer<Item>(Memory::device, std::int64_t{shape.tiles} + space.blocks * items_a_block, stream);

@@ -28,9 +28,9 @@ struct VisitBins {
   }
   TOFSTREAM_HOST_DEVICE int a_tile() const { return 2 * lengths; }
   TOFSTREAM_HOST_DEVICE int count() const { return tiles * a_tile(); }
-  /// Longest first, and wide ones after the others.
+  /// Longest first, wide ones before the others: what takes longest is not to be left for the end.
   TOFSTREAM_HOST_DEVICE int bin(int tile, bool wide, int planes) const {
-    return (2 * tile + (wide ? 1 : 0)) * lengths + (longest - planes) / planes_a_length;
+    return (2 * tile + (wide ? 0 : 1)) * lengths + (longest - planes) / planes_a_length;
   }
   /// Planes of a visit in a tile's `local`-th bin, at most.
   TOFSTREAM_HOST_DEVICE int planes_of(int local) const { return longest - local % lengths * planes_a_length; }

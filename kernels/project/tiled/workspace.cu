@@ -1,9 +1,9 @@
 // What the passes of a projector need on a device: see em_tiles.cuh.
 #include <algorithm>
-#include <cstddef>
 
 #include <cub/block/block_reduce.cuh>
 
+#include "kernels/cuda/elementwise.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/tiled/em_tiles.cuh"
 
@@ -32,9 +32,13 @@ __global__ void __launch_bounds__(ratio_threads)
     ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
   unsigned used = 0, skipped = 0;
   double logarithms = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
-       i += std::int64_t{gridDim.x} * ratio_threads) {
-    const RankedEvent of = read(plan.ranked, i);
+  const std::int64_t step = std::int64_t{gridDim.x} * ratio_threads;
+  std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x;
+  RankedEvent coming = i < plan.events ? read(plan.ranked, i) : RankedEvent{};
+  if (blockIdx.x == 0 && threadIdx.x == 0) state->next_back = state->outliers = 0;
+  for (; i < plan.events; i += step) {
+    const RankedEvent of = coming;
+    if (i + step < plan.events) coming = read(plan.ranked, i + step);  // on its way meanwhile
     float* const own = shares + of.first_slot;
     float sum = 0;
     for (std::uint32_t s = 0; s < of.visits; ++s) sum += own[s];
@@ -61,6 +65,7 @@ __global__ void __launch_bounds__(ratio_threads)
 
 __global__ void __launch_bounds__(ratio_threads)
     value_kernel(VisitView plan, float unit, const float* values, int sign, float* shares, PassState* state) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) state->next_back = state->outliers = 0;
   for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
        i += std::int64_t{gridDim.x} * ratio_threads) {
     const RankedEvent of = read(plan.ranked, i);
@@ -72,19 +77,18 @@ __global__ void __launch_bounds__(ratio_threads)
 }
 
 /// As forward_tiles does, where there is no forward projection.
-__global__ void __launch_bounds__(ratio_threads) list_slots(VisitView plan, std::int64_t visits, std::uint32_t* slots) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x;
+__global__ void __launch_bounds__(elementwise::threads)
+    list_slots(VisitView plan, std::int64_t visits, std::uint32_t* slots) {
+  const std::int64_t i = elementwise::element();
   if (i < visits) slots[i] = plan.visits[i].slot;
 }
 
-constexpr int sum_threads = 256;
-
 /// accumulator += sums, which become zero.
-__global__ void __launch_bounds__(sum_threads)
+__global__ void __launch_bounds__(elementwise::threads)
     add_sums(std::int64_t voxels, long long* sums, float* accumulator, const ScaleRange* range, int band) {
   const int shift = band == detail::all_bands ? BackTarget::common_shift(*range) : BackTarget::outlier_shift(band);
   const double unscale = exp2(static_cast<double>(-shift));
-  const std::int64_t voxel = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
+  const std::int64_t voxel = elementwise::element();
   if (voxel >= voxels || sums[voxel] == 0) return;
   accumulator[voxel] += static_cast<float>(static_cast<double>(sums[voxel]) * unscale);
   sums[voxel] = 0;
@@ -92,7 +96,10 @@ __global__ void __launch_bounds__(sum_threads)
 
 }  // namespace
 
-Workspace::Workspace(bool deterministic) : deterministic_(deterministic), state_(Memory::device, 1) {
+Workspace::Workspace(bool deterministic)
+    : deterministic_(deterministic),
+      state_(Buffer<PassState>::zeros(Memory::device, 1)),
+      state_read_(Memory::pinned, 1) {
   int device = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
   const auto attribute = [&](cudaDeviceAttr which) {
@@ -106,8 +113,8 @@ Workspace::Workspace(bool deterministic) : deterministic_(deterministic), state_
   synchronize(nullptr);  // the state may next be used on any stream
 }
 
-void Workspace::begin(Stream stream) {
-  check_cuda(cudaMemsetAsync(state_.data(), 0, sizeof(PassState), stream), "clear a pass's state");
+void Workspace::clear_tally(Stream stream) {
+  check_cuda(cudaMemsetAsync(&state_.data()->tally, 0, sizeof(DeviceTally), stream), "clear a pass's tally");
 }
 
 void Workspace::prepare(const Visits& made, Stream stream) {
@@ -119,12 +126,11 @@ void Workspace::prepare(const Visits& made, Stream stream) {
   }
   if (deterministic_ && sums_.size() != made.tiling.voxels())
     sums_ = Buffer<long long>::zeros(Memory::device, made.tiling.voxels(), stream);
-  check_cuda(cudaMemsetAsync(state_.data(), 0, offsetof(PassState, tally), stream), "begin with the first item");
 }
 
 void Workspace::take_sums(float* accumulator, int band, Stream stream) {
-  const auto grid = static_cast<unsigned>((sums_.size() + sum_threads - 1) / sum_threads);
-  add_sums<<<grid, sum_threads, 0, stream>>>(sums_.size(), sums_.data(), accumulator, scales_.range.data(), band);
+  add_sums<<<elementwise::blocks(sums_.size()), elementwise::threads, 0, stream>>>(
+      sums_.size(), sums_.data(), accumulator, scales_.range.data(), band);
   check_launch("add sums to the image");
 }
 
@@ -135,15 +141,21 @@ unsigned Workspace::blocks_for(const VisitView& plan) const {
 
 void Workspace::give_values(const VisitView& plan, std::int64_t visits, float unit, const float* values, int sign,
                             Stream stream) {
-  list_slots<<<static_cast<unsigned>((visits + ratio_threads - 1) / ratio_threads), ratio_threads, 0, stream>>>(
-      plan, visits, slots());
+  check_cuda(cudaMemsetAsync(&state_.data()->any_negative, 0, sizeof(std::uint32_t), stream), "clear what is seen");
+  list_slots<<<elementwise::blocks(visits), elementwise::threads, 0, stream>>>(plan, visits, slots());
   check_launch("list slots");
   value_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, values, sign, shares_.data(), state_.data());
   check_launch("give visits their values");
 }
 
+const PassState& Workspace::read_state(Stream stream) {
+  tofstream::detail::copy(state_read_.data(), Memory::pinned, state_.data(), Memory::device, sizeof(PassState), stream);
+  synchronize(stream);
+  return state_read_[0];
+}
+
 bool Workspace::any_negative(Stream stream) {
-  return state_.to_vector(stream).front().any_negative > 0;
+  return read_state(stream).any_negative > 0;
 }
 
 void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
@@ -152,7 +164,8 @@ void Workspace::take_ratios(const VisitView& plan, float unit, const float* addi
 }
 
 EmTally Workspace::tally(Stream stream) {
-  return state_.to_vector(stream).front().tally.on_host();
+  if (first_) return {};  // there was no step
+  return read_state(stream).tally.on_host();
 }
 
 }  // namespace tofstream::tiled
