@@ -1,5 +1,6 @@
 // Live streams with a journal from end to end: what was received is replayed as it came, a slow pipeline loses nothing,
 // a run is gone on with.
+#include <fstream>
 #include <thread>
 
 #include "gadgets/formats/journal/reader.hpp"
@@ -169,6 +170,29 @@ TEST_CASE("a replay begins where it is asked to, and says where it cannot") {
   report = run(replaying(place.journal, ", from_event: 2000"));
   CHECK(report.exit_code == exit_config);
   CHECK(first_error(report).find("holds no frame from event 2000 and 0 s on: begin earlier") != std::string::npos);
+}
+
+TEST_CASE("what a damaged journal has lost is booked as lost, and nothing else") {
+  const Place place;
+  receive(place, stream(20, 100), ", journal: " + place.journal);
+  const std::string segment = place.journal + "/00000001.journal";
+  {
+    std::fstream file(segment, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(-5000, std::ios::end);  // in one of the last data frames
+    file.write("damage", 6);
+  }
+  const RunReport report = run(replaying(place.journal));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  CHECK(kept_events() == 1900);
+  CHECK(report.books.lost.at("sent, but not received") == 100);
+  CHECK(report.books.balanced());
+  CHECK(figure(report, "journal_missing_entries") == 1);
+  std::filesystem::resize_file(segment, std::filesystem::file_size(segment) - 3000);
+  const RunReport torn = run(replaying(place.journal));
+  CHECK(torn.exit_code == 0);
+  CHECK(torn.books.balanced());
+  CHECK(figure(torn, "journal_torn_bytes") > 0);
+  CHECK(!std::get<bool>(gadget(torn, "feed").figures.at("ended")));
 }
 
 TEST_CASE("PETSIRD is journalled and replayed as it came") {
