@@ -6,7 +6,7 @@ using namespace tofstream::test;
 
 namespace {
 
-std::atomic<int> handed_on = 0;
+std::atomic<int> handed_on = 0, projected = 0;
 
 // Hands batches on, and in idle moments the last one again, marked, `again` times at most.
 struct Repeating {
@@ -51,6 +51,7 @@ struct SlowProject {
     while (handed_on < p.wait_for && !context.cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     context.books().reconstructed(in.batch->events);
     if (Witness::current) Witness::current->saw("project", in.batch->number);
+    ++projected;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     emit(Batch{.number = in.batch->number, .events = 0});
   }
@@ -118,6 +119,7 @@ gadgets:
 
 TEST_CASE("a gadget that idles for ever ends with the stream, and learns that it was stopped") {
   Witness witness;
+  projected = 0;
   Engine engine(parse_pipeline(R"(
 gadgets:
   feed: {use: count, endless: true, pause_ms: 20}
@@ -127,7 +129,7 @@ gadgets:
 )",
                                "test.yaml"));
   std::jthread stopper([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    while (projected <= 20) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     engine.request_stop();
   });
   const RunReport report = engine.run();
