@@ -55,7 +55,7 @@ struct ZmqSource {
       param<&Params::endpoint>("endpoint",
                                "Where senders connect: tcp://127.0.0.1:PORT or ipc://PATH, on this machine"),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20),
-                                      "Frames that wait in ZeroMQ for each sender; then the sender waits"),
+                                      "Frames that wait in ZeroMQ for each sender over tcp; then the sender waits"),
       param<&Params::largest_frame_mib>("largest_frame_mib", range(1, 1024), unit("MiB"),
                                         "A sender of a larger frame is disconnected"),
       param<&Params::late_s>("late_s", range(0, 3600), unit("s"),
@@ -84,7 +84,9 @@ struct ZmqSource {
 
   ZmqSource(const Params& p, Context& context) : p_(p), socket_(zmq_, zmq::socket_type::pull) {
     require_local_endpoint(p.endpoint);
-    socket_.set(zmq::sockopt::rcvhwm, p.high_water_mark);
+    // Over a Unix socket libzmq loses what a sender that has ended left in the kernel, where the receiver is at its
+    // high-water mark then (libzmq issue 4660, also in 4.3.4): there is none. What receives waits for nobody.
+    socket_.set(zmq::sockopt::rcvhwm, p.endpoint.starts_with("ipc://") ? 0 : p.high_water_mark);
     socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{p.largest_frame_mib} << 20);
     socket_.set(zmq::sockopt::linger, 0);
     try {

@@ -16,9 +16,9 @@ struct Bench {
 
   std::string tofstream(const std::string& arguments) const { return program().string() + " " + arguments; }
   std::string sending(std::int64_t events, int batch) const {
-    return tofstream("run simulate_live --quiet --set sent.endpoint=" + endpoint + " --set photons.events=" +
-                     std::to_string(events) + " --set photons.batch_events=" + std::to_string(batch) + " --out " +
-                     (folder / "sent").string() + " >/dev/null");
+    return tofstream("run simulate_live --quiet --set sent.repeat_header_s=0.05 --set sent.endpoint=" + endpoint +
+                     " --set photons.events=" + std::to_string(events) + " --set photons.batch_events=" +
+                     std::to_string(batch) + " --out " + (folder / "sent").string() + " >/dev/null");
   }
   std::string recording(const std::string& more = "") const {
     return tofstream("record " + journal + " --quiet --endpoint " + endpoint + more + " >/dev/null 2>>" +
@@ -43,7 +43,7 @@ TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and int
   const Bench bench;
   REQUIRE(shell(bench.sending(20'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
   const auto about = bench.inspected();
-  CHECK(about["frames"] == 22);
+  CHECK(about["frames"] >= 22);  // the header may come again
   CHECK(about["bad_frames"] == 0);
   CHECK(about["missing_entries"] == 0);
   REQUIRE(about["streams"].size() == 1);
@@ -69,7 +69,7 @@ TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and int
                            bench.tofstream("record " + (bench.folder / "third").string() + " --quiet --endpoint " +
                                            bench.endpoint + " >/dev/null; code=$?; wait; exit $code"));
   CHECK(again == 0);
-  CHECK(nlohmann::json::parse(text_of(bench.folder / "replay.json"))["frames"] == 22);
+  CHECK(nlohmann::json::parse(text_of(bench.folder / "replay.json"))["frames"] == about["frames"]);
   CHECK(run_command("inspect --json " + (bench.folder / "third").string()).json()["streams"] == about["streams"]);
 }
 
@@ -119,20 +119,19 @@ TEST_CASE("a disk that is full under a journal ends the run with one clear error
 
 TEST_CASE("a disk that is full where nothing was to be kept only holds the sender back") {
   const Bench bench;
+  REQUIRE(shell(bench.sending(300'000, 20'000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
   std::ofstream(bench.folder / "p.yaml")
-      << "endpoint: \"" << bench.endpoint << "\"\nscanner: demo_ring\ngadgets:\n"
-      << "  photons: {use: simulator, phantom: uniform_cylinder, events: 300000, batch_events: 5000}\n"
-      << "  sent: {use: zmq_sink, from: photons}\n"
-      << "  feed: {use: zmq_source, memory_mib: 1, high_water_mark: 2, spill_folder: " << bench.folder.path().string()
-      << "}\n"
-      << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 500}}\n";
+      << "gadgets:\n"
+      << "  feed: {use: zmq_source, memory_mib: 1, spill_folder: " << bench.folder.path().string() << "}\n"
+      << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 1000}}\n";
   const auto out = bench.folder / "out";
   CHECK(shell("trap '' XFSZ; ulimit -f 512; " +
-              bench.tofstream("run " + (bench.folder / "p.yaml").string() + " --quiet --out " + out.string() +
-                              " >/dev/null 2>" + (bench.folder / "err").string())) == 0);
+              bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
+                              (bench.folder / "p.yaml").string() + " --out " + out.string() + " >/dev/null 2>" +
+                              (bench.folder / "err").string())) == 0);
   CHECK_MESSAGE(bench.err().find("frames cannot wait on disk: cannot write") != std::string::npos, bench.err());
   const auto report = run_json(out);
-  CHECK(report["books"]["written"] == 600'000);  // by both ends
+  CHECK(report["books"]["written"] == 300'000);
   CHECK(report["books"]["lost"].empty());
 }
 

@@ -1,11 +1,13 @@
 // Fuzzes the reader of journals: a sound journal with bytes of the fuzzer's in it, or nothing but those, is read to its
 // end; what is given is as it was written, and a writer that goes on with it leaves a sound end.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <fcntl.h>
@@ -23,14 +25,30 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t number = 7;  // of the journal
 
-std::filesystem::path folder() {
-  static const std::filesystem::path made = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "fuzz-journal-XXXXXX").string();
+// In memory where the system has such a place; gone at the end.
+class Folder {
+ public:
+  Folder() {
+    const bool in_memory = std::filesystem::is_directory("/dev/shm");
+    std::string name = std::string(in_memory ? "/dev/shm" : "/tmp") + "/fuzz-journal-XXXXXX";
     if (!::mkdtemp(name.data())) std::abort();
-    std::atexit([] { std::filesystem::remove_all(folder()); });
-    return std::filesystem::path(name);
-  }();
-  return made;
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+const std::filesystem::path& folder() {
+  static const Folder made;
+  return made.path();
 }
 
 void append(Bytes& bytes, std::span<const std::byte> more) {

@@ -13,7 +13,7 @@ std::optional<wire::FrameHeader> whole_frame(Reader& reader) {
   const Position here = reader.position();
   reader.go_to(here);
   const auto entry = reader.next();
-  if (!entry || reader.position().offset != here.offset) {
+  if (!entry || reader.position() != here) {
     reader.go_to(here);
     (void)reader.next_head(0);
     return {};

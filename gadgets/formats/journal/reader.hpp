@@ -30,6 +30,7 @@ struct Entry {
 struct Position {
   std::size_t segment = 0;
   std::uint64_t offset = 0;
+  friend bool operator==(const Position&, const Position&) = default;
 };
 
 class Reader {
