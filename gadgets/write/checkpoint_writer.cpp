@@ -3,6 +3,9 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "core/gadget.hpp"
 #include "gadgets/formats/checkpoint.hpp"
@@ -29,18 +32,29 @@ struct CheckpointWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     if (estimate->step.iteration == 0) return;  // the start image needs no checkpoint
     const auto now = std::chrono::steady_clock::now();
-    if (written_ > 0 && now - last_ < std::chrono::duration<double>(p_.every_s)) return;
-    write_checkpoint(context.output_dir() / p_.file, {estimate->step.update, estimate->step.iteration},
-                     *on_host(*estimate));
+    if (written_ + failed_ > 0 && now - last_ < std::chrono::duration<double>(p_.every_s)) return;
     last_ = now;
+    try {
+      write_checkpoint(context.output_dir() / p_.file, {estimate->step.update, estimate->step.iteration},
+                       *on_host(*estimate));
+    } catch (const std::system_error& error) {
+      note_failure(error, context);
+      return;
+    }
     context.report("checkpoints", ++written_);
     context.report("update", estimate->step.update);
   }
 
  private:
+  // A scan goes on without checkpoints, as on a full disk; the one before stays.
+  void note_failure(const std::system_error& error, Context& context) {
+    context.report("failed", ++failed_);
+    if (failed_ == 1) context.log().warning(fmt::format("no checkpoint (later ones are tried): {}", error.what()));
+  }
+
   Params p_;
   std::chrono::steady_clock::time_point last_;
-  std::int64_t written_ = 0;
+  std::int64_t written_ = 0, failed_ = 0;
 };
 
 TOFSTREAM_GADGET(CheckpointWriter, "checkpoint_writer", "Writes the estimate now and then, to resume from");

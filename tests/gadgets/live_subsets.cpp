@@ -143,6 +143,20 @@ TEST_CASE("an order is followed to the same updates, at whatever speed the recor
   CHECK(text_of(again / update_log_name) == text_of(folder / update_log_name));
 }
 
+TEST_CASE("an order or a checkpoint that cannot be written ends no scan") {
+  const TemporaryFolder folder;
+  Gadget made = gadget(folder, "seconds: 1, iterations: 2, order: nowhere/order.jsonl");
+  scan(made);
+  made.finish();
+  CHECK(made.out.size() >= 8);
+  CHECK(std::get<bool>(made.context.figures().at("order_broken")));
+  RegisteredGadgetTest<void> checkpoint("checkpoint_writer", "{file: nowhere/a.tofc, every_s: 0}",
+                                        folder.path().string());
+  const auto image = std::make_shared<const Image>(Image::zeros(Grid::centred(2, 2, 2, {1, 1, 1})));
+  for (int update = 1; update <= 2; ++update) checkpoint.send(Estimate{{.update = update}, image});
+  CHECK(std::get<std::int64_t>(checkpoint.context.figures().at("failed")) == 2);
+}
+
 TEST_CASE("an order that has ended is followed to its end, and no further") {
   const TemporaryFolder folder, again;
   Gadget live = gadget(folder, "seconds: 1, iterations: 9, final: none");
