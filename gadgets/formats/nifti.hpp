@@ -3,12 +3,16 @@
 // file is read back.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
 #include "kernels/types/image.hpp"
 
 namespace tofstream {
+
+/// The longest comment that a file can hold, in bytes.
+inline constexpr std::size_t longest_nifti_comment = std::size_t{8} << 20;
 
 struct NiftiText {
   std::string description;  // header field descrip, cut at 79 bytes

@@ -17,7 +17,7 @@ namespace tofstream {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-constexpr std::size_t largest_comment = std::size_t{8} << 20;  // vox_offset is a float: exact to 16 MiB
+static_assert(longest_nifti_comment < std::size_t{16} << 20, "vox_offset is a float: exact to 16 MiB");
 
 /// Bytes of an extension: size and code, the text, zeros up to a multiple of 16.
 std::size_t extension_bytes(const std::string& comment) {
@@ -72,7 +72,7 @@ void write_nifti(const std::filesystem::path& path, const Image& image, const Ni
   if (!gzip && path.extension() != ".nii")
     throw std::invalid_argument(fmt::format("{}: the name of a NIfTI file ends in .nii or .nii.gz", path.string()));
   validate(image.grid);
-  if (text.comment.size() > largest_comment)
+  if (text.comment.size() > longest_nifti_comment)
     throw std::invalid_argument(
         fmt::format("{}: a comment of {} bytes is too long for a NIfTI file", path.string(), text.comment.size()));
   const std::span<const float> voxels = image.voxels.span();

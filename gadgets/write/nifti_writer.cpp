@@ -54,11 +54,19 @@ struct NiftiWriter {
     events_.end_event = std::max(events_.end_event, message.end_event);
   }
 
+  // An image without it is better than none.
+  std::string provenance(Context& context) const {
+    if (!context.control()) return {};
+    std::string json = provenance_json(context.control()->snapshot(), events_);
+    if (json.size() <= longest_nifti_comment) return json;
+    context.log().warning("the image does not say what made it: pipeline and changes of parameters are too long");
+    return {};
+  }
+
   void write(const std::filesystem::path& file, Context& context) const {
-    const RunControl* run = context.control();
-    write_nifti(context.output_dir() / file, *on_host(*last_),
-                {.description = fmt::format("tofstream, iteration {}", last_->step.iteration),
-                 .comment = run ? provenance_json(run->snapshot(), events_) : std::string()});
+    write_nifti(
+        context.output_dir() / file, *on_host(*last_),
+        {.description = fmt::format("tofstream, iteration {}", last_->step.iteration), .comment = provenance(context)});
     context.report("file", (context.output_dir() / file).string());
   }
 

@@ -48,20 +48,19 @@ void show(const std::string& page, bool terminal) {
 
 void top(const Options& options) {
   ControlClient client = from_input([&] { return ControlClient(options.run); });
-  const auto pause = std::chrono::duration<double>(options.interval_s);
-  const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.once;
+  const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.once && !options.json;
+  const auto page = [&](const Json& now, const Json& before) {
+    if (options.json) return now.dump(options.once ? 2 : -1);
+    return top_view(now, before, terminal ? terminal_columns() : any_width);
+  };
   Json before = from_input([&] { return status_of(client); });
   if (terminal) fmt::print("\033[2J");
-  if (!options.once && !options.json)
-    show(top_view(before, nullptr, terminal ? terminal_columns() : any_width), terminal);
+  if (!options.once && !options.json) show(page(before, nullptr), terminal);
   try {
     do {
-      std::this_thread::sleep_for(pause);
+      std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
       Json now = status_of(client);
-      if (options.json)
-        fmt::print("{}\n", now.dump(options.once ? 2 : -1)), std::fflush(stdout);
-      else
-        show(top_view(now, before, terminal ? terminal_columns() : any_width), terminal);
+      show(page(now, before), terminal);
       before = std::move(now);
     } while (!options.once);
   } catch (const NoRun& gone) {

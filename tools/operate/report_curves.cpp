@@ -61,9 +61,9 @@ void add_likelihood(const std::string& gadget, const Json& figures, std::vector<
   }
   if (likelihood.x.size() < 2) return;
   curves.push_back(
-      {fmt::format("Log-likelihood that {} reports, one value after the other", gadget),
+      {fmt::format("Log-likelihood, by {}", gadget),
        plot_svg({likelihood},
-                {.x_label = "value", .y_label = "log-likelihood", .width_px = width_px, .height_px = height_px})});
+                {.x_label = "iteration", .y_label = "log-likelihood", .width_px = width_px, .height_px = height_px})});
 }
 
 }  // namespace
