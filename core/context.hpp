@@ -20,13 +20,13 @@ namespace tofstream {
 
 class RunControl;
 
-// What travels with a payload: its place in the producer's output, when its first data entered the
-// program, and which events of the stream (half open, numbered as they were received) it stems
-// from.
+// What travels with a payload: its place in the producer's output, when the first of its data entered the program and
+// when the last, and which events of the stream (half open, numbered as they were received) it stems from.
 struct MessageInfo {
   std::uint64_t sequence = 0;
   std::uint64_t origin = 0;  // number of the source's message that it stems from, the latest where from several
   std::chrono::steady_clock::time_point ingress{};
+  std::chrono::steady_clock::time_point last_ingress{};
   std::uint64_t first_event = 0;
   std::uint64_t end_event = 0;
 };

@@ -38,6 +38,7 @@ std::string words_of(std::exception_ptr cause) {
 void widen(MessageInfo& info, const MessageInfo& other) {
   info.origin = std::max(info.origin, other.origin);
   info.ingress = std::min(info.ingress, other.ingress);
+  info.last_ingress = std::max(info.last_ingress, other.last_ingress);
   if (!has_events(other)) return;
   info.first_event = has_events(info) ? std::min(info.first_event, other.first_event) : other.first_event;
   info.end_event = std::max(info.end_event, other.end_event);
@@ -256,7 +257,7 @@ void Scheduler::publish(Section& section, Node& node, std::size_t port, Message 
   ++moves_;
   MessageInfo& info = message.info;
   const bool is_source = node.info().kind == GadgetKind::source;
-  if (is_source || info.ingress == Clock::time_point{}) info.ingress = Clock::now();
+  if (is_source || info.ingress == Clock::time_point{}) info.ingress = info.last_ingress = Clock::now();
   info.sequence = node.next_sequence[port]++;
   if (node.numbers_messages) {
     info.origin = node.promised++;

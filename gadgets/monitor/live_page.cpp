@@ -31,7 +31,7 @@ page::EstimateCaption caption_of(const UpdateStep& step, std::uint32_t number, c
 }  // namespace
 
 LivePage::LivePage(const LivePageSettings& settings, RunControl& run, Logger log)
-    : settings_(settings), run_(run), log_(log), files_(viewer_files()), past_(settings.past) {
+    : settings_(settings), run_(run), log_(log), files_(viewer_files(viewer_folder())), past_(settings.past) {
   WebContent content;
   content.file = [this](std::string_view path) { return file(path); };
   content.greeting = [this] {
@@ -96,7 +96,10 @@ void LivePage::publish_image(const Taken& taken, bool is_final) try {
   {
     const std::lock_guard lock(mutex_);
     ++images_;
-    on_their_way_.emplace_back(taken.number, taken.info.ingress);
+    if (taken.info.last_ingress > newest_data_) {  // an iteration over what was there before is no answer to an event
+      newest_data_ = taken.info.last_ingress;
+      on_their_way_.emplace_back(taken.number, newest_data_);
+    }
     if (on_their_way_.size() > most_on_their_way) on_their_way_.pop_front();
     keep = !is_final && past_.wants_next();
     if (!is_final && !keep) past_.skip();

@@ -50,7 +50,8 @@ class LivePage {
   /// Shows the last estimate as final and waits, for a short while, until everybody has it. No estimate follows.
   void finish();
 
-  /// Images that were published, and the time until pages had drawn them.
+  /// Images that were published; and from the entry of an image's last data into the program until a page had drawn it,
+  /// of images that stem from data which none before did.
   std::uint64_t images() const;
   LatencyFigures shown() const;
 
@@ -89,7 +90,8 @@ class LivePage {
   bool has_warned_ = false;
   page::EvenSeries<Past> past_;
   page::EvenSeries<CountSample> counts_{600};
-  std::deque<std::pair<std::uint32_t, Clock::time_point>> on_their_way_;  // images: number, entry into the program
+  std::deque<std::pair<std::uint32_t, Clock::time_point>> on_their_way_;  // images: number, entry of their last data
+  Clock::time_point newest_data_{};
   LatencyHistogram shown_;
 
   std::unique_ptr<WebServer> server_;

@@ -31,7 +31,7 @@ struct PageFigures {
   double seconds = 0;      // since the run began
   bool has_ended = false;  // no estimate follows
   std::uint64_t images = 0;
-  LatencyFigures shown;  // from a message's entry into the program until the page had drawn it
+  LatencyFigures shown;  // from an image's last data's entry until a page had drawn it
   std::vector<PastEstimate> past;
 };
 

@@ -1,10 +1,8 @@
 // The page's files: see viewer_files.hpp.
 #include "gadgets/monitor/viewer_files.hpp"
 
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "gadgets/formats/shared_files.hpp"
@@ -32,29 +30,29 @@ const char* type_of(const fs::path& file) {
   return found == types.end() ? nullptr : found->second;
 }
 
-std::optional<fs::path> viewer_folder() {
+}  // namespace
+
+fs::path viewer_folder() {
   try {
     return find_shared_file("viewer/index.html").parent_path();
   } catch (const std::runtime_error&) {
-    return std::nullopt;
+    return {};
   }
 }
 
-}  // namespace
-
-std::map<std::string, WebFile, std::less<>> viewer_files() {
+std::map<std::string, WebFile, std::less<>> viewer_files(const fs::path& folder) {
   std::map<std::string, WebFile, std::less<>> files;
-  if (const std::optional<fs::path> folder = viewer_folder()) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(*folder)) {
+  if (folder.empty()) {
+    files["/index.html"] = {"text/html; charset=utf-8", std::make_shared<const std::string>(plain_page)};
+  } else {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const char* type = type_of(entry.path());
       if (!type || !entry.is_regular_file()) continue;
       std::ifstream stream(entry.path(), std::ios::binary);
+      std::string content(std::istreambuf_iterator<char>(stream), {});
       files[(fs::path("/") / entry.path().filename()).string()] = {
-          type, std::make_shared<const std::string>(std::istreambuf_iterator<char>(stream),
-                                                    std::istreambuf_iterator<char>())};
+          type, std::make_shared<const std::string>(std::move(content))};
     }
-  } else {
-    files["/index.html"] = {"text/html; charset=utf-8", std::make_shared<const std::string>(plain_page)};
   }
   files["/"] = files["/index.html"];
   return files;

@@ -44,7 +44,7 @@ struct WebMonitor {
             .call_bytes = memory_sum(message, inputs[0]),
             .copy_bytes = inputs[0],
             .lower = "past",
-            .note = "and what is on its way to each browser: one image"};
+            .note = "besides, the last two estimates where they lie, and one image on its way to each browser"};
   }
 
   WebMonitor(const Params& p, Context& context)

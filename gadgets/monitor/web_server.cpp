@@ -65,13 +65,13 @@ class Visit : public std::enable_shared_from_this<Visit> {
   Visit& operator=(const Visit&) = delete;
 
   bool is_watching() const { return watching_; }
-  bool is_idle() const { return !sending_ && !answer_ && !waiting_[text] && !waiting_[binary]; }
+  bool is_idle() const { return leaving_ || (!sending_ && !answer_ && !waiting_[text] && !waiting_[binary]); }
   Clock::time_point last_heard() const { return heard_; }
 
   void begin() { read_request(); }
   void cut() { stream().close(); }
   void say_goodbye() {
-    if (!watching_) return cut();
+    if (!watching_ || std::exchange(leaving_, true)) return cut();
     ws_.async_close(websocket::close_code::going_away, [self = shared_from_this()](error_code) { self->cut(); });
   }
   void offer(std::size_t kind, const WebBytes& message) {
@@ -197,7 +197,7 @@ class Visit : public std::enable_shared_from_this<Visit> {
   }
 
   void pump() {
-    if (sending_ || !watching_) return;
+    if (sending_ || !watching_ || leaving_) return;
     const bool answers = answer_ != nullptr;
     const std::size_t kind = waiting_[text] ? text : binary;
     sending_ = std::exchange(answers ? answer_ : waiting_[kind], nullptr);
@@ -217,7 +217,7 @@ class Visit : public std::enable_shared_from_this<Visit> {
   beast::flat_buffer incoming_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   Clock::time_point heard_ = Clock::now();
-  bool watching_ = false;
+  bool watching_ = false, leaving_ = false;
   WebBytes answer_, sending_;
   std::array<WebBytes, 2> waiting_;
 };

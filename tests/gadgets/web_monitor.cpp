@@ -9,7 +9,9 @@
 #include "core/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/monitor/run_messages.hpp"
+#include "gadgets/monitor/viewer_files.hpp"
 #include "gadgets/payloads.hpp"
+#include "tests/command/command.hpp"
 #include "tests/gadgets/web_client.hpp"
 
 using namespace tofstream;
@@ -126,9 +128,10 @@ TEST_CASE("estimates never wait for a page, and the last one is shown as final")
   MonitorTest test("web_monitor", "address: 127.0.0.1:0\nframes_per_s: 20", ".", &run);
   Watcher page(port_of(test)), asleep(port_of(test));
   next_of(page, "state");
+  test.context.set_message({.last_ingress = std::chrono::steady_clock::now()});
   for (int i = 1; i <= 1000; ++i) test.send(estimate(i, static_cast<float>(i)));
   CHECK(at<std::uint32_t>(image_numbered(page, 1000), 12) == 1000);
-  page.send(R"({"type": "shown", "number": 1000})");
+  for (int i = 1; i <= 1000; ++i) page.send(fmt::format(R"({{"type": "shown", "number": {}}})", i));
   page.send(R"({"type": "shown", "number": 4000000000})");
   CHECK(answer_to(page, R"({"type": "huh"})")["ok"] == false);  // and so what was sent before has been read
   std::jthread end([&] { test.finish(); });
@@ -183,6 +186,20 @@ TEST_CASE("a page that only shows steers nothing") {
        {R"({"type": "stop"})", R"({"type": "set", "gadget": "lens", "parameter": "zoom", "value": 7})"})
     CHECK(answer_to(page, request)["ok"] == false);
   CHECK(run.told.empty());
+}
+
+TEST_CASE("the page is what the build made of it, or one that says how to get it") {
+  const TemporaryFolder folder;
+  for (const char* name : {"index.html", "page.js", "page.css", "licences.txt", "secret", "core.dump"})
+    std::ofstream(folder / name) << "content of " << name;
+  std::filesystem::create_directory(folder / "more.js");
+  const auto files = viewer_files(folder.path());
+  CHECK(files.size() == 5);
+  CHECK(*files.at("/").content == "content of index.html");
+  CHECK(files.at("/page.js").type == "text/javascript; charset=utf-8");
+  const auto none = viewer_files({});
+  CHECK(none.size() == 2);
+  CHECK(none.at("/").content->find("npm") != std::string::npos);
 }
 
 TEST_CASE("what is no request is answered in one line and changes nothing") {

@@ -1,0 +1,56 @@
+// When a message's data entered the program: the first and the last of what it stems from, through merging and
+// feedback.
+#include "core/testing.hpp"
+#include "gadgets.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+struct Tick {
+  int value = 0;
+};
+
+struct SlowTicks {
+  void run(Emit<Tick>& emit, std::stop_token) {
+    for (int i = 0; i < 4; ++i) {
+      emit({i});
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+};
+TOFSTREAM_GADGET(SlowTicks, "test_slow_ticks", "Four numbers, one after the other");
+
+struct Pairs {
+  void process(const Tick& tick, Emit<Tick>& emit) {
+    if (tick.value % 2 == 1) emit(tick);
+  }
+};
+TOFSTREAM_GADGET(Pairs, "test_pairs", "Every second number, which stems from two");
+
+std::vector<MessageInfo>& seen() {
+  static std::vector<MessageInfo> infos;
+  return infos;
+}
+
+struct Witnessed {
+  void process(const Tick&, Context& context) { seen().push_back(context.message()); }
+};
+TOFSTREAM_GADGET(Witnessed, "test_witnessed", "Notes when messages entered");
+
+}  // namespace
+
+TEST_CASE("a message knows when the first and the last of its data entered the program") {
+  seen().clear();
+  Engine engine(parse_pipeline(R"(
+gadgets:
+  ticks: {use: test_slow_ticks}
+  pairs: {use: test_pairs, from: ticks}
+  end:   {use: test_witnessed, from: pairs}
+)",
+                               "test.yaml"));
+  REQUIRE(engine.run().exit_code == exit_ok);
+  REQUIRE(seen().size() == 2);
+  for (const MessageInfo& info : seen()) CHECK(info.last_ingress - info.ingress >= std::chrono::milliseconds(5));
+  CHECK(seen()[1].ingress > seen()[0].last_ingress);
+}
