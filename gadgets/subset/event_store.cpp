@@ -40,7 +40,7 @@ EventBatch EventStore::hold(EventBatch batch) {
 std::vector<std::shared_ptr<const EventBatch>> EventStore::store(std::vector<EventBatch> batches) {
   for (EventBatch& batch : batches) batch.arrival = {};
   std::vector<std::shared_ptr<const EventBatch>> stored;
-  const std::int64_t at_a_time = settings_.backend == Backend::cuda ? tiled::events_at_a_time : 0;
+  const std::int64_t at_a_time = settings_.backend == Backend::cuda ? tiled::most_at_a_time : 0;
   for (auto& group : groups_to_join(std::move(batches), at_a_time))
     stored.push_back(std::make_shared<const EventBatch>(place(std::move(group))));
   return stored;

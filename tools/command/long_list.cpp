@@ -44,8 +44,8 @@ EventBatch draw_batch(const std::shared_ptr<const Scanner>& scanner, const Grid&
 Batches draw_long_list(const std::shared_ptr<const Scanner>& scanner, const Grid& grid, std::int64_t count,
                        Memory memory) {
   Batches batches;
-  for (std::int64_t first = 0; first < count; first += tiled::events_at_a_time) {
-    const std::int64_t n = std::min(tiled::events_at_a_time, count - first);
+  for (std::int64_t first = 0; first < count; first += tiled::most_at_a_time) {
+    const std::int64_t n = std::min(tiled::most_at_a_time, count - first);
     batches.push_back(std::make_shared<const EventBatch>(draw_batch(scanner, grid, first, n, memory)));
   }
   return batches;

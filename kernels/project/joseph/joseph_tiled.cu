@@ -168,14 +168,12 @@ void JosephTiled::with_footprint(const EventView& events, Step&& step) const {
   }
 }
 
-EmTally JosephTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                             Stream stream) {
-  workspace_.begin();
+void JosephTiled::add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                           Stream stream) {
   const float* additive = events.additive ? events.additive + made.first_event : nullptr;
   with_footprint(events, [&](const auto& footprint) {
     workspace_.em_step(made, footprint, additive, image, accumulator, stream);
   });
-  return workspace_.tally(stream);
 }
 
 void JosephTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,

@@ -18,10 +18,17 @@ class JosephTiled {
   bool takes_back(const EventView& events) const {
     return takes(events) && tiled::pays_for_one_use(path_, deterministic_, events.count);
   }
+  /// Of a small image so few that what their visits have in common stays in the second-level cache: its tiles are
+  /// loaded and added up again in little time, and Joseph's visits are short enough to wait for the memory.
+  std::int64_t events_at_a_time() const {
+    const bool small = setup_.grid.voxels() <= std::int64_t{4} * workspace_.words();
+    return small ? std::int64_t{3} << 20 : tiled::most_at_a_time;
+  }
   std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream);
-  /// Complete on return.
-  EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                  Stream stream);
+  void begin_step() { workspace_.begin(); }
+  void add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                Stream stream);
+  EmTally end_step(Stream stream) { return workspace_.tally(stream); }
   void back(const tiled::Visits& made, const EventView& events, const float* values, float* image, Stream stream);
 
  private:

@@ -1,9 +1,14 @@
 // The EM step and the back projection of a batch of any size by tiles: a stretch of it at a time, so that the memory
 // for plans that are not kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
 //
+//   std::int64_t events_at_a_time() const;
 //   std::optional<Visits> visits(events, first, stream);
 //       of a stretch; nothing where visits cannot stand for its lines
-//   EmTally em_step(visits, events of the batch, image, accumulator, stream);
+//   void begin_step();
+//   void add_step(visits, events of the batch, image, accumulator, stream);
+//       queued on the stream
+//   EmTally end_step(stream);
+//       of all that was added since the beginning, complete on return
 //   void back(visits, events of the batch, values, image, stream);
 #pragma once
 
@@ -26,8 +31,8 @@ inline std::runtime_error not_deterministic() {
 
 /// Calls visit(events of a stretch, its first event) for each stretch of a batch, while it returns true.
 template <class Visit>
-bool for_each_stretch(const EventView& events, Visit&& visit) {
-  const std::int64_t stretches = std::max<std::int64_t>((events.count + events_at_a_time - 1) / events_at_a_time, 1);
+bool for_each_stretch(const EventView& events, std::int64_t at_a_time, Visit&& visit) {
+  const std::int64_t stretches = std::max<std::int64_t>((events.count + at_a_time - 1) / at_a_time, 1);
   for (std::int64_t k = 0; k < stretches; ++k) {
     const std::int64_t begin = events.count * k / stretches, end = events.count * (k + 1) / stretches;
     if (!visit(events.slice(begin, end - begin), begin)) return false;
@@ -40,11 +45,12 @@ template <class Tiled>
 std::unique_ptr<EventPlan> plan_stretches(Tiled& tiled, const EventView& events, Stream stream) {
   auto plan = std::make_unique<VisitPlan>();
   try {
-    const bool whole = for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
-      auto made = tiled.visits(part, first, stream);
-      if (made) plan->stretches.push_back(std::move(*made));
-      return made.has_value();
-    });
+    const bool whole =
+        for_each_stretch(events, tiled.events_at_a_time(), [&](const EventView& part, std::int64_t first) {
+          auto made = tiled.visits(part, first, stream);
+          if (made) plan->stretches.push_back(std::move(*made));
+          return made.has_value();
+        });
     if (!whole) plan.reset();
   } catch (const OutOfMemory&) {
     plan.reset();
@@ -57,16 +63,17 @@ std::unique_ptr<EventPlan> plan_stretches(Tiled& tiled, const EventView& events,
 template <class Tiled, class Direct>
 EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventView& events, const float* image,
                              float* accumulator, Stream stream, Direct&& direct) {
-  EmTally tally;
+  tiled.begin_step();
   if (const auto* known = dynamic_cast<const VisitPlan*>(plan)) {
-    for (const Visits& made : known->stretches) tally += tiled.em_step(made, events, image, accumulator, stream);
-    return tally;
+    for (const Visits& made : known->stretches) tiled.add_step(made, events, image, accumulator, stream);
+    return tiled.end_step(stream);
   }
-  for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+  EmTally tally;
+  for_each_stretch(events, tiled.events_at_a_time(), [&](const EventView& part, std::int64_t first) {
     // Nothing is added to the accumulator before all memory is there.
     const auto by_tiles = [&] {
       const auto made = tiled.visits(part, first, stream);
-      if (made) tally += tiled.em_step(*made, events, image, accumulator, stream);
+      if (made) tiled.add_step(*made, events, image, accumulator, stream);
       return made.has_value();
     };
     bool done = false;
@@ -77,6 +84,7 @@ EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventVie
     if (!done) tally += direct(part);
     return true;
   });
+  tally += tiled.end_step(stream);
   return tally;
 }
 
@@ -84,7 +92,7 @@ EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventVie
 template <class Tiled, class Direct>
 void back_by_stretches(Tiled& tiled, const EventView& events, const float* values, float* image, Stream stream,
                        Direct&& direct) {
-  for_each_stretch(events, [&](const EventView& part, std::int64_t first) {
+  for_each_stretch(events, tiled.events_at_a_time(), [&](const EventView& part, std::int64_t first) {
     bool done = false;
     try {
       if (const auto made = tiled.visits(part, first, stream)) {

@@ -68,8 +68,8 @@ struct Visits {
   }
 };
 
-/// Events that are planned and projected at a time, which bounds the memory for it (about 3 GB).
-inline constexpr std::int64_t events_at_a_time = std::int64_t{1} << 24;
+/// Most events that are planned and projected at a time, which bounds the memory for it (about 3 GB).
+inline constexpr std::int64_t most_at_a_time = std::int64_t{1} << 24;
 
 /// Whether a plan that serves one back projection alone is to be made.
 inline bool pays_for_one_use(CudaPath path, bool deterministic, std::int64_t lines) {

@@ -49,14 +49,12 @@ void TorTiled::with_footprint(const EventView& events, Step&& step) const {
   }
 }
 
-EmTally TorTiled::em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                          Stream stream) {
-  workspace_.begin();
+void TorTiled::add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                        Stream stream) {
   const float* additive = events.additive ? events.additive + made.first_event : nullptr;
   with_footprint(events, [&](const auto& footprint) {
     workspace_.em_step(made, footprint, additive, image, accumulator, stream);
   });
-  return workspace_.tally(stream);
 }
 
 void TorTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,

@@ -21,10 +21,12 @@ class TorTiled {
   bool takes_back(const EventView& events) const {
     return takes(events) && tiled::pays_for_one_use(path_, deterministic_, events.count);
   }
+  static std::int64_t events_at_a_time() { return tiled::most_at_a_time; }
   std::optional<tiled::Visits> visits(const EventView& events, std::int64_t first, Stream stream);
-  /// Complete on return.
-  EmTally em_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                  Stream stream);
+  void begin_step() { workspace_.begin(); }
+  void add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
+                Stream stream);
+  EmTally end_step(Stream stream) { return workspace_.tally(stream); }
   void back(const tiled::Visits& made, const EventView& events, const float* values, float* image, Stream stream);
 
  private:
