@@ -85,6 +85,8 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
 const ListModeStep::Prepared& ListModeStep::prepare_batch(const std::shared_ptr<const EventBatch>& batch,
                                                           Context& context) {
   if (const auto known = prepared_.find(batch.get()); known != prepared_.end()) return known->second;
+  std::erase_if(prepared_,
+                [](const auto& each) { return each.second.batch.use_count() == 1; });  // nobody sends it again
   const Memory memory = memory_of(settings_.backend);
   unkept_ = {};
   Prepared prepared{batch, {}, nullptr};

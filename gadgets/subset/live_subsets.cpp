@@ -137,6 +137,7 @@ struct LiveSubsets {
   void arrive(StoredSubset subset, Context& context) {
     subsets_.push_back(std::move(subset));
     order_.arrive();
+    let_go_if_done(order_.arrived() - 1 - p_.window);
     const auto ingress = context.message().ingress;
     came_.push_back(ingress == Clock::time_point{} ? Clock::now() : ingress);
     context.report("subsets", static_cast<std::int64_t>(subsets_.size()));
@@ -236,8 +237,17 @@ struct LiveSubsets {
     order_.note(update);
     if (offline_) ++*offline_;
     if (update.is_new) sent_ = came_[static_cast<std::size_t>(update.first + update.count - 1)];
+    for (int k = update.first; k < update.first + update.count; ++k) let_go_if_done(k);
     context.report("updates", updates_);
     emit(std::move(subset));
+  }
+
+  // The events of a subset that no rule can name any more: one that has had its turns and its updates. So the memory
+  // for a long scan is bounded where the projector keeps pace, unless all of it is wanted at the end.
+  void let_go_if_done(int k) {
+    if (k < 0 || k >= order_.arrived() - p_.window || p_.final == Final::offline || !recorded_.is_over()) return;
+    if (order_.updates_of(k) >= (p_.final == Final::none ? 1 : p_.iterations))
+      subsets_[static_cast<std::size_t>(k)].batches.clear();
   }
 
   UpdateStep step_of(const LiveUpdate& update) {

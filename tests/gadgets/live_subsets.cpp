@@ -1,6 +1,8 @@
 // Live subsets by plain calls: what goes out when the projector is free, what is written down, and how that is
 // followed.
+#include <algorithm>
 #include <fstream>
+#include <memory>
 
 #include "core/testing.hpp"
 #include "gadgets/formats/update_log.hpp"
@@ -128,6 +130,27 @@ TEST_CASE("final: none and a stop leave the estimate as it is") {
     CHECK(made.out.size() == live + 1);  // what came is used
     CHECK(made.context.figures().contains("final_left_out") == stops);
     CHECK(read_update_log(folder.path()).has_ended);
+  }
+}
+
+TEST_CASE("events that no update can ask for any more are let go, unless all are wanted at the end") {
+  for (const std::string final : {"none", "converged", "offline"}) {
+    CAPTURE(final);
+    const TemporaryFolder folder;
+    Gadget made = gadget(folder, "seconds: 1, iterations: 2, window: 2, final: " + final);
+    std::vector<std::weak_ptr<const EventBatch>> held;
+    for (int second = 0; second < 8; ++second) {
+      made.send(batch_of(10, second, 1));
+      while (made.idle()) {
+      }
+      held.push_back(made.out.pointer(0)->batches.front());  // new ones go first
+      made.out.clear();
+    }
+    // What is held: the window, or all.
+    const auto there = std::ranges::count_if(held, [](const auto& batch) { return !batch.expired(); });
+    CHECK(there == (final == "offline" ? 8 : 2));
+    made.finish();
+    CHECK(made.context.recorded().rejected_total() == 0);
   }
 }
 
