@@ -374,7 +374,7 @@ TOFSTREAM_GADGET(WaitingSource, "waiting_source", "A source that waits");
 
 struct OutsideWait {
   void run(Emit<Batch>&, std::stop_token, Context& context) {
-    context.wait_outside([] { sleep_ms(100); });
+    context.wait_outside([] { sleep_ms(400); });
   }
 };
 TOFSTREAM_GADGET(OutsideWait, "outside_wait", "A source that waits for somebody else");

@@ -128,7 +128,7 @@ gadgets:
 
 TEST_CASE("who waits for the outside alone does not stand still") {
   EngineOptions options;
-  options.stall_report = std::chrono::milliseconds(10);
+  options.stall_report = std::chrono::milliseconds(150);  // more than a start takes
   const RunReport idle =
       run_text("gadgets:\n  feed: {use: outside_wait}\n  last: {use: collect, from: feed}\n", options);
   CHECK(idle.exit_code == 0);
@@ -138,7 +138,7 @@ gadgets:
   feed: {use: outside_wait}
   last: {use: collect, from: feed}
   other: {use: count, messages: 2}
-  held: {use: blocking_collect, from: other, fault: {delay_at: 0, delay_ms: 100}}
+  held: {use: blocking_collect, from: other, fault: {delay_at: 0, delay_ms: 400}}
 )",
                                   options);
   CHECK(!busy.stalls.empty());
