@@ -135,6 +135,14 @@ TEST_CASE("a disk that is full where nothing was to be kept only holds the sende
   CHECK(report["books"]["lost"].empty());
 }
 
+TEST_CASE("an endpoint in the place of the journal's folder is no folder") {
+  const CommandResult told = run_command("record tcp://127.0.0.1:5999");
+  CHECK(told.code == 2);
+  CHECK(told.err ==
+        "tofstream: 'tcp://127.0.0.1:5999' is an endpoint, and a folder is wanted: tofstream record FOLDER --endpoint "
+        "tcp://127.0.0.1:5999\n");
+}
+
 TEST_CASE("what is no journal is refused in one line") {
   const TemporaryFolder folder;
   const std::string name = folder.path().string();

@@ -18,6 +18,9 @@ struct Options {
 };
 
 void record(Options options) {
+  if (options.journal.find("://") != std::string::npos)
+    throw InputError(fmt::format("'{0}' is an endpoint, and a folder is wanted: tofstream record FOLDER --endpoint {0}",
+                                 options.journal));
   PipelineOptions pipeline;
   const std::string journal = std::filesystem::absolute(options.journal).string();
   pipeline.sets = {fmt::format("feed.endpoint={}", options.endpoint), fmt::format("feed.journal={}", journal),
