@@ -1,4 +1,6 @@
 // Gadgets that watch and steer the run that they are in.
+#include <algorithm>
+
 #include "core/testing.hpp"
 #include "gadgets.hpp"
 
@@ -85,7 +87,11 @@ gadgets:
   CHECK(report.exit_code == 0);
   CHECK(report.stopped);
   CHECK(outcome(report) == "stopped");
-  CHECK(witness.notes == std::vector<std::string>{"running", "stopping", "flush collect"});
+  // The end may reach the sink before the one who asked for it has looked again.
+  REQUIRE(witness.notes.size() == 3);
+  CHECK(witness.notes[0] == "running");
+  CHECK(std::ranges::count(witness.notes, "stopping") == 1);
+  CHECK(std::ranges::count(witness.notes, "flush collect") == 1);
   REQUIRE(report.changes.size() == 1);
   CHECK(report.changes[0].gadget == "shifted");
   const std::vector<std::uint64_t>& seen = witness.numbers["collect"];
