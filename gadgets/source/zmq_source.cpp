@@ -63,9 +63,7 @@ struct ZmqSource {
       param<&Params::journal>("journal", "Folder of a journal that keeps every frame as it came, before it is decoded"),
       param<&Params::resume>("resume", "A journal that holds frames is replayed first and gone on with"),
       param<&Params::segment_mib>("segment_mib", range(1, 1 << 20), unit("MiB"), "Size of the journal's files"),
-      param<&Params::sync_ms>(
-          "sync_ms", range(-1, 3600000), unit("ms"),
-          "The journal is written to the disk so often; 0: after each frame, -1: as the system likes"),
+      param<&Params::sync_ms>("sync_ms", range(-1, 3600000), unit("ms"), sync_words),
       param<&Params::memory_mib>("memory_mib", range(1, 1 << 20), unit("MiB"),
                                  "Frames that wait for a slow pipeline in memory; the rest waits on disk"),
       param<&Params::spill_folder>("spill_folder",

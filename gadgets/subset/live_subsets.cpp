@@ -138,7 +138,7 @@ struct LiveSubsets {
     subsets_.push_back(std::move(subset));
     order_.arrive();
     let_go_if_done(order_.arrived() - 1 - p_.window);
-    const auto ingress = context.message().ingress;
+    const auto ingress = context.message().last_ingress;
     came_.push_back(ingress == Clock::time_point{} ? Clock::now() : ingress);
     context.report("subsets", static_cast<std::int64_t>(subsets_.size()));
     context.report("events_kept", store_.in_words());

@@ -16,6 +16,9 @@ struct JournalOption {
   int sync_ms = 1000;  // fsync so often; 0 after each entry, -1 as the system likes
 };
 
+inline constexpr auto* sync_words =
+    "The journal is written to the disk so often; 0: after each frame, -1: as the system likes";
+
 /// The folder's writer, shared with the program's other gadgets; says what was cut off. Throws std::runtime_error in
 /// one line where it cannot be written, or holds entries and is not to be resumed.
 std::shared_ptr<journal::Writer> open_journal(const JournalOption& option, const Context& context);

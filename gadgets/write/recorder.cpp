@@ -20,9 +20,7 @@ struct Recorder {
       param<&Params::journal>("journal", required, "Folder of the journal"),
       param<&Params::resume>("resume", "A journal that holds frames is gone on with"),
       param<&Params::segment_mib>("segment_mib", range(1, 1 << 20), unit("MiB"), "Size of the journal's files"),
-      param<&Params::sync_ms>(
-          "sync_ms", range(-1, 3600000), unit("ms"),
-          "The journal is written to the disk so often; 0: after each frame, -1: as the system likes"));
+      param<&Params::sync_ms>("sync_ms", range(-1, 3600000), unit("ms"), sync_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params&) { return {}; }
 

@@ -25,15 +25,9 @@ struct EstimateCaption {
   std::uint64_t end_event = 0;  // events of the stream that it stems from
 };
 
-/// How many voxels along each axis one of the message stands for, so that there are at most `most_voxels` (at least 1).
-int shrink_factor(const Grid& grid, std::size_t most_voxels);
-
-/// Means over blocks of factor^3 voxels, of fewer at the far edges, whose grid goes on beyond the image then. The image
-/// lies on the host and has voxels, no blobs.
-Image block_means(const Image& image, int factor);
-
-/// The message. Values are `offset + scale * code` for the codes 0 to 65535, which span the image's finite values; one
-/// that is not finite gets code 0. The image as for block_means.
+/// The message, of at most `most_voxels` (at least 1): where the image has more, of its block means. Values are `offset
+/// + scale * code` for the codes 0 to 65535, which span the image's finite values; one that is not finite gets code 0.
+/// The image as for block_means (kernels/analysis).
 std::string estimate_message(const Image& image, const EstimateCaption& caption, std::size_t most_voxels);
 
 }  // namespace tofstream::page

@@ -16,9 +16,9 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/tiled/tile_memory.cuh"
+#include "kernels/project/tiled/tile_of_visit.cuh"
 #include "kernels/project/tiled/tile_scales.hpp"
 #include "kernels/project/tiled/visit_bins.hpp"
-#include "kernels/project/tiled/visit_ranges.cuh"
 
 namespace tofstream::tiled {
 
@@ -432,6 +432,8 @@ class Workspace {
         take_sums(target.image, band, stream);
       }
   }
+  /// All memory of a pass. Where it is refused no kernel has begun, which would leave its state as the next one must
+  /// not find it.
   void prepare(const Visits& made, Stream stream);
   void clear_tally(Stream stream);
   unsigned blocks_for(const VisitView& plan) const;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/project/tiled/tile_of_visit.cuh"
 #include "kernels/project/tiled/tile_scales.hpp"
-#include "kernels/project/tiled/visit_ranges.cuh"
 
 namespace tofstream::tiled {
 
@@ -137,13 +137,15 @@ __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float la
 
 }  // namespace
 
+void TileScales::fit(int tiles, Stream stream) {
+  if (scales.size() >= tiles) return;
+  histogram = Buffer<std::uint32_t>::zeros(Memory::device, std::int64_t{tiles} * exponents, stream);
+  scales = Buffer<TileScale>(Memory::device, tiles, stream);
+}
+
 void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
                  TileScales& result, std::uint32_t* next_forward, Stream stream) {
   const int tiles = plan.tiling.count();
-  if (result.scales.size() < tiles) {
-    result.histogram = Buffer<std::uint32_t>::zeros(Memory::device, std::int64_t{tiles} * exponents, stream);
-    result.scales = Buffer<TileScale>(Memory::device, tiles, stream);
-  }
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
   order_ratios<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), by_slot, ratios,
                                                      result.histogram.data(), result.range.data(), next_forward);

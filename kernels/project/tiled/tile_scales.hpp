@@ -26,6 +26,9 @@ struct ScaleRange {
 
 /// What find_scales needs and finds, on the current CUDA device.
 struct TileScales {
+  /// Room for so many tiles. Throws OutOfMemory, before a pass has begun: see Workspace::prepare.
+  void fit(int tiles, Stream stream);
+
   Buffer<std::uint32_t> histogram;  // [tile][exponent], zeros between passes
   Buffer<TileScale> scales;         // a tile
   Buffer<ScaleRange> range = Buffer<ScaleRange>(Memory::device, 1);
@@ -34,7 +37,7 @@ struct TileScales {
 /// The ratios of all visits (each at least 0), given by slot, in the visits' order, in place of the bits of their
 /// slots; and a scale for each tile, so that the sums of what any of its items adds to a voxel fit 30 bits (which
 /// leaves one for the rounding of addends), and each addend the 23 bits of a denormal float, where no weight is larger
-/// than `largest_weight`. `next_forward` becomes 0. Queued on the stream.
+/// than `largest_weight`. `next_forward` becomes 0. `result` has room for the tiles. Queued on the stream.
 void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
                  TileScales& result, std::uint32_t* next_forward, Stream stream);
 

@@ -126,6 +126,7 @@ void Workspace::prepare(const Visits& made, Stream stream) {
   }
   if (deterministic_ && sums_.size() != made.tiling.voxels())
     sums_ = Buffer<long long>::zeros(Memory::device, made.tiling.voxels(), stream);
+  scales_.fit(made.tiling.count(), stream);
 }
 
 void Workspace::take_sums(float* accumulator, int band, Stream stream) {
