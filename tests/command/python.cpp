@@ -42,13 +42,13 @@ class Background {
                     (folder_ / "run.yaml").string(), (folder_ / "out").string(), (folder_ / "log").string(),
                     (folder_ / "pid").string(), (folder_ / "code").string());
     thread_ = std::thread([line] { std::system(line.c_str()); });
-    is_working_ = wait_until([&] { return std::filesystem::exists(folder_ / "working"); });
+    wait_until([&] { return is_working() || !code().empty(); });
   }
   ~Background() {
     if (code().empty()) signal(SIGKILL);
     thread_.join();
   }
-  bool is_working() const { return is_working_; }
+  bool is_working() const { return std::filesystem::exists(folder_ / "working"); }
   void signal(int number) const { ::kill(std::stoi(text_of(folder_ / "pid")), number); }
   std::string code() const { return std::filesystem::exists(folder_ / "code") ? text_of(folder_ / "code") : ""; }
   std::string ended() const {
@@ -65,7 +65,6 @@ class Background {
  private:
   TemporaryFolder folder_;
   std::thread thread_;
-  bool is_working_ = false;
 };
 
 const std::string pass = "@gadget\ndef gate(events):\n  working()\n  time.sleep(0.01)\n  return events\n";
