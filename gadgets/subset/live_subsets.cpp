@@ -125,7 +125,7 @@ struct LiveSubsets {
           fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
                       recorded_.next().first + recorded_.next().count - 1, order_.arrived()));
     if (recorded_.is_whole()) {
-      reject_rest(context);
+      reject_what_is_left(context);
     } else {
       while (const auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets)))
         send(*update, emit, context);
@@ -207,7 +207,7 @@ struct LiveSubsets {
   }
 
   // An order that was written to its end is all that is done.
-  void reject_rest(Context& context) {
+  void reject_what_is_left(Context& context) {
     std::optional<LiveUpdate> update;
     while ((update = order_.next_new(true)) || (update = order_.next_rest())) {
       context.books().rejected(new_events_of(*update), "behind the end of the order that is followed");
