@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/context.hpp"
-#include "core/count_curve.hpp"
+#include "core/parameter_history.hpp"
 #include "core/pipeline.hpp"
 #include "core/value.hpp"
 
@@ -85,12 +85,11 @@ struct Stall {
   std::string state;      // who waits for what
 };
 
-// A live parameter that was set during the run.
-struct ParameterChange {
-  std::chrono::system_clock::time_point when;
-  std::string gadget;
-  std::string parameter;
-  Value value;
+// Events received up to a moment of the run.
+struct CountPoint {
+  double seconds = 0;
+  std::uint64_t events = 0;
+  bool operator==(const CountPoint&) const = default;
 };
 
 // Where a run stands: gadgets are constructed; data flow; sources have ended and the rest drains; it was aborted or has

@@ -102,11 +102,13 @@ Json stalls_json(const std::vector<Stall>& stalls) {
 
 Json changes_json(const std::vector<ParameterChange>& changes) {
   Json list = Json::array();
-  for (const ParameterChange& change : changes)
+  for (const ParameterChange& change : changes) {
     list.push_back({{"when", utc(change.when)},
                     {"gadget", change.gadget},
                     {"parameter", change.parameter},
                     {"value", to_json(change.value)}});
+    if (change.joined > 0) list.back().update({{"joined", change.joined}, {"first", utc(change.first)}});
+  }
   return list;
 }
 

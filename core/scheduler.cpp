@@ -22,6 +22,7 @@ Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir,
       };
   }
   make_edges();
+  counts_.add(0, {});
   alive_ = nodes_.size();
 }
 
@@ -110,7 +111,8 @@ bool Scheduler::wait(std::optional<Clock::time_point> deadline, bool until_stop,
     const Clock::time_point until = of_run(counts_.due());
     if (changed_.wait_until(lock, deadline ? std::min(*deadline, until) : until, done)) break;
     if (deadline && Clock::now() >= *deadline) break;
-    counts_.add(count_now());
+    const CountPoint now = count_now();
+    counts_.add(now.seconds, now);
   }
   return finished_;
 }

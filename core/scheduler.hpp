@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/count_curve.hpp"
+#include "core/even_series.hpp"
 #include "core/fault.hpp"
 #include "core/flow_graph.hpp"
 #include "core/node.hpp"
@@ -138,13 +138,13 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
 
   mutable std::mutex parameters_mutex_;  // taken before mutex_
   std::vector<Value> parameters_;        // of each gadget, as they were set last
-  std::vector<ParameterChange> changes_;
+  ParameterHistory changes_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::chrono::system_clock::time_point started_;
   Clock::time_point began_;
-  CountCurve counts_{0.1, 400};
+  EvenSeries<CountPoint> counts_{400, 0.1};  // a tenth of a second apart, or more in a long run
   bool launched_ = false;
   bool stopping_ = false;
   std::atomic<bool> cancelled_ = false;  // written with the lock held

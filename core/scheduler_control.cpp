@@ -14,7 +14,7 @@ RunReport Scheduler::snapshot() const {
   RunReport report;
   {
     const std::lock_guard lock(parameters_mutex_);
-    report.changes = changes_;
+    report.changes = changes_.changes();
   }
   read_figures(report);
   report.books = settle_books(pipeline_, report.gadgets, report.edges);
@@ -44,7 +44,7 @@ void Scheduler::read_figures(RunReport& report) const {
   if (began_ != Clock::time_point{}) report.seconds = seconds(Clock::now() - began_);
   report.errors = errors_;
   report.running_at_cancel = running_at_cancel_;
-  report.counts = counts_.points();
+  report.counts.assign(counts_.entries().begin(), counts_.entries().end());
   if (const CountPoint now = count_now(); now.seconds > report.counts.back().seconds) report.counts.push_back(now);
   report.stopped = stopping_;
   report.aborted = aborted_;
@@ -97,7 +97,7 @@ std::vector<Problem> Scheduler::set_parameter(std::string_view gadget, std::stri
   std::shared_ptr<const void> params = changed_params(*found, parameter, value, wanted, problems);
   if (!problems.empty()) return problems.all();
   parameters_[index] = std::move(wanted);
-  changes_.push_back({std::chrono::system_clock::now(), found->name, std::string(parameter), value});
+  changes_.add({std::chrono::system_clock::now(), found->name, std::string(parameter), value});
   const std::lock_guard graph_lock(mutex_);
   nodes_[index]->new_params = std::move(params);
   return {};

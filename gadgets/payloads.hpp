@@ -22,7 +22,7 @@ struct ByteBlock {
 
 /// Where a subset stands in the run of updates.
 struct UpdateStep {
-  int iteration = 1;  // from 1
+  int iteration = 1;  // from 1; 0: no update, the image stays what it is
   int iterations = 1;
   int subset = 0;   // from 0, in time order
   int subsets = 0;  // 0 while a live stream has not ended
@@ -42,12 +42,19 @@ struct Subset {
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (PHYSICS 2)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
   std::shared_ptr<const EventBatch> next_batch = {};
+  // Of a subset without events, which comes before all others: the projector gets ready for this scanner.
+  std::shared_ptr<const Scanner> scanner = {};
+  // So many batches, the first, were part of an update before, though the subset as a whole was not.
+  std::size_t known_batches = 0;
 
-  /// Events that meet the reconstruction for the first time: a replayed subset brings none.
-  std::uint64_t event_count() const { return step.iteration == 1 && !step.replayed ? size() : 0; }
-  std::uint64_t size() const {
+  /// The first batch that meets the reconstruction for the first time; a replayed subset has none.
+  std::size_t first_new() const { return step.iteration == 1 && !step.replayed ? known_batches : batches.size(); }
+  /// Events that meet the reconstruction for the first time.
+  std::uint64_t event_count() const { return events_from(first_new()); }
+  std::uint64_t size() const { return events_from(0); }
+  std::uint64_t events_from(std::size_t first) const {
     std::uint64_t sum = 0;
-    for (const auto& batch : batches) sum += batch->event_count();
+    for (std::size_t i = first; i < batches.size(); ++i) sum += batches[i]->event_count();
     return sum;
   }
   std::size_t bytes() const {

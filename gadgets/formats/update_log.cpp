@@ -3,6 +3,8 @@
 
 #include <cerrno>
 #include <fstream>
+#include <istream>
+#include <limits>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -22,8 +24,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* format_name = "tofstream update order";
 constexpr int format_version = 1;
 
-std::string first_line() {
-  return Json{{"format", format_name}, {"version", format_version}}.dump() + "\n";
+Json first_line() {
+  return {{"format", format_name}, {"version", format_version}};
 }
 
 // `estimate` is for people: updates follow one another.
@@ -38,21 +40,30 @@ std::string line_of(const UpdateRecord& r) {
          "\n";
 }
 
+// A whole number from `least` to `most`: get() alone would cut what does not fit.
+std::uint64_t whole_number(const Json& line, const char* key, std::uint64_t least, std::uint64_t most) {
+  const Json& value = line.at(key);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most)
+    throw std::runtime_error(fmt::format("{} is no whole number from {} to {}", key, least, most));
+  return value.get<std::uint64_t>();
+}
+
 UpdateRecord record_of(const Json& line) {
+  constexpr std::uint64_t most_subsets = 1'000'000'000;
   UpdateRecord record;
-  record.update = line.at("update").get<std::int64_t>();
+  record.update = static_cast<std::int64_t>(whole_number(line, "update", 1, std::numeric_limits<std::int64_t>::max()));
   record.restart = line.value("restart", false);
   if (record.restart) return record;
-  record.first = line.at("subset").get<int>();
-  record.count = line.at("subsets").get<int>();
-  record.events = line.at("events").get<std::uint64_t>();
-  if (record.first < 0 || record.count < 1 || record.count > 1'000'000) throw std::runtime_error("no such subset");
+  record.first = static_cast<int>(whole_number(line, "subset", 0, most_subsets));
+  record.count = static_cast<int>(whole_number(line, "subsets", 1, most_subsets));
+  record.events = whole_number(line, "events", 0, std::numeric_limits<std::uint64_t>::max());
   return record;
 }
 
 void take_line(const std::string& text, UpdateLog& log) {
+  if (log.has_ended) throw std::runtime_error("it has ended before");
   const Json line = Json::parse(text);
-  if (line.contains("end")) {
+  if (line.is_object() && line.value("end", false)) {
     log.has_ended = true;
     return;
   }
@@ -68,27 +79,27 @@ UpdateLog read_update_log(const std::filesystem::path& file_or_folder) {
   const auto file = std::filesystem::is_directory(file_or_folder) ? file_or_folder / update_log_name : file_or_folder;
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw std::runtime_error(fmt::format("cannot read the order of updates {}", file.string()));
+  return read_update_log(stream, file.string());
+}
+
+UpdateLog read_update_log(std::istream& stream, const std::string& name) {
   UpdateLog log;
   std::string text;
-  for (int number = 1; std::getline(stream, text); ++number) {
-    if (stream.eof()) break;  // without its line's end: the program was killed as it wrote
-    try {
-      if (number > 1) {
-        take_line(text, log);
-      } else if (const Json head = Json::parse(text);
-                 head.value("format", "") != format_name || head.value("version", 0) != format_version) {
-        throw std::runtime_error(fmt::format("not \"{}\", version {}", format_name, format_version));
-      }
-    } catch (const std::exception& error) {
-      throw std::runtime_error(fmt::format("{}:{}: no order of updates: {}", file.string(), number, error.what()));
-    }
+  int number = 1;
+  const auto read_line = [&] { return std::getline(stream, text) && !stream.eof(); };  // a cut one has no end
+  try {
+    if (!read_line() || Json::parse(text) != first_line())
+      throw std::runtime_error(fmt::format("its first line must be {}", first_line().dump()));
+    for (++number; read_line(); ++number) take_line(text, log);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(fmt::format("{}:{}: no order of updates: {}", name, number, error.what()));
   }
   return log;
 }
 
 UpdateLogWriter::UpdateLogWriter(std::filesystem::path file, std::span<const UpdateRecord> before)
     : file_(std::move(file)) {
-  std::string text = first_line();
+  std::string text = first_line().dump() + "\n";
   for (const UpdateRecord& record : before) text += line_of(record);
   AtomicFile begun(file_);
   begun.write(text);

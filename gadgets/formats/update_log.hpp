@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct UpdateLog {
 /// Reads a log, or that of a folder. A last line that was cut short is left out. Throws std::runtime_error that names
 /// file and line where it is no such log.
 UpdateLog read_update_log(const std::filesystem::path& file_or_folder);
+/// The same from what `name` stands for in errors.
+UpdateLog read_update_log(std::istream& stream, const std::string& name);
 
 /// Writes a log line by line, each into the file at once.
 class UpdateLogWriter {

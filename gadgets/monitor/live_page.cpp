@@ -101,15 +101,14 @@ void LivePage::publish_image(const Taken& taken, bool is_final) try {
       on_their_way_.emplace_back(taken.number, newest_data_);
     }
     if (on_their_way_.size() > most_on_their_way) on_their_way_.pop_front();
-    keep = !is_final && past_.wants_next();
-    if (!is_final && !keep) past_.skip();
+    keep = !is_final && past_.wants(static_cast<double>(images_));
   }
   server_->publish_binary(std::move(message));
   if (!keep) return;
   Past past{{taken.number, caption.iteration, caption.subset, caption.seconds},
             std::make_shared<const std::string>(page::estimate_message(*image, caption, most_past_voxels))};
   const std::lock_guard lock(mutex_);
-  past_.add(std::move(past));
+  past_.add(static_cast<double>(images_), std::move(past));
 } catch (const std::exception& error) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(has_warned_, true)) log_.warning(fmt::format("the page gets no image: {}", error.what()));
@@ -122,7 +121,7 @@ void LivePage::publish_state(bool has_ended) {
   figures.has_ended = has_ended;
   {
     const std::lock_guard lock(mutex_);
-    counts_.add(count_sample(report, figures.seconds));
+    counts_.add(figures.seconds, count_sample(report, figures.seconds));
     figures.images = images_;
     figures.shown = shown_locked();
     for (const Past& past : past_.entries()) figures.past.push_back(past.entry);

@@ -18,10 +18,10 @@
 #include <thread>
 
 #include "core/context.hpp"
+#include "core/even_series.hpp"
 #include "core/latency.hpp"
 #include "core/run_control.hpp"
 #include "gadgets/formats/page/estimate_message.hpp"
-#include "gadgets/formats/page/even_series.hpp"
 #include "gadgets/monitor/run_messages.hpp"
 #include "gadgets/monitor/web_server.hpp"
 #include "gadgets/payloads.hpp"
@@ -88,8 +88,8 @@ class LivePage {
   std::uint32_t taken_ = 0;
   std::uint64_t images_ = 0;
   bool has_warned_ = false;
-  page::EvenSeries<Past> past_;
-  page::EvenSeries<CountSample> counts_{600};
+  EvenSeries<Past> past_;                                                 // by the number of images
+  EvenSeries<CountSample> counts_{600, 0.4};                              // by seconds: each state's at first
   std::deque<std::pair<std::uint32_t, Clock::time_point>> on_their_way_;  // images: number, entry of their last data
   Clock::time_point newest_data_{};
   LatencyHistogram shown_;

@@ -53,7 +53,7 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
   if (!projector_) prepare(inputs, context);
   const Memory memory = memory_of(settings_.backend);
   Image back = Image::zeros(projector_->grid(), memory);
-  EmTally tally;
+  EmTally tally, tally_of_new;
   const auto& batches = inputs.events->batches;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto& batch = batches[i];
@@ -62,21 +62,23 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
     EventView events = prepared.view();
     if (!settings_.tof) events.tof_mm = nullptr;
     const auto began = Clock::now();
-    tally += projector_->planned_em_step(prepared.plan.get(), events, inputs.image->image->voxels.data(),
-                                         back.voxels.data());
+    const EmTally of_batch = projector_->planned_em_step(prepared.plan.get(), events,
+                                                         inputs.image->image->voxels.data(), back.voxels.data());
+    tally += of_batch;
+    if (i >= inputs.events->first_new()) tally_of_new += of_batch;
     // The step returns when its sums have come back from the GPU.
     if (!on_host(memory)) context.span("GPU", "em_step", began, Clock::now());
     projecting_s_ += seconds_since(began);
     if (inputs.events->step.iteration == inputs.events->step.iterations) prepared_.erase(batch.get());
   }
-  if (inputs.events->step.iteration == 1 && !inputs.events->step.replayed) {
-    context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
-    if (tally.skipped > 0)
-      context.books().rejected(static_cast<std::uint64_t>(tally.skipped), "no expectation: the line misses the image");
-  }
+  context.books().reconstructed(static_cast<std::uint64_t>(tally_of_new.used));
+  if (tally_of_new.skipped > 0)
+    context.books().rejected(static_cast<std::uint64_t>(tally_of_new.skipped),
+                             "no expectation: the line misses the image");
   Projected projected{inputs.events->step, std::make_shared<const Image>(std::move(back)), sensitivity_,
                       inputs.events->time_fraction, tally};
-  report(projected, *inputs.image->image, context);
+  if (inputs.events->step.iteration > 0 || inputs.events->step.restart)
+    report(projected, *inputs.image->image, context);
   return projected;
 }
 
@@ -116,13 +118,14 @@ void ListModeStep::begin_next_copy(const Subset& subset, std::size_t from) {
 }
 
 void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
-  const auto& first = inputs.events->batches.front();
-  if (!first->scanner)
+  const Subset& subset = *inputs.events;
+  const auto& scanner = subset.scanner ? subset.scanner : subset.batches.front()->scanner;
+  if (!scanner)
     throw std::runtime_error(
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
   projector_ = make_(inputs.image->image->grid, settings_.backend);
-  Sensitivity made = make_sensitivity(*first->scanner, context);
+  Sensitivity made = make_sensitivity(*scanner, context);
   context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);

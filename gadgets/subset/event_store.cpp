@@ -41,12 +41,11 @@ std::vector<std::shared_ptr<const EventBatch>> EventStore::store(std::vector<Eve
   for (EventBatch& batch : batches) batch.arrival = {};
   std::vector<std::shared_ptr<const EventBatch>> stored;
   const std::int64_t at_a_time = settings_.backend == Backend::cuda ? tiled::most_at_a_time : 0;
-  for (auto& group : groups_to_join(std::move(batches), at_a_time))
-    stored.push_back(std::make_shared<const EventBatch>(place(std::move(group))));
+  for (auto& group : groups_to_join(std::move(batches), at_a_time)) stored.push_back(place(std::move(group)));
   return stored;
 }
 
-EventBatch EventStore::place(std::vector<EventBatch> group) {
+std::shared_ptr<const EventBatch> EventStore::place(std::vector<EventBatch> group) {
   const std::size_t bytes = bytes_of(group);
   if (device_has_room(bytes))
     if (auto there = joined(group, Memory::device)) return counted(Place::device, std::move(*there));
@@ -72,19 +71,25 @@ EventBatch EventStore::spill(const EventBatch& batch) {
   return spilled_->put(batch);
 }
 
-EventBatch EventStore::counted(Place place, EventBatch batch) {
-  bytes_[static_cast<std::size_t>(place)] += batch.bytes();
-  return batch;
+EventStore::Placed::Placed(Place at, EventBatch what, std::shared_ptr<Bytes> of)
+    : batch(std::move(what)), bytes(batch.bytes()), all(std::move(of)), counted(&(*all)[static_cast<std::size_t>(at)]) {
+  *counted += bytes;
+}
+
+std::shared_ptr<const EventBatch> EventStore::counted(Place place, EventBatch batch) {
+  const auto placed = std::make_shared<const Placed>(place, std::move(batch), bytes_);
+  return {placed, &placed->batch};
 }
 
 int EventStore::places_used() const {
-  return static_cast<int>(std::ranges::count_if(bytes_, [](std::size_t bytes) { return bytes > 0; }));
+  return static_cast<int>(std::ranges::count_if(*bytes_, [](const auto& bytes) { return bytes > 0; }));
 }
 
 std::string EventStore::in_words() const {
   std::string line;
   for (std::size_t p = 0; p < places; ++p)
-    if (bytes_[p] > 0) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", bytes_in_words(bytes_[p]), words[p]);
+    if (const std::size_t bytes = (*bytes_)[p]; bytes > 0)
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", bytes_in_words(bytes), words[p]);
   return line.empty() ? "none" : line;
 }
 

@@ -2,6 +2,8 @@
 // copies from, else on disk.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -35,8 +37,8 @@ class EventStore {
   /// Throws std::runtime_error where the disk is full too.
   std::vector<std::shared_ptr<const EventBatch>> store(std::vector<EventBatch> batches);
 
-  /// Bytes that have been stored in a place so far.
-  std::size_t bytes_in(Place place) const { return bytes_[static_cast<std::size_t>(place)]; }
+  /// Bytes of stored batches that live in a place now.
+  std::size_t bytes_in(Place place) const { return (*bytes_)[static_cast<std::size_t>(place)]; }
   int places_used() const;
   /// "2.0 GiB on the GPU, 1.0 GiB in pinned host memory"
   std::string in_words() const;
@@ -44,14 +46,28 @@ class EventStore {
  private:
   bool device_has_room(std::size_t bytes) const;
   bool host_has_room(std::size_t bytes) const;
-  EventBatch place(std::vector<EventBatch> group);
+  // What a batch takes in its place is counted for as long as it lives, also after the store.
+  using Bytes = std::array<std::atomic<std::size_t>, places>;
+  struct Placed {
+    Placed(Place at, EventBatch what, std::shared_ptr<Bytes> of);
+    ~Placed() { *counted -= bytes; }
+    Placed(const Placed&) = delete;
+    Placed& operator=(const Placed&) = delete;
+
+    const EventBatch batch;
+    const std::size_t bytes;
+    const std::shared_ptr<Bytes> all;
+    std::atomic<std::size_t>* const counted;
+  };
+
+  std::shared_ptr<const EventBatch> place(std::vector<EventBatch> group);
   std::optional<EventBatch> joined(const std::vector<EventBatch>& group, Memory memory) const;
   EventBatch spill(const EventBatch& batch);
-  EventBatch counted(Place place, EventBatch batch);
+  std::shared_ptr<const EventBatch> counted(Place place, EventBatch batch);
 
   EventStoreSettings settings_;
   std::optional<SpillFile> spilled_;
-  std::size_t bytes_[places] = {};
+  std::shared_ptr<Bytes> bytes_ = std::make_shared<Bytes>();
 };
 
 }  // namespace tofstream

@@ -6,8 +6,13 @@
 namespace tofstream {
 
 std::optional<LiveUpdate> LiveOrder::next_new(bool together) const {
-  if (first_new_ == arrived()) return std::nullopt;
-  return LiveUpdate{first_new_, together ? arrived() - first_new_ : 1, true};
+  if (first_new_ >= in_a_pass()) return std::nullopt;
+  return together ? LiveUpdate{first_new_, arrived() - first_new_, true} : update_with(first_new_);
+}
+
+std::optional<LiveUpdate> LiveOrder::next_rest() const {
+  if (!has_rest_ || updates_of(arrived() - 1) > 0) return std::nullopt;
+  return update_with(in_a_pass() - 1);
 }
 
 std::optional<LiveUpdate> LiveOrder::next_replay() const {
@@ -19,9 +24,10 @@ std::optional<LiveUpdate> LiveOrder::next_replay() const {
 }
 
 std::optional<LiveUpdate> LiveOrder::next_missing() const {
-  for (int step = 1; step <= arrived(); ++step) {
-    const int k = (last_in_turn_ + step) % arrived();
-    if (updates_of(k) < settings_.iterations) return LiveUpdate{k, 1, updates_of(k) == 0};
+  for (int step = 1; step <= in_a_pass(); ++step) {
+    const int k = (last_in_turn_ + step) % in_a_pass();
+    const LiveUpdate update = update_with(k);
+    if (update.is_new || updates_of(k) < settings_.iterations) return update;
   }
   return std::nullopt;
 }
@@ -35,7 +41,7 @@ void LiveOrder::note(const LiveUpdate& update) {
   }
   uses_ += update.count;
   while (first_new_ < arrived() && updates_of(first_new_) > 0) ++first_new_;
-  last_in_turn_ = update.first + update.count - 1;
+  last_in_turn_ = std::min(update.first + update.count, in_a_pass()) - 1;
 }
 
 }  // namespace tofstream

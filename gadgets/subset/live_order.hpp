@@ -12,7 +12,7 @@ namespace tofstream {
 struct LiveUpdate {
   int first = 0;
   int count = 1;
-  bool is_new = false;  // it is the first with each of them
+  bool is_new = false;  // it is the first with the last of them, and with all but for a rest
   friend bool operator==(const LiveUpdate&, const LiveUpdate&) = default;
 };
 
@@ -27,18 +27,34 @@ class LiveOrder {
 
   /// One more subset has come.
   void arrive() { made_.push_back({}); }
+  /// What is left at the end of the stream and is too little for an update of its own: a subset by number, which is
+  /// used together with the one before it and never alone. That one has come.
+  void arrive_rest() {
+    arrive();
+    has_rest_ = true;
+  }
   int arrived() const { return static_cast<int>(made_.size()); }
+  bool is_rest(int k) const { return has_rest_ && k + 1 == arrived(); }
+  /// Those that a pass over all goes through: a rest counts with the subset before it.
+  int in_a_pass() const { return arrived() - (has_rest_ ? 1 : 0); }
+  /// The update with subset k of a pass.
+  LiveUpdate update_with(int k) const {
+    const int count = has_rest_ && k + 1 == in_a_pass() ? 2 : 1;
+    return {k, count, updates_of(k + count - 1) == 0};
+  }
   /// Updates that subset k has had.
   int updates_of(int k) const { return made_[static_cast<std::size_t>(k)].updates; }
   std::int64_t updates() const { return updates_; }
 
-  /// The first subset that has had no update, or all of these together; nothing where none waits.
+  /// The first subset that has had no update, or all of these together; nothing where none waits, but for a rest.
   std::optional<LiveUpdate> next_new(bool together) const;
   /// Of the last `window` subsets, all of which have had an update, that whose last one is longest ago; nothing once
   /// there have been `iterations` updates for each subset that has come.
   std::optional<LiveUpdate> next_replay() const;
-  /// After the scan: round by round in time order, each subset that has had fewer than `iterations` updates; nothing
-  /// when none is left.
+  /// A rest that has had no update, with the subset before it.
+  std::optional<LiveUpdate> next_rest() const;
+  /// After the scan: round by round in time order, each subset that has had fewer than `iterations` updates, or none
+  /// with its rest; nothing when none is left.
   std::optional<LiveUpdate> next_missing() const;
 
   /// What has been chosen, here or by a record of the order, is done.
@@ -56,6 +72,7 @@ class LiveOrder {
   std::int64_t uses_ = 0;  // of subsets by updates
   int first_new_ = 0;
   int last_in_turn_ = -1;  // of next_missing
+  bool has_rest_ = false;
 };
 
 }  // namespace tofstream

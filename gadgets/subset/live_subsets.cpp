@@ -100,12 +100,14 @@ struct LiveSubsets {
   void process(EventBatch batch, Context& context) {
     if (batch.count == 0) return;
     require_one_kind(batch, delayed_);
+    if (!scanner_) scanner_ = batch.scanner;
     for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) arrive(std::move(subset), context);
   }
 
   // The projector is free, and so what went out last has become an estimate.
   bool idle(Emit<Subset>& emit, Context& context) {
     note_latency(context);
+    if (order_.arrived() == 0) return announce(emit);
     if (!recorded_.is_over()) return follow(emit, context);
     if (recorded_.is_whole()) return false;
     auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets));
@@ -115,7 +117,7 @@ struct LiveSubsets {
   }
 
   void flush(Emit<Subset>& emit, Context& context) {
-    if (auto rest = cutter_.finish(store_, context.books())) arrive(std::move(*rest), context);
+    if (auto rest = cutter_.finish(store_)) arrive(std::move(*rest), context);
     while (follow(emit, context)) {
     }
     if (!recorded_.is_over() && !context.stopping())
@@ -123,7 +125,7 @@ struct LiveSubsets {
           fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
                       recorded_.next().first + recorded_.next().count - 1, order_.arrived()));
     if (recorded_.is_whole()) {
-      reject_rest(context);
+      reject_what_is_left(context);
     } else {
       while (const auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets)))
         send(*update, emit, context);
@@ -134,13 +136,26 @@ struct LiveSubsets {
   }
 
  private:
+  // As soon as the scanner is known the projector can compute the sensitivity, while the first subset is still coming.
+  bool announce(Emit<Subset>& emit) {
+    if (!scanner_ || std::exchange(is_announced_, true)) return false;
+    Subset subset;
+    subset.step = {.iteration = 0, .replayed = true};
+    subset.scanner = scanner_;
+    emit(std::move(subset));
+    return true;
+  }
+
   void arrive(StoredSubset subset, Context& context) {
+    if (subset.is_rest)
+      order_.arrive_rest();
+    else
+      order_.arrive();
     subsets_.push_back(std::move(subset));
-    order_.arrive();
-    let_go_if_done(order_.arrived() - 1 - p_.window);
+    let_go_if_done(order_.in_a_pass() - 1 - p_.window);
     const auto ingress = context.message().last_ingress;
     came_.push_back(ingress == Clock::time_point{} ? Clock::now() : ingress);
-    context.report("subsets", static_cast<std::int64_t>(subsets_.size()));
+    context.report("subsets", static_cast<std::int64_t>(order_.in_a_pass()));
     context.report("events_kept", store_.in_words());
   }
 
@@ -176,37 +191,41 @@ struct LiveSubsets {
       return;
     }
     const LiveUpdate update = with_news({record.first, record.count, false});
-    if (update.is_new) context.books().reconstructed(record.events);
+    context.books().reconstructed(new_events_of(update));
     if (offline_) ++*offline_;
     order_.note(update);
   }
 
   LiveUpdate with_news(LiveUpdate update) const {
-    update.is_new = order_.updates_of(update.first) == 0;
-    for (int k = update.first + 1; k < update.first + update.count; ++k)
-      if ((order_.updates_of(k) == 0) != update.is_new)
+    const int last = update.first + update.count - 1;
+    update.is_new = order_.updates_of(last) == 0;
+    const int alike = order_.is_rest(last) ? last - 1 : last;
+    for (int k = update.first; k < alike; ++k)
+      if ((order_.updates_of(k) == 0) != (order_.updates_of(alike) == 0))
         throw std::runtime_error("the order to follow puts new subsets together with old ones: it was not written so");
     return update;
   }
 
   // An order that was written to its end is all that is done.
-  void reject_rest(Context& context) {
-    while (const auto update = order_.next_new(true)) {
-      context.books().rejected(events_of(*update), "behind the end of the order that is followed");
+  void reject_what_is_left(Context& context) {
+    std::optional<LiveUpdate> update;
+    while ((update = order_.next_new(true)) || (update = order_.next_rest())) {
+      context.books().rejected(new_events_of(*update), "behind the end of the order that is followed");
       order_.note(*update);
     }
   }
 
   void finish(Emit<Subset>& emit, Context& context) {
-    if (p_.final == Final::none || subsets_.empty()) return;
-    if (p_.final == Final::converged) {
-      std::optional<LiveUpdate> update;
+    std::optional<LiveUpdate> update;
+    if (p_.final == Final::converged)
       while (!context.stopping() && (update = order_.next_missing())) send(*update, emit, context);
-    } else if (!context.stopping()) {
+    if (const auto rest = order_.next_rest()) send(*rest, emit, context);
+    if (p_.final == Final::none || subsets_.empty()) return;
+    if (p_.final == Final::offline && !context.stopping()) {
       if (!offline_) restart(emit, context);
-      const auto all = static_cast<std::int64_t>(p_.iterations) * order_.arrived();
+      const auto all = static_cast<std::int64_t>(p_.iterations) * order_.in_a_pass();
       while (*offline_ < all && !context.stopping())
-        send({static_cast<int>(*offline_ % order_.arrived()), 1, false}, emit, context);
+        send(order_.update_with(static_cast<int>(*offline_ % order_.in_a_pass())), emit, context);
     }
     if (!context.stopping()) return;
     context.log().info("stopped: the estimate is written as it is, without what `final` asks for");
@@ -232,6 +251,7 @@ struct LiveSubsets {
       const StoredSubset& part = subsets_[static_cast<std::size_t>(k)];
       subset.batches.insert(subset.batches.end(), part.batches.begin(), part.batches.end());
       subset.time_fraction += part.time_fraction;
+      if (update.is_new && order_.updates_of(k) > 0) subset.known_batches = subset.batches.size();
     }
     write_record({updates_, update.first, update.count, events_of(update)}, context);
     order_.note(update);
@@ -245,20 +265,20 @@ struct LiveSubsets {
   // The events of a subset that no rule can name any more: one that has had its turns and its updates. So the memory
   // for a long scan is bounded where the projector keeps pace, unless all of it is wanted at the end.
   void let_go_if_done(int k) {
-    if (k < 0 || k >= order_.arrived() - p_.window || p_.final == Final::offline || !recorded_.is_over()) return;
+    if (k < 0 || k >= order_.in_a_pass() - p_.window || p_.final == Final::offline || !recorded_.is_over()) return;
     if (order_.updates_of(k) >= (p_.final == Final::none ? 1 : p_.iterations))
       subsets_[static_cast<std::size_t>(k)].batches.clear();
   }
 
   UpdateStep step_of(const LiveUpdate& update) {
-    UpdateStep step{.iteration = order_.updates_of(update.first) + 1,
+    UpdateStep step{.iteration = order_.updates_of(update.first + update.count - 1) + 1,
                     .iterations = 0,
                     .subset = update.first,
                     .subsets = 0,
                     .update = ++updates_,
                     .replayed = !update.is_new};
     if (!offline_) return step;
-    const int all = order_.arrived();
+    const int all = order_.in_a_pass();
     step.iteration = static_cast<int>(*offline_ / all) + 1;
     step.iterations = p_.iterations;
     step.subsets = all;
@@ -271,6 +291,14 @@ struct LiveSubsets {
     std::uint64_t sum = 0;
     for (int k = update.first; k < update.first + update.count; ++k)
       sum += subsets_[static_cast<std::size_t>(k)].event_count();
+    return sum;
+  }
+
+  // Of an update, those that none has had before.
+  std::uint64_t new_events_of(const LiveUpdate& update) const {
+    std::uint64_t sum = 0;
+    for (int k = update.first; k < update.first + update.count; ++k)
+      if (order_.updates_of(k) == 0) sum += subsets_[static_cast<std::size_t>(k)].event_count();
     return sum;
   }
 
@@ -301,12 +329,13 @@ struct LiveSubsets {
     }
   }
 
-  // What came before the first estimate waited for the sensitivity, which is computed once the scanner is known: that
-  // says nothing of the latency to come.
+  // What came before the projector was ready waited for the sensitivity, which is computed once the scanner is known:
+  // that says nothing of the latency to come.
   void note_latency(Context& context) {
+    const auto now = Clock::now();
+    if (!ready_ && (is_announced_ || sent_)) ready_ = now;
     if (!sent_) return;
-    const auto now = Clock::now(), came = *std::exchange(sent_, std::nullopt);
-    if (!ready_) ready_ = now;
+    const auto came = *std::exchange(sent_, std::nullopt);
     if (came < *ready_) return;
     const auto latency = now - came;
     latency_.add(latency);
@@ -319,6 +348,7 @@ struct LiveSubsets {
 
   void report(Context& context) {
     context.report("updates", updates_);
+    context.report("events_kept", store_.in_words());
     if (latency_.count() > 0) {
       context.report("latency_ms_p50", 1e3 * latency_.quantile_seconds(0.5));
       context.report("latency_ms_p99", 1e3 * latency_.quantile_seconds(0.99));
@@ -336,12 +366,14 @@ struct LiveSubsets {
   std::optional<UpdateLogWriter> log_;
   bool is_log_broken_ = false;
   std::optional<bool> delayed_;  // whether the events are delayeds
+  std::shared_ptr<const Scanner> scanner_;
+  bool is_announced_ = false;  // the scanner, to the projector
   std::vector<StoredSubset> subsets_;
   std::vector<Clock::time_point> came_;     // the last events of each subset
   std::int64_t updates_ = 0;                // so far, those in a checkpoint included
   std::optional<std::int64_t> offline_;     // updates since the estimate went back to the start image
   std::optional<Clock::time_point> sent_;   // when the events came that are being projected for the first time
-  std::optional<Clock::time_point> ready_;  // when the first estimate was there
+  std::optional<Clock::time_point> ready_;  // when the projector had the sensitivity
   LatencyHistogram latency_;
   std::vector<std::string> degradations_;
 };

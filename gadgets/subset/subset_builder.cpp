@@ -79,14 +79,14 @@ struct SubsetBuilder {
       waiting_.push_back(store_.hold(std::move(batch)));
       return;
     }
-    for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) add(std::move(subset), emit, context);
+    for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) close(std::move(subset), emit, context);
   }
 
   void flush(Emit<Subset>& emit, Context& context) {
     if (p_.subsets > 0) {
       cut_stream_into_subsets(emit);
-    } else if (auto rest = cutter_.finish(store_, context.books())) {
-      add(std::move(*rest), emit, context);
+    } else {
+      finish_last(emit, context);
     }
     report(context);
     for (int iteration = 2; iteration <= p_.iterations; ++iteration)  // the first went out as subsets were made
@@ -106,6 +106,24 @@ struct SubsetBuilder {
     if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
     if (last_time) stored.batches.clear();
     return subset;
+  }
+
+  // With least_events the last subset may be added to at the end: each waits until the next one is there.
+  void close(StoredSubset subset, Emit<Subset>& emit, Context& context) {
+    if (last_) add(*std::exchange(last_, std::nullopt), emit, context);
+    if (p_.least_events > 0)
+      last_ = std::move(subset);
+    else
+      add(std::move(subset), emit, context);
+  }
+
+  void finish_last(Emit<Subset>& emit, Context& context) {
+    auto rest = cutter_.finish(store_);
+    if (rest && rest->is_rest)
+      last_->join(std::move(*rest));
+    else if (rest)
+      close(std::move(*rest), emit, context);
+    if (last_) add(std::move(*last_), emit, context);
   }
 
   void add(StoredSubset subset, Emit<Subset>& emit, Context& context) {
@@ -207,6 +225,7 @@ struct SubsetBuilder {
   std::vector<EventBatch> waiting_;
   std::optional<bool> delayed_;  // whether the events are delayeds
   std::vector<StoredSubset> subsets_;
+  std::optional<StoredSubset> last_;  // cut, and not yet sent
   std::int64_t updates_ = 0;
 };
 

@@ -16,6 +16,13 @@ std::uint64_t StoredSubset::event_count() const {
   return sum;
 }
 
+void StoredSubset::join(StoredSubset rest) {
+  batches.insert(batches.end(), rest.batches.begin(), rest.batches.end());
+  seconds += rest.seconds;
+  exposed_s += rest.exposed_s;
+  time_fraction += rest.time_fraction;
+}
+
 StoredSubset stored_subset(std::vector<EventBatch> batches, EventStore& store) {
   StoredSubset stored;
   for (const EventBatch& batch : batches) {
@@ -51,14 +58,12 @@ std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store
   return closed;
 }
 
-std::optional<StoredSubset> SubsetCutter::finish(EventStore& store, Books& books) {
+std::optional<StoredSubset> SubsetCutter::finish(EventStore& store) {
   if (open_.empty()) return std::nullopt;
-  if (has_closed_one_ && open_events_ < settings_.least_events) {
-    books.rejected(static_cast<std::uint64_t>(open_events_), "at the end: fewer than a subset's least_events");
-    open_.clear();
-    return std::nullopt;
-  }
-  return close(store);
+  const bool is_rest = has_closed_one_ && open_events_ < settings_.least_events;
+  StoredSubset last = close(store);
+  last.is_rest = is_rest;
+  return last;
 }
 
 bool SubsetCutter::has_reached_end() const {

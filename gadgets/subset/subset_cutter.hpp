@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/context.hpp"
 #include "gadgets/subset/event_store.hpp"
 #include "kernels/types/events.hpp"
 
@@ -19,8 +18,11 @@ struct StoredSubset {
   double seconds = 0;
   double exposed_s = 0;  // the same weighted with each batch's exposure: what sensitivity goes with
   double time_fraction = 1;
+  bool is_rest = false;  // too few events for an update of its own: goes with the subset before it
 
   std::uint64_t event_count() const;
+  /// Takes in what follows it.
+  void join(StoredSubset rest);
 };
 
 /// Puts a subset's batches into the store. Throws what that throws.
@@ -39,7 +41,7 @@ struct CutSettings {
 };
 
 inline constexpr auto* least_events_words =
-    "A subset by seconds goes on until it has so many; fewer at the end of the stream are rejected";
+    "A subset goes on until it has so many; fewer at the end of the stream go with the last one";
 
 class SubsetCutter {
  public:
@@ -47,9 +49,9 @@ class SubsetCutter {
 
   /// Takes the next batch and returns the subsets that it completes.
   std::vector<StoredSubset> take(EventBatch batch, EventStore& store);
-  /// What is left at the end of the stream. Where that is less than a subset's least events it is rejected, and booked
-  /// so, unless it is all that came.
-  std::optional<StoredSubset> finish(EventStore& store, Books& books);
+  /// What is left at the end of the stream. Where that is less than a subset's least events it is a rest, unless it is
+  /// all that came.
+  std::optional<StoredSubset> finish(EventStore& store);
 
  private:
   bool has_reached_end() const;

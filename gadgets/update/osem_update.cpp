@@ -62,6 +62,7 @@ struct OsemUpdate {
       emit(Estimate{projected->step, image_});
       return;
     }
+    if (projected->step.iteration == 0) return emit(Estimate{resumed_, image_});
     if (projected->sensitivity != sensitivity_) {
       sensitivity_ = projected->sensitivity;
       inverse_ = inverse_sensitivity(*sensitivity_, floor_);

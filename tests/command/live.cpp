@@ -119,3 +119,17 @@ TEST_CASE(
   REQUIRE_MESSAGE(offline.code == 0, offline.err);
   check_same_image(folder / "live", folder / "offline");
 }
+
+TEST_CASE("an order that is damaged starts nothing, and one line says where") {
+  const TemporaryFolder folder;
+  UpdateLogWriter(folder / update_log_name, std::vector<UpdateRecord>{{1, 0, 1, 4000, false}});
+  std::ofstream(folder / update_log_name, std::ios::app) << "{\"update\":2,\"sub\n";
+  for (const char* parameter : {"subsets.follow", "resume_from"}) {
+    const auto refused = run_live(folder / "out", "use: live_subsets, iterations: 1",
+                                  fmt::format("--set {}={}", parameter, folder.path().string()));
+    CHECK(refused.code == 2);
+    CHECK_MESSAGE(std::ranges::count(refused.err, '\n') == 1, refused.err);
+    CHECK_MESSAGE(refused.err.find("order.jsonl:3: no order of updates: ") != std::string::npos, refused.err);
+    CHECK(!std::filesystem::exists(folder / "out/image.nii.gz"));
+  }
+}

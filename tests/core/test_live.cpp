@@ -143,3 +143,47 @@ gadgets:
                                   options);
   CHECK(!busy.stalls.empty());
 }
+
+TEST_CASE("settings of one parameter within a second are one entry of the history, with the value that held last") {
+  using std::chrono::milliseconds;
+  ParameterHistory history;
+  const auto set = [&](int at_ms, const char* gadget, const char* value) {
+    history.add({std::chrono::system_clock::time_point(milliseconds(at_ms)), gadget, "by", Value::scalar(value)});
+  };
+  set(0, "first", "1");
+  set(400, "second", "7");
+  set(999, "first", "2");
+  set(1000, "first", "3");  // a second after the first of them
+  set(1001, "first", "4");
+  const auto& changes = history.changes();
+  REQUIRE(changes.size() == 3);
+  CHECK(changes[0].value.text == "2");
+  CHECK(changes[0].joined == 1);
+  CHECK(changes[0].when.time_since_epoch() == milliseconds(999));
+  CHECK(changes[0].first.time_since_epoch() == milliseconds(0));
+  CHECK(changes[1].gadget == "second");
+  CHECK(changes[1].joined == 0);
+  CHECK(changes[2].value.text == "4");
+}
+
+TEST_CASE("a slider that is dragged for a day leaves a bounded history, in which nothing is uncounted") {
+  ParameterHistory history(100);
+  for (int i = 0; i < 100'000; ++i) {  // every 0.9 s; another parameter now and then
+    const std::chrono::system_clock::time_point when(std::chrono::milliseconds(900) * i);
+    history.add({when, "first", "by", Value::scalar(std::to_string(i))});
+    if (i % 30'000 == 0) history.add({when, "second", "by", Value::scalar(std::to_string(i))});
+    REQUIRE(history.changes().size() <= 100);
+  }
+  CHECK(history.changes().size() > 40);
+  std::uint64_t first = 0, second = 0;
+  std::string last;
+  for (const ParameterChange& change : history.changes()) {
+    (change.gadget == "first" ? first : second) += change.joined + 1;
+    if (change.gadget == "first") last = change.value.text;
+    CHECK(change.value.text == std::to_string(change.when.time_since_epoch() / std::chrono::milliseconds(900)));
+  }
+  CHECK(first == 100'000);
+  CHECK(second == 4);
+  CHECK(last == "99999");
+  CHECK(std::ranges::is_sorted(history.changes(), {}, &ParameterChange::first));
+}

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 
-#include "gadgets/formats/page/even_series.hpp"
 #include "kernels/analysis/block_means.hpp"
 
 using namespace tofstream;
@@ -99,25 +98,4 @@ TEST_CASE("an image of blobs is none that can be sent") {
   Grid grid = Grid::centred(4, 4, 4, {2, 2, 2});
   grid.blob = {4, 8};
   CHECK_THROWS_AS(estimate_message(Image::zeros(grid), {}, 1000), std::invalid_argument);
-}
-
-TEST_CASE("a series of any length is kept evenly in bounded memory, its first entry always") {
-  EvenSeries<int> series(10);
-  for (int i = 0; i < 1000; ++i) {
-    const bool wanted = series.wants_next();
-    CHECK(series.add(i) == wanted);
-    REQUIRE(series.entries().size() <= 10);
-  }
-  CHECK(series.entries().front() == 0);
-  const int step = series.entries()[1];
-  CHECK(series.entries().size() >= 5);
-  for (std::size_t i = 1; i < series.entries().size(); ++i)
-    CHECK(series.entries()[i] - series.entries()[i - 1] == step);
-  EvenSeries<int> skipping(10);
-  for (int i = 0; i < 1000; ++i)
-    if (skipping.wants_next())
-      skipping.add(i);
-    else
-      skipping.skip();
-  CHECK(skipping.entries() == series.entries());
 }

@@ -306,10 +306,11 @@ TEST_CASE("a writer that is killed leaves all that was acknowledged, and no more
       }
     }
     ::close(acknowledged[1]);
+    std::uint64_t count = 1, number = 0;
+    REQUIRE(::read(acknowledged[0], &number, sizeof number) == sizeof number);  // there is a journal to be killed in
     std::this_thread::sleep_for(std::chrono::microseconds(2000 + random() % 20'000));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
-    std::uint64_t count = 0, number = 0;
     while (::read(acknowledged[0], &number, sizeof number) == sizeof number) ++count;
     ::close(acknowledged[0]);
     if (!journal::is_journal(folder.path())) continue;  // it had not begun

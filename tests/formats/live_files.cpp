@@ -50,10 +50,23 @@ TEST_CASE("a file that is no order of updates is refused, with its line") {
   append(file, "{\"format\": \"something\"}\n");
   CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:1: no order of updates"));
   for (const char* line : {"rubbish\n", "{\"update\":5,\"subset\":0,\"subsets\":1,\"events\":1}\n",
-                           "{\"update\":4,\"subset\":-1,\"subsets\":1,\"events\":1}\n", "[1]\n", "{\"update\":4}\n"}) {
+                           "{\"update\":4,\"subset\":-1,\"subsets\":1,\"events\":1}\n", "[1]\n", "{\"update\":4}\n",
+                           "\n", "null\n", "{\"update\":4,\"subset\":4294967296,\"subsets\":1,\"events\":1}\n",
+                           "{\"update\":4,\"subset\":0,\"subsets\":1e300,\"events\":1}\n",
+                           "{\"update\":4,\"subset\":0,\"subsets\":1,\"events\":-1}\n"}) {
     UpdateLogWriter(file, records);
     append(file, line);
     CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:5: no order of updates"));
+  }
+  UpdateLogWriter(file, records).end();
+  append(file, R"({"update":4,"subset":0,"subsets":1,"events":1})"
+               "\n");
+  CHECK_THROWS_WITH(read_update_log(file),
+                    doctest::Contains("order.jsonl:6: no order of updates: it has ended before"));
+  for (const char* text : {"", R"({"format":"tofstream update order","version":1})",
+                           "{\"format\":\"tofstream update order\",\"version\":2}\n"}) {
+    std::ofstream(file, std::ios::binary) << text;
+    CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:1: no order of updates: its first line"));
   }
 }
 

@@ -90,6 +90,20 @@ TEST_CASE("while the host has room, events stay as they are") {
   CHECK(store.places_used() == 1);
 }
 
+TEST_CASE("events that nobody holds any more are not counted, also after the store") {
+  std::vector<std::shared_ptr<const EventBatch>> stored;
+  {
+    EventStore store({});
+    stored = store.store(batches_of({100, 200}));
+    stored.erase(stored.begin());
+    CHECK(store.bytes_in(Place::host) == 200 * 28);
+    stored.pop_back();
+    CHECK(store.in_words() == "none");
+    stored = store.store(batches_of({10}));
+  }
+  CHECK(stored[0]->count == 10);
+}
+
 TEST_CASE("a full disk or a folder that cannot be written is one error that says what to do") {
   const auto folder = folder_for_test("tofstream-event-store-full");
   {

@@ -74,6 +74,31 @@ TEST_CASE("subsets that wait can go together, and nothing is replayed while one 
   CHECK(order.updates_of(2) == 1);
 }
 
+TEST_CASE("a rest is used together with the subset before it, as often as that, and never alone") {
+  for (const int before : {0, 1, 2, 3}) {  // updates of the last subset before the rest comes
+    CAPTURE(before);
+    LiveOrder order({.iterations = 2, .window = 4});
+    for (int k = 0; k < 3; ++k) order.arrive();
+    for (int k = 0; k < 2 + before; ++k) order.note({std::min(k, 2), 1, k <= 2});
+    order.arrive_rest();
+    CHECK(order.arrived() == 4);
+    CHECK(order.in_a_pass() == 3);
+    // Where the last subset has had its turn, the rest waits for the next round, in time order.
+    const LiveUpdate with_rest{2, 2, true};
+    CHECK(order.next_new(true) == (before == 0 ? std::optional(with_rest) : std::nullopt));
+    CHECK(order.next_new(false) == order.next_new(true));
+    CHECK(order.next_rest() == with_rest);
+    if (before == 0) order.note(with_rest);
+    std::vector<LiveUpdate> missing;
+    while (const auto update = order.next_missing()) {
+      missing.push_back(*update);
+      order.note(*update);
+    }
+    CHECK(missing == std::vector<LiveUpdate>{{0, 1, false}, {1, 1, false}, {2, 2, before > 0}});
+    CHECK(!order.next_rest());
+  }
+}
+
 TEST_CASE("a deadline that is missed takes one step after the other, each said once, and gives back what was early") {
   Deadline deadline(100, {Degrade::no_idle_iterations, Degrade::larger_subsets});
   CHECK(!deadline.note(90));

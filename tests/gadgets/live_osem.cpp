@@ -22,6 +22,7 @@ struct Seen {
   std::vector<float> image;
   UpdateStep step;
   std::atomic<int> estimates = 0;
+  std::atomic<int> newest_subset = -1;
   std::vector<std::shared_ptr<const Estimate>> all;
 };
 Seen& seen() {
@@ -34,11 +35,30 @@ struct KeepEstimate {
     const auto voxels = estimate->image->voxels.span();
     seen().image.assign(voxels.begin(), voxels.end());
     seen().step = estimate->step;
+    if (estimate->step.iteration == 0 && !estimate->step.restart) return;  // no update
+    seen().newest_subset = std::max(seen().newest_subset.load(), estimate->step.subset);
     seen().all.push_back(std::move(estimate));
     ++seen().estimates;
   }
 };
 TOFSTREAM_GADGET(KeepEstimate, "test_keep_estimate", "Keeps the last estimate");
+
+// So that the machine's pace matters little: as the scan begins, ten batches, of which the first nine end subset k,
+// wait until an estimate has subset k - 1 in it.
+struct WaitForImage {
+  static constexpr bool own_thread = true;
+
+  void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
+    constexpr int last = 3;
+    const int due = ++batches_ / 10 - 1;
+    while (due <= last && seen().newest_subset < due && !context.cancelled()) std::this_thread::sleep_for(1ms);
+    emit(std::move(batch));
+  }
+
+ private:
+  int batches_ = 0;
+};
+TOFSTREAM_GADGET(WaitForImage, "test_wait_for_image", "Waits until what came is in an estimate");
 
 struct Made {
   RunReport report;
@@ -63,7 +83,7 @@ backend: cpu
 image: {{size: [16, 16, 8], voxel_mm: [16, 16, 18]}}
 gadgets:
 {}
-  subsets: {{{}, from: sorted, seconds: 0.5, least_events: 100}}
+  subsets: {{{}, from: sorted, seconds: 0.56, least_events: 4500}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}},
     sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}{}}}
   estimate: {{use: osem_update, from: projected{}}}
@@ -76,6 +96,7 @@ gadgets:
 
 Made run(const std::string& yaml, const std::filesystem::path& folder) {
   seen().all.clear();
+  seen().newest_subset = -1;
   Made made;
   made.folder = folder;
   made.report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder}).run();
@@ -90,11 +111,11 @@ Made run(const std::string& yaml, const std::filesystem::path& folder) {
 }
 
 /// With a pause before each batch the projector has idle time.
-std::string photons(int seed, const std::string& more = "") {
+std::string photons(int seed, const std::string& more = "", const std::string& sorted_from = "photons") {
   return fmt::format(
       "  photons: {{use: simulator, phantom: uniform_cylinder, seconds: 6, activity_scale: 0.003, batch_events: 700, "
-      "attenuation: false, seed: {}{}}}\n  sorted: {{use: tof_partition, from: photons}}\n",
-      seed, more);
+      "attenuation: false, seed: {}{}}}\n  sorted: {{use: tof_partition, from: {}}}\n",
+      seed, more, sorted_from);
 }
 
 std::string over_the_wire(const TemporaryFolder& folder) {
@@ -140,7 +161,7 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
     for (const float value : estimate.image->voxels.span()) sum += value;
     return sum;
   };
-  CHECK(total(*seen().all.at(1)) == doctest::Approx(total(*seen().all.back())).epsilon(0.1));
+  CHECK(total(*seen().all.front()) == doctest::Approx(total(*seen().all.back())).epsilon(0.1));
   const double noise = nrms(other.image, once.image);
   MESSAGE("noise ", noise, ", live against offline ", nrms(slowly.image, once.image));
   CHECK(nrms(slowly.image, once.image) < 0.4 * noise);
@@ -162,15 +183,20 @@ TEST_CASE("following the order gives the live image bit for bit, also from a che
   CHECK(again.image == slowly.image);
   CHECK(text_of(folder / "again/order.jsonl") == text_of(folder / "live/order.jsonl"));
 
-  REQUIRE(estimates.size() > 20);
-  const Estimate& middle = *estimates[12];
+  const auto has_rest = [](const UpdateRecord& update) { return update.count == 2; };
+  CHECK(std::ranges::any_of(read_update_log(folder / "live").updates, has_rest));  // the last 0.4 s
+  REQUIRE(estimates.size() > 15);
+  const Estimate& middle = *estimates[11];
   std::filesystem::create_directory(folder / "killed");
   std::filesystem::copy(folder / "live/order.jsonl", folder / "killed");
   write_checkpoint(folder / "killed/checkpoint.tofc", {middle.step.update, middle.step.iteration}, *middle.image);
   const std::string resume = ", resume_from: " + (folder / "killed").string();
   const Made resumed = run(pipeline(photons(1), live_subsets + resume, "", resume), folder / "resumed");
   CHECK(resumed.image == slowly.image);
-  CHECK(seen().all.size() == estimates.size() - 12);  // what the checkpoint holds is not made again
+  const auto is_later = [&](const auto& estimate) { return estimate->step.update > middle.step.update; };
+  CHECK(std::ranges::count_if(seen().all, is_later) == std::ranges::count_if(estimates, is_later));
+  CHECK(std::ranges::all_of(seen().all,
+                            [&](const auto& estimate) { return estimate->step.update >= middle.step.update; }));
   CHECK(text_of(folder / "resumed/order.jsonl") == text_of(folder / "live/order.jsonl"));
 }
 
@@ -207,18 +233,34 @@ TEST_CASE("a stop in the middle of a live stream writes the image of what has co
   CHECK(read_checkpoint(folder / "out")->step.update == seen().step.update);
 }
 
-TEST_CASE("a slow projector: the deadline is missed, idle iterations and small subsets are given up, nothing is lost") {
+TEST_CASE(
+    "a slow projector: the deadline is missed, idle iterations and small subsets are given up, nothing is lost, and "
+    "final: offline is not touched") {
   const TemporaryFolder folder;
+  const Made once = run(pipeline(photons(1), offline), folder / "offline");
+  const std::string paced = "  paced: {use: test_wait_for_image, from: photons, edge: {messages: 1}}\n";
   const Made slow =
-      run(pipeline(photons(1, ", fault: {delay_ms: 5}"), std::string(live_subsets) + ", final: none, deadline_ms: 30",
-                   ", fault: {delay_ms: 80}"),
+      run(pipeline(photons(1, "", "paced") + paced, std::string(live_subsets) + ", final: offline, deadline_ms: 10",
+                   ", fault: {delay_ms: 40}"),
           folder / "live");
+  CHECK(slow.image == once.image);
   const auto& figures = slow.gadget("subsets").figures;
   const auto said = std::get<std::vector<std::string>>(figures.at("degradations"));
   REQUIRE(said.size() >= 2);
   CHECK(said[0].find("no idle iterations") != std::string::npos);
   CHECK(said[1].find("larger subsets") != std::string::npos);
+  // Each is a change after some update; from the first on no subset goes out again before the scan has ended.
+  for (const std::string& line : said) CHECK_MESSAGE(line.starts_with("update "), line);
   const auto log = read_update_log(slow.folder);
-  CHECK(std::ranges::any_of(log.updates, [](const UpdateRecord& update) { return update.count > 1; }));
+  const auto live_end = std::ranges::find(log.updates, true, &UpdateRecord::restart);
+  const std::size_t given_up_at = std::stoul(said[0].substr(7));
+  int next = 0;
+  for (auto update = log.updates.begin(); update != live_end; ++update) {
+    const bool is_rest = update + 1 == live_end;  // goes with a subset that may have been used
+    if (static_cast<std::size_t>(update->update) > given_up_at) CHECK((update->first == next || is_rest));
+    next = std::max(next, update->first + update->count);
+  }
   CHECK(std::get<std::int64_t>(figures.at("deadline_missed")) >= 2);
+  for (const char* key : {"latency_ms_p50", "latency_ms_p99", "latency_ms_max"})
+    CHECK(std::get<double>(figures.at(key)) > 10);
 }

@@ -5,8 +5,10 @@
 #include <memory>
 
 #include "core/testing.hpp"
+#include "gadgets/formats/checkpoint.hpp"
 #include "gadgets/formats/update_log.hpp"
 #include "gadgets/payloads.hpp"
+#include "kernels/types/scanner.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;
@@ -71,6 +73,31 @@ TEST_CASE("a subset goes out when the projector is free, older ones again while 
   CHECK(made.out[5].step.update == 6);
 }
 
+TEST_CASE("the projector gets ready as soon as the first events say which scanner it is, before there is a subset") {
+  const TemporaryFolder folder;
+  Gadget made = gadget(folder, "seconds: 1, iterations: 1");
+  const auto batch = [](double start_s) {
+    EventBatch some = batch_of(10, start_s, 0.5);
+    some.scanner = std::make_shared<const Scanner>();
+    return some;
+  };
+  CHECK(!made.idle());
+  made.send(batch(0));
+  CHECK(made.idle());
+  CHECK(!made.idle());  // once
+  REQUIRE(made.out.size() == 1);
+  CHECK(made.out[0].scanner);
+  CHECK(made.out[0].batches.empty());
+  CHECK(made.out[0].event_count() == 0);
+  CHECK(made.out[0].step.iteration == 0);
+  made.send(batch(0.5));
+  CHECK(made.idle());
+  made.finish();
+  REQUIRE(made.out.size() == 2);
+  CHECK(made.out[1].step.update == 1);  // what made ready was no update
+  CHECK(read_update_log(folder.path()).updates.size() == 1);
+}
+
 TEST_CASE("an update stands for its decay-weighted time") {
   const TemporaryFolder folder;
   Gadget made = gadget(folder, "seconds: 1, iterations: 1");
@@ -80,16 +107,71 @@ TEST_CASE("an update stands for its decay-weighted time") {
   CHECK(made.out.pointer(0)->time_fraction == doctest::Approx(0.8));
 }
 
-TEST_CASE("a subset goes on until it has its least events, and a rest with fewer is rejected and booked") {
-  const TemporaryFolder folder;
-  Gadget made = gadget(folder, "seconds: 1, least_events: 12, iterations: 1");
-  made.send(batch_of(40, 0, 4));
-  made.send(batch_of(5, 4, 1));
-  made.finish();
-  REQUIRE(made.out.size() == 2);
-  CHECK(made.out[0].event_count() == 20);
-  CHECK(made.out[1].time_fraction == doctest::Approx(2));
-  CHECK(made.context.recorded().rejected_total() == 5);
+TEST_CASE("a subset goes on until it has its least events, and a rest with fewer goes with the last one") {
+  for (const bool is_used_before : {false, true}) {
+    const TemporaryFolder folder;
+    Gadget made = gadget(folder, "seconds: 1, least_events: 12, iterations: 2");
+    made.send(batch_of(40, 0, 4));
+    while (is_used_before && made.idle()) {
+    }
+    made.out.clear();
+    made.send(batch_of(5, 4, 1));
+    made.finish();
+    // The last subset once more with the rest; else each new one once, then each again.
+    REQUIRE(made.out.size() == (is_used_before ? 1 : 4));
+    const Subset& last = *made.out.pointer(made.out.size() - 1);
+    CHECK(last.step.subset == 1);
+    CHECK(last.size() == 25);
+    CHECK(last.time_fraction == doctest::Approx(3));
+    CHECK(last.event_count() == (is_used_before ? 5 : 0));  // the others have been counted
+    if (!is_used_before) CHECK(made.out[1].event_count() == 25);
+    CHECK(made.context.recorded().rejected_total() == 0);
+    CHECK(std::get<std::int64_t>(made.context.figures().at("subsets")) == 2);
+  }
+}
+
+TEST_CASE(
+    "passes over all after the scan, an order that is followed, and a resumed one have the rest with the last subset") {
+  const TemporaryFolder folder, again;
+  const std::string cut = "seconds: 1, least_events: 8, iterations: 2";
+  Gadget live = gadget(folder, cut + ", final: offline");
+  scan(live);
+  live.send(batch_of(3, 4, 0.3));
+  live.finish();
+  const Gadget& made = live;
+  const auto all = made.out.all();
+  REQUIRE(all.size() == 8 + 1 + 1 + 8);  // live, the rest, the return to the start image, and the passes
+  CHECK(all[8]->event_count() == 3);
+  for (const std::size_t pass_end : {13, 17}) {
+    CHECK(all[pass_end]->size() == 13);
+    CHECK(all[pass_end]->step.ends_iteration);
+    CHECK(all[pass_end]->event_count() == 0);
+  }
+  CHECK(all[17]->step.last);
+  RegisteredGadgetTest<Subset> offline("subset_builder", "{backend: cpu, reference_s: 1, " + cut + "}");
+  for (int second = 0; second < 4; ++second) offline.send(batch_of(10, second, 1));
+  offline.send(batch_of(3, 4, 0.3));
+  offline.finish();
+  REQUIRE(offline.out.size() == 8);
+  for (std::size_t u = 0; u < 8; ++u) {
+    CHECK(offline.out[u].size() == all[u + 10]->size());
+    CHECK(offline.out[u].batches.size() == all[u + 10]->batches.size());
+    CHECK(offline.out[u].time_fraction == all[u + 10]->time_fraction);
+    CHECK(offline.out[u].step.subset == all[u + 10]->step.subset);
+  }
+
+  Gadget replay = gadget(again, cut + ", follow: " + folder.path().string());
+  replay.send(batch_of(43, 0, 4.3));
+  replay.finish();
+  CHECK(order_of(replay) == order_of(live));
+  CHECK(replay.out[8].event_count() == 3);
+
+  write_checkpoint(folder / checkpoint_name, {9, 1}, Image::zeros(Grid::centred(2, 2, 2, {1, 1, 1})));
+  Gadget resumed = gadget(again, cut + ", final: offline, resume_from: " + folder.path().string());
+  resumed.send(batch_of(43, 0, 4.3));
+  resumed.finish();
+  CHECK(resumed.out.size() == 9);
+  CHECK(resumed.context.recorded().reconstructed == 43);  // by the updates that are in the checkpoint
 }
 
 TEST_CASE("subsets by seconds are that long, to an event, whatever the batches") {
@@ -149,6 +231,9 @@ TEST_CASE("events that no update can ask for any more are let go, unless all are
     // What is held: the window, or all.
     const auto there = std::ranges::count_if(held, [](const auto& batch) { return !batch.expired(); });
     CHECK(there == (final == "offline" ? 8 : 2));
+    made.send(batch_of(10, 8, 1));  // says anew what is kept
+    CHECK(std::get<std::string>(made.context.figures().at("events_kept")) ==
+          (final == "offline" ? "2.1 KiB in host memory" : "480 B in host memory"));
     made.finish();
     CHECK(made.context.recorded().rejected_total() == 0);
   }

@@ -145,6 +145,25 @@ TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") 
   CHECK(subsets[2]->time_fraction == doctest::Approx(1.0));
 }
 
+TEST_CASE("what is left at the end and has fewer than the least events is part of the last subset") {
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{seconds: 2, least_events: 15, iterations: 2, backend: cpu}");
+  gadget.send(numbered_batch(0, 50, 0, 5.0));
+  gadget.finish();
+  const auto subsets = gadget.out.all();
+  REQUIRE(subsets.size() == 4);
+  for (const std::size_t pass : {0, 2}) {
+    CHECK(numbers(*subsets[pass]) == range_of(0, 20));
+    CHECK(numbers(*subsets[pass + 1]) == range_of(20, 50));
+    CHECK(subsets[pass + 1]->time_fraction == doctest::Approx(3.0));
+  }
+  CHECK(subsets[1]->event_count() == 30);
+  CHECK(gadget.context.recorded().rejected_total() == 0);
+  RegisteredGadgetTest<Subset> alone("subset_builder", "{seconds: 2, least_events: 15, backend: cpu}");
+  alone.send(numbered_batch(0, 5, 0, 0.5));
+  alone.finish();
+  CHECK(alone.out.size() == 1);  // all that came
+}
+
 TEST_CASE("pieces of a cut batch stay partitioned by axis") {
   RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 3, backend: cpu}");
   gadget.send(numbered_batch(0, 30, 0, 1.0));

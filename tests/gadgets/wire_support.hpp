@@ -61,11 +61,15 @@ class StreamMaker {
 
   /// One time block of 0.1 s with `count` prompts.
   StreamMaker& blocks(std::uint32_t count) {
-    const auto prompts = petsird::toy::events(count, {24, 24, 5}, true);
     const auto begin = static_cast<std::uint32_t>(100 * (frames_.size() - 1));
-    writer_.write_events({begin, begin + 100}, {prompts});
+    return block({begin, begin + 100}, petsird::toy::events(count, {24, 24, 5}, true));
+  }
+  /// One time block of such prompts.
+  StreamMaker& block(petsird::TimeInterval interval, const std::vector<petsird::CoincidenceEvent>& prompts) {
+    writer_.write_events(interval, {prompts});
     writer_.flush();
     whole_.insert(whole_.end(), written_.begin(), written_.end());
+    const auto count = static_cast<std::uint32_t>(prompts.size());
     return add({.schema = wire::Schema::petsird, .events = count}, std::exchange(written_, {}));
   }
 

@@ -24,7 +24,7 @@ Json small_run() {
   gadget.set("use", Value::scalar("count"));
   gadget.set("path", Value::scalar("</pre><script>alert(1)</script>"));
   report.resolved.set("feed", std::move(gadget));
-  report.changes = {{{}, "events", "low_keV", Value::scalar("440")}};
+  report.changes = {{{}, "events", "low_keV", Value::scalar("440"), 2}};
   return Json::parse(run_json(report));
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("the page has outcome, books, timings, edges, latency, history, pipeli
        {"small: <span class=\"stopped\">stopped</span>", "<td>received</td><td>2000100</td>",
         "do not balance: some are on their way", "<td>events</td><td>petsird_decoder</td><td>40</td><td>20</td>",
         "<td>feed -&gt; events</td><td>block</td><td>40</td>",
-        "<td>20</td><td>0.0125</td><td>0.045</td><td>0.0601</td>", "<td>events</td><td>low_keV</td><td>440</td>",
+        "<td>20</td><td>0.0125</td><td>0.045</td><td>0.0601</td>", "<td>events</td><td>low_keV</td><td>440</td><td>2</td>",
         "feed:\n  use: count", "Events received per second", "Log-likelihood, by events",
         "data:image/svg+xml;base64,PD94bWwg", "<td>compiler</td>"})
     CHECK_MESSAGE(holds(page, text), text);

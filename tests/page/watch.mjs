@@ -1,31 +1,10 @@
 // The live page in a real browser: node watch.mjs BUILD_FOLDER. Starts a run, watches it, moves sliders, stops it.
 // Prints 'skipped: no ...' where there is no browser or the page was not built.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import os from 'node:os';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { build, captionSays, complaints, folder, imageNumber, open, startWatched } from './browser.mjs';
 
-const build = path.resolve(process.argv[2]);
-
-function skip(why) {
-  console.log(`skipped: no ${why}`);
-  process.exit(0);
-}
-
-function browserProgram() {
-  const folders = (process.env.PATH ?? '').split(':');
-  const names = ['chromium', 'chromium-browser', 'google-chrome'];
-  return process.env.CHROMIUM ?? names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(existsSync);
-}
-
-const executablePath = browserProgram() ?? skip('chromium');
-const packages = path.join(build, 'viewer', 'node_modules', 'any.js');
-if (!existsSync(path.join(build, 'share/tofstream/viewer/index.html'))) skip('live page');
-const { chromium } = createRequire(packages)('playwright-core');
-
-const folder = mkdtempSync(path.join(os.tmpdir(), 'tofstream-page-'));
 const pipeline = `
 pipeline: watched
 gadgets:
@@ -33,45 +12,6 @@ gadgets:
   file:   {use: nifti_writer, from: sphere}
   page:   {use: web_monitor, from: sphere, edge: {policy: drop_oldest}, address: "127.0.0.1:0"}
 `;
-
-// The program, the page's address, and a promise of its exit code.
-async function startRun() {
-  writeFileSync(path.join(folder, 'watched.yaml'), pipeline);
-  const plugins = path.join(build, 'lib', 'test_page_plugins');
-  const run = spawn(path.join(build, 'bin', 'tofstream'), ['run', path.join(folder, 'watched.yaml'), '--plugins', plugins, '--out', folder, '--quiet']);
-  let said = '';
-  const ended = new Promise((resolve) => run.on('exit', (code) => resolve(code)));
-  const url = await new Promise((resolve, reject) => {
-    const hear = (piece) => {
-      said += piece;
-      const found = said.match(/http:\/\/127\.0\.0\.1:\d+\//);
-      if (found) resolve(found[0]);
-    };
-    run.stderr.on('data', hear);
-    run.stdout.on('data', hear);
-    ended.then((code) => reject(new Error(`the run ended with ${code}: ${said}`)));
-  });
-  return { run, url, ended, said: () => said };
-}
-
-// What goes wrong in a browser's console, and what it asks of others, is a failure at the end.
-const complaints = [];
-async function open(url, more, viewport) {
-  const browser = await chromium.launch({
-    executablePath,
-    args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...more],
-  });
-  const page = await browser.newPage({ viewport, reducedMotion: 'reduce', colorScheme: 'light' });
-  page.setDefaultTimeout(20000);
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => message.type() === 'error' && !message.location().url.includes('/past/') && complaints.push(message.text()));
-  page.on('request', (request) => /^https?:/.test(request.url()) && !request.url().startsWith(url) && complaints.push(`asked for ${request.url()}`));
-  await page.goto(url);
-  return { browser, page };
-}
-
-const captionSays = (page, part) => page.waitForFunction((text) => document.querySelector('#caption').textContent.includes(text), part);
-const imageNumber = (page) => page.evaluate(() => Number(document.querySelector('#caption').dataset.number ?? 0));
 
 // Mean and standard deviation of an element's grey levels, as they are on the screen.
 async function levels(page, selector) {
@@ -146,6 +86,17 @@ async function setsAParameter(page) {
   assert.equal(await field.inputValue(), '60');
 }
 
+// What is served is what is installed: each package of which a part is in it, with its licence word by word.
+async function carriesLicences(url) {
+  const text = await (await fetch(`${url}licences.txt`)).text();
+  const packages = text.split(/^(?=@?[a-z][^\s]* \d+\.\d+\.\d+: .+$)/m).slice(1);
+  const niivue = packages.find((part) => part.startsWith('@niivue/niivue '));
+  assert(niivue, text);
+  for (const words of ['BSD-2-Clause', 'Copyright (c) 2021 Niivue', 'Redistributions in binary form must', 'IN NO EVENT SHALL'])
+    assert(niivue.includes(words), `NiiVue's licence lacks '${words}'`);
+  for (const part of packages) assert(part.length > 500 && /copyright/i.test(part), `no licence of ${part}`);
+}
+
 // Every control has a name, and the first ones are reached by the tabulator in reading order.
 async function isForKeyboards(page) {
   const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, select, canvas[tabindex]')]
@@ -175,11 +126,14 @@ async function stops(page, run) {
 }
 
 const softwareGl = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
-const run = await startRun();
+writeFileSync(path.join(folder, 'watched.yaml'), pipeline);
+const plugins = path.join(build, 'lib', 'test_page_plugins');
+const run = await startWatched(['run', path.join(folder, 'watched.yaml'), '--plugins', plugins, '--out', folder, '--quiet']);
 const browsers = [];
 try {
   const desktop = await open(run.url, softwareGl, { width: 1000, height: 700 });
   browsers.push(desktop.browser);
+  await carriesLicences(run.url);
   await watchesTheEstimate(desktop.page);
   await isForKeyboards(desktop.page);
   await changesTheView(desktop.page);

@@ -7,29 +7,16 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 #include "core/version.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/freed_memory.hpp"
 
 namespace {
 
 int fail(int code, const char* message) {
   fmt::print(stderr, "tofstream: {}\n", message);
   return code;
-}
-
-// Memory that a message frees serves the next one. Without this the C library hands blocks of a mebibyte back to the
-// system, which then clears every page anew: a third of the time of decoding.
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int largest_kept_block = 32 << 20;  // the most that the library allows
-  constexpr int most_kept = 256 << 20;
-  mallopt(M_MMAP_THRESHOLD, largest_kept_block);
-  mallopt(M_TRIM_THRESHOLD, most_kept);
-#endif
 }
 
 int fail_output(const std::error_code& cause) {
@@ -46,7 +33,7 @@ int delivered() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  keep_freed_memory();
+  const tofstream::command::FreedMemory freed_memory;
   CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
   app.set_version_flag("--version", "tofstream " + std::string(tofstream::version()));
   app.require_subcommand(1);

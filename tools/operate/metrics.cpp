@@ -71,7 +71,9 @@ void add_run(Families& families, const RunReport& report) {
   for (const char* state : {"preparing", "running", "stopping", "ending"})
     families.gauge("run_state", "1 for the state that the run is in", {{"state", state}}, now == state ? 1 : 0);
   families.gauge("run_seconds", "Since the run began", {}, report.seconds);
-  families.counter("run_parameter_changes_total", "Live parameters that were set", {}, number(report.changes.size()));
+  std::uint64_t changes = 0;
+  for (const ParameterChange& change : report.changes) changes += 1 + change.joined;
+  families.counter("run_parameter_changes_total", "Live parameters that were set", {}, number(changes));
   add_books(families, report.books);
   const LatencyFigures& latency = report.latency;
   const char* help = "From a message's entry to the end of a sink's work on it";

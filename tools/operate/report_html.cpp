@@ -160,8 +160,8 @@ std::string changes(const Json& run) {
   Rows rows;
   for (const Json& change : at(run, {"parameter_changes"}))
     rows.push_back({words(at(change, {"when"})), words(at(change, {"gadget"})), words(at(change, {"parameter"})),
-                    words(at(change, {"value"}))});
-  return html::table({"when", "gadget", "parameter", "value"}, rows, false);
+                    words(at(change, {"value"})), words(at(change, {"joined"}))});
+  return html::table({"when", "gadget", "parameter", "value", "set shortly before"}, rows, false);
 }
 
 std::string resolved(const Json& run) {

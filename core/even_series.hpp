@@ -1,0 +1,48 @@
+// A series of any length in bounded memory: entries at least an interval apart. When there are too many every second
+// one goes and the interval doubles, so that what is left is spread evenly.
+#pragma once
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+namespace tofstream {
+
+template <class T>
+class EvenSeries {
+ public:
+  // At most `most` entries are kept, at least 2. Positions, of any unit, do not fall.
+  explicit EvenSeries(std::size_t most, double interval = 1)
+      : most_(most < 2 ? 2 : most - most % 2), interval_(interval) {}
+
+  // The position from which on the next entry is kept.
+  double due() const { return due_; }
+  // Whether an entry there will be kept: what is costly to make need not be made else.
+  bool wants(double at) const { return entries_.empty() || at >= due_; }
+  // Adds an entry; returns false where it is not due and left out.
+  bool add(double at, T entry) {
+    if (!wants(at)) return false;
+    entries_.push_back(std::move(entry));
+    if (entries_.size() > most_) thin();
+    due_ = at + interval_;
+    return true;
+  }
+
+  // In their order; the first one of all is always among them.
+  const std::deque<T>& entries() const { return entries_; }
+
+ private:
+  // Of an odd number the newest one stays, which due() goes by.
+  void thin() {
+    std::deque<T> kept;
+    for (std::size_t i = 0; i < entries_.size(); i += 2) kept.push_back(std::move(entries_[i]));
+    entries_ = std::move(kept);
+    interval_ *= 2;
+  }
+
+  std::size_t most_;
+  double interval_;
+  double due_ = 0;
+  std::deque<T> entries_;
+};
+
+}  // namespace tofstream

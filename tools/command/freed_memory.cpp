@@ -1,0 +1,50 @@
+#include "tools/command/freed_memory.hpp"
+
+#ifdef __GLIBC__
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <stop_token>
+
+#include <malloc.h>
+#endif
+
+namespace tofstream::command {
+
+#ifdef __GLIBC__
+
+namespace {
+
+void trim_now_and_then(const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  while (!wake.wait_for(lock, stop, std::chrono::minutes(1), [&] { return stop.stop_requested(); })) {
+    if (stop.stop_requested()) return;
+    malloc_trim(0);
+  }
+}
+
+}  // namespace
+
+FreedMemory::FreedMemory() {
+  constexpr int largest_kept_block = 32 << 20;  // the most that the library allows
+  constexpr int most_kept = 256 << 20;
+  mallopt(M_MMAP_THRESHOLD, largest_kept_block);
+  mallopt(M_TRIM_THRESHOLD, most_kept);
+  // Signals are for threads that watch for them: this one takes none.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  trimming_ = std::jthread(trim_now_and_then);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+#else
+
+FreedMemory::FreedMemory() = default;
+
+#endif
+
+}  // namespace tofstream::command
