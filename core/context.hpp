@@ -164,7 +164,7 @@ class Context {
     } const mark(record_->waits_outside);
     return std::forward<Wait>(wait)();
   }
-  // The message at hand; in a join, of the inputs together. In flush, the last one.
+  // The message at hand; of a join's inputs together; in flush the last one. A source may set when its data entered.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }
 
