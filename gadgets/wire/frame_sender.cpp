@@ -60,7 +60,12 @@ class FrameSender::Sockets {
 
   void connect() {
     socket_.set(zmq::sockopt::immediate, true);  // without a receiver nothing is queued
-    socket_.connect(settings_.endpoint);
+    try {
+      socket_.connect(settings_.endpoint);
+    } catch (const zmq::error_t& error) {
+      throw std::runtime_error(
+          fmt::format("cannot send to {}: {}; write tcp://HOST:PORT", settings_.endpoint, error.what()));
+    }
   }
 
   void bind() {

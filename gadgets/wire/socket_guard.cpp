@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <set>
@@ -79,7 +80,7 @@ class SocketGuard::Watch {
         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
     if (zmq_socket_monitor(socket_.handle(), monitor_endpoint, events) != 0) throw zmq::error_t();
     monitor_.connect(monitor_endpoint);
-    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { watch_or_warn(stop); });
   }
   ~Watch() {
     thread_ = {};
@@ -99,6 +100,7 @@ class SocketGuard::Watch {
 
   void apply_keys() {
     require_key_params(settings_.keys, settings_.end);
+    if (zmq_has("curve") == 0) throw std::runtime_error("this libzmq has no CURVE: install one that has libsodium");
     own_ = read_secret_key(settings_.keys.own);
     socket_.set(zmq::sockopt::curve_secretkey, own_.z85);
     socket_.set(zmq::sockopt::curve_publickey, own_.public_z85);
@@ -112,13 +114,26 @@ class SocketGuard::Watch {
     zap_.bind(zap_endpoint);
   }
 
+  // Where it fails nobody answers for the keys any more, and so nobody else connects.
+  void watch_or_warn(const std::stop_token& stop) {
+    try {
+      watch(stop);
+    } catch (const std::exception& error) {
+      if (settings_.warn)
+        settings_.warn(fmt::format("{} takes no further connections: {}", settings_.endpoint, error.what()));
+    }
+  }
+
   void watch(const std::stop_token& stop) {
     const StopDescriptor stopped(stop);
     zmq::pollitem_t items[] = {{zap_.handle(), 0, ZMQ_POLLIN, 0},
                                {monitor_.handle(), 0, ZMQ_POLLIN, 0},
                                {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
     while (!stop.stop_requested()) {
-      zmq::poll(items, std::size(items), std::chrono::milliseconds(-1));
+      if (zmq_poll(items, static_cast<int>(std::size(items)), -1) < 0) {
+        if (zmq_errno() == EINTR) continue;  // by a signal
+        throw zmq::error_t();
+      }
       if ((items[0].revents & ZMQ_POLLIN) != 0) answer();
       if ((items[1].revents & ZMQ_POLLIN) != 0) take_event();
     }
