@@ -75,6 +75,19 @@ TEST_CASE("PETSIRD comes out as the bytes of a file, whole also where it holds n
   CHECK(Receiving(nothing).bytes() == empty.whole());
 }
 
+TEST_CASE("what comes out entered the program when its frame did; of a recording, when it is replayed") {
+  CollectingEmit<LiveStream> emit;
+  TestContext context;
+  StreamReceiver receiver(emit, context);
+  const auto frames = stream();
+  const auto entered = std::chrono::steady_clock::now() - std::chrono::seconds(7);
+  receiver.take({.data = frames[0], .entered = entered});
+  CHECK(context.message().ingress == entered);
+  CHECK(context.message().last_ingress == entered);
+  receiver.take({.data = frames[1]});
+  CHECK(context.message().ingress == std::chrono::steady_clock::time_point{});
+}
+
 TEST_CASE("missing, damaged and cut frames lose their events and no others, which the books say") {
   auto frames = stream();
   frames.erase(frames.begin() + 2);
