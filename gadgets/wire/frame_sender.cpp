@@ -95,7 +95,7 @@ class FrameSender::Sockets {
   void greet() {
     zmq::message_t asked;
     while (socket_.recv(asked, zmq::recv_flags::dontwait)) {
-      if (asked.size() == 0) continue;
+      if (asked.empty()) continue;
       const bool has_come = *asked.data<char>() == 1;
       present_ += has_come ? 1 : -1;
       if (!has_come) continue;
