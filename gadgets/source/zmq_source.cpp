@@ -17,10 +17,10 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/stop_descriptor.hpp"
-#include "gadgets/wire/endpoint.hpp"
 #include "gadgets/wire/frame_queue.hpp"
 #include "gadgets/wire/journal_option.hpp"
 #include "gadgets/wire/journal_replay.hpp"
+#include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 
 namespace tofstream {
@@ -40,6 +40,7 @@ Clock::time_point after(double seconds) {
 struct ZmqSource {
   struct Params {
     std::string endpoint = "tcp://127.0.0.1:5555";
+    KeyParams keys;
     int high_water_mark = 64;
     int largest_frame_mib = 64;
     double late_s = 1;
@@ -53,7 +54,8 @@ struct ZmqSource {
   };
   static constexpr auto params = describe(
       param<&Params::endpoint>("endpoint",
-                               "Where senders connect: tcp://127.0.0.1:PORT or ipc://PATH, on this machine"),
+                               "Where senders connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT"),
+      param<&Params::keys>("keys", key_words),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20),
                                       "Frames that wait in ZeroMQ for each sender over tcp; then the sender waits"),
       param<&Params::largest_frame_mib>("largest_frame_mib", range(1, 1024), unit("MiB"),
@@ -80,8 +82,14 @@ struct ZmqSource {
         .note = "and what waits in ZeroMQ: high_water_mark frames for each sender"};
   }
 
-  ZmqSource(const Params& p, Context& context) : p_(p), socket_(zmq_, zmq::socket_type::pull) {
-    require_local_endpoint(p.endpoint);
+  ZmqSource(const Params& p, Context& context)
+      : p_(p),
+        socket_(zmq_, zmq::socket_type::pull),
+        guard_(zmq_, socket_,
+               {.end = SocketEnd::binds,
+                .endpoint = p.endpoint,
+                .keys = p.keys,
+                .warn = [log = context.log()](std::string_view text) { log.warning(text); }}) {
     // Over a Unix socket libzmq loses what a sender that has ended left in the kernel, where the receiver is at its
     // high-water mark then (libzmq issue 4660, also in 4.3.4): there is none. What receives waits for nobody.
     socket_.set(zmq::sockopt::rcvhwm, p.endpoint.starts_with("ipc://") ? 0 : p.high_water_mark);
@@ -190,6 +198,7 @@ struct ZmqSource {
     figure("most_waiting_frames", figures.most_frames);
     figure("most_waiting_bytes", figures.most_bytes);
     context.report("held_back", figures.held_back);
+    figure("refused_connections", guard_.refused());
     if (!journal_) return;
     journal_->sync();
     figure("journal_bytes", journal_->written_bytes());
@@ -199,6 +208,7 @@ struct ZmqSource {
   std::shared_ptr<journal::Writer> journal_;
   zmq::context_t zmq_;
   zmq::socket_t socket_;
+  SocketGuard guard_;
 };
 
 TOFSTREAM_GADGET(ZmqSource, "zmq_source", "Receives list mode live over ZeroMQ, on this machine; loses nothing");

@@ -5,8 +5,8 @@
 
 namespace tofstream {
 
-/// Throws std::invalid_argument, in one line, unless the endpoint stays on this machine: ipc://PATH, or tcp:// with a
-/// loopback address and a port. What patients' events travel over in the open is no more than that.
-void require_local_endpoint(const std::string& endpoint);
+/// Throws std::invalid_argument, in one line, unless the endpoint is tcp://HOST:PORT or ipc://PATH, and stays on this
+/// machine (a loopback address, or ipc) where there are no keys: patients' events go no further in the open.
+void require_endpoint(const std::string& endpoint, bool has_keys);
 
 }  // namespace tofstream

@@ -17,7 +17,7 @@
 #include "gadgets/formats/wire/records.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/stop_descriptor.hpp"
-#include "gadgets/wire/endpoint.hpp"
+#include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/wire/stream_header.hpp"
 
 namespace tofstream {
@@ -34,6 +34,7 @@ struct ZmqSink {
   struct Params {
     std::string scanner;
     std::string endpoint = "tcp://127.0.0.1:5555";
+    KeyParams keys;
     double crystal_efficiency_spread = 0;
     bool delayeds = false;
     int high_water_mark = 64;
@@ -44,7 +45,9 @@ struct ZmqSink {
   static constexpr auto params = describe(
       param<&Params::scanner>("scanner", required,
                               "The scanner that recorded the events, of share/scanners or a YAML file"),
-      param<&Params::endpoint>("endpoint", "Of the receiver, on this machine: tcp://127.0.0.1:PORT or ipc://PATH"),
+      param<&Params::endpoint>("endpoint",
+                               "Of the receiver: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://HOST:PORT"),
+      param<&Params::keys>("keys", key_words),
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "As the simulator has it: efficiencies for the header"),
       param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
@@ -69,8 +72,12 @@ struct ZmqSink {
         speed_(p.speed),
         cancel_(context.cancel_token()),
         cancelled_(cancel_),
-        socket_(zmq_, zmq::socket_type::push) {
-    require_local_endpoint(p.endpoint);
+        socket_(zmq_, zmq::socket_type::push),
+        guard_(zmq_, socket_,
+               {.end = SocketEnd::connects,
+                .endpoint = p.endpoint,
+                .keys = p.keys,
+                .warn = [log = context.log()](std::string_view text) { log.warning(text); }}) {
     socket_.set(zmq::sockopt::sndhwm, p.high_water_mark);
     socket_.set(zmq::sockopt::linger, static_cast<int>(1000 * p.linger_s));
     socket_.set(zmq::sockopt::immediate, true);  // without a receiver nothing is queued: the pipeline waits
@@ -145,9 +152,13 @@ struct ZmqSink {
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count());
     wire::seal_frame(header, bytes_of(message));
-    zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLOUT, 0}, {nullptr, cancelled_.number(), ZMQ_POLLIN, 0}};
-    while (!socket_.send(message, zmq::send_flags::dontwait) && !cancel_.stop_requested())
+    zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLOUT, 0},
+                               {nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
+                               {nullptr, cancelled_.number(), ZMQ_POLLIN, 0}};
+    while (!socket_.send(message, zmq::send_flags::dontwait) && !cancel_.stop_requested()) {
+      guard_.throw_if_refused();
       zmq::poll(items, std::size(items), std::chrono::milliseconds(-1));
+    }
   }
 
   const std::vector<std::byte> header_payload_;
@@ -159,6 +170,7 @@ struct ZmqSink {
   const StopDescriptor cancelled_;
   zmq::context_t zmq_;
   zmq::socket_t socket_;
+  SocketGuard guard_;
   const std::uint64_t stream_ = random_stream();
   std::uint64_t sequence_ = 1, events_ = 0, end_ns_ = 0;
   bool has_sent_header_ = false;

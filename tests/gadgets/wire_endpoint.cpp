@@ -1,4 +1,4 @@
-// Where live streams may go: this machine, until there are keys.
+// Where live streams may go: this machine, and others only with keys.
 #include "gadgets/wire/endpoint.hpp"
 
 using namespace tofstream;
@@ -6,14 +6,16 @@ using namespace tofstream;
 TEST_CASE("endpoints on this machine are taken") {
   for (const char* endpoint : {"tcp://127.0.0.1:5555", "tcp://127.1.2.3:1", "tcp://localhost:*", "tcp://[::1]:5555",
                                "ipc:///tmp/scan.socket", "ipc://scan.socket"})
-    CHECK_NOTHROW(require_local_endpoint(endpoint));
+    CHECK_NOTHROW(require_endpoint(endpoint, false));
 }
 
 TEST_CASE("public addresses are refused for want of keys, others because they are none") {
   for (const char* endpoint : {"tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.7:5555", "tcp://eth0:5555",
-                               "tcp://[::]:5555", "tcp://127.0.0.1.example.org:5555", "tcp://scanner:5555"})
-    CHECK_THROWS_WITH(require_local_endpoint(endpoint), doctest::Contains("is open to the network, which needs keys"));
-  for (const char* endpoint :
-       {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "udp://127.0.0.1:5555", "ipc://", "127.0.0.1:5555"})
-    CHECK_THROWS_WITH(require_local_endpoint(endpoint), doctest::Contains("write tcp://127.0.0.1:PORT"));
+                               "tcp://[::]:5555", "tcp://127.0.0.1.example.org:5555", "tcp://scanner:5555"}) {
+    CHECK_THROWS_WITH(require_endpoint(endpoint, false), doctest::Contains("is open to the network, which needs keys"));
+    CHECK_NOTHROW(require_endpoint(endpoint, true));
+  }
+  for (const char* endpoint : {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "udp://127.0.0.1:5555", "ipc://",
+                               "127.0.0.1:5555", "tcp://:5555"})
+    CHECK_THROWS_WITH(require_endpoint(endpoint, true), doctest::Contains("write tcp://127.0.0.1:PORT"));
 }

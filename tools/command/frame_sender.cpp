@@ -36,7 +36,7 @@ struct FrameSender::Sockets {
 };
 
 FrameSender::FrameSender(const std::string& endpoint) {
-  require_local_endpoint(endpoint);
+  require_endpoint(endpoint, false);
   sockets_ = std::make_unique<Sockets>();
   sockets_->socket.set(zmq::sockopt::linger, linger_ms);
   sockets_->socket.set(zmq::sockopt::immediate, true);  // without a receiver nothing is queued

@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     add_simulate(app);
     add_record(app);
     add_replay(app);
+    add_keys(app);
     add_inspect(app);
     add_compare(app);
     add_analyse(app);

@@ -1,0 +1,115 @@
+// Key files: see key_files.hpp.
+#include "gadgets/wire/key_files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <stdexcept>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <zmq.h>
+
+#include "core/atomic_file.hpp"
+#include "gadgets/formats/yaml_object.hpp"
+
+namespace tofstream {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t z85_characters = 40;
+using Z85 = std::array<char, z85_characters + 1>;  // as libzmq writes it, with a zero at its end
+
+[[noreturn]] void fail(const fs::path& file, const std::string& message) {
+  throw std::runtime_error(fmt::format("{}: {}", file.string(), message));
+}
+
+std::string checked_z85(formats::YamlObject& object, const char* key) {
+  std::string text = object.text(key);
+  std::array<std::uint8_t, 32> bytes{};
+  // libzmq takes any text whose length is a multiple of 5, whatever its length.
+  if (text.size() != z85_characters || zmq_z85_decode(bytes.data(), text.c_str()) == nullptr)
+    object.fail(key, fmt::format("'{}' is no key, which has 40 characters (Z85)", key));
+  return text;
+}
+
+// What is asked of a key's file besides its own kind.
+formats::YamlObject opened(const fs::path& file, const char* kind, const char* other_kind) {
+  formats::YamlObject object(formats::parse_yaml(formats::read_text(file), file.string()), file.string(), "a key");
+  if (!object.has(kind) && object.has(other_kind))
+    fail(file, fmt::format("is a {} key, and a {} one is wanted here", other_kind, kind));
+  return object;
+}
+
+void require_private(const fs::path& file) {
+  const auto others = fs::perms::group_all | fs::perms::others_all;
+  std::error_code missing;  // which reading the file will tell
+  const auto status = fs::status(file, missing);
+  if (!missing && fs::exists(status) && (status.permissions() & others) != fs::perms::none)
+    fail(file, fmt::format("others can read this secret key: chmod 600 {}", file.string()));
+}
+
+void require_name(const std::string& name) {
+  const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; };
+  if (name.empty() || !std::ranges::all_of(name, is_plain))
+    throw std::runtime_error(fmt::format("'{}' cannot name a key: use letters, digits, '_' and '-'", name));
+}
+
+void write(const fs::path& path, fs::perms mode, const std::string& text) {
+  AtomicFile file(path);
+  fs::permissions(file.temporary_path(), mode);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace
+
+PublicKey read_public_key(const fs::path& file) {
+  formats::YamlObject object = opened(file, "public", "secret");
+  PublicKey key{object.text("name"), checked_z85(object, "public")};
+  object.finish();
+  return key;
+}
+
+SecretKey read_secret_key(const fs::path& file) {
+  require_private(file);
+  formats::YamlObject object = opened(file, "secret", "public");
+  SecretKey key{object.text("name"), checked_z85(object, "secret"), {}};
+  object.finish();
+  Z85 derived{};
+  if (zmq_curve_public(derived.data(), key.z85.c_str()) != 0) fail(file, zmq_strerror(zmq_errno()));
+  key.public_z85 = derived.data();
+  return key;
+}
+
+std::vector<PublicKey> read_public_keys(const fs::path& file_or_folder) {
+  if (!fs::is_directory(file_or_folder)) return {read_public_key(file_or_folder)};
+  std::vector<PublicKey> keys;
+  for (const auto& entry : fs::directory_iterator(file_or_folder))
+    if (entry.path().filename().string().ends_with(".public.yaml")) keys.push_back(read_public_key(entry.path()));
+  if (keys.empty()) fail(file_or_folder, "holds no *.public.yaml: put the public keys there of those who may connect");
+  return keys;
+}
+
+KeyPairFiles make_key_pair(const std::string& name, const fs::path& folder) {
+  require_name(name);
+  fs::create_directories(folder);
+  KeyPairFiles made{folder / (name + ".public.yaml"), folder / (name + ".secret.yaml"), {name, {}}};
+  for (const auto& file : {made.public_file, made.secret_file})
+    if (fs::exists(file)) fail(file, "is there already: remove it, or take another name");
+  Z85 public_key{}, secret_key{};
+  if (zmq_curve_keypair(public_key.data(), secret_key.data()) != 0)
+    throw std::runtime_error(fmt::format("no keys can be made: {}: install a libzmq with CURVE", zmq_strerror(errno)));
+  made.key.z85 = public_key.data();
+  const auto owner = fs::perms::owner_read | fs::perms::owner_write;
+  write(made.secret_file, owner,
+        fmt::format("# A secret key: it stays where it is, and is its owner's alone.\nname: {}\nsecret: \"{}\"\n", name,
+                    secret_key.data()));
+  write(made.public_file, owner | fs::perms::group_read | fs::perms::others_read,
+        fmt::format("# A public key: give it to those whom '{0}' is to talk with.\nname: {0}\npublic: \"{1}\"\n", name,
+                    public_key.data()));
+  return made;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,67 @@
+// Who may talk through a ZeroMQ socket: its endpoint, CURVE keys of both ends, and what becomes of connections that
+// fail to shake hands.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/params.hpp"
+
+namespace zmq {
+class context_t;
+class socket_t;
+}  // namespace zmq
+
+namespace tofstream {
+
+/// `keys: {own: FILE, server: FILE}` of who connects, `keys: {own: FILE, allowed: FOLDER}` of who binds.
+struct KeyParams {
+  std::filesystem::path own, server, allowed;
+  static constexpr auto params =
+      describe(param<&KeyParams::own>("own", "This end's secret key, NAME.secret.yaml of 'tofstream keys new'"),
+               param<&KeyParams::server>("server", "Of who connects: the public key of whom it connects to"),
+               param<&KeyParams::allowed>(
+                   "allowed", "Of who is connected to: a public key, or a folder of those, that may connect"));
+  bool any() const { return !own.empty() || !server.empty() || !allowed.empty(); }
+};
+
+inline constexpr auto* key_words =
+    "Encrypts, and lets only known keys connect; needed where the endpoint is open to the network";
+
+enum class SocketEnd { binds, connects };
+
+/// Lives shorter than its socket, which it guards from before its bind or connect. It has a thread of its own, which
+/// answers for the keys (ZeroMQ RFC 27) and hears of handshakes that fail; one guard of a bound socket a ZeroMQ
+/// context.
+class SocketGuard {
+ public:
+  struct Settings {
+    SocketEnd end = SocketEnd::binds;
+    std::string endpoint;
+    KeyParams keys;
+    std::function<void(std::string_view)> warn;  // from the guard's thread; once a kind of failure
+  };
+  /// Throws std::invalid_argument or std::runtime_error in one line where the endpoint is no good, is open to the
+  /// network without keys, or keys are missing or cannot be read.
+  SocketGuard(zmq::context_t& context, zmq::socket_t& socket, Settings settings);
+  ~SocketGuard();
+  SocketGuard(const SocketGuard&) = delete;
+  SocketGuard& operator=(const SocketGuard&) = delete;
+
+  /// Connections so far whose handshake failed: of unknown keys, of none, or of what is no ZeroMQ.
+  std::uint64_t refused() const;
+  /// Of who connects: a descriptor that is readable once the other end has refused it, which it does for good. Then
+  /// throw_if_refused() throws std::runtime_error, in one line.
+  int refused_descriptor() const;
+  void throw_if_refused() const;
+
+ private:
+  class Watch;
+  std::unique_ptr<Watch> watch_;
+};
+
+}  // namespace tofstream
