@@ -83,8 +83,8 @@ class GadgetRecord {
 
   using Clock = std::chrono::steady_clock;
   // The following are set before data flows.
-  std::string log_name;            // what log lines begin with; empty: the gadget's name
-  Turns::Place* turns = nullptr;   // of the run among others; null: it is alone
+  std::string log_name;           // what log lines begin with; empty: the gadget's name
+  Turns::Place* turns = nullptr;  // of the run among others; null: it is alone
   // Called by span(), from any thread.
   std::function<void(std::string_view track, std::string_view name, Clock::time_point, Clock::time_point)> on_span;
 

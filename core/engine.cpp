@@ -27,8 +27,7 @@ bool prepare_output(const std::filesystem::path& dir) {
 }  // namespace
 
 Engine::Engine(Pipeline pipeline, EngineOptions options)
-    : options_(std::move(options)),
-      scheduler_(std::make_shared<Scheduler>(std::move(pipeline), options_)) {}
+    : options_(std::move(options)), scheduler_(std::make_shared<Scheduler>(std::move(pipeline), options_)) {}
 
 Engine::~Engine() {
   scheduler_.reset();

@@ -23,9 +23,7 @@ Scheduler::Scheduler(Pipeline pipeline, const EngineOptions& options)
     record.turns = turns_.get();
     if (!options.name.empty()) record.log_name = options.name + ": " + gadget.name;
     if (observer_)
-      record.on_span = [this, index = nodes_.size() - 1](auto... what) {
-        observer_->span(index, what...);
-      };
+      record.on_span = [this, index = nodes_.size() - 1](auto... what) { observer_->span(index, what...); };
   }
   make_edges();
   counts_.add(0, {});

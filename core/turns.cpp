@@ -42,8 +42,7 @@ void TurnOrder::ask(Member member, double now) {
     const double gap = now - state.ended;
     if (state.turns > 0 && gap <= longest_grace_s) add_to_mean(state.mean_gap, gap, state.turns == 1);
     // Who had nothing to do saves nothing up.
-    if (gap > std::clamp(state.mean_turn, shortest_grace_s, longest_grace_s))
-      state.used = std::max(state.used, level_);
+    if (gap > std::clamp(state.mean_turn, shortest_grace_s, longest_grace_s)) state.used = std::max(state.used, level_);
   }
   ++state.waiting;
 }
@@ -97,6 +96,12 @@ double Turns::now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// With the lock held.
+void Turns::tell_all() {
+  ++changes_;
+  changed_.notify_all();
+}
+
 Turns::Turn::~Turn() {
   if (place_) place_->end();
 }
@@ -117,27 +122,27 @@ Turns::Turn Turns::Place::wait(const std::stop_token& stop) {
       order.begin(member_, now());
       return Turn(this);
     }
-    const auto wake = [&] { return order.next(now()).member == member_; };
+    const auto wake = [&, seen = turns_->changes_] { return turns_->changes_ != seen; };
     if (next.look_again)
       turns_->changed_.wait_for(lock, stop, std::chrono::duration<double>(*next.look_again - now()), wake);
     else
       turns_->changed_.wait(lock, stop, wake);
   }
   order.withdraw(member_, now());
-  turns_->changed_.notify_all();
+  turns_->tell_all();
   return Turn();
 }
 
 void Turns::Place::end() {
   const std::lock_guard lock(turns_->mutex_);
   turns_->order_.end(member_, now());
-  turns_->changed_.notify_all();
+  turns_->tell_all();
 }
 
 void Turns::Place::leave() {
   const std::lock_guard lock(turns_->mutex_);
   turns_->order_.leave(member_);
-  turns_->changed_.notify_all();
+  turns_->tell_all();
 }
 
 }  // namespace tofstream

@@ -96,9 +96,11 @@ class Turns {
 
  private:
   static double now();
+  void tell_all();
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
+  std::uint64_t changes_ = 0;
   TurnOrder order_;
 };
 

@@ -38,8 +38,7 @@ class EventDescriptor {
 class StopDescriptor {
  public:
   /// Throws std::runtime_error where the system has no descriptor left.
-  explicit StopDescriptor(const std::stop_token& stop)
-      : on_stop_(stop, Raise{event_}) {}
+  explicit StopDescriptor(const std::stop_token& stop) : on_stop_(stop, Raise{event_}) {}
 
   /// Readable from the stop on, for good.
   int number() const { return event_.number(); }

@@ -35,8 +35,7 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
        .subset = static_cast<std::uint32_t>(step.subset + 1),
        .first_event = events.first_event,
        .end_event = events.end_event,
-       .made_ns =
-           static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()),
+       .made_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()),
        .grid = image->grid,
        .unit = unit},
       image->voxels.span());

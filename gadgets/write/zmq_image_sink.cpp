@@ -1,5 +1,5 @@
-// Publishes estimates over ZeroMQ (XPUB, bound) to whoever looks on (share/doc/images-on-the-wire.md). Who subscribes is
-// sent the last one at once; who is slow misses some; nobody holds the reconstruction up.
+// Publishes estimates over ZeroMQ (XPUB, bound) to whoever looks on (share/doc/images-on-the-wire.md). Who subscribes
+// is sent the last one at once; who is slow misses some; nobody holds the reconstruction up.
 #include <chrono>
 #include <cstdint>
 #include <iterator>
@@ -18,7 +18,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/stop_descriptor.hpp"
-#include "gadgets/wire/endpoint.hpp"
+#include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/write/estimate_image.hpp"
 
 namespace tofstream {
@@ -27,28 +27,24 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Shared = std::shared_ptr<const Bytes>;
 
-zmq::socket_t bound_publisher(zmq::context_t& zmq, const std::string& endpoint, int high_water_mark, double linger_s) {
-  require_local_endpoint(endpoint);
-  zmq::socket_t socket(zmq, zmq::socket_type::xpub);
-  socket.set(zmq::sockopt::sndhwm, high_water_mark);
-  socket.set(zmq::sockopt::linger, static_cast<int>(1000 * linger_s));
-  socket.set(zmq::sockopt::xpub_verbose, true);  // each subscriber is heard, not only the first
-  try {
-    socket.bind(endpoint);
-  } catch (const zmq::error_t& error) {
-    throw std::runtime_error(fmt::format("cannot publish images at {}: {}; name another endpoint where another program "
-                                         "publishes there",
-                                         endpoint, error.what()));
-  }
-  return socket;
-}
-
 // The socket and its thread. Images are handed to it, and it keeps the last one for those that come late.
 class Publisher {
  public:
-  Publisher(const std::string& endpoint, int high_water_mark, double linger_s)
-      : socket_(bound_publisher(zmq_, endpoint, high_water_mark, linger_s)),
-        thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+  Publisher(SocketGuard::Settings settings, int high_water_mark, double linger_s)
+      : socket_(zmq_, zmq::socket_type::xpub), guard_(zmq_, socket_, settings) {
+    socket_.set(zmq::sockopt::sndhwm, high_water_mark);
+    socket_.set(zmq::sockopt::linger, static_cast<int>(1000 * linger_s));
+    socket_.set(zmq::sockopt::xpub_verbose, true);  // each subscriber is heard, not only the first
+    try {
+      socket_.bind(settings.endpoint);
+    } catch (const zmq::error_t& error) {
+      throw std::runtime_error(
+          fmt::format("cannot publish images at {}: {}; name another endpoint where another "
+                      "program publishes there",
+                      settings.endpoint, error.what()));
+    }
+    thread_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
+  }
   ~Publisher() {
     thread_.request_stop();
     thread_.join();
@@ -117,6 +113,7 @@ class Publisher {
 
   zmq::context_t zmq_;
   zmq::socket_t socket_;
+  SocketGuard guard_;
   EventDescriptor came_;
   Shared last_;  // of the thread
   mutable std::mutex mutex_;
@@ -128,14 +125,16 @@ class Publisher {
 struct ZmqImageSink {
   struct Params {
     std::string endpoint = "tcp://127.0.0.1:5556";
+    KeyParams keys;
     Every every = Every::update;
     std::string unit;
     int high_water_mark = 4;
     double linger_s = 2;
   };
   static constexpr auto params = describe(
-      param<&Params::endpoint>("endpoint",
-                               "Where subscribers connect: tcp://127.0.0.1:PORT or ipc://PATH, on this machine"),
+      param<&Params::endpoint>(
+          "endpoint", "Where subscribers connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT"),
+      param<&Params::keys>("keys", key_words),
       param<&Params::every>("every", "Publish the final image only, or each iteration or update besides"),
       param<&Params::unit>("unit", "Of a voxel's value, as it stands in the image's header: at most 16 bytes"),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 16),
@@ -151,11 +150,16 @@ struct ZmqImageSink {
             .note = "and what waits in ZeroMQ: high_water_mark images for each subscriber"};
   }
 
-  explicit ZmqImageSink(const Params& p) : p_(p) {
+  ZmqImageSink(const Params& p, Context& context) : p_(p) {
     if (p.unit.size() > wire::longest_image_unit)
       throw std::invalid_argument(
           fmt::format("unit '{}' is longer than {} bytes: abbreviate it", p.unit, wire::longest_image_unit));
-    publisher_ = std::make_unique<Publisher>(p.endpoint, p.high_water_mark, p.linger_s);
+    publisher_ = std::make_unique<Publisher>(
+        SocketGuard::Settings{.end = SocketEnd::binds,
+                              .endpoint = p.endpoint,
+                              .keys = p.keys,
+                              .warn = [log = context.log()](std::string_view text) { log.warning(text); }},
+        p.high_water_mark, p.linger_s);
   }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {

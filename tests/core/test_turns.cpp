@@ -80,8 +80,7 @@ TEST_CASE("three runs get a third each, whoever came first") {
   TurnOrder order;
   std::vector<FakeRun> runs{{0.3, 0.01}, {0.1, 0.02}, {0.03, 0.005}};
   simulate(order, runs, 100);
-  const double all =
-      order.used_s(runs[0].member) + order.used_s(runs[1].member) + order.used_s(runs[2].member);
+  const double all = order.used_s(runs[0].member) + order.used_s(runs[1].member) + order.used_s(runs[2].member);
   for (const FakeRun& run : runs) CHECK(order.used_s(run.member) / all == doctest::Approx(1.0 / 3).epsilon(0.1));
 }
 
@@ -148,6 +147,20 @@ TEST_CASE("threads take turns one at a time, and a stop ends the wait") {
   waiting.join();
 }
 
+TEST_CASE("who is behind and never comes back is waited for no longer than it was ever away") {
+  const auto turns = std::make_shared<Turns>();
+  Turns::Place behind(turns), ahead(turns);
+  for (int i = 0; i < 5; ++i) const auto turn = behind.wait({});
+  {
+    const auto turn = ahead.wait({});
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  auto last = std::make_unique<Turns::Turn>(behind.wait({}));
+  std::jthread waiting([&] { const auto turn = ahead.wait({}); });
+  last.reset();
+  waiting.join();
+}
+
 namespace {
 
 // Works in turns of the run, and notes whether another run was in one.
@@ -186,7 +199,7 @@ TOFSTREAM_GADGET(TakesNumbers, "takes_numbers", "Takes numbers");
 }  // namespace
 
 TEST_CASE("two engines in one process share by turns, each with its own folder, report and name in the log") {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto turns = std::make_shared<Turns>();
   RunReport reports[2];
   {

@@ -53,7 +53,8 @@ struct Fixture {
 
 }  // namespace
 
-TEST_CASE_FIXTURE(Fixture, "a subscriber gets what was published last, then each image as it comes, and the final one") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a subscriber gets what was published last, then each image as it comes, and the final one") {
   Sink sink("zmq_image_sink", params);
   sink.send(estimate(0, 1));  // the start image is nobody's
   sink.send(estimate(1, 2));
@@ -110,8 +111,8 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
   sink.finish();
   receiver.join();
   REQUIRE_MESSAGE(ended == 0, text_of(log));
-  const std::string shape = fmt::format(
-      "{} -c \"import numpy; i = numpy.load('{}'); assert i.shape == (2, 3, 4) and (i == 5).all(), i\"",
-      python_with_numpy(), file);
+  const std::string shape =
+      fmt::format("{} -c \"import numpy; i = numpy.load('{}'); assert i.shape == (2, 3, 4) and (i == 5).all(), i\"",
+                  python_with_numpy(), file);
   CHECK(std::system(shape.c_str()) == 0);
 }

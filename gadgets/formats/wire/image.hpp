@@ -1,6 +1,6 @@
-// Images, in which a reconstruction's estimates go over the wire: a header of 128 bytes, little-endian, then one float32
-// a voxel. share/doc/images-on-the-wire.md has the format byte by byte. Pure functions over bytes; a damaged image is a
-// result, no exception.
+// Images, in which a reconstruction's estimates go over the wire: a header of 128 bytes, little-endian, then one
+// float32 a voxel. share/doc/images-on-the-wire.md has the format byte by byte. Pure functions over bytes; a damaged
+// image is a result, no exception.
 #pragma once
 
 #include <cstddef>
