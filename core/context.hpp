@@ -173,7 +173,7 @@ class Context {
   // run's turn, which lasts as long as what is returned. A run that is alone has it at once. Only in a gadget with a
   // thread of its own; emit nothing meanwhile, since that may wait. It returns without when the run is being ended.
   Turns::Turn take_turn();
-  // The message at hand; in a join, of the inputs together. In flush, the last one.
+  // The message at hand; of a join's inputs together; in flush the last one. A source may set when its data entered.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }
 

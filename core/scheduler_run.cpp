@@ -25,7 +25,9 @@ class Scheduler::Outlet final : public EmitTarget {
       message.info = node_.origin;
       node_.origin_was_emitted = true;
     }
-    if (node_.info().kind == GadgetKind::source && node_.gadget->fault.any())
+    const bool is_source = node_.info().kind == GadgetKind::source;
+    if (is_source) message.info.ingress = message.info.last_ingress = node_.context.message().ingress;
+    if (is_source && node_.gadget->fault.any())
       emit_with_fault(port, std::move(message));
     else
       hand_on(port, std::move(message));

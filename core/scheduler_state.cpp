@@ -256,8 +256,7 @@ void Scheduler::release_places(Node& node, Job& job) {
 void Scheduler::publish(Section& section, Node& node, std::size_t port, Message message, Job* job) {
   ++moves_;
   MessageInfo& info = message.info;
-  const bool is_source = node.info().kind == GadgetKind::source;
-  if (is_source || info.ingress == Clock::time_point{}) info.ingress = info.last_ingress = Clock::now();
+  if (info.ingress == Clock::time_point{}) info.ingress = info.last_ingress = Clock::now();
   info.sequence = node.next_sequence[port]++;
   if (node.numbers_messages) {
     info.origin = node.promised++;

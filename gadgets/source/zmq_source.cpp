@@ -1,6 +1,7 @@
-// Receives a live stream over ZeroMQ (PULL, bound), frame by frame (share/doc/wire.md), until its end or a stop. What
-// receives never waits for the pipeline: frames go to a journal first (share/doc/journal.md), and wait in memory, or on
-// disk, until they are decoded.
+// Receives a live stream over ZeroMQ, frame by frame (share/doc/wire.md), until its end or a stop: all of it (PULL,
+// bound), or as a monitor that may come late and miss frames (SUB, connected). What receives never waits for the
+// pipeline: frames go to a journal first (share/doc/journal.md), and wait in memory, or on disk, until they are
+// decoded.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -37,9 +38,15 @@ Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+enum class ReceivePattern { pull, sub };
+constexpr auto enum_names(ReceivePattern) {
+  return names(ReceivePattern::pull, "pull", ReceivePattern::sub, "sub");
+}
+
 struct ZmqSource {
   struct Params {
     std::string endpoint = "tcp://127.0.0.1:5555";
+    ReceivePattern pattern = ReceivePattern::pull;
     KeyParams keys;
     int high_water_mark = 64;
     int largest_frame_mib = 64;
@@ -54,7 +61,11 @@ struct ZmqSource {
   };
   static constexpr auto params = describe(
       param<&Params::endpoint>("endpoint",
-                               "Where senders connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT"),
+                               "Where senders connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT; of "
+                               "sub: the sender's, as tcp://HOST:PORT"),
+      param<&Params::pattern>("pattern",
+                              "pull: senders connect, and nothing is lost; sub: a monitor of a sender of pattern pub, "
+                              "which holds nobody back, may come late and miss frames"),
       param<&Params::keys>("keys", key_words),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20),
                                       "Frames that wait in ZeroMQ for each sender over tcp; then the sender waits"),
@@ -84,9 +95,9 @@ struct ZmqSource {
 
   ZmqSource(const Params& p, Context& context)
       : p_(p),
-        socket_(zmq_, zmq::socket_type::pull),
+        socket_(zmq_, is_monitor() ? zmq::socket_type::sub : zmq::socket_type::pull),
         guard_(zmq_, socket_,
-               {.end = SocketEnd::binds,
+               {.end = is_monitor() ? SocketEnd::connects : SocketEnd::binds,
                 .endpoint = p.endpoint,
                 .keys = p.keys,
                 .warn = [log = context.log()](std::string_view text) { log.warning(text); }}) {
@@ -95,14 +106,7 @@ struct ZmqSource {
     socket_.set(zmq::sockopt::rcvhwm, p.endpoint.starts_with("ipc://") ? 0 : p.high_water_mark);
     socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{p.largest_frame_mib} << 20);
     socket_.set(zmq::sockopt::linger, 0);
-    try {
-      socket_.bind(p.endpoint);
-    } catch (const zmq::error_t& error) {
-      throw std::runtime_error(
-          fmt::format("cannot receive at {}: {}; name another endpoint where another program "
-                      "receives there",
-                      p.endpoint, error.what()));
-    }
+    open();
     if (p.resume && p.journal.empty()) throw std::runtime_error("resume needs the journal to go on with: set journal");
     const WantedOutputs wanted = wanted_outputs(context);
     if (p.journal.empty() && !wanted.decoded && !wanted.frames)
@@ -114,7 +118,7 @@ struct ZmqSource {
     FrameQueue queue({.memory_bytes = static_cast<std::size_t>(p_.memory_mib) << 20,
                       .spill_folder = p_.spill_folder,
                       .warn = [&](std::string_view text) { context.log().warning(text); }});
-    StreamReceiver receiver(emit, context);
+    StreamReceiver receiver(emit, context, is_monitor());
     std::jthread receiving([&](const std::stop_token& end) { receive(queue, end); });
     {
       const std::stop_callback at_stop(stop, [&] { receiving.request_stop(); });
@@ -128,13 +132,34 @@ struct ZmqSource {
   }
 
  private:
+  bool is_monitor() const { return p_.pattern == ReceivePattern::sub; }
+
+  void open() {
+    try {
+      if (is_monitor()) {
+        socket_.set(zmq::sockopt::subscribe, "");
+        socket_.connect(p_.endpoint);
+      } else {
+        socket_.bind(p_.endpoint);
+      }
+    } catch (const zmq::error_t& error) {
+      throw std::runtime_error(
+          fmt::format("cannot receive at {}: {}; name another endpoint where another program "
+                      "receives there",
+                      p_.endpoint, error.what()));
+    }
+  }
+
   // On a thread of its own, until the stop or a failure, which take() then throws.
   void receive(FrameQueue& queue, const std::stop_token& stop) {
     try {
       const StopDescriptor stopped(stop);
       while (!stop.stop_requested()) {
-        zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
+        zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
+                                   {nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
+                                   {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
         zmq::poll(items, std::size(items), std::chrono::milliseconds(-1));
+        guard_.throw_if_refused();
         receive_what_is_there(queue, stop);
       }
       queue.close();
@@ -149,7 +174,8 @@ struct ZmqSource {
       const auto owner = std::make_shared<const zmq::message_t>(std::move(message));
       RawFrame frame{.owner = owner,
                      .data = {static_cast<const std::byte*>(owner->data()), owner->size()},
-                     .ingress_ns = wall_ns()};
+                     .ingress_ns = wall_ns(),
+                     .entered = Clock::now()};
       std::optional<journal::Place> kept;
       if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;
       queue.put(std::move(frame), std::move(kept), stop);
@@ -211,7 +237,8 @@ struct ZmqSource {
   SocketGuard guard_;
 };
 
-TOFSTREAM_GADGET(ZmqSource, "zmq_source", "Receives list mode live over ZeroMQ, on this machine; loses nothing");
+TOFSTREAM_GADGET(ZmqSource, "zmq_source",
+                 "Receives list mode live over ZeroMQ, and loses nothing; or looks on as a monitor");
 
 }  // namespace
 }  // namespace tofstream

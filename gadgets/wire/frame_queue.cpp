@@ -34,14 +34,14 @@ void FrameQueue::put(RawFrame frame, std::optional<journal::Place> kept, const s
 // A frame that memory has no room for. The lock is given up while a file is written.
 FrameQueue::Item FrameQueue::stored_or_held_back(RawFrame frame, std::optional<journal::Place> kept,
                                                  std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  if (kept) return Stored{std::move(*kept), frame.ingress_ns, false};
+  if (kept) return Stored{std::move(*kept), frame.ingress_ns, frame.entered, false};
   const bool is_first = in_file_ == 0;
   lock.unlock();
   auto place = spill(frame, is_first);
   lock.lock();
   if (place) {
     ++in_file_;
-    return Stored{std::move(*place), frame.ingress_ns, true};
+    return Stored{std::move(*place), frame.ingress_ns, frame.entered, true};
   }
   figures_.held_back = true;
   went_.wait(lock, stop, [&] { return has_room(frame.data.size()); });
@@ -103,6 +103,7 @@ std::optional<RawFrame> FrameQueue::take(const std::optional<Clock::time_point>&
 // Without the lock.
 RawFrame FrameQueue::read(const Stored& stored) {
   RawFrame frame = RawFrame::of(stored.place.read(), stored.ingress_ns);
+  frame.entered = stored.entered;
   if (!stored.is_unnamed) return frame;
   stored.place.file->give_back(stored.place.offset, stored.place.size);
   const std::lock_guard lock(mutex_);

@@ -55,6 +55,7 @@ class FrameQueue {
   struct Stored {  // in the journal, or in the unnamed file
     journal::Place place;
     std::uint64_t ingress_ns = 0;
+    Clock::time_point entered;
     bool is_unnamed = false;
   };
   using Item = std::variant<RawFrame, Stored>;

@@ -1,6 +1,7 @@
 // A message as it came over the wire, be it a sound frame or not.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,8 @@ struct RawFrame {
   std::shared_ptr<const void> owner;  // of the data
   std::span<const std::byte> data;
   std::uint64_t ingress_ns = 0;  // when it came in, since 1970-01-01 UTC
+  // The same by the clock that latencies are reckoned with; none of a recording, which comes in when it is replayed.
+  std::chrono::steady_clock::time_point entered{};
   // Of the stream, that the books have as received with this message: none where they are booked elsewhere, or where
   // they do not count, as in a frame that came twice.
   std::uint64_t events = 0;

@@ -68,6 +68,7 @@ WantedOutputs wanted_outputs(const Context& context) {
 }
 
 void StreamReceiver::take(RawFrame message) {
+  context_.set_message({.ingress = message.entered, .last_ingress = message.entered});
   message.events = take_frame(message.data);
   if (!wanted_.frames) return;
   if (!message.owner) {
@@ -95,6 +96,7 @@ std::uint64_t StreamReceiver::take_frame(std::span<const std::byte> message) {
     return 0;
   }
   const Frame& frame = std::get<Frame>(decoded);
+  if (is_monitor_) join(frame.header);
   const Arrival arrival = order_.take(frame.header);
   context_.progress(static_cast<double>(order_.counts().events), 0, "events");
   if (arrival != Arrival::wanted) {
@@ -107,6 +109,14 @@ std::uint64_t StreamReceiver::take_frame(std::span<const std::byte> message) {
     return frame.header.events;
   }
   return 0;
+}
+
+// A monitor takes the stream from where it is.
+void StreamReceiver::join(const wire::FrameHeader& header) {
+  if (joined_at_ || header.kind == FrameKind::stream_header || !order_.has_begun() || header.stream != order_.stream())
+    return;
+  joined_at_ = header;
+  order_.begin_at(header);
 }
 
 void StreamReceiver::note_bad(const BadFrame& bad) {
@@ -163,14 +173,22 @@ void StreamReceiver::finish() {
     emit_bytes(header_);
   }
   if (is_petsird_ && has_ended()) emit_bytes(end_mark);
-  if (const std::uint64_t missing = order_.missing_events(); missing > 0) {
-    context_.books().received(missing);
-    context_.books().lost(missing, "sent, but not received");
-  }
+  book_missing();
+  report();
+}
+
+void StreamReceiver::book_missing() {
+  const auto book = [&](std::uint64_t events, const char* reason) {
+    if (events == 0) return;
+    context_.books().received(events);
+    context_.books().lost(events, reason);
+  };
+  if (joined_at_) book(joined_at_->first_event, "sent before this monitor joined");
+  book(order_.missing_events(),
+       is_monitor_ ? "sent, but not received: nobody waits for a monitor" : "sent, but not received");
   if (order_.missing_frames() > 0)
     context_.log().warning(fmt::format("{} frames were sent and not received: {} events are lost",
                                        order_.missing_frames(), order_.missing_events()));
-  report();
 }
 
 void StreamReceiver::report() {
@@ -183,6 +201,7 @@ void StreamReceiver::report() {
   figure("bytes", bytes_);
   figure("frames", counts.frames);
   figure("missing_frames", order_.missing_frames());
+  if (is_monitor_) figure("frames_before_joining", joined_at_ ? joined_at_->sequence - 1 : 0);
   figure("late_frames", counts.late);
   figure("duplicate_frames", counts.duplicates);
   figure("frames_before_header", counts.before_header);

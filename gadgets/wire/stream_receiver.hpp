@@ -39,8 +39,9 @@ WantedOutputs wanted_outputs(const Context& context);
 
 class StreamReceiver {
  public:
-  StreamReceiver(Emit<LiveStream>& emit, Context& context)
-      : emit_(emit), context_(context), wanted_(wanted_outputs(context)) {}
+  /// `is_monitor`: it may come late and miss frames, which nobody sends again; that is no fault, but is booked.
+  StreamReceiver(Emit<LiveStream>& emit, Context& context, bool is_monitor = false)
+      : emit_(emit), context_(context), wanted_(wanted_outputs(context)), is_monitor_(is_monitor) {}
 
   /// One message, as it came; where it has no owner it is copied as far as it is kept. Throws std::runtime_error where
   /// the stream's header cannot be used.
@@ -52,12 +53,14 @@ class StreamReceiver {
   void begin_at(const wire::FrameHeader& first) { order_.begin_at(first); }
   /// The end has come; frames that are missing may still come late.
   bool has_ended() const { return order_.has_ended(); }
-  bool is_complete() const { return has_ended() && order_.missing_frames() == 0; }
+  bool is_complete() const { return has_ended() && (is_monitor_ || order_.missing_frames() == 0); }
   /// Books what is missing and reports. After the last message.
   void finish();
 
  private:
   std::uint64_t take_frame(std::span<const std::byte> message);
+  void join(const wire::FrameHeader& header);
+  void book_missing();
   void note_bad(const wire::BadFrame& bad);
   void note_unwanted(wire::Arrival arrival);
   void take_wanted(const wire::Frame& frame);
@@ -70,6 +73,8 @@ class StreamReceiver {
   Emit<LiveStream>& emit_;
   Context& context_;
   const WantedOutputs wanted_;
+  const bool is_monitor_;
+  std::optional<wire::FrameHeader> joined_at_;  // a monitor's first frame behind the header
   wire::StreamOrder order_;
   std::vector<std::byte> header_;           // of the stream, until the first data say what is made of it
   bool is_petsird_ = false;                 // the data are PETSIRD: the header has been emitted

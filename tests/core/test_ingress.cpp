@@ -21,6 +21,17 @@ struct SlowTicks {
 };
 TOFSTREAM_GADGET(SlowTicks, "test_slow_ticks", "Four numbers, one after the other");
 
+struct LateTicks {
+  void run(Emit<Tick>& emit, std::stop_token, Context& context) {
+    const auto entered = std::chrono::steady_clock::now() - std::chrono::seconds(5);
+    context.set_message({.ingress = entered, .last_ingress = entered});
+    emit({1});
+    context.set_message({});
+    emit({1});
+  }
+};
+TOFSTREAM_GADGET(LateTicks, "test_late_ticks", "A number that has waited for five seconds, and one that has not");
+
 struct Pairs {
   void process(const Tick& tick, Emit<Tick>& emit) {
     if (tick.value % 2 == 1) emit(tick);
@@ -53,4 +64,18 @@ gadgets:
   REQUIRE(seen().size() == 2);
   for (const MessageInfo& info : seen()) CHECK(info.last_ingress - info.ingress >= std::chrono::milliseconds(5));
   CHECK(seen()[1].ingress > seen()[0].last_ingress);
+}
+
+TEST_CASE("a source that kept something says when it came") {
+  seen().clear();
+  const auto began = std::chrono::steady_clock::now();
+  Engine engine(parse_pipeline("gadgets:\n  late: {use: test_late_ticks}\n  end: {use: test_witnessed, from: late}\n",
+                               "test.yaml"));
+  const RunReport report = engine.run();
+  REQUIRE(report.exit_code == exit_ok);
+  REQUIRE(seen().size() == 2);
+  CHECK(seen()[0].ingress <= std::chrono::steady_clock::now() - std::chrono::seconds(5));
+  CHECK(seen()[0].last_ingress == seen()[0].ingress);
+  CHECK(seen()[1].ingress >= began);
+  CHECK(report.latency.max_seconds >= 5);
 }

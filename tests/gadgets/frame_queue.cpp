@@ -15,11 +15,14 @@ namespace {
 using Bytes = std::vector<std::byte>;
 
 RawFrame frame(unsigned k) {
-  return RawFrame::of(Bytes(100 + k, static_cast<std::byte>(k)), k);
+  RawFrame made = RawFrame::of(Bytes(100 + k, static_cast<std::byte>(k)), k);
+  made.entered = FrameQueue::Clock::time_point(std::chrono::seconds(k));
+  return made;
 }
 
 bool is_frame(const std::optional<RawFrame>& got, unsigned k) {
-  return got && got->ingress_ns == k && std::ranges::equal(got->data, frame(k).data);
+  return got && got->ingress_ns == k && got->entered == frame(k).entered &&
+         std::ranges::equal(got->data, frame(k).data);
 }
 
 struct Queue {

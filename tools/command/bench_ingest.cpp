@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "core/engine.hpp"
+#include "gadgets/wire/frame_sender.hpp"
 #include "tools/command/benches.hpp"
 #include "tools/command/commands.hpp"
-#include "tools/command/frame_sender.hpp"
 #include "tools/command/machine.hpp"
 #include "tools/command/premade_stream.hpp"
 
@@ -54,9 +54,9 @@ std::string pipeline_of(bool petsird, const std::string& endpoint, const std::st
 RunReport ingest(const PremadeStream& stream, const std::string& yaml, const std::string& endpoint) {
   Engine engine(parse_pipeline(yaml, "bench"));
   std::jthread sender([&](const std::stop_token& stop) {
-    FrameSender to(endpoint);
+    FrameSender to({.endpoint = endpoint}, stop);
     for (const auto& frame : stream.frames)
-      if (!to.send_in_place(frame, stop)) return;
+      if (!to.send_in_place(frame)) return;
   });
   RunReport report = engine.run();
   if (report.exit_code != exit_ok) throw std::runtime_error(report.errors.front().text());

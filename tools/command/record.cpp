@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tools/command/commands.hpp"
+#include "tools/command/key_options.hpp"
 #include "tools/command/running.hpp"
 
 namespace tofstream::command {
@@ -14,6 +15,7 @@ struct Options {
   std::string journal, endpoint = "tcp://127.0.0.1:5555";
   bool resume = false;
   int sync_ms = 1000;
+  KeyParams keys;
   RunSettings settings;
 };
 
@@ -25,6 +27,7 @@ void record(Options options) {
   const std::string journal = std::filesystem::absolute(options.journal).string();
   pipeline.sets = {fmt::format("feed.endpoint={}", options.endpoint), fmt::format("feed.journal={}", journal),
                    fmt::format("feed.resume={}", options.resume), fmt::format("feed.sync_ms={}", options.sync_ms)};
+  for (std::string& set : key_sets("feed", options.keys)) pipeline.sets.push_back(std::move(set));
   options.settings.output_dir = journal;
   run_pipeline(load("record", pipeline), options.settings);
 }
@@ -36,6 +39,7 @@ void add_record(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("journal", options->journal, "Folder of the journal, made if missing")->required();
   command->add_option("--endpoint", options->endpoint, "Where the sender connects")->capture_default_str();
+  add_key_options(*command, options->keys, true, false);
   command->add_flag("--resume", options->resume, "Go on with a journal that holds frames already");
   command
       ->add_option("--sync-ms", options->sync_ms,
@@ -45,7 +49,9 @@ void add_record(CLI::App& app) {
   command->add_flag("--quiet", options->settings.quiet, "No progress");
   command->footer(
       "Example: tofstream record monday.journal --endpoint tcp://127.0.0.1:5555\n"
-      "Ends with the stream, or at the first interrupt. Then: tofstream inspect monday.journal");
+      "Ends with the stream, or at the first interrupt. Then: tofstream inspect monday.journal\n"
+      "From another machine, with keys (share/doc/network.md): --endpoint tcp://*:5555 --key me.secret.yaml "
+      "--allowed-keys senders");
   command->callback([options] { record(*options); });
 }
 

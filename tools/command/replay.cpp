@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "gadgets/wire/frame_sender.hpp"
 #include "gadgets/wire/journal_replay.hpp"
 #include "gadgets/wire/replay_clock.hpp"
 #include "tools/command/commands.hpp"
-#include "tools/command/frame_sender.hpp"
+#include "tools/command/key_options.hpp"
 #include "tools/command/running.hpp"
 
 namespace tofstream::command {
@@ -22,7 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::string journal, endpoint = "tcp://127.0.0.1:5555", pipeline;
+  std::string journal, pipeline, pattern = "push";
+  FrameSender::Settings to{.endpoint = "tcp://127.0.0.1:5555"};
   double speed = 1, from_s = 0;
   std::uint64_t from_event = 0;
   PipelineOptions pipeline_options;
@@ -33,22 +35,24 @@ struct Sent {
   std::uint64_t frames = 0, bytes = 0;
 };
 
-Sent send(JournalReplay& frames, const Options& options, const std::string& endpoint, const std::stop_token& stop) {
-  FrameSender sender(endpoint);
+Sent send(JournalReplay& frames, const Options& options, FrameSender& sender, const std::stop_token& stop) {
   ReplayClock clock(options.speed);
   Sent sent;
   while (const auto frame = frames.next()) {
     if (!frames.is_ahead()) clock.wait_for(frame->ingress_ns, stop);
-    if (!sender.send(frame->data, stop)) break;
+    if (!sender.send({frame->data.begin(), frame->data.end()})) break;
     ++sent.frames;
     sent.bytes += frame->data.size();
   }
   return sent;
 }
 
-void replay_to_endpoint(JournalReplay& frames, const Options& options) {
+void replay_to_endpoint(JournalReplay& frames, Options options) {
   const auto began = Clock::now();
-  const Sent sent = send(frames, options, options.endpoint, {});
+  options.to.pattern = options.pattern == "pub" ? SendPattern::pub : SendPattern::push;
+  options.to.warn = [](std::string_view text) { fmt::print(stderr, "warning: {}\n", text); };
+  const auto sender = from_input([&] { return std::make_unique<FrameSender>(options.to); });
+  const Sent sent = send(frames, options, *sender, {});
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   const auto& counts = frames.counts();
   if (options.settings.json)
@@ -103,10 +107,14 @@ void block_interrupts() {
 void replay_to_pipeline(JournalReplay& frames, Options options) {
   const SocketFolder folder;
   const std::string source = live_source(load(options.pipeline, options.pipeline_options));
-  options.pipeline_options.sets.push_back(fmt::format("{}.endpoint={}", source, folder.endpoint()));
+  for (const char* set : {"endpoint={}", "pattern=pull", "keys={{own: '', allowed: ''}}"})  // here nobody else comes
+    options.pipeline_options.sets.push_back(source + "." + fmt::format(fmt::runtime(set), folder.endpoint()));
   Pipeline pipeline = load(options.pipeline, options.pipeline_options);
   block_interrupts();
-  const std::jthread sender([&](const std::stop_token& stop) { send(frames, options, folder.endpoint(), stop); });
+  const std::jthread sender([&](const std::stop_token& stop) {
+    FrameSender to({.endpoint = folder.endpoint()}, stop);
+    send(frames, options, to, stop);
+  });
   run_pipeline(std::move(pipeline), options.settings);
 }
 
@@ -114,6 +122,8 @@ void replay(const Options& options) {
   auto frames = from_input([&] {
     return std::make_unique<JournalReplay>(options.journal, journal::ReplayFrom{options.from_event, options.from_s});
   });
+  if (!options.pipeline.empty() && (options.to.keys.any() || options.pattern != "push"))
+    throw InputError("keys and a pattern are for --endpoint: a pipeline that is run here needs none");
   if (options.pipeline.empty())
     replay_to_endpoint(*frames, options);
   else
@@ -126,7 +136,14 @@ void add_replay(CLI::App& app) {
   auto* command = app.add_subcommand("replay", "Send a recorded stream again, live, or into a pipeline");
   auto options = std::make_shared<Options>();
   command->add_option("journal", options->journal, "Folder of the journal")->required();
-  command->add_option("--endpoint", options->endpoint, "Where the receiver is")->capture_default_str();
+  command->add_option("--endpoint", options->to.endpoint, "Where the receiver is; of pub: where monitors connect")
+      ->capture_default_str();
+  command
+      ->add_option("--pattern", options->pattern,
+                   "push: to one receiver, which is waited for; pub: to monitors, which are not")
+      ->check(CLI::IsMember({"push", "pub"}))
+      ->capture_default_str();
+  add_key_options(*command, options->to.keys, true, true);
   command->add_option("--pipeline", options->pipeline, "Run this live pipeline on it, instead of sending it elsewhere");
   command->add_option("--set", options->pipeline_options.sets, "Override a parameter of the pipeline, as for run")
       ->allow_extra_args(false);

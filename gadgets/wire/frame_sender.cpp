@@ -1,0 +1,163 @@
+// Frames to receivers and monitors: see frame_sender.hpp.
+#include "gadgets/wire/frame_sender.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <zmq.hpp>
+
+#include "gadgets/formats/wire/frame.hpp"
+#include "gadgets/stop_descriptor.hpp"
+
+namespace tofstream {
+
+using Clock = std::chrono::steady_clock;
+
+class FrameSender::Sockets {
+ public:
+  Sockets(Settings settings, const std::stop_token& stop)
+      : settings_(std::move(settings)),
+        stop_(stop),
+        stopped_(stop),
+        socket_(context_, is_pub() ? zmq::socket_type::xpub : zmq::socket_type::push),
+        guard_(context_, socket_,
+               {.end = is_pub() ? SocketEnd::binds : SocketEnd::connects,
+                .endpoint = settings_.endpoint,
+                .keys = settings_.keys,
+                .warn = settings_.warn}) {
+    socket_.set(zmq::sockopt::sndhwm, settings_.high_water_mark);
+    socket_.set(zmq::sockopt::linger, static_cast<int>(1000 * settings_.linger_s));
+    if (is_pub())
+      bind();
+    else
+      connect();
+  }
+  ~Sockets() {
+    if (stop_.stop_requested()) socket_.set(zmq::sockopt::linger, 0);
+  }
+  Sockets(const Sockets&) = delete;
+  Sockets& operator=(const Sockets&) = delete;
+
+  bool send(zmq::message_t message) {
+    if (is_pub()) return publish(std::move(message));
+    while (!socket_.send(message, zmq::send_flags::dontwait)) {
+      guard_.throw_if_refused();
+      if (stop_.stop_requested()) return false;
+      wait_for(ZMQ_POLLOUT, std::chrono::milliseconds(-1));
+    }
+    return true;
+  }
+
+  std::uint64_t refused_connections() const { return guard_.refused(); }
+  std::uint64_t subscriptions() const { return subscriptions_; }
+
+ private:
+  bool is_pub() const { return settings_.pattern == SendPattern::pub; }
+
+  void connect() {
+    socket_.set(zmq::sockopt::immediate, true);  // without a receiver nothing is queued
+    socket_.connect(settings_.endpoint);
+  }
+
+  void bind() {
+    socket_.set(zmq::sockopt::xpub_verbose, true);  // every monitor's subscription is told, not only the first
+    try {
+      socket_.bind(settings_.endpoint);
+    } catch (const zmq::error_t& error) {
+      throw std::runtime_error(
+          fmt::format("cannot send at {}: {}; name another endpoint where another program is there", settings_.endpoint,
+                      error.what()));
+    }
+  }
+
+  // Never waits, but for the end of the stream: without it monitors would not end.
+  bool publish(zmq::message_t message) {
+    const std::span bytes(message.data<std::byte>(), message.size());
+    const auto header = wire::peek_header(bytes);
+    const auto kind = header ? header->kind : wire::FrameKind::data;
+    if (kind == wire::FrameKind::stream_header) header_.assign(bytes.begin(), bytes.end());
+    greet();
+    if (kind == wire::FrameKind::end) return publish_end(std::move(message));
+    socket_.send(message, zmq::send_flags::dontwait);
+    return !stop_.stop_requested();
+  }
+
+  // Who joins gets the stream's header, which the others have: to them it is no duplicate.
+  void greet() {
+    zmq::message_t asked;
+    while (socket_.recv(asked, zmq::recv_flags::dontwait)) {
+      if (asked.size() == 0 || *asked.data<char>() != 1) continue;  // somebody left
+      ++subscriptions_;
+      if (!header_.empty()) socket_.send(zmq::buffer(header_), zmq::send_flags::dontwait);
+    }
+  }
+
+  // At once to those who have room; where that is not all of them, to all again once it is, where that is soon enough.
+  bool publish_end(zmq::message_t message) {
+    zmq::message_t again;
+    again.copy(message);
+    if (send_to_all(again)) return true;
+    socket_.send(message, zmq::send_flags::dontwait);
+    const auto deadline = Clock::now() + std::chrono::duration<double>(settings_.linger_s);
+    while (!stop_.stop_requested() && Clock::now() < deadline) {
+      wait_for(0, std::chrono::milliseconds(10));  // XPUB does not say when all have room
+      if (send_to_all(again)) return true;
+    }
+    return false;
+  }
+
+  bool send_to_all(zmq::message_t& message) {
+    socket_.set(zmq::sockopt::xpub_nodrop, true);
+    const bool is_sent = socket_.send(message, zmq::send_flags::dontwait).has_value();
+    socket_.set(zmq::sockopt::xpub_nodrop, false);
+    return is_sent;
+  }
+
+  void wait_for(short events, std::chrono::milliseconds longest) {
+    zmq::pollitem_t items[] = {{nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
+                               {nullptr, stopped_.number(), ZMQ_POLLIN, 0},
+                               {socket_.handle(), 0, events, 0}};
+    zmq::poll(items, std::size(items), longest);
+  }
+
+  const Settings settings_;
+  const std::stop_token stop_;
+  const StopDescriptor stopped_;
+  zmq::context_t context_;
+  zmq::socket_t socket_;
+  SocketGuard guard_;
+  std::vector<std::byte> header_;  // of the stream, as a frame
+  std::uint64_t subscriptions_ = 0;
+};
+
+FrameSender::FrameSender(Settings settings, const std::stop_token& stop)
+    : sockets_(std::make_unique<Sockets>(std::move(settings), stop)) {}
+
+FrameSender::~FrameSender() = default;
+
+bool FrameSender::send(std::vector<std::byte> frame) {
+  auto owner = std::make_unique<std::vector<std::byte>>(std::move(frame));
+  const auto let_go = [](void*, void* hint) { delete static_cast<std::vector<std::byte>*>(hint); };
+  zmq::message_t message(owner->data(), owner->size(), let_go, owner.get());
+  static_cast<void>(owner.release());  // the message's now
+  return sockets_->send(std::move(message));
+}
+
+bool FrameSender::send_in_place(std::span<const std::byte> frame) {
+  const auto keep = [](void*, void*) {};
+  return sockets_->send(zmq::message_t(const_cast<std::byte*>(frame.data()), frame.size(), keep));
+}
+
+std::uint64_t FrameSender::refused_connections() const {
+  return sockets_->refused_connections();
+}
+
+std::uint64_t FrameSender::subscriptions() const {
+  return sockets_->subscriptions();
+}
+
+}  // namespace tofstream

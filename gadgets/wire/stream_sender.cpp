@@ -1,0 +1,84 @@
+// A stream's frames: see stream_sender.hpp.
+#include "gadgets/wire/stream_sender.hpp"
+
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tofstream {
+namespace {
+
+std::uint64_t random_stream() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32U | random();
+}
+
+FrameSender::Settings warning_to(FrameSender::Settings to, const Context& context) {
+  to.warn = [log = context.log()](std::string_view text) { log.warning(text); };
+  return to;
+}
+
+}  // namespace
+
+StreamSender::StreamSender(Settings settings, const Context& context)
+    : settings_(std::move(settings)),
+      context_(context),
+      stream_(random_stream()),
+      sender_(warning_to(settings_.to, context), context.cancel_token()) {}
+
+void StreamSender::send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s) {
+  send_header_when_due();
+  wait_until(scanned_s);
+  header.sequence = sequence_++;
+  header.first_event = events_;
+  events_ += header.events;
+  seal_and_send(header, std::move(frame));
+}
+
+void StreamSender::finish(std::uint64_t end_ns, Context& context) {
+  send_header_when_due();
+  seal_and_send({.kind = wire::FrameKind::end, .sequence = sequence_, .first_event = events_, .start_ns = end_ns},
+                std::vector<std::byte>(wire::header_bytes));
+  context.report("frames", static_cast<std::int64_t>(sequence_ - 1));
+  context.report("stream", fmt::format("{:016x}", stream_));
+  if (settings_.to.pattern == SendPattern::pub) {
+    context.report("subscriptions", static_cast<std::int64_t>(sender_.subscriptions()));
+    context.report("refused_connections", static_cast<std::int64_t>(sender_.refused_connections()));
+  }
+}
+
+// Until the scanner would have counted the last event. Not once the run is to stop.
+void StreamSender::wait_until(double scanned_s) {
+  if (!(settings_.speed > 0)) return;
+  if (!began_) began_ = Clock::now();
+  const auto due =
+      *began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(scanned_s / settings_.speed));
+  constexpr std::chrono::milliseconds look_around{50};
+  while (Clock::now() < due && !context_.stopping() && !context_.cancelled())
+    std::this_thread::sleep_until(std::min(due, Clock::now() + look_around));
+}
+
+void StreamSender::send_header_when_due() {
+  const auto now = Clock::now();
+  const std::chrono::duration<double> repeat(settings_.repeat_header_s);
+  const bool is_due = header_sent_ && repeat.count() > 0 && now - *header_sent_ >= repeat;
+  if (header_sent_ && !is_due) return;
+  std::vector<std::byte> frame(wire::header_bytes + header_payload_.size());
+  std::ranges::copy(header_payload_, frame.begin() + wire::header_bytes);
+  seal_and_send({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird}, std::move(frame));
+  header_sent_ = now;
+}
+
+void StreamSender::seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame) {
+  header.stream = stream_;
+  header.sent_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+          .count());
+  wire::seal_frame(header, frame);
+  sender_.send(std::move(frame));
+}
+
+}  // namespace tofstream

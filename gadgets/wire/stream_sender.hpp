@@ -1,0 +1,64 @@
+// One stream as its sender numbers it: the header, data without a gap, the end (share/doc/wire.md).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/context.hpp"
+#include "gadgets/formats/wire/frame.hpp"
+#include "gadgets/wire/frame_sender.hpp"
+
+namespace tofstream {
+
+inline constexpr auto* send_endpoint_words =
+    "Of the receiver: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://HOST:PORT; of pub: its own, as tcp://*:PORT";
+inline constexpr auto* send_pattern_words =
+    "push: to one receiver, which is waited for; pub: to monitors, who come and go, hold nobody back and lose what "
+    "they "
+    "have no room for";
+inline constexpr auto* send_high_water_words =
+    "Frames that wait in ZeroMQ; then the pipeline waits, or with pub a monitor loses frames";
+inline constexpr auto* linger_words = "How long, at the end, a receiver is given to take what waits";
+inline constexpr auto* repeat_header_words =
+    "The header is sent again so often, for receivers that come late; 0: never. To a monitor it is sent when it comes";
+inline constexpr auto* send_speed_words = "Scan time a second: 1 sends as the scanner does; 0: as fast as it goes";
+
+class StreamSender {
+ public:
+  struct Settings {
+    FrameSender::Settings to;
+    double repeat_header_s = 10;  // 0: never
+    double speed = 0;             // scan time a second; 0: as fast as it goes
+  };
+  StreamSender(Settings settings, const Context& context);
+
+  /// The payload of the header's frame: a PETSIRD stream to the end of its header. Before all else.
+  void set_header(std::vector<std::byte> payload) { header_payload_ = std::move(payload); }
+
+  /// A frame of data, of kind, schema, events and times; its payload lies behind room for the header. Waits first until
+  /// `scanned_s` of the scan are over, by `speed`.
+  void send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s);
+  /// The end of the stream, at this scanner time; and the figures of run.json.
+  void finish(std::uint64_t end_ns, Context& context);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait_until(double scanned_s);
+  void send_header_when_due();
+  void seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame);
+
+  const Settings settings_;
+  const Context context_;  // for its stop tokens
+  std::vector<std::byte> header_payload_;
+  const std::uint64_t stream_;
+  std::uint64_t sequence_ = 1, events_ = 0;
+  std::optional<Clock::time_point> began_, header_sent_;
+  FrameSender sender_;
+};
+
+}  // namespace tofstream
