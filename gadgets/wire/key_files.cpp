@@ -44,9 +44,7 @@ formats::YamlObject opened(const fs::path& file, const char* kind, const char* o
 
 void require_private(const fs::path& file) {
   const auto others = fs::perms::group_all | fs::perms::others_all;
-  std::error_code missing;  // which reading the file will tell
-  const auto status = fs::status(file, missing);
-  if (!missing && fs::exists(status) && (status.permissions() & others) != fs::perms::none)
+  if ((fs::status(file).permissions() & others) != fs::perms::none)
     fail(file, fmt::format("others can read this secret key: chmod 600 {}", file.string()));
 }
 
@@ -73,8 +71,8 @@ PublicKey read_public_key(const fs::path& file) {
 }
 
 SecretKey read_secret_key(const fs::path& file) {
-  require_private(file);
   formats::YamlObject object = opened(file, "secret", "public");
+  require_private(file);
   SecretKey key{object.text("name"), checked_z85(object, "secret"), {}};
   object.finish();
   Z85 derived{};

@@ -41,15 +41,17 @@ std::vector<zmq::message_t> received(zmq::socket_t& socket) {
 
 void require_key_params(const KeyParams& keys, SocketEnd end) {
   if (keys.own.empty())
-    throw std::invalid_argument(fmt::format("keys.own is missing, this end's secret key: {}", keys_help));
+    throw std::invalid_argument(fmt::format("keys.own (--key) is missing, this end's secret key: {}", keys_help));
   const bool binds = end == SocketEnd::binds;
   if (binds ? keys.allowed.empty() : keys.server.empty())
-    throw std::invalid_argument(
-        binds ? "keys.allowed is missing: the public key, or a folder of them, of those who may connect here"
-              : "keys.server is missing: the public key of whom this connects to");
+    throw std::invalid_argument(binds
+                                    ? "keys.allowed (--allowed-keys) is missing: the public key, or a folder of them, "
+                                      "of those who may connect here"
+                                    : "keys.server (--server-key) is missing: the public key of whom this connects to");
   if (binds ? !keys.server.empty() : !keys.allowed.empty())
-    throw std::invalid_argument(binds ? "keys.server is for who connects, and this is connected to: name keys.allowed"
-                                      : "keys.allowed is for who is connected to, and this connects: name keys.server");
+    throw std::invalid_argument(
+        binds ? "keys.server (--server-key) is for who connects, and this is connected to: name keys.allowed"
+              : "keys.allowed (--allowed-keys) is for who is connected to, and this connects: name keys.server");
 }
 
 enum class Fault { unknown_key, wrong_server_key, keys_differ, other };
@@ -193,8 +195,10 @@ class SocketGuard::Watch {
         case Fault::wrong_server_key:
           return fmt::format("its key is another than that of {}", settings_.keys.server.string());
         case Fault::keys_differ:
-          return own_.z85.empty() ? fmt::format("it asks for keys: name keys.own and keys.server; {}", keys_help)
-                                  : "it has no keys: leave 'keys' out, or give it some";
+          return own_.z85.empty()
+                     ? fmt::format("it asks for keys: name keys.own (--key) and keys.server (--server-key); {}",
+                                   keys_help)
+                     : "it has no keys: leave 'keys' out, or give it some";
         case Fault::other:
           break;
       }

@@ -107,9 +107,10 @@ TEST_CASE("a key's file that cannot be used says why") {
   CHECK_THROWS_WITH(read_public_keys(folder / "none"), doctest::Contains("cannot be read"));
   fs::create_directories(folder / "empty");
   CHECK_THROWS_WITH(read_public_keys(folder / "empty"), doctest::Contains("holds no *.public.yaml"));
-  CHECK_THROWS_WITH(read_secret_key(made.public_file), doctest::Contains("others can read this secret key: chmod 600"));
+  CHECK_THROWS_WITH(read_secret_key(made.public_file),
+                    doctest::Contains("is a public key, and a secret one is wanted"));
   fs::permissions(made.secret_file, fs::perms::others_read, fs::perm_options::add);
-  CHECK_THROWS_WITH(read_secret_key(made.secret_file), doctest::Contains("chmod 600"));
+  CHECK_THROWS_WITH(read_secret_key(made.secret_file), doctest::Contains("others can read this secret key: chmod 600"));
 }
 
 TEST_CASE("a scan is received from a known key, while others are refused and told so") {

@@ -76,6 +76,38 @@ TEST_CASE("a PETSIRD stream over the wire gives what its file gives") {
   CHECK(std::ranges::equal(live.tof_mm.span(), kept().at(0).tof_mm.span()));
 }
 
+TEST_CASE("a recording of PETSIRD is sent as it is, in frames of whole time blocks") {
+  const TemporaryFolder folder;
+  StreamMaker maker;
+  maker.blocks(300).blocks(0).blocks(200).blocks(100).end();
+  std::ofstream(folder / "scan.petsird", std::ios::binary)
+      .write(reinterpret_cast<const char*>(maker.whole().data()), static_cast<std::streamsize>(maker.whole().size()));
+  const RunReport report = run(fmt::format(R"(
+endpoint: "ipc://{}"
+gadgets:
+  file: {{use: file_source, path: {}, chunk_kib: 1}}
+  sent: {{use: zmq_petsird_sink, from: file, frame_events: 400}}
+  feed: {{use: zmq_source}}
+  events: {{use: petsird_decoder, from: feed.bytes}}
+  end: {{use: test_keep_events, from: events}}
+)",
+                                           (folder / "socket").string(), (folder / "scan.petsird").string()));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  CHECK(figure(report, "frames") == 3);  // 300 + 0 + 200, 100, the end
+  CHECK(kept_events() == 600);
+  CHECK(report.books.received == 1200);  // by who sends, and by who decodes
+  CHECK(report.books.balanced());
+  CHECK(kept().at(0).duration_s == doctest::Approx(0.4));
+  const std::vector<EventBatch> live = std::move(kept());
+  REQUIRE(run(fmt::format("gadgets:\n  feed: {{use: file_source, path: {}}}\n"
+                          "  events: {{use: petsird_decoder, from: feed}}\n"
+                          "  end: {{use: test_keep_events, from: events}}\n",
+                          (folder / "scan.petsird").string()))
+              .exit_code == 0);
+  CHECK(std::ranges::equal(live.at(0).detector1.span(), kept().at(0).detector1.span()));
+  CHECK(std::ranges::equal(live.at(0).tof_mm.span(), kept().at(0).tof_mm.span()));
+}
+
 TEST_CASE("frames dropped, twice, reordered, cut, flipped and rubbish: the run goes on and the books balance") {
   const TemporaryFolder folder;
   StreamMaker maker;

@@ -3,8 +3,11 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "core/atomic_file.hpp"
 #include "gadgets/formats/shared_files.hpp"
+#include "gadgets/wire/stream_header.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/running.hpp"
 
@@ -16,9 +19,23 @@ struct Options {
   std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
   std::optional<double> seconds, randoms_cps, crystal_efficiency_spread;
-  bool no_attenuation = false, delayeds = false;
+  bool no_attenuation = false, delayeds = false, header_only = false;
   RunSettings settings;
 };
+
+// A PETSIRD file without time blocks.
+void write_header(const Options& options, const std::string& scanner) {
+  auto bytes = from_input(
+      [&] { return stream_header(scanner, options.crystal_efficiency_spread.value_or(0), options.delayeds); });
+  bytes.push_back({});  // the end of the stream
+  AtomicFile file(options.output);
+  file.write(bytes);
+  file.commit();
+  if (options.settings.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"file", options.output}, {"bytes", bytes.size()}}.dump(2));
+  else
+    fmt::print("{}\n", options.output);
+}
 
 void simulate(Options options) {
   const std::filesystem::path output = std::filesystem::absolute(options.output);
@@ -26,7 +43,9 @@ void simulate(Options options) {
   const auto set = [&](const std::string& key, const auto& value) {
     pipeline.sets.push_back(fmt::format("{}={}", key, value));
   };
-  set("scanner", from_input([&] { return find_shared("scanners", options.scanner).string(); }));
+  const std::string scanner = from_input([&] { return find_shared("scanners", options.scanner).string(); });
+  if (options.header_only) return write_header(options, scanner);
+  set("scanner", scanner);
   set("photons.phantom", from_input([&] { return find_shared("phantoms", options.phantom).string(); }));
   if (options.events) set("photons.events", *options.events);
   if (options.seconds) set("photons.seconds", *options.seconds);
@@ -62,6 +81,8 @@ void add_simulate(CLI::App& app) {
                       "Crystals' efficiencies are uniform from 1 minus this to 1");
   command->add_option("--scatter-phantom", options->scatter_phantom,
                       "A phantom whose activity stands for scatter: recorded, never attenuated");
+  command->add_flag("--header-only", options->header_only,
+                    "Write the scanner's header and no events: what a live sender of its own begins with");
   command->add_flag("--no-attenuation", options->no_attenuation, "Every photon leaves the phantom");
   command->add_flag("--json", options->settings.json, "Print JSON");
   command->add_flag("--quiet", options->settings.quiet, "No progress");

@@ -1,6 +1,6 @@
 """Sends list mode live, in frames of share/doc/wire.md: a header, then random coincidences, ten frames a second.
 
-usage: send_events.py tcp://127.0.0.1:5555 HEADER.petsird DETECTORS FRAMES   (a PETSIRD file without time blocks)
+usage: send_events.py tcp://127.0.0.1:5555 HEADER.petsird DETECTORS FRAMES   (tofstream simulate --header-only)
 """
 import secrets, struct, sys, time
 import numpy as np, zmq
