@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/wire/journal_replay.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/key_options.hpp"
 #include "tools/command/signal_watch.hpp"
 #include "tools/serve/client.hpp"
 #include "tools/serve/petsird_frames.hpp"
@@ -64,8 +67,7 @@ serve::FrameReader journal_reader(const fs::path& journal, double speed) {
   };
 }
 
-// At a pace, frames of about a tenth of a second would be too many for a long scan and few for a short one: blocks go
-// one by one then.
+// At a pace, time blocks go one by one.
 serve::FrameReader petsird_reader(const fs::path& file, double speed) {
   const auto frames =
       speed > 0 ? std::make_shared<serve::PetsirdFrames>(file, 1) : std::make_shared<serve::PetsirdFrames>(file);
@@ -102,12 +104,10 @@ serve::Hello hello_of(const Options& options) {
 
 class Results {
  public:
-  Results(fs::path folder, bool numbers) : folder_(std::move(folder)), numbers_(numbers) {
-    from_input([&] { return fs::create_directories(folder_); });
-    fs::remove(folder_ / "run.json");  // that of an earlier run must not pass for this one's
-  }
+  Results(fs::path folder, bool numbers) : folder_(std::move(folder)), numbers_(numbers) {}
 
   void write(const wire::ReceivedImage& received, std::string_view provenance) {
+    prepare();
     const wire::ImageHeader& header = received.header;
     const Image image = received.image();
     const NiftiText text{.description = fmt::format("tofstream, iteration {}", header.iteration),
@@ -118,7 +118,8 @@ class Results {
       write_nifti(folder_ / "image.nii.gz", image, text);
     ++images_;
   }
-  void write(const Json& run_json) const {
+  void write(const Json& run_json) {
+    prepare();
     AtomicFile file(folder_ / "run.json");
     file.write(run_json.dump(2) + "\n");
     file.commit();
@@ -128,14 +129,25 @@ class Results {
   std::uint64_t images() const { return images_; }
 
  private:
+  // With the first that the server gives: a run that does not begin leaves nothing behind.
+  void prepare() {
+    if (std::exchange(is_prepared_, true)) return;
+    fs::create_directories(folder_);
+    fs::remove(folder_ / "run.json");  // that of an earlier run must not pass for this one's
+  }
+
   const fs::path folder_;
   const bool numbers_;
+  bool is_prepared_ = false;
   std::uint64_t images_ = 0;
 };
 
 // One line a second on a terminal, one every ten elsewhere.
 class ProgressText {
  public:
+  ProgressText() = default;
+  ProgressText(const ProgressText&) = delete;
+  ProgressText& operator=(const ProgressText&) = delete;
   void place(std::size_t place) const { fmt::print(stderr, "waiting: place {} in the server's queue\n", place); }
   void show(const Json& progress) {
     const auto pause = terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(10);
@@ -152,7 +164,7 @@ class ProgressText {
     std::fflush(stderr);
     has_line_ = terminal_;
   }
-  void end() const {
+  ~ProgressText() {
     if (has_line_) fmt::print(stderr, "\r\033[K");
   }
 
@@ -190,7 +202,7 @@ std::string error_line(const Json& error) {
                      gadget.empty() ? "" : "gadget '" + gadget + "': ", error.value("what", std::string()));
 }
 
-void finish(const Options& options, const Results& results, const Json& run_json) {
+void finish(const Options& options, Results& results, const Json& run_json) {
   results.write(run_json);
   const int code = run_json.value("exit_code", static_cast<int>(exit_run));
   for (const Json& error : run_json.value("errors", Json::array()))
@@ -218,18 +230,19 @@ void send(const Options& options) {
   const serve::Hello hello = hello_of(options);
   const serve::FrameReader reader = reader_of(options);
   Results results(options.out, hello.images == serve::Images::all);
-  ProgressText progress;
+  std::optional<ProgressText> progress;
   serve::Listener listener;
   listener.on_image = [&](const wire::ReceivedImage& image, std::string_view provenance) {
     results.write(image, provenance);
   };
   if (!options.quiet && !options.json) {
-    listener.on_waiting = [&](std::size_t place) { progress.place(place); };
-    listener.on_progress = [&](const Json& json) { progress.show(json); };
+    progress.emplace();
+    listener.on_waiting = [&](std::size_t place) { progress->place(place); };
+    listener.on_progress = [&](const Json& json) { progress->show(json); };
   }
   const Json run_json = in_words(
       [&] { return serve::reconstruct(client, hello, reader, listener, stop.get_token(), abort.get_token()); });
-  progress.end();
+  progress.reset();
   if (run_json.is_null()) throw ExitWith{exit_abort};
   finish(options, results, run_json);
 }
@@ -254,8 +267,7 @@ void add_send(CLI::App& app) {
   command->add_option("--patience", options->patience_s, "Seconds of silence after which the server is gone")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();
-  command->add_option("--key", options->keys.own, "This client's secret key (tofstream keys new)");
-  command->add_option("--server-key", options->keys.server, "The server's public key");
+  add_key_options(*command, options->keys, false, true);
   command->add_flag("--list", options->list, "Show the server's pipelines, and what it is at");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--quiet", options->quiet, "No progress");

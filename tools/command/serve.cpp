@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "tools/command/commands.hpp"
+#include "tools/command/key_options.hpp"
 #include "tools/command/signal_watch.hpp"
 #include "tools/serve/server.hpp"
 
@@ -94,8 +95,7 @@ void add_serve(CLI::App& app) {
       ->add_option("--allow", server.permissions.gadgets, "Gadgets that sent pipelines may use besides harmless ones")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--key", server.keys.own, "This server's secret key (tofstream keys new)");
-  command->add_option("--allowed-keys", server.keys.allowed, "A public key, or a folder of those, that may connect");
+  add_key_options(*command, server.keys, true, false);
   command->footer("Example: tofstream serve --pipelines pipelines --out served --at-once 4");
   command->callback([options] { serve_clients(*options); });
 }

@@ -268,14 +268,15 @@ Pipeline sent_pipeline(const Hello& hello, const Permissions& permissions) {
 
 Pipeline own_pipeline(const Hello& hello, const Permissions& permissions) {
   Problems problems;
-  const std::vector<std::string> names = offered_pipelines(permissions);
-  if (std::ranges::find(names, hello.pipeline) == names.end()) {
+  const fs::path file = file_of(hello.pipeline, permissions);
+  const bool is_name = !permissions.pipelines.empty() && fs::path(hello.pipeline).filename() == hello.pipeline;
+  if (!is_name || !can_serve(file)) {
+    const std::vector<std::string> names = offered_pipelines(permissions);
     problems.add({}, fmt::format("the server offers no pipeline '{}'{}; it has: {}", hello.pipeline,
                                  did_you_mean(hello.pipeline, names),
                                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     throw ConfigErrors(problems.all());
   }
-  const fs::path file = file_of(hello.pipeline, permissions);
   const Pipeline known = load_pipeline(file);
   const std::vector<SetOption> sets = read_sets(hello.settings, problems);
   check_settings(sets, known, problems);

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/petsird/decoder.hpp"
-#include "gadgets/formats/petsird/writer.hpp"
+#include "gadgets/formats/petsird/event_codec.hpp"
+#include "gadgets/formats/petsird/time_block_cutter.hpp"
 #include "gadgets/formats/wire/frame.hpp"
 
 namespace tofstream::serve {
@@ -22,7 +22,9 @@ namespace tofstream::serve {
 namespace {
 
 using Bytes = std::vector<std::byte>;
+
 constexpr std::uint64_t ns_a_ms = 1'000'000;
+constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
 
 std::uint64_t random_stream() {
   std::random_device random;
@@ -31,10 +33,14 @@ std::uint64_t random_stream() {
 
 }  // namespace
 
-class PetsirdFrames::Reader : petsird::Handler {
+class PetsirdFrames::Reader {
  public:
   Reader(const std::filesystem::path& file, std::size_t frame_bytes)
-      : input_(file, std::ios::binary), frame_bytes_(frame_bytes), decoder_(*this) {
+      : input_(file, std::ios::binary),
+        frame_bytes_(frame_bytes),
+        cutter_({.on_header = [this](std::span<const std::byte> bytes) { take_header(bytes); },
+                 .on_block = [this](const petsird::TimeBlockCutter::Block& block) { take(block); },
+                 .on_warning = [](std::string_view) {}}) {  // the server's decoder says so too
     if (!input_) throw std::runtime_error(fmt::format("cannot open {}: {}", file.string(), std::strerror(errno)));
   }
 
@@ -54,81 +60,54 @@ class PetsirdFrames::Reader : petsird::Handler {
     input_.read(reinterpret_cast<char*>(chunk.data()), chunk_bytes);
     chunk.resize(static_cast<std::size_t>(input_.gcount()));
     if (input_.bad()) throw std::runtime_error("the recording cannot be read any further: is its disk broken?");
-    if (!chunk.empty()) return decoder_.push(chunk);
-    decoder_.finish();
+    if (!chunk.empty()) return cutter_.push(chunk);
+    cutter_.finish();
     is_over_ = true;
-    if (!written_.empty()) seal_blocks();
+    if (blocks_ > 0) seal_blocks();
     seal({.kind = wire::FrameKind::end, .first_event = events_}, {});
   }
 
-  void on_header(petsird::Header&& header) override {
-    const auto types = static_cast<std::uint32_t>(header.scanner.geometry.replicated_modules.size());
-    pairs_ = petsird::pair_index({types, 0});
-    writer_.emplace(
-        [this](std::span<const std::byte> piece) { written_.insert(written_.end(), piece.begin(), piece.end()); },
-        std::move(header));
-    writer_->flush();
-    seal({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird}, std::exchange(written_, {}));
+  void take_header(std::span<const std::byte> bytes) {
+    seal({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird}, bytes);
   }
 
-  void on_block_begin(petsird::BlockKind, petsird::TimeInterval interval) override {
-    interval_ = interval;
-    if (!std::exchange(has_begun_, true)) begin_ns_ = interval.start_ms * ns_a_ms;
-    for (auto* lists : {&prompts_, &delayeds_}) lists->assign(pairs_, {});
+  void take(const petsird::TimeBlockCutter::Block& block) {
+    if (blocks_++ == 0) frame_.start_ns = block.interval.start_ms * ns_a_ms;
+    blocks_bytes_.insert(blocks_bytes_.end(), block.bytes.begin(), block.bytes.end());
+    frame_.events += block.events;
+    if (block.kind == petsird::BlockKind::event) end_ns_ = std::max(end_ns_, block.interval.stop_ms * ns_a_ms);
+    if (blocks_bytes_.size() >= frame_bytes_) seal_blocks();
   }
 
-  void on_events(petsird::EventKind kind, petsird::TypePair types,
-                 std::span<const petsird::CoincidenceEvent> events) override {
-    auto& list = (kind == petsird::EventKind::prompt ? prompts_ : delayeds_).at(petsird::pair_index(types));
-    list.insert(list.end(), events.begin(), events.end());
-    block_events_ += events.size();
-  }
-
-  void on_other_block(const petsird::OtherBlock& block) override { writer_->write_block(block); }
-
-  void on_block_end(petsird::BlockKind kind) override {
-    if (kind == petsird::BlockKind::event) {
-      const bool any_delayed = std::ranges::any_of(delayeds_, [](const auto& list) { return !list.empty(); });
-      writer_->write_events(
-          interval_, {prompts_.begin(), prompts_.end()},
-          any_delayed ? petsird::EventLists{delayeds_.begin(), delayeds_.end()} : petsird::EventLists{});
-    }
-    end_ns_ = std::max(end_ns_, interval_.stop_ms * ns_a_ms);
-    writer_->flush();
-    if (written_.size() >= frame_bytes_) seal_blocks();
-  }
-
+  // One chunk of the stream: the number of its blocks, then they.
   void seal_blocks() {
-    const wire::FrameHeader header{.schema = wire::Schema::petsird,
-                                   .first_event = events_,
-                                   .events = std::exchange(block_events_, 0),
-                                   .start_ns = begin_ns_,
-                                   .duration_ns = end_ns_ - std::min(begin_ns_, end_ns_)};
-    events_ += header.events;
-    begin_ns_ = end_ns_;
-    seal(header, std::exchange(written_, {}));
+    Bytes payload;
+    petsird::append_varint(payload, std::exchange(blocks_, 0));
+    payload.insert(payload.end(), blocks_bytes_.begin(), blocks_bytes_.end());
+    blocks_bytes_.clear();
+    frame_.schema = wire::Schema::petsird;
+    frame_.first_event = events_;
+    frame_.duration_ns = end_ns_ - std::min(end_ns_, frame_.start_ns);
+    events_ += frame_.events;
+    seal(std::exchange(frame_, {}), payload);
   }
 
-  void seal(wire::FrameHeader header, const Bytes& payload) {
+  void seal(wire::FrameHeader header, std::span<const std::byte> payload) {
     header.stream = stream_;
     header.sequence = sequence_++;
     frames_.emplace_back(wire::encode_frame(header, payload), end_ns_);
   }
 
-  static constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
-
   std::ifstream input_;
   const std::size_t frame_bytes_;
-  petsird::Decoder decoder_;
-  std::optional<petsird::Writer> writer_;
-  std::size_t pairs_ = 0;
-  petsird::TimeInterval interval_;
-  std::vector<std::vector<petsird::CoincidenceEvent>> prompts_, delayeds_;  // of the block at hand, by pair of types
-  Bytes written_;
+  petsird::TimeBlockCutter cutter_;
+  wire::FrameHeader frame_;  // as far as its blocks have come
+  Bytes blocks_bytes_;
+  std::uint64_t blocks_ = 0;
   const std::uint64_t stream_ = random_stream();
-  std::uint64_t sequence_ = 0, events_ = 0, block_events_ = 0, begin_ns_ = 0, end_ns_ = 0, scanned_ns_ = 0;
+  std::uint64_t sequence_ = 0, events_ = 0, end_ns_ = 0, scanned_ns_ = 0;
   std::deque<std::pair<Bytes, std::uint64_t>> frames_;
-  bool has_begun_ = false, is_over_ = false;
+  bool is_over_ = false;
 };
 
 PetsirdFrames::PetsirdFrames(const std::filesystem::path& file, std::size_t frame_bytes)

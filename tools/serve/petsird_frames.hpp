@@ -16,7 +16,7 @@ class PetsirdFrames {
   explicit PetsirdFrames(const std::filesystem::path& file, std::size_t frame_bytes = std::size_t{1} << 20);
   ~PetsirdFrames();
 
-  /// The next frame: the stream's header first, then whole time blocks, written anew, that make about frame_bytes each;
+  /// The next frame: the stream's header first, then whole time blocks as they are, at least frame_bytes each;
   /// the end last, and then none. Throws what reading a PETSIRD file throws.
   std::optional<std::vector<std::byte>> next();
   /// Scan time of the blocks that next() gave last, and of all before them.

@@ -107,8 +107,7 @@ class Server::Impl {
       look_after_runs();
       start_waiting();
       send();
-      zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
-      zmq::poll(items, std::size(items), look_around);
+      wait();
     }
     return left_threads_;
   }
@@ -123,6 +122,13 @@ class Server::Impl {
   }
 
  private:
+  void wait() try {
+    zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
+    zmq::poll(items, std::size(items), look_around);
+  } catch (const zmq::error_t& error) {
+    if (error.num() != EINTR) throw;  // as when the program was stopped and goes on
+  }
+
   // A client by the name that the socket gives its connection.
   using Sessions = std::list<std::pair<std::string, Session>>;
 
@@ -177,7 +183,12 @@ class Server::Impl {
 
   void refuse(const std::string& client, Session* session, const std::vector<std::string>& why) {
     if (session) return session->fail(why.front());
-    program_log().info("a client is refused: {}", why.front());
+    // One who talks rubbish without a pause shall not fill the log.
+    constexpr std::chrono::seconds pause{1};
+    if (const auto now = Session::Clock::now(); now - told_of_refusal_ > pause) {
+      told_of_refusal_ = now;
+      program_log().info("a client is refused: {}", why.front());
+    }
     send_to(client, make_json_message(Kind::error, Json{{"errors", why}}));
   }
 
@@ -209,7 +220,10 @@ class Server::Impl {
     if (!session.is_running()) throw BadMessage("a frame before the run was accepted: wait for the credit");
     const auto owner = std::make_shared<const zmq::message_t>(std::move(bytes));
     const std::span data(static_cast<const std::byte*>(owner->data()), owner->size());
-    if (!session.link().put({.owner = owner, .data = data.subspan(message_header_bytes), .ingress_ns = wall_ns()}))
+    if (!session.link().put({.owner = owner,
+                             .data = data.subspan(message_header_bytes),
+                             .ingress_ns = wall_ns(),
+                             .entered = std::chrono::steady_clock::now()}))
       throw BadMessage("more frames than the server has given credit for");
   }
 
@@ -310,12 +324,21 @@ class Server::Impl {
     }
   }
 
-  Json offer() const {
+  // Finding out which pipelines can serve takes a while: not for each who asks.
+  const std::vector<std::string>& offered() {
+    constexpr std::chrono::seconds holds{5};
+    if (const auto now = Session::Clock::now();
+        offered_at_ == Session::Clock::time_point{} || now - offered_at_ > holds) {
+      offered_ = offered_pipelines(options_.permissions);
+      offered_at_ = now;
+    }
+    return offered_;
+  }
+
+  Json offer() {
     Json sessions = Json::array();
     for (const auto& [client, session] : sessions_) sessions.push_back(session.status());
-    return {{"pipelines", offered_pipelines(options_.permissions)},
-            {"at_once", options_.at_once},
-            {"sessions", std::move(sessions)}};
+    return {{"pipelines", offered()}, {"at_once", options_.at_once}, {"sessions", std::move(sessions)}};
   }
 
   ServerOptions options_;
@@ -327,6 +350,8 @@ class Server::Impl {
   std::string endpoint_;
   Sessions sessions_;
   std::uint64_t count_ = 0;
+  std::vector<std::string> offered_;
+  Session::Clock::time_point offered_at_{}, told_of_refusal_{};
   bool is_stopping_ = false, left_threads_ = false;
   std::atomic<bool> stop_ordered_ = false, abort_ordered_ = false;
 };
