@@ -6,9 +6,9 @@
 namespace tofstream {
 namespace {
 
-// How long somebody may be away between two turns and still count as one who takes turns without a pause: as long as
-// its own turns last, within these limits.
-constexpr double shortest_grace_s = 0.02, longest_grace_s = 1;
+// How long somebody may be away between two turns and still count as one who takes turns without a pause: twice as long
+// as its own turns last, within these limits. What the processor loses by waiting for it is at most that.
+constexpr double turns_of_grace = 2, shortest_grace_s = 0.02, longest_grace_s = 1;
 constexpr double weight_of_last = 0.25;  // in the means
 
 void add_to_mean(double& mean, double value, bool is_first) {
@@ -18,7 +18,7 @@ void add_to_mean(double& mean, double value, bool is_first) {
 }  // namespace
 
 bool TurnOrder::State::comes_back_at_once() const {
-  return turns > 1 && mean_gap <= std::clamp(mean_turn, shortest_grace_s, longest_grace_s);
+  return turns > 1 && mean_gap <= std::clamp(turns_of_grace * mean_turn, shortest_grace_s, longest_grace_s);
 }
 
 TurnOrder::Member TurnOrder::join() {
@@ -40,9 +40,10 @@ void TurnOrder::ask(Member member, double now) {
   if (state.is_away()) {
     state.asked = now;
     const double gap = now - state.ended;
-    if (state.turns > 0 && gap <= longest_grace_s) add_to_mean(state.mean_gap, gap, state.turns == 1);
-    // Who had nothing to do saves nothing up.
-    if (gap > std::clamp(state.mean_turn, shortest_grace_s, longest_grace_s)) state.used = std::max(state.used, level_);
+    if (gap > longest_grace_s)
+      state.used = std::max(state.used, level_);  // who had nothing to do saves nothing up
+    else if (state.turns > 0)
+      add_to_mean(state.mean_gap, gap, state.turns == 1);
   }
   ++state.waiting;
 }
