@@ -127,6 +127,7 @@ struct ZmqSource {
     }
     receiving.request_stop();
     receiving.join();
+    if (is_monitor()) socket_.set(zmq::sockopt::unsubscribe, "");  // the sender waits for that, at its end
     receiver.finish();
     report(queue, context);
   }

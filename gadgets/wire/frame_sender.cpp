@@ -64,7 +64,7 @@ class FrameSender::Sockets {
   }
 
   void bind() {
-    socket_.set(zmq::sockopt::xpub_verbose, true);  // every monitor's subscription is told, not only the first
+    socket_.set(zmq::sockopt::xpub_verboser, true);  // each monitor is told that comes or goes
     try {
       socket_.bind(settings_.endpoint);
     } catch (const zmq::error_t& error) {
@@ -81,7 +81,7 @@ class FrameSender::Sockets {
     const auto kind = header ? header->kind : wire::FrameKind::data;
     if (kind == wire::FrameKind::stream_header) header_.assign(bytes.begin(), bytes.end());
     greet();
-    if (kind == wire::FrameKind::end) return publish_end(std::move(message));
+    if (kind == wire::FrameKind::end) return publish_end(message);
     socket_.send(message, zmq::send_flags::dontwait);
     return !stop_.stop_requested();
   }
@@ -90,31 +90,26 @@ class FrameSender::Sockets {
   void greet() {
     zmq::message_t asked;
     while (socket_.recv(asked, zmq::recv_flags::dontwait)) {
-      if (asked.size() == 0 || *asked.data<char>() != 1) continue;  // somebody left
+      if (asked.size() == 0) continue;
+      const bool has_come = *asked.data<char>() == 1;
+      present_ += has_come ? 1 : -1;
+      if (!has_come) continue;
       ++subscriptions_;
       if (!header_.empty()) socket_.send(zmq::buffer(header_), zmq::send_flags::dontwait);
     }
   }
 
-  // At once to those who have room; where that is not all of them, to all again once it is, where that is soon enough.
-  bool publish_end(zmq::message_t message) {
-    zmq::message_t again;
-    again.copy(message);
-    if (send_to_all(again)) return true;
-    socket_.send(message, zmq::send_flags::dontwait);
+  // A monitor without room loses the end too, and libzmq does not say whose: it is sent until all have left.
+  bool publish_end(const zmq::message_t& message) {
     const auto deadline = Clock::now() + std::chrono::duration<double>(settings_.linger_s);
-    while (!stop_.stop_requested() && Clock::now() < deadline) {
-      wait_for(0, std::chrono::milliseconds(10));  // XPUB does not say when all have room
-      if (send_to_all(again)) return true;
-    }
-    return false;
-  }
-
-  bool send_to_all(zmq::message_t& message) {
-    socket_.set(zmq::sockopt::xpub_nodrop, true);
-    const bool is_sent = socket_.send(message, zmq::send_flags::dontwait).has_value();
-    socket_.set(zmq::sockopt::xpub_nodrop, false);
-    return is_sent;
+    do {
+      zmq::message_t copy(message.data(), message.size());
+      socket_.send(copy, zmq::send_flags::dontwait);
+      wait_for(ZMQ_POLLIN, std::chrono::milliseconds(present_ > 0 ? 50 : 0));
+      greet();
+    } while (present_ > 0 && !stop_.stop_requested() && Clock::now() < deadline);
+    socket_.set(zmq::sockopt::linger, 0);
+    return present_ == 0;
   }
 
   void wait_for(short events, std::chrono::milliseconds longest) {
@@ -132,6 +127,7 @@ class FrameSender::Sockets {
   SocketGuard guard_;
   std::vector<std::byte> header_;  // of the stream, as a frame
   std::uint64_t subscriptions_ = 0;
+  std::int64_t present_ = 0;  // monitors
 };
 
 FrameSender::FrameSender(Settings settings, const std::stop_token& stop)

@@ -30,7 +30,7 @@ class FrameSender {
     std::string endpoint;
     KeyParams keys = {};
     int high_water_mark = 1000;  // frames that wait in ZeroMQ, for each monitor
-    double linger_s = 60;        // how long, at the end, what waits is waited for
+    double linger_s = 60;        // how long, at the end, what waits is waited for; monitors, until they have left
     std::function<void(std::string_view)> warn = {};
   };
   /// The receiver may come later. Throws std::invalid_argument or std::runtime_error in one line for an endpoint or
@@ -48,7 +48,7 @@ class FrameSender {
   bool send_in_place(std::span<const std::byte> frame);
 
   std::uint64_t refused_connections() const;
-  /// Frames that monitors asked for by joining.
+  /// Monitors that have joined so far, as often as they did.
   std::uint64_t subscriptions() const;
 
  private:

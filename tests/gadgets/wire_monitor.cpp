@@ -113,6 +113,7 @@ TEST_CASE("a monitor that reads nothing holds nobody back, loses frames, and sti
     REQUIRE(slow.recv(message));
     got.emplace_back(message.data<std::byte>(), message.data<std::byte>() + message.size());
   }
+  slow.close();
   const Monitor monitor(got);
   const std::uint64_t received = monitor.emit.of<&LiveStream::events>().size();
   CHECK(received < data);

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
@@ -33,6 +34,7 @@ struct Options {
 
 struct Sent {
   std::uint64_t frames = 0, bytes = 0;
+  std::optional<std::uint64_t> monitors = {};  // that joined, where they may
 };
 
 Sent send(JournalReplay& frames, const Options& options, FrameSender& sender, const std::stop_token& stop) {
@@ -47,23 +49,28 @@ Sent send(JournalReplay& frames, const Options& options, FrameSender& sender, co
   return sent;
 }
 
+nlohmann::ordered_json json_of(const Sent& sent, double seconds, const journal::Reader::Counts& counts) {
+  nlohmann::ordered_json said{{"frames", sent.frames}, {"bytes", sent.bytes}, {"seconds", seconds}};
+  if (sent.monitors) said["monitors"] = *sent.monitors;
+  said["missing_entries"] = counts.missing_entries;
+  said["damaged_bytes"] = counts.damaged_bytes;
+  return said;
+}
+
 void replay_to_endpoint(JournalReplay& frames, Options options) {
   const auto began = Clock::now();
   options.to.pattern = options.pattern == "pub" ? SendPattern::pub : SendPattern::push;
   options.to.warn = [](std::string_view text) { fmt::print(stderr, "warning: {}\n", text); };
   const auto sender = from_input([&] { return std::make_unique<FrameSender>(options.to); });
-  const Sent sent = send(frames, options, *sender, {});
+  Sent sent = send(frames, options, *sender, {});
+  if (options.to.pattern == SendPattern::pub) sent.monitors = sender->subscriptions();
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   const auto& counts = frames.counts();
   if (options.settings.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"frames", sent.frames},
-                                              {"bytes", sent.bytes},
-                                              {"seconds", seconds},
-                                              {"missing_entries", counts.missing_entries},
-                                              {"damaged_bytes", counts.damaged_bytes}}
-                           .dump(2));
+    fmt::print("{}\n", json_of(sent, seconds, counts).dump(2));
   else
-    fmt::print("{} frames, {} bytes in {:.3g} s\n", sent.frames, sent.bytes, seconds);
+    fmt::print("{} frames, {} bytes in {:.3g} s{}\n", sent.frames, sent.bytes, seconds,
+               sent.monitors ? fmt::format("; {} monitors joined", *sent.monitors) : "");
   if (counts.damaged_places > 0 && !options.settings.quiet)
     fmt::print(stderr, "warning: the journal is damaged in {} places: {} of its entries are lost\n",
                counts.damaged_places, counts.missing_entries);
