@@ -49,7 +49,10 @@ class ChildProcess::Lines {
     while ((got = ::read(descriptor_, piece.data(), piece.size())) > 0) {
       rest_.append(piece.data(), static_cast<std::size_t>(got));
       for (std::size_t end = 0; (end = rest_.find('\n')) != std::string::npos; rest_.erase(0, end + 1)) say(end);
-      if (rest_.size() > longest_line) say(std::exchange(rest_, {}));
+      if (rest_.size() > longest_line) {
+        say(rest_);
+        rest_.clear();
+      }
     }
     return got < 0 && (errno == EAGAIN || errno == EINTR);
   }
