@@ -71,6 +71,11 @@ void GadgetRecord::set_progress(Progress progress) {
   progress_ = std::move(progress);
 }
 
+Turns::Turn Context::take_turn() {
+  if (!record_->turns) return {};
+  return wait_outside([&] { return record_->turns->wait(record_->cancel()); });
+}
+
 void Books::rejected(std::uint64_t events, std::string_view reason) {
   removed_ += events;
   record_->book(&BookEntries::rejected, events, reason);

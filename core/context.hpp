@@ -16,6 +16,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/turns.hpp"
+
 namespace tofstream {
 
 class RunControl;
@@ -80,7 +82,10 @@ class GadgetRecord {
   std::atomic<bool> waits_outside = false;
 
   using Clock = std::chrono::steady_clock;
-  // Called by span(), from any thread; set before data flows.
+  // The following are set before data flows.
+  std::string log_name;           // what log lines begin with; empty: the gadget's name
+  Turns::Place* turns = nullptr;  // of the run among others; null: it is alone
+  // Called by span(), from any thread.
   std::function<void(std::string_view track, std::string_view name, Clock::time_point, Clock::time_point)> on_span;
 
  private:
@@ -137,7 +142,7 @@ class Context {
   // The gadget's name in the pipeline.
   const std::string& name() const { return record_->name(); }
   Books& books() { return books_; }
-  Logger log() const { return Logger(record_->name()); }
+  Logger log() const { return Logger(record_->log_name.empty() ? record_->name() : record_->log_name); }
   // The folder of the run's results; it exists.
   const std::filesystem::path& output_dir() const { return record_->output_dir(); }
   // The run is being ended: another gadget failed, it was aborted, or did not drain in time. Nothing that is emitted
@@ -164,6 +169,10 @@ class Context {
     } const mark(record_->waits_outside);
     return std::forward<Wait>(wait)();
   }
+  // Before work on what runs of the same process share, such as the processor that projects: waits until it is this
+  // run's turn, which lasts as long as what is returned. A run that is alone has it at once. Only in a gadget with a
+  // thread of its own; emit nothing meanwhile, since that may wait. It returns without when the run is being ended.
+  Turns::Turn take_turn();
   // The message at hand; of a join's inputs together; in flush the last one. A source may set when its data entered.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }

@@ -27,9 +27,7 @@ bool prepare_output(const std::filesystem::path& dir) {
 }  // namespace
 
 Engine::Engine(Pipeline pipeline, EngineOptions options)
-    : options_(std::move(options)),
-      scheduler_(std::make_shared<Scheduler>(
-          std::move(pipeline), options_.output_dir.empty() ? "." : options_.output_dir, options_.observer)) {}
+    : options_(std::move(options)), scheduler_(std::make_shared<Scheduler>(std::move(pipeline), options_)) {}
 
 Engine::~Engine() {
   scheduler_.reset();
@@ -85,7 +83,8 @@ bool Engine::wait_watching_for_stalls() {
     } else if (stalls_.size() < most_stalls) {
       stalls_.push_back({seconds(Clock::now() - began), seconds(Clock::now() - moved), scheduler_->state_in_words()});
       pause *= 2;
-      program_log().warn("no message has moved for {:.1f} s: {}", stalls_.back().seconds, stalls_.back().state);
+      program_log().warn("{}{}no message has moved for {:.1f} s: {}", options_.name, options_.name.empty() ? "" : ": ",
+                         stalls_.back().seconds, stalls_.back().state);
     }
   }
 }

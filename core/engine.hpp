@@ -12,6 +12,7 @@
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
 #include "core/run_control.hpp"
+#include "core/turns.hpp"
 
 namespace tofstream {
 
@@ -33,6 +34,10 @@ struct EngineOptions {
   std::function<void(RunControl&)> opened;
   // Told of every call, or null; outlives the engine.
   Observer* observer = nullptr;
+  // Where several runs are in one process: stands before the names of this one's gadgets in the log.
+  std::string name;
+  // Likewise: what they share by turns (Context::take_turn), or null.
+  std::shared_ptr<Turns> turns;
 };
 
 class Engine {

@@ -10,16 +10,20 @@
 
 namespace tofstream {
 
-Scheduler::Scheduler(Pipeline pipeline, const std::filesystem::path& output_dir, Observer* observer)
-    : pipeline_(std::move(pipeline)), observer_(observer) {
+Scheduler::Scheduler(Pipeline pipeline, const EngineOptions& options)
+    : pipeline_(std::move(pipeline)),
+      observer_(options.observer),
+      turns_(options.turns ? std::make_unique<Turns::Place>(options.turns) : nullptr) {
+  const std::filesystem::path output_dir = options.output_dir.empty() ? "." : options.output_dir;
   for (const PipelineGadget& gadget : pipeline_.gadgets) {
     nodes_.push_back(std::make_unique<Node>(nodes_.size(), gadget, output_dir, cancel_source_.get_token(), *this,
                                             stop_source_.get_token()));
     parameters_.push_back(gadget.resolved);
+    GadgetRecord& record = nodes_.back()->record;
+    record.turns = turns_.get();
+    if (!options.name.empty()) record.log_name = options.name + ": " + gadget.name;
     if (observer_)
-      nodes_.back()->record.on_span = [this, index = nodes_.size() - 1](auto... what) {
-        observer_->span(index, what...);
-      };
+      record.on_span = [this, index = nodes_.size() - 1](auto... what) { observer_->span(index, what...); };
   }
   make_edges();
   counts_.add(0, {});
@@ -124,6 +128,7 @@ void Scheduler::join() {
 void Scheduler::abandon() {
   for (std::jthread& thread : threads_) thread.detach();
   threads_.clear();
+  if (turns_) turns_->leave();
 }
 
 void Scheduler::cancel(std::optional<RunError> error) {

@@ -1,4 +1,5 @@
-// A stop token as a descriptor, for who waits in poll() for a process or a socket: it wakes at once.
+// A stop token, or news from another thread, as a descriptor, for who waits in poll() for a process or a socket: it
+// wakes at once.
 #pragma once
 
 #include <cerrno>
@@ -12,31 +13,43 @@
 
 namespace tofstream {
 
+/// Readable while something was written to it (eventfd) that has not been read.
+class EventDescriptor {
+ public:
+  /// Throws std::runtime_error where the system has no descriptor left.
+  EventDescriptor() : number_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (number_ < 0) throw std::runtime_error(fmt::format("no eventfd: {}", std::strerror(errno)));
+  }
+  ~EventDescriptor() { ::close(number_); }
+  EventDescriptor(const EventDescriptor&) = delete;
+  EventDescriptor& operator=(const EventDescriptor&) = delete;
+
+  int number() const { return number_; }
+  void raise() const { ::eventfd_write(number_, 1); }
+  void clear() const {
+    eventfd_t ignored = 0;
+    ::eventfd_read(number_, &ignored);
+  }
+
+ private:
+  const int number_;
+};
+
 class StopDescriptor {
  public:
   /// Throws std::runtime_error where the system has no descriptor left.
-  explicit StopDescriptor(const std::stop_token& stop)
-      : event_{::eventfd(0, EFD_CLOEXEC)}, on_stop_(stop, Raise{event_.number}) {}
+  explicit StopDescriptor(const std::stop_token& stop) : on_stop_(stop, Raise{event_}) {}
 
   /// Readable from the stop on, for good.
-  int number() const { return event_.number; }
+  int number() const { return event_.number(); }
 
  private:
-  struct Event {
-    explicit Event(int descriptor) : number(descriptor) {
-      if (number < 0) throw std::runtime_error(fmt::format("no eventfd: {}", std::strerror(errno)));
-    }
-    ~Event() { ::close(number); }
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    const int number;
-  };
   struct Raise {
-    int number;
-    void operator()() const { ::eventfd_write(number, 1); }
+    const EventDescriptor& event;
+    void operator()() const { event.raise(); }
   };
 
-  const Event event_;
+  const EventDescriptor event_;
   const std::stop_callback<Raise> on_stop_;  // last: gone before the descriptor is closed
 };
 

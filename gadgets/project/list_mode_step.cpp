@@ -57,6 +57,9 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
   const auto& batches = inputs.events->batches;
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto& batch = batches[i];
+    const auto asked = Clock::now();
+    const auto turn = context.take_turn();  // a batch at a time, so that a run of large subsets holds up no other
+    waiting_for_turn_s_ += seconds_since(asked);
     const Prepared& prepared = prepare_batch(batch, context);
     begin_next_copy(*inputs.events, i + 1);
     EventView events = prepared.view();
@@ -163,6 +166,8 @@ void ListModeStep::report(const Projected& projected, const Image& estimate, Con
       step.subsets * step.iterations, "updates");
   context.report("planning_s", planning_s_);
   context.report("projecting_s", projecting_s_);
+  if (constexpr double worth_telling_s = 0.001; waiting_for_turn_s_ > worth_telling_s)
+    context.report("waiting_for_turn_s", waiting_for_turn_s_);
   if (feed_.copied_bytes() > 0) {
     context.report("copied_to_gpu_gib", static_cast<double>(feed_.copied_bytes()) / 1073741824.0);
     context.report("copying_to_gpu_s", feed_.copy_seconds());

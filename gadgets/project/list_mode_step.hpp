@@ -109,6 +109,7 @@ class ListModeStep {
   EventFeed feed_;
   double planning_s_ = 0;  // of plans made ahead of a pass; others are part of it
   double projecting_s_ = 0;
+  double waiting_for_turn_s_ = 0;
   EmTally iteration_;
 };
 

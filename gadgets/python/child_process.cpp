@@ -42,25 +42,25 @@ class ChildProcess::Lines {
       : descriptor_(descriptor), is_error_(is_error), on_line_(on_line) {
     ::fcntl(descriptor_, F_SETFL, O_NONBLOCK);
   }
-  // Passes on what there is; false at the end of the stream.
+  // Passes on what there is, line by line; false at the end of the stream.
   bool read() {
     std::array<char, 4096> piece;
     ssize_t got = 0;
     while ((got = ::read(descriptor_, piece.data(), piece.size())) > 0) {
       rest_.append(piece.data(), static_cast<std::size_t>(got));
       for (std::size_t end = 0; (end = rest_.find('\n')) != std::string::npos; rest_.erase(0, end + 1)) say(end);
-      if (rest_.size() > longest_line) say(std::exchange(rest_, {}));
+      if (rest_.size() > longest_line) finish();
     }
     return got < 0 && (errno == EAGAIN || errno == EINTR);
   }
   void finish() {
-    if (!rest_.empty()) say(std::exchange(rest_, {}));
+    if (!rest_.empty()) say(rest_.size());
+    rest_.clear();
   }
 
  private:
   static constexpr std::size_t longest_line = 65536;  // a child that never ends its line must not fill the memory
   void say(std::size_t end) { on_line_(is_error_, std::string_view(rest_).substr(0, end)); }
-  void say(const std::string& line) { on_line_(is_error_, line); }
 
   int descriptor_;
   bool is_error_;

@@ -1,6 +1,7 @@
 // When a writer of images writes, and under which name: the final image, or every iteration or update besides.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -29,6 +30,21 @@ inline std::shared_ptr<const Image> on_host(const Estimate& estimate) {
 inline void require_voxels(const Estimate& estimate) {
   validate(estimate.image->grid);
 }
+
+/// The events that an image stems from: those of all updates up to it.
+class EventSpan {
+ public:
+  void take_in(const MessageInfo& message) {
+    if (message.end_event <= message.first_event) return;  // a start image has none
+    events_.first_event =
+        events_.end_event == 0 ? message.first_event : std::min(events_.first_event, message.first_event);
+    events_.end_event = std::max(events_.end_event, message.end_event);
+  }
+  const MessageInfo& events() const { return events_; }
+
+ private:
+  MessageInfo events_;
+};
 
 /// True where a writer of this setting writes this estimate at once (the final image is written at the end in any
 /// case).

@@ -1,5 +1,4 @@
 // Writes estimates as NIfTI: the final image, and on request each iteration's or update's.
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -37,7 +36,7 @@ struct NiftiWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     last_ = estimate;
-    take_in(context.message());
+    events_.take_in(context.message());
     if (is_due(*estimate, p_.every)) write(numbered(p_.file, estimate->step, p_.every), context);
   }
 
@@ -46,18 +45,10 @@ struct NiftiWriter {
   }
 
  private:
-  // An image stems from the events of all updates up to it.
-  void take_in(const MessageInfo& message) {
-    if (message.end_event <= message.first_event) return;  // a start image has none
-    events_.first_event =
-        events_.end_event == 0 ? message.first_event : std::min(events_.first_event, message.first_event);
-    events_.end_event = std::max(events_.end_event, message.end_event);
-  }
-
   // An image without it is better than none.
   std::string provenance(Context& context) const {
     if (!context.control()) return {};
-    std::string json = provenance_json(context.control()->snapshot(), events_);
+    std::string json = provenance_json(context.control()->snapshot(), events_.events());
     if (json.size() <= longest_nifti_comment) return json;
     context.log().warning("the image does not say what made it: pipeline and changes of parameters are too long");
     return {};
@@ -72,7 +63,7 @@ struct NiftiWriter {
 
   Params p_;
   std::shared_ptr<const Estimate> last_;
-  MessageInfo events_;  // of the updates so far
+  EventSpan events_;
 };
 
 TOFSTREAM_GADGET(NiftiWriter, "nifti_writer", "Writes the image as NIfTI (float32, mm, RAS affine)");

@@ -30,6 +30,8 @@ void add_simulate(CLI::App& app);
 void add_record(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_keys(CLI::App& app);
+void add_serve(CLI::App& app);
+void add_send(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_analyse(CLI::App& app);

@@ -55,6 +55,8 @@ int main(int argc, char** argv) {
     add_record(app);
     add_replay(app);
     add_keys(app);
+    add_serve(app);
+    add_send(app);
     add_inspect(app);
     add_compare(app);
     add_analyse(app);

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "core/log.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/signal_watch.hpp"
 #include "tools/observe/chrome_trace.hpp"
 #include "tools/observe/nvtx_ranges.hpp"
 #include "tools/observe/observers.hpp"
@@ -31,37 +31,6 @@ namespace tofstream::command {
 namespace {
 
 using namespace std::chrono_literals;
-
-// SIGINT and SIGTERM as calls on a thread of ours. Signals must be blocked in every thread, so this is made before any
-// other thread is.
-class SignalWatch {
- public:
-  explicit SignalWatch(Engine& engine) {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
-    thread_ = std::jthread([this, &engine](const std::stop_token& stop) { watch(engine, stop); });
-  }
-
- private:
-  void watch(Engine& engine, const std::stop_token& stop) const {
-    int seen = 0;
-    while (!stop.stop_requested()) {
-      constexpr timespec moment{0, 100'000'000};
-      if (sigtimedwait(&signals_, nullptr, &moment) < 0) continue;
-      if (++seen == 1) {
-        fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
-        engine.request_stop();
-      } else {
-        engine.abort();
-      }
-    }
-  }
-
-  sigset_t signals_{};
-  std::jthread thread_;
-};
 
 std::string duration(double seconds) {
   if (seconds < 90) return fmt::format("{:.0f} s", seconds);
@@ -154,8 +123,8 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
-// Beside run.json, which a run that did not begin has not. What goes wrong is an error of the run, unless it has one: the
-// first cause stands.
+// Beside run.json, which a run that did not begin has not. What goes wrong is an error of the run, unless it has one:
+// the first cause stands.
 void write_report(RunReport& report, const std::filesystem::path& output_dir) try {
   if (output_dir.empty() || !std::filesystem::exists(output_dir / "run.json")) return;
   write_report_html(nlohmann::ordered_json::parse(run_json(report)), output_dir);
@@ -193,7 +162,12 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
   {
-    const SignalWatch signals(engine);
+    const SignalWatch signals(
+        [&] {
+          fmt::print(stderr, "\nstopping: what has arrived is reconstructed and written; again to abort\n");
+          engine.request_stop();
+        },
+        [&] { engine.abort(); });
     Control opened(engine, settings);
     control = &opened;
     std::optional<ProgressLine> progress;

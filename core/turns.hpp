@@ -1,0 +1,107 @@
+// Several runs in one process share what only one should use at a time, such as the processor that projects: they take
+// turns, and each gets the same time, whatever it does in one turn. A run that is alone waits for nobody.
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+namespace tofstream {
+
+// Whose turn it is: the order alone, without clock and threads. Times are seconds of one clock. Who has had the least
+// time goes next. Who is behind, and is away for a moment only, as runs are between two passes, is waited for: else a
+// run of short turns would get one for each long turn of another.
+class TurnOrder {
+ public:
+  using Member = std::uint64_t;
+
+  // Level with who has had least of those that are there.
+  Member join();
+  // With all that it holds or waits for; what is said of it afterwards is not heard.
+  void leave(Member member);
+
+  void ask(Member member, double now);
+  void withdraw(Member member, double now);
+  struct Next {
+    std::optional<Member> member;      // whose turn may begin now
+    std::optional<double> look_again;  // none's may yet: the one who is waited for may come no more after this time
+  };
+  Next next(double now) const;
+  // Of the member that next() named.
+  void begin(Member member, double now);
+  void end(Member member, double now);
+
+  double used_s(Member member) const { return members_.at(member).used; }
+
+ private:
+  struct State {
+    bool has_turn = false;
+    int waiting = 0;  // turns that it waits for: one for each gadget of its run
+    double asked = 0, began = 0, ended = 0;
+    double used = 0;
+    double mean_turn = 0, mean_gap = 0;  // of late
+    int turns = 0;
+
+    bool is_away() const { return !has_turn && waiting == 0; }
+    bool comes_back_at_once() const;
+  };
+
+  std::map<Member, State> members_;
+  Member next_ = 0;
+  double level_ = 0;  // what the one had used that was served last
+};
+
+// The order, kept by threads. Safe from any thread.
+class Turns {
+ public:
+  class Place;
+  // Given back when it goes.
+  class Turn {
+   public:
+    Turn() = default;
+    explicit Turn(Place* place) : place_(place) {}
+    Turn(Turn&& other) noexcept : place_(std::exchange(other.place_, nullptr)) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn();
+
+   private:
+    Place* place_ = nullptr;
+  };
+
+  // A run's place among the others, which it leaves when it goes.
+  class Place {
+   public:
+    explicit Place(std::shared_ptr<Turns> turns);
+    ~Place() { leave(); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    // Waits for its turn; at the stop it returns without.
+    Turn wait(const std::stop_token& stop);
+    // Nobody waits for it any more, whatever it holds.
+    void leave();
+
+   private:
+    friend class Turn;
+    void end();
+
+    const std::shared_ptr<Turns> turns_;
+    const TurnOrder::Member member_;
+  };
+
+ private:
+  static double now();
+  void tell_all();
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::uint64_t changes_ = 0;
+  TurnOrder order_;
+};
+
+}  // namespace tofstream

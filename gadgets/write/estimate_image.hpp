@@ -1,0 +1,44 @@
+// An estimate as an image for the wire, for those that send images away.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gadgets/formats/wire/image.hpp"
+#include "gadgets/write/estimate_writer.hpp"
+
+namespace tofstream {
+
+/// A number that no other run has, but by the unlikeliest chance.
+inline std::uint64_t random_run() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32U | random();
+}
+
+/// The message of an estimate, made now. Throws std::invalid_argument for an image of blobs, which has no voxels.
+inline std::vector<std::byte> estimate_image(const Estimate& estimate, const MessageInfo& events, std::uint64_t run,
+                                             bool is_final, const std::string& unit) {
+  require_voxels(estimate);
+  const UpdateStep& step = estimate.step;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const auto image = on_host(estimate);
+  return wire::encode_image(
+      {.is_final = is_final,
+       .run = run,
+       .update = static_cast<std::uint64_t>(
+           step.update > 0 ? step.update : std::int64_t{step.iteration - 1} * step.subsets + step.subset + 1),
+       .iteration = static_cast<std::uint32_t>(step.iteration),
+       .subset = static_cast<std::uint32_t>(step.subset + 1),
+       .first_event = events.first_event,
+       .end_event = events.end_event,
+       .made_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()),
+       .grid = image->grid,
+       .unit = unit},
+      image->voxels.span());
+}
+
+}  // namespace tofstream

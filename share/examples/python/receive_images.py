@@ -1,0 +1,22 @@
+"""Receives the images of a running reconstruction (share/doc/images-on-the-wire.md) until the final one, and keeps it.
+
+usage: receive_images.py tcp://127.0.0.1:5556 IMAGE.npy
+"""
+import struct, sys
+import numpy as np, zmq
+
+socket = zmq.Context().socket(zmq.SUB)
+socket.conflate = 1  # a slow receiver keeps the newest image alone
+socket.subscribe(b"")
+socket.connect(sys.argv[1])
+while True:
+    message = socket.recv()
+    magic, version, header_size = struct.unpack_from("<4sHH", message)
+    assert magic == b"TOFI" and version == 1, "no image of this version"
+    flags, run, update, iteration, subset, first, end, made_ns = struct.unpack_from("<I2Q2I3Q", message, 12)
+    size, voxel_mm, origin_mm = (struct.unpack_from(kind, message, at) for kind, at in (("<3I", 64), ("<3f", 76), ("<3f", 88)))
+    image = np.frombuffer(message, "<f4", offset=header_size).reshape(size[::-1])  # z, y, x: x is fastest
+    print(f"update {update}: {end - first} events, {size[0]} x {size[1]} x {size[2]} voxels of {voxel_mm} mm, sum {image.sum():.6g}")
+    if flags & 1:
+        np.save(sys.argv[2], image)
+        break

@@ -1,0 +1,138 @@
+// What clients may have run, and what they may not: each refusal has its place in what the client wrote.
+#include <doctest/doctest.h>
+
+#include "core/registry.hpp"
+#include "support.hpp"
+
+using namespace tofstream;
+using namespace tofstream::serve;
+using namespace tofstream::serve::test;
+
+namespace {
+
+struct Allowed : Fixture {
+  std::string sent_with(const std::string& line) {
+    return refusal({.pipeline = "mine.yaml", .yaml = served() + line + "\n"});
+  }
+  std::string set(const std::string& setting) { return refusal({.pipeline = "small", .settings = {setting}}); }
+  std::string refusal(const Hello& hello) {
+    try {
+      permitted_pipeline(hello, options.permissions);
+    } catch (const ConfigErrors& errors) {
+      return errors.what();
+    }
+    return "";
+  }
+};
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE_FIXTURE(Allowed, "harmless pipelines are permitted, and settings of their parameters") {
+  CHECK(refusal({.pipeline = "mine.yaml", .yaml = served()}) == "");
+  CHECK(refusal({.pipeline = "small"}) == "");
+  CHECK(set("subsets.iterations=7") == "");
+  CHECK(set("image.size=[8,8,8]") == "");
+  CHECK(set("backend=cpu") == "");
+  CHECK(sent_with("  file: {use: nifti_writer, from: estimate, file: mine.nii.gz}") == "");
+  const Pipeline pipeline =
+      permitted_pipeline({.pipeline = "small", .settings = {"subsets.iterations=7"}}, options.permissions);
+  const auto subsets = std::ranges::find(pipeline.gadgets, "subsets", &PipelineGadget::name);
+  CHECK(subsets->resolved.find("iterations")->text == "7");
+}
+
+TEST_CASE_FIXTURE(Allowed, "a sent pipeline is refused what reaches out of it, with line and column, and what to do") {
+  CHECK(contains(sent_with("  spy: {use: python, from: estimate, script: /tmp/spy.py}"),
+                 "mine.yaml:11:14: gadgets.spy: "
+                 "gadget 'python' is not allowed"));
+  CHECK(contains(sent_with("  spy: {use: file_source, path: /etc/passwd}"), "--allow file_source"));
+  CHECK(contains(sent_with("  page: {use: web_monitor, from: estimate}"), "'web_monitor' is not allowed"));
+  CHECK(contains(sent_with("  inner: {use: pipeline, file: /etc/passwd}"),
+                 "mine.yaml:11:16: gadgets.inner: a pipeline that is sent cannot nest"));
+  CHECK(contains(sent_with("  inner: \"${what}\"\nvariables: {what: {use: pipeline, file: /etc/passwd}}"),
+                 "must be written out"));
+  CHECK(contains(sent_with("  inner: {use: \"${what}\", from: estimate}\nvariables: {what: python}"),
+                 "must be written out"));
+  CHECK(contains(sent_with("include: /etc/passwd"), "mine.yaml:11:1: include: a pipeline that is sent cannot include"));
+  CHECK(contains(sent_with("  end: {use: png_writer, from: estimate, fault: {kill_at: 0}}"),
+                 "mine.yaml:11:49: gadgets.end: 'fault'"));
+  CHECK(contains(sent_with("  end: {use: png_writer, from: estimate, edge: {messages: 1000000}}"),
+                 "at most 64 messages"));
+  CHECK(contains(sent_with("  end: {use: null_sinc, from: estimate}"), "did you mean 'null_sink'?"));
+  CHECK(contains(refusal({.pipeline = "mine.yaml", .yaml = "gadgets: [1"}), "mine.yaml:"));
+  CHECK(
+      contains(refusal({.pipeline = "mine.yaml", .yaml = reconstruction("feed.bytes") + "  feed: {use: zmq_source}\n"}),
+               "zmq_image_sink"));
+}
+
+TEST_CASE_FIXTURE(Allowed, "paths lead into the folders that the operator names, whatever links and dots say") {
+  std::filesystem::create_directories(folder / "data");
+  std::ofstream(folder / "data" / "mu.nii.gz") << "";
+  std::ofstream(folder / "secret") << "";
+  std::filesystem::create_symlink(folder / "secret", folder / "data" / "link");
+  const auto mu_map = [&](const std::string& path) { return set("projected.sensitivity.mu_map=" + path); };
+  const std::string good = (folder / "data" / "mu.nii.gz").string();
+  CHECK(contains(mu_map(good),
+                 "--set projected.sensitivity.mu_map=" + good + ": gadgets.projected.sensitivity.mu_map: "));
+  CHECK(contains(mu_map(good), "--data"));
+  options.permissions.data = {folder / "data"};
+  CHECK(mu_map(good) == "");
+  for (const std::string& bad :
+       {(folder / "secret").string(), (folder / "data" / ".." / "secret").string(), (folder / "data" / "link").string(),
+        (folder / "database").string(), std::string("secret")})
+    CHECK_MESSAGE(contains(mu_map(bad), "no folder that clients may read"), bad);
+  for (const char* bad : {"/tmp/x.nii.gz", "../x.nii.gz", "a/../../x.nii.gz"})
+    CHECK(contains(sent_with(fmt::format("  file: {{use: nifti_writer, from: estimate, file: {}}}", bad)),
+                   "mine.yaml:11:51: gadgets.file.file: '"));
+  CHECK(contains(set("subsets.spill_folder=" + (folder / "data").string()), "the operator's"));
+  CHECK(contains(set("feed.journal=" + (folder / "data").string()), "no journal"));
+  CHECK(contains(set("feed.keys.own=/etc/shadow"), "no folder that clients may read"));
+}
+
+TEST_CASE_FIXTURE(Allowed, "settings change parameters and nothing else") {
+  for (const char* bad :
+       {"projected.use=python", "events={use: python}", "gadgets.spy={use: python}", "include=/etc/passwd",
+        "variables.a=1", "projected.fault={kill_at: 0}", "projected.edge={messages: 9}", "nobody.a=1",
+        "events.from=feed.frames", "pipeline=x", "inputs=[a]"})
+    CHECK_MESSAGE(set(bad) != "", bad);
+  CHECK(contains(set("subsets.iterations=-1"), "--set subsets.iterations=-1"));
+  CHECK(contains(set("subsets.iterations"), "write --set"));
+  offer("inner", "inputs: [bytes]\noutputs: {estimate: estimate}\n" + reconstruction("bytes"));
+  offer("nested",
+        "gadgets:\n  feed: {use: zmq_source}\n  inner: {use: pipeline, file: inner.yaml, from: feed.bytes}\n"
+        "  images: {use: zmq_image_sink, from: inner}\n");
+  CHECK(refusal({.pipeline = "nested", .settings = {"inner/subsets.iterations=3"}}) == "");
+  CHECK(refusal({.pipeline = "nested", .settings = {"inner.file=/etc/passwd"}}) != "");
+  // The operator's own gadgets are the operator's, unless clients may use them.
+  offer("own", served() + "  keeps: {use: checkpoint_writer, from: estimate}\n");
+  CHECK(refusal({.pipeline = "own"}) == "");
+  CHECK(contains(refusal({.pipeline = "own", .settings = {"keeps.every_s=1"}}), "--allow checkpoint_writer"));
+  options.permissions.gadgets = {"checkpoint_writer"};
+  CHECK(refusal({.pipeline = "own", .settings = {"keeps.every_s=1"}}) == "");
+}
+
+TEST_CASE_FIXTURE(Allowed, "only the folder's pipelines have names, and only those that can serve") {
+  offer("offline",
+        "gadgets:\n  photons: {use: simulator, scanner: demo_ring, phantom: uniform_cylinder}\n"
+        "  end: {use: null_sink, from: photons}\n");
+  offer("broken", "gadgets: [");
+  CHECK(offered_pipelines(options.permissions) == std::vector<std::string>{"small"});
+  for (const char* name : {"../small", "/etc/passwd", "smal", "offline", "small.yaml/", ""})
+    CHECK_MESSAGE(refusal({.pipeline = name}) != "", name);
+  CHECK(contains(refusal({.pipeline = "smal"}), "did you mean 'small'?"));
+}
+
+TEST_CASE("every gadget is known to be harmless, or to reach out: a new one must be put on one of the lists") {
+  const std::vector<std::string> reach_out{
+      "checkpoint_writer", "file_source", "journal_source", "petsird_writer",   "python",
+      "recorder",          "simulator",   "web_monitor",    "zmq_petsird_sink", "zmq_sink"};
+  for (const GadgetInfo* gadget : registry().all()) {
+    const bool is_harmless = std::ranges::find(harmless_gadgets(), gadget->name) != harmless_gadgets().end();
+    const bool reaches_out = std::ranges::find(reach_out, gadget->name) != reach_out.end();
+    CHECK_MESSAGE(is_harmless != reaches_out, gadget->name);
+  }
+  for (const std::string& name : harmless_gadgets()) CHECK_MESSAGE(registry().find(name), name);
+}

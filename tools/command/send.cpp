@@ -1,0 +1,279 @@
+// `tofstream send`: a recording to a reconstruction server, its images back.
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/atomic_file.hpp"
+#include "core/pipeline.hpp"
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/wire/journal_replay.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/key_options.hpp"
+#include "tools/command/signal_watch.hpp"
+#include "tools/serve/client.hpp"
+#include "tools/serve/petsird_frames.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string endpoint = "tcp://127.0.0.1:5557", pipeline, images = "newest";
+  fs::path input, out = "results";
+  std::vector<std::string> settings;
+  double speed = 0, patience_s = 10;
+  KeyParams keys;
+  bool list = false, json = false, quiet = false;
+};
+
+// When what belongs to this time is sent; at once where nobody asked for a pace.
+class Pace {
+ public:
+  explicit Pace(double speed) : speed_(speed) {}
+  Clock::time_point due(std::uint64_t ns) {
+    if (speed_ <= 0) return {};
+    if (!first_ns_) {
+      first_ns_ = ns;
+      began_ = Clock::now();
+    }
+    const double after_ns = static_cast<double>(ns - std::min(ns, *first_ns_)) / speed_;
+    return began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::nano>(after_ns));
+  }
+
+ private:
+  const double speed_;
+  std::optional<std::uint64_t> first_ns_;
+  Clock::time_point began_;
+};
+
+serve::FrameReader journal_reader(const fs::path& journal, double speed) {
+  const auto frames = std::make_shared<JournalReplay>(journal);
+  const auto pace = std::make_shared<Pace>(speed);
+  return [frames, pace]() -> std::optional<serve::NextFrame> {
+    const auto frame = frames->next();
+    if (!frame) return {};
+    return serve::NextFrame{{frame->data.begin(), frame->data.end()}, pace->due(frame->ingress_ns)};
+  };
+}
+
+// At a pace, time blocks go one by one.
+serve::FrameReader petsird_reader(const fs::path& file, double speed) {
+  const auto frames =
+      speed > 0 ? std::make_shared<serve::PetsirdFrames>(file, 1) : std::make_shared<serve::PetsirdFrames>(file);
+  const auto pace = std::make_shared<Pace>(speed);
+  return [frames, pace]() -> std::optional<serve::NextFrame> {
+    auto frame = frames->next();
+    if (!frame) return {};
+    return serve::NextFrame{std::move(*frame), pace->due(frames->scanned_ns())};
+  };
+}
+
+serve::FrameReader reader_of(const Options& options) {
+  if (options.input.empty()) throw InputError("name what to send: --input FILE.petsird, or the folder of a journal");
+  return from_input([&] {
+    return fs::is_directory(options.input) ? journal_reader(options.input, options.speed)
+                                           : petsird_reader(options.input, options.speed);
+  });
+}
+
+// A name that the server knows, or a file of ours, which goes to it as text.
+serve::Hello hello_of(const Options& options) {
+  serve::Hello hello{.pipeline = options.pipeline, .settings = options.settings};
+  for (const auto& [name, images] : {std::pair("all", serve::Images::all), {"last", serve::Images::last}})
+    if (options.images == name) hello.images = images;
+  if (options.pipeline.empty())
+    throw InputError("name a pipeline: --pipeline NAME of the server's (--list shows them), or a file to send");
+  if (!options.pipeline.ends_with(".yaml")) return hello;
+  std::ifstream file(options.pipeline, std::ios::binary);
+  std::ostringstream text;
+  if (!(text << file.rdbuf())) throw InputError(fmt::format("cannot read the pipeline {}", options.pipeline));
+  hello.yaml = text.str();
+  return hello;
+}
+
+class Results {
+ public:
+  Results(fs::path folder, bool numbers) : folder_(std::move(folder)), numbers_(numbers) {}
+
+  void write(const wire::ReceivedImage& received, std::string_view provenance) {
+    prepare();
+    const wire::ImageHeader& header = received.header;
+    const Image image = received.image();
+    const NiftiText text{.description = fmt::format("tofstream, iteration {}", header.iteration),
+                         .comment = provenance.size() <= longest_nifti_comment ? std::string(provenance) : ""};
+    if (numbers_ && !header.is_final)
+      write_nifti(folder_ / fmt::format("image_{:06}.nii.gz", header.update), image, text);
+    else
+      write_nifti(folder_ / "image.nii.gz", image, text);
+    ++images_;
+  }
+  void write(const Json& run_json) {
+    prepare();
+    AtomicFile file(folder_ / "run.json");
+    file.write(run_json.dump(2) + "\n");
+    file.commit();
+  }
+
+  const fs::path& folder() const { return folder_; }
+  std::uint64_t images() const { return images_; }
+
+ private:
+  // With the first that the server gives: a run that does not begin leaves nothing behind.
+  void prepare() {
+    if (std::exchange(is_prepared_, true)) return;
+    fs::create_directories(folder_);
+    fs::remove(folder_ / "run.json");  // that of an earlier run must not pass for this one's
+  }
+
+  const fs::path folder_;
+  const bool numbers_;
+  bool is_prepared_ = false;
+  std::uint64_t images_ = 0;
+};
+
+// One line a second on a terminal, one every ten elsewhere.
+class ProgressText {
+ public:
+  ProgressText() = default;
+  ProgressText(const ProgressText&) = delete;
+  ProgressText& operator=(const ProgressText&) = delete;
+  void place(std::size_t place) const { fmt::print(stderr, "waiting: place {} in the server's queue\n", place); }
+  void show(const Json& progress) {
+    const auto pause = terminal_ ? std::chrono::seconds(1) : std::chrono::seconds(10);
+    if (Clock::now() - shown_ < pause) return;
+    shown_ = Clock::now();
+    std::string line = fmt::format("{:.0f} s, {} events", progress.value("seconds", 0.0),
+                                   progress.value("received", std::uint64_t{0}));
+    const Json gadgets = progress.value("gadgets", Json::object());
+    for (const auto& [name, gadget] : gadgets.items())
+      if (const double total = gadget.value("total", 0.0); total > 1)
+        line += fmt::format("   {}: {:.4g} of {:.4g} {}", name, gadget.value("done", 0.0), total,
+                            gadget.value("unit", std::string()));
+    fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+    std::fflush(stderr);
+    has_line_ = terminal_;
+  }
+  ~ProgressText() {
+    if (has_line_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  const bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  bool has_line_ = false;
+  Clock::time_point shown_{};
+};
+
+// The server's words are about what it was given: exit 2, as of `run` on a wrong pipeline. Who is not there fails the
+// run.
+template <class Talk>
+auto in_words(Talk&& talk) {
+  try {
+    return talk();
+  } catch (const serve::Refused& refused) {
+    throw InputError(fmt::format("the server says: {}", refused.what()));
+  }
+}
+
+void print_list(const Options& options, serve::Client& client) {
+  const Json offer = in_words([&] { return client.list(); });
+  if (options.json) return fmt::print("{}\n", offer.dump(2));
+  for (const Json& name : offer.value("pipelines", Json::array())) fmt::print("pipeline {}\n", name.get<std::string>());
+  for (const Json& session : offer.value("sessions", Json::array()))
+    fmt::print("{} {} {}, {:.0f} s, {} events\n", session.value("session", std::string()),
+               session.value("pipeline", std::string()), session.value("state", std::string()),
+               session.value("seconds", 0.0), session.value("received", std::uint64_t{0}));
+}
+
+// As RunError::text has it.
+std::string error_line(const Json& error) {
+  const std::string where = error.value("where", std::string()), gadget = error.value("gadget", std::string());
+  return fmt::format("{}{}{}{}", where, where.empty() ? "" : ": ",
+                     gadget.empty() ? "" : "gadget '" + gadget + "': ", error.value("what", std::string()));
+}
+
+void finish(const Options& options, Results& results, const Json& run_json) {
+  results.write(run_json);
+  const int code = run_json.value("exit_code", static_cast<int>(exit_run));
+  for (const Json& error : run_json.value("errors", Json::array()))
+    fmt::print(stderr, "the server says: {}\n", error_line(error));
+  if (options.json)
+    fmt::print("{}\n", run_json.dump(2));
+  else if (code == exit_ok)
+    fmt::print("{} events received, {} reconstructed, {} images; {}: image.nii.gz, run.json\n",
+               run_json["books"].value("received", std::uint64_t{0}),
+               run_json["books"].value("reconstructed", std::uint64_t{0}), results.images(), results.folder().string());
+  if (code != exit_ok) throw ExitWith{code};
+}
+
+void send(const Options& options) {
+  std::stop_source stop, abort;
+  const SignalWatch signals(
+      [&] {
+        fmt::print(stderr, "\nstopping: what has been sent is reconstructed; again to abort\n");
+        stop.request_stop();
+      },
+      [&] { abort.request_stop(); });
+  const auto patience = std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.patience_s));
+  serve::Client client = from_input([&] { return serve::Client(options.endpoint, options.keys, patience); });
+  if (options.list) return print_list(options, client);
+  const serve::Hello hello = hello_of(options);
+  const serve::FrameReader reader = reader_of(options);
+  Results results(options.out, hello.images == serve::Images::all);
+  std::optional<ProgressText> progress;
+  serve::Listener listener;
+  listener.on_image = [&](const wire::ReceivedImage& image, std::string_view provenance) {
+    results.write(image, provenance);
+  };
+  if (!options.quiet && !options.json) {
+    progress.emplace();
+    listener.on_waiting = [&](std::size_t place) { progress->place(place); };
+    listener.on_progress = [&](const Json& json) { progress->show(json); };
+  }
+  const Json run_json = in_words(
+      [&] { return serve::reconstruct(client, hello, reader, listener, stop.get_token(), abort.get_token()); });
+  progress.reset();
+  if (run_json.is_null()) throw ExitWith{exit_abort};
+  finish(options, results, run_json);
+}
+
+}  // namespace
+
+void add_send(CLI::App& app) {
+  auto* command = app.add_subcommand("send", "Have a server reconstruct a recording: tofstream serve");
+  auto options = std::make_shared<Options>();
+  command->add_option("endpoint", options->endpoint, "Where the server is")->capture_default_str();
+  command->add_option("--pipeline", options->pipeline, "The name of one of the server's, or a .yaml file to send");
+  command->add_option("--input", options->input, "What to send: a PETSIRD file, or the folder of a journal");
+  command->add_option("--set", options->settings, "Set a parameter of the pipeline: gadget.parameter=value")
+      ->allow_extra_args(false);
+  command->add_option("--speed", options->speed, "Times the pace of the scan; 0: as fast as the server takes it")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  command->add_option("--images", options->images, "Which come back: the last, the newest as they come, or all")
+      ->check(CLI::IsMember({"last", "newest", "all"}))
+      ->capture_default_str();
+  command->add_option("-o,--out", options->out, "Folder of the results")->capture_default_str();
+  command->add_option("--patience", options->patience_s, "Seconds of silence after which the server is gone")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  add_key_options(*command, options->keys, false, true);
+  command->add_flag("--list", options->list, "Show the server's pipelines, and what it is at");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--quiet", options->quiet, "No progress");
+  command->footer(
+      "Example: tofstream send tcp://127.0.0.1:5557 --pipeline served_osem --input scan.petsird --out image");
+  command->callback([options] { send(*options); });
+}
+
+}  // namespace tofstream::command

@@ -1,0 +1,31 @@
+// What clients may have run: pipelines of the server's folder with settings of their own, or pipelines that they send,
+// of harmless gadgets. A client reaches no file, socket or process of the server but what its operator allows.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/pipeline.hpp"
+#include "tools/serve/protocol.hpp"
+
+namespace tofstream::serve {
+
+struct Permissions {
+  std::filesystem::path pipelines;          // the folder whose pipelines clients may name; empty: none
+  std::vector<std::filesystem::path> data;  // folders that clients' parameters may name files of
+  std::vector<std::string> gadgets;         // that sent pipelines may use besides the harmless ones
+};
+
+/// Gadgets that reach nothing outside: what they write goes into the run's own folder, and what they read is named by
+/// parameters, which are checked.
+const std::vector<std::string>& harmless_gadgets();
+
+/// The names of the pipelines that a client may name, sorted.
+std::vector<std::string> offered_pipelines(const Permissions& permissions);
+
+/// The checked pipeline that a client asks for. Throws ConfigErrors with every problem, each in one line with its place
+/// in the client's YAML or settings: what any pipeline's check finds, and what the client may not do.
+Pipeline permitted_pipeline(const Hello& hello, const Permissions& permissions);
+
+}  // namespace tofstream::serve

@@ -1,0 +1,109 @@
+// The ends of a client's run: see served_ends.hpp.
+#include "tools/serve/served_ends.hpp"
+
+#include <utility>
+
+#include "core/ports.hpp"
+#include "core/report.hpp"
+#include "core/run_control.hpp"
+#include "gadgets/wire/stream_receiver.hpp"
+#include "gadgets/write/estimate_image.hpp"
+
+namespace tofstream::serve {
+
+namespace {
+
+using Link = std::shared_ptr<SessionLink>;
+
+// In zmq_source's place.
+class ClientSource final : public GadgetInstance {
+ public:
+  explicit ClientSource(Link link) : link_(std::move(link)) {}
+
+  void run(EmitTarget& target, const std::stop_token& stop, Context& context, const void*) override {
+    Emit<LiveStream> emit(target);
+    StreamReceiver receiver(emit, context);
+    // A client's frames come in order, or not at all: nothing is late.
+    while (!receiver.has_ended()) {
+      auto frame = context.wait_outside([&] { return link_->take(stop); });
+      if (!frame) break;
+      receiver.take(std::move(*frame));
+    }
+    link_->close();
+    receiver.finish();
+  }
+
+ private:
+  const Link link_;
+};
+
+// In zmq_image_sink's place.
+class ClientImages final : public GadgetInstance {
+ public:
+  ClientImages(Link link, Every every, std::string unit)
+      : link_(std::move(link)), every_(every), unit_(std::move(unit)) {}
+
+  void process(std::span<Payload> inputs, EmitTarget&, Context& context, const void*) override {
+    last_ = std::static_pointer_cast<const Estimate>(inputs[0].data);
+    require_voxels(*last_);
+    events_.take_in(context.message());
+    if (is_due(*last_, every_)) send(false, context);
+  }
+
+  void flush(EmitTarget&, Context& context, const void*) override {
+    if (last_ && last_->step.iteration > 0) send(true, context);
+  }
+
+ private:
+  void send(bool is_final, Context& context) {
+    if (!link_->wants(is_final)) return;
+    const auto image = estimate_image(*last_, events_.events(), run_, is_final, unit_);
+    const std::string provenance = provenance_json(context.control()->snapshot(), events_.events());
+    context.wait_outside([&] { link_->put_image(make_image(image, provenance), context.cancel_token()); });
+    context.report("images", ++images_);
+  }
+
+  const Link link_;
+  const Every every_;
+  const std::string unit_;
+  const std::uint64_t run_ = random_run();
+  std::shared_ptr<const Estimate> last_;
+  EventSpan events_;
+  std::int64_t images_ = 0;
+};
+
+Every every_of(const PipelineGadget& gadget) {
+  const std::string text = parameter_text(gadget, "every");
+  for (const auto& [value, name] : enum_names(Every{}).all)
+    if (text == name) return value;
+  return Every::update;
+}
+
+std::unique_ptr<GadgetInstance> make_end(const Link& link, const PipelineGadget& gadget) {
+  if (gadget.info->kind == GadgetKind::source) return std::make_unique<ClientSource>(link);
+  return std::make_unique<ClientImages>(link, every_of(gadget), parameter_text(gadget, "unit"));
+}
+
+}  // namespace
+
+std::string parameter_text(const PipelineGadget& gadget, std::string_view name) {
+  const Value* value = gadget.resolved.find(name);
+  return value ? value->text : "";
+}
+
+void connect_ends(Pipeline& pipeline, const std::shared_ptr<SessionLink>& link, std::size_t held_bytes) {
+  for (PipelineGadget& gadget : pipeline.gadgets) {
+    const bool is_source = gadget.info->name == "zmq_source";
+    if (!is_source && gadget.info->name != "zmq_image_sink") continue;
+    auto info = std::make_shared<GadgetInfo>(*gadget.info);
+    info->construct = [link, gadget](const std::shared_ptr<const void>&, Context&) { return make_end(link, gadget); };
+    if (is_source)
+      info->memory = [held_bytes](const void*, std::span<const std::size_t>) {
+        return MemoryNeed{.host_bytes = held_bytes, .lower = "the server's --window-mib"};
+      };
+    gadget.info = info.get();
+    gadget.specialised = std::move(info);
+  }
+}
+
+}  // namespace tofstream::serve

@@ -1,0 +1,56 @@
+// A long-lived reconstruction server: clients connect, name a pipeline or send one, send their stream, and receive
+// images and progress on the same connection (share/doc/server.md). One thread speaks with all of them; each client's
+// run is an engine of its own in this process.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "gadgets/wire/socket_guard.hpp"
+#include "tools/serve/permissions.hpp"
+
+namespace tofstream::serve {
+
+struct ServerOptions {
+  std::string endpoint = "tcp://127.0.0.1:5557";
+  KeyParams keys;
+  Permissions permissions;
+  std::filesystem::path out = "served";        // each run writes into a folder of its own there
+  std::size_t at_once = 2;                     // runs; others wait for their turn, in order
+  std::size_t most_waiting = 16;               // clients that wait; more are refused
+  std::size_t memory_bytes = 0;                // of the host, that all runs together may need; 0: what the machine has
+  std::size_t device_bytes = 0;                // likewise of the GPU; 0: what is free when the server begins
+  std::size_t window_bytes = 32 << 20;         // of frames that a client may send ahead of its run
+  std::size_t largest_frame = 256 << 20;       // a client that sends a longer one is disconnected
+  std::chrono::milliseconds patience{10'000};  // a client that is silent for longer has vanished
+  std::chrono::milliseconds stop_deadline{30'000};  // after a stop: how long runs may drain
+};
+
+class Server {
+ public:
+  /// Binds. Throws std::runtime_error or std::invalid_argument in one line where it cannot: the endpoint, keys, the
+  /// folders.
+  explicit Server(ServerOptions options);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Where it listens, with the port that it got.
+  const std::string& endpoint() const;
+
+  /// Serves until it was stopped and every run has ended. True where threads of a run that was given up are left in
+  /// gadgets' code: end the program by std::_Exit.
+  bool run();
+  /// From any thread. The first lets runs drain and takes no new clients, the second drops the runs.
+  void request_stop();
+  void abort();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tofstream::serve

@@ -1,0 +1,106 @@
+// One client of the server: see session.hpp.
+#include "tools/serve/session.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/log.hpp"
+
+namespace tofstream::serve {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::chrono::milliseconds progress_pause{500};
+
+Json progress_of(const RunReport& report) {
+  Json gadgets = Json::object();
+  for (const GadgetReport& gadget : report.gadgets)
+    if (const Progress& progress = gadget.progress; progress.done > 0)
+      gadgets[gadget.name] = {{"done", progress.done}, {"total", progress.total}, {"unit", progress.unit}};
+  return {{"state", outcome(report)},
+          {"seconds", report.seconds},
+          {"received", report.books.received},
+          {"gadgets", std::move(gadgets)}};
+}
+
+}  // namespace
+
+void Session::start(EngineOptions options, std::function<void()> wake) {
+  program_log().info("{}: {} begins", name_, pipeline_name_);
+  run_ = std::make_unique<ServedRun>(std::move(*pipeline_), std::move(options), std::move(wake));
+  pipeline_.reset();
+}
+
+void Session::request_stop() {
+  if (is_running()) run_->request_stop();
+}
+
+void Session::abort() {
+  link_->close();
+  if (is_running())
+    run_->abort();
+  else
+    is_over_ = true;
+}
+
+void Session::vanish() {
+  if (std::exchange(is_gone_, true)) return;
+  if (!is_over_) program_log().info("{}: the client has vanished; its run is dropped", name_);
+  outbox_.clear();
+  abort();
+}
+
+void Session::fail(const std::string& why) {
+  if (std::exchange(has_failed_, true)) return;
+  program_log().info("{}: {}", name_, why);
+  say(make_json_message(Kind::error, Json{{"errors", {why}}}));
+  abort();
+}
+
+bool Session::pump() {
+  if (!is_running()) return false;
+  // Read first: what the run gave before its end comes before the end.
+  const bool has_ended = run_->is_over();
+  if (!is_gone_ && !has_failed_) {
+    if (const std::uint64_t credit = link_->take_credit(); credit > 0) say(make_credit(credit));
+    // A slow client's images wait in the run, which knows how many it may keep.
+    while (has_ended || outbox_.empty()) {
+      auto image = link_->next_image();
+      if (!image) break;
+      say(std::move(*image));
+    }
+    if (!has_ended && outbox_.empty() && Clock::now() - told_ >= progress_pause) say_progress();
+  }
+  if (!has_ended) return false;
+  const RunReport& report = run_->report();
+  if (!is_gone_ && !has_failed_) say(make_json_message(Kind::done, Json::parse(run_json(report))));
+  program_log().info("{}: {}", name_, report.errors.empty() ? outcome(report) : report.errors.front().text());
+  const bool left_threads = !report.still_running.empty();
+  is_over_ = true;
+  run_.reset();
+  return left_threads;
+}
+
+void Session::say_progress() {
+  told_ = Clock::now();
+  say(make_json_message(Kind::progress, progress_of(run_->snapshot())));
+}
+
+void Session::tell_place(std::size_t place) {
+  if (std::exchange(place_, place) == place) return;
+  say(make_json_message(Kind::waiting, Json{{"session", name_}, {"place", place}}));
+}
+
+Json Session::status() const {
+  Json status{{"session", name_}, {"pipeline", pipeline_name_}};
+  if (is_running())
+    status.update(progress_of(run_->snapshot()));
+  else
+    status["state"] = is_over_ ? "over" : "waiting";
+  return status;
+}
+
+}  // namespace tofstream::serve

@@ -1,0 +1,80 @@
+// One client of the server, from its hello to its last message; of the server's thread alone.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/memory_estimate.hpp"
+#include "tools/serve/served_run.hpp"
+#include "tools/serve/session_link.hpp"
+
+namespace tofstream::serve {
+
+class Session {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Bytes = std::vector<std::byte>;
+
+  Session(std::string name, Pipeline pipeline, MemoryBounds host, MemoryBounds device,
+          std::shared_ptr<SessionLink> link)
+      : name_(std::move(name)),
+        pipeline_name_(pipeline.name),
+        host_bytes_(host.at_least),
+        device_bytes_(device.at_least),
+        pipeline_(std::move(pipeline)),
+        link_(std::move(link)) {}
+
+  const std::string& name() const { return name_; }
+  const std::string& pipeline_name() const { return pipeline_name_; }
+  std::size_t host_bytes() const { return host_bytes_; }
+  std::size_t device_bytes() const { return device_bytes_; }
+  SessionLink& link() { return *link_; }
+
+  void heard() { heard_ = Clock::now(); }
+  Clock::duration silence() const { return Clock::now() - heard_; }
+
+  bool is_waiting() const { return !run_ && !is_over_; }
+  bool is_running() const { return run_ && !is_over_; }
+  /// Nothing comes any more but what the outbox holds.
+  bool is_over() const { return is_over_; }
+  bool is_gone() const { return is_gone_; }
+
+  /// The run begins. `wake` is called from its threads.
+  void start(EngineOptions options, std::function<void()> wake);
+  void request_stop();
+  void abort();
+  /// The client is there no more: nothing is sent, its run is dropped.
+  void vanish();
+  /// Tells the client why, and drops the run.
+  void fail(const std::string& why);
+
+  /// Puts what the run has for its client into the outbox, and its end where it has ended; true where threads of the
+  /// run are left in gadgets' code.
+  bool pump();
+  /// Tells the client its place among those that wait, where it is another one than before.
+  void tell_place(std::size_t place);
+  void say(Bytes message) { outbox_.push_back(std::move(message)); }
+  std::deque<Bytes>& outbox() { return outbox_; }
+
+  nlohmann::ordered_json status() const;
+
+ private:
+  void say_progress();
+
+  const std::string name_, pipeline_name_;
+  const std::size_t host_bytes_, device_bytes_;
+  std::optional<Pipeline> pipeline_;  // until the run begins
+  const std::shared_ptr<SessionLink> link_;
+  std::unique_ptr<ServedRun> run_;
+  Clock::time_point heard_ = Clock::now(), told_{};
+  std::size_t place_ = 0;
+  bool is_over_ = false, is_gone_ = false, has_failed_ = false;
+  std::deque<Bytes> outbox_;
+};
+
+}  // namespace tofstream::serve
