@@ -45,8 +45,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   // Waits until every gadget has ended, or after a cancellation until no gadget code runs: true.
   // False at the deadline, and where asked for as soon as the run is stopping or cancelled.
   bool wait(std::optional<Clock::time_point> deadline, bool until_stop, bool until_cancel);
-  // Joins the threads after wait() returned true; or lets them go for good where it did not: other runs wait for no turn
-  // of theirs.
+  // Joins the threads after wait() returned true; or lets them go for good where it did not: other runs wait for no
+  // turn of theirs.
   void join();
   void abandon();
 
@@ -129,8 +129,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   const Pipeline pipeline_;
   Observer* const observer_;
   std::unique_ptr<Turns::Place> turns_;  // null: nobody to share with
-  bool any_idles_ = false;       // some gadget has an idle function
-  bool goes_by_origin_ = false;  // some gadget merges in order or joins by sequence: promises are kept
+  bool any_idles_ = false;               // some gadget has an idle function
+  bool goes_by_origin_ = false;          // some gadget merges in order or joins by sequence: promises are kept
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Edge>> edges_;
   std::unique_ptr<FlowGraph> graph_;

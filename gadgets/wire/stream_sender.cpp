@@ -2,19 +2,15 @@
 #include "gadgets/wire/stream_sender.hpp"
 
 #include <algorithm>
-#include <random>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "gadgets/formats/random_identity.hpp"
+
 namespace tofstream {
 namespace {
-
-std::uint64_t random_stream() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32U | random();
-}
 
 FrameSender::Settings warning_to(FrameSender::Settings to, const Context& context) {
   to.warn = [log = context.log()](std::string_view text) { log.warning(text); };
@@ -26,7 +22,7 @@ FrameSender::Settings warning_to(FrameSender::Settings to, const Context& contex
 StreamSender::StreamSender(Settings settings, const Context& context)
     : settings_(std::move(settings)),
       context_(context),
-      stream_(random_stream()),
+      stream_(random_identity()),
       sender_(warning_to(settings_.to, context), context.cancel_token()) {}
 
 void StreamSender::send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s) {

@@ -22,7 +22,8 @@ inline constexpr auto* send_pattern_words =
     "have no room for";
 inline constexpr auto* send_high_water_words =
     "Frames that wait in ZeroMQ; then the pipeline waits, or with pub a monitor loses frames";
-inline constexpr auto* linger_words = "How long, at the end, a receiver is given to take what waits, and monitors to leave";
+inline constexpr auto* linger_words =
+    "How long, at the end, a receiver is given to take what waits, and monitors to leave";
 inline constexpr auto* repeat_header_words =
     "The header is sent again so often, for receivers that come late; 0: never. To a monitor it is sent when it comes";
 inline constexpr auto* send_speed_words = "Scan time a second: 1 sends as the scanner does; 0: as fast as it goes";

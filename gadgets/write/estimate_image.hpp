@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -12,12 +11,6 @@
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {
-
-/// A number that no other run has, but by the unlikeliest chance.
-inline std::uint64_t random_run() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32U | random();
-}
 
 /// The message of an estimate, made now. Throws std::invalid_argument for an image of blobs, which has no voxels.
 inline std::vector<std::byte> estimate_image(const Estimate& estimate, const MessageInfo& events, std::uint64_t run,

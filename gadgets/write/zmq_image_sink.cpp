@@ -17,6 +17,7 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
+#include "gadgets/formats/random_identity.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/write/estimate_image.hpp"
@@ -181,7 +182,7 @@ struct ZmqImageSink {
   }
 
   const Params p_;
-  const std::uint64_t run_ = random_run();
+  const std::uint64_t run_ = random_identity();
   std::unique_ptr<Publisher> publisher_;
   std::shared_ptr<const Estimate> last_;
   EventSpan events_;

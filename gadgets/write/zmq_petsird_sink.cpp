@@ -3,18 +3,15 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/gadget.hpp"
 #include "gadgets/formats/petsird/time_block_cutter.hpp"
-#include "gadgets/formats/petsird/value_writer.hpp"
+#include "gadgets/formats/wire/time_block_frame.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/stream_sender.hpp"
 
 namespace tofstream {
 namespace {
-
-constexpr std::uint64_t ns_per_ms = 1'000'000;
 
 struct ZmqPetsirdSink {
   struct Params {
@@ -62,35 +59,22 @@ struct ZmqPetsirdSink {
 
   void flush(Context& context) {
     cutter_.finish();
-    if (blocks_ > 0) send_frame();
-    sender_.finish(ns_per_ms * end_ms_, context);
+    if (!frame_.empty()) send_frame();
+    sender_.finish(frame_.end_ns(), context);
     book(context);
   }
 
  private:
-  // A frame is one chunk of the stream: the number of its blocks, then they.
   void take(const petsird::TimeBlockCutter::Block& block) {
-    if (blocks_++ == 0) frame_.start_ns = ns_per_ms * block.interval.start_ms;
-    chunk_.insert(chunk_.end(), block.bytes.begin(), block.bytes.end());
-    frame_.events += block.events;
-    if (block.kind == petsird::BlockKind::event && block.interval.stop_ms > block.interval.start_ms) {
-      const std::uint64_t duration_ms = block.interval.stop_ms - block.interval.start_ms;
-      frame_.duration_ns += ns_per_ms * duration_ms;
-      scanned_ms_ += duration_ms;
-      end_ms_ = block.interval.stop_ms;
-    }
+    frame_.add(block);
     constexpr std::size_t most_bytes = 4 << 20;  // of blocks that hold other things than events
-    if (frame_.events >= frame_events_ || chunk_.size() >= most_bytes) send_frame();
+    if (frame_.events() >= frame_events_ || frame_.bytes() >= most_bytes) send_frame();
   }
 
   void send_frame() {
-    std::vector<std::byte> frame(wire::header_bytes);
-    petsird::append_varint(frame, std::exchange(blocks_, 0));
-    frame.insert(frame.end(), chunk_.begin(), chunk_.end());
-    chunk_.clear();
-    sent_events_ += frame_.events;
-    sender_.send(std::exchange(frame_, {.schema = wire::Schema::petsird}), std::move(frame),
-                 1e-3 * static_cast<double>(scanned_ms_));
+    auto frame = frame_.take();
+    sent_events_ += frame.header.events;
+    sender_.send(frame.header, std::move(frame.bytes), 1e-9 * static_cast<double>(frame_.scanned_ns()));
   }
 
   void book(Context& context) {
@@ -100,9 +84,8 @@ struct ZmqPetsirdSink {
 
   const std::uint64_t frame_events_;
   StreamSender sender_;
-  wire::FrameHeader frame_{.schema = wire::Schema::petsird};  // as far as its blocks have come
-  std::vector<std::byte> chunk_;
-  std::uint64_t blocks_ = 0, sent_events_ = 0, scanned_ms_ = 0, end_ms_ = 0;
+  wire::TimeBlockFrame frame_;
+  std::uint64_t sent_events_ = 0;
   petsird::TimeBlockCutter cutter_;
 };
 

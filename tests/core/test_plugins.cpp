@@ -54,7 +54,8 @@ std::string mismatch(void (*change)(PluginRecord&)) {
 
 TEST_CASE("the gadgets of a plug-in are used like any other, and know where they come from") {
   CHECK(plugin("good").loaded());
-  CHECK(plugin("good").gadgets == std::vector<std::string>{"plugin_numbers", "plugin_odd", "plugin_pair", "plugin_sum"});
+  CHECK(plugin("good").gadgets ==
+        std::vector<std::string>{"plugin_numbers", "plugin_odd", "plugin_pair", "plugin_sum"});
   CHECK(plugin("good").version == header_version);
   REQUIRE(registry().find("plugin_sum"));
   CHECK(fs::path(registry().find("plugin_sum")->origin).filename() == "good.so");

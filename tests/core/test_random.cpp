@@ -58,7 +58,8 @@ RandomGraph random_graph(std::mt19937& rng) {
       case 4:
         // One way drops messages, whose partners are then discarded by the books.
         yaml += fmt::format(
-            "  {0}a: {{use: every, of: 3, from: {1}, {2}}}\n  {0}b: {{use: pass, from: {1}, fault: {{delay_ms: {3}}}}}\n"
+            "  {0}a: {{use: every, of: 3, from: {1}, {2}}}\n  {0}b: {{use: pass, from: {1}, fault: {{delay_ms: "
+            "{3}}}}}\n"
             "  {0}: {{use: pair, from: {{left: {0}a, right: {0}b}}, join: sequence, {2}}}\n"
             "  {0}_b: {{use: collect, from: {0}b}}\n",
             name, from, edge, 0.02 * up_to(1));

@@ -108,7 +108,7 @@ TEST_CASE("lines along the walls of tiles are in the tile that they are counted 
     const Projections expected = project(*make_joseph_projector(grid, {}, Backend::cpu), batch, image, values);
     CHECK(found.tally.used == expected.tally.used);
     CHECK(error_of_range(found.back, expected.back) < 1e-4);  // a tile's crossings keep 6e-5 voxels from its walls
-    CHECK(error_of_range(found.em, expected.em) < 1e-3);  // of lines that have little more weight than that
+    CHECK(error_of_range(found.em, expected.em) < 1e-3);      // of lines that have little more weight than that
   }
 }
 

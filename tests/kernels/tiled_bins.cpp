@@ -1,4 +1,5 @@
-// The bins that CUDA's projectors sort visits into: in the order of tiles, wide ones and the longest first, as many as fit.
+// The bins that CUDA's projectors sort visits into: in the order of tiles, wide ones and the longest first, as many as
+// fit.
 #include <doctest/doctest.h>
 
 #include "kernels/project/tiled/visit_bins.hpp"

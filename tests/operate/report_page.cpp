@@ -50,9 +50,9 @@ TEST_CASE("the page has outcome, books, timings, edges, latency, history, pipeli
        {"small: <span class=\"stopped\">stopped</span>", "<td>received</td><td>2000100</td>",
         "do not balance: some are on their way", "<td>events</td><td>petsird_decoder</td><td>40</td><td>20</td>",
         "<td>feed -&gt; events</td><td>block</td><td>40</td>",
-        "<td>20</td><td>0.0125</td><td>0.045</td><td>0.0601</td>", "<td>events</td><td>low_keV</td><td>440</td><td>2</td>",
-        "feed:\n  use: count", "Events received per second", "Log-likelihood, by events",
-        "data:image/svg+xml;base64,PD94bWwg", "<td>compiler</td>"})
+        "<td>20</td><td>0.0125</td><td>0.045</td><td>0.0601</td>",
+        "<td>events</td><td>low_keV</td><td>440</td><td>2</td>", "feed:\n  use: count", "Events received per second",
+        "Log-likelihood, by events", "data:image/svg+xml;base64,PD94bWwg", "<td>compiler</td>"})
     CHECK_MESSAGE(holds(page, text), text);
   for (const char* text : {"http://", "https://", "src=\"/", "url("}) CHECK_MESSAGE(!holds(page, text), text);
 }

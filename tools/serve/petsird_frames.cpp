@@ -1,21 +1,19 @@
 // Time blocks to frames: see petsird_frames.hpp.
 #include "tools/serve/petsird_frames.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
 #include <fstream>
-#include <random>
 #include <span>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/petsird/event_codec.hpp"
 #include "gadgets/formats/petsird/time_block_cutter.hpp"
-#include "gadgets/formats/wire/frame.hpp"
+#include "gadgets/formats/random_identity.hpp"
+#include "gadgets/formats/wire/time_block_frame.hpp"
 
 namespace tofstream::serve {
 
@@ -23,13 +21,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::uint64_t ns_a_ms = 1'000'000;
 constexpr std::size_t chunk_bytes = std::size_t{256} << 10;
-
-std::uint64_t random_stream() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32U | random();
-}
 
 }  // namespace
 
@@ -63,49 +55,41 @@ class PetsirdFrames::Reader {
     if (!chunk.empty()) return cutter_.push(chunk);
     cutter_.finish();
     is_over_ = true;
-    if (blocks_ > 0) seal_blocks();
-    seal({.kind = wire::FrameKind::end, .first_event = events_}, {});
+    if (!frame_.empty()) take_frame();
+    put({.kind = wire::FrameKind::end, .first_event = events_, .start_ns = frame_.end_ns()}, Bytes(wire::header_bytes));
   }
 
   void take_header(std::span<const std::byte> bytes) {
-    seal({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird}, bytes);
+    Bytes frame(wire::header_bytes);
+    frame.insert(frame.end(), bytes.begin(), bytes.end());
+    put({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird}, std::move(frame));
   }
 
   void take(const petsird::TimeBlockCutter::Block& block) {
-    if (blocks_++ == 0) frame_.start_ns = block.interval.start_ms * ns_a_ms;
-    blocks_bytes_.insert(blocks_bytes_.end(), block.bytes.begin(), block.bytes.end());
-    frame_.events += block.events;
-    if (block.kind == petsird::BlockKind::event) end_ns_ = std::max(end_ns_, block.interval.stop_ms * ns_a_ms);
-    if (blocks_bytes_.size() >= frame_bytes_) seal_blocks();
+    frame_.add(block);
+    if (frame_.bytes() >= frame_bytes_) take_frame();
   }
 
-  // One chunk of the stream: the number of its blocks, then they.
-  void seal_blocks() {
-    Bytes payload;
-    petsird::append_varint(payload, std::exchange(blocks_, 0));
-    payload.insert(payload.end(), blocks_bytes_.begin(), blocks_bytes_.end());
-    blocks_bytes_.clear();
-    frame_.schema = wire::Schema::petsird;
-    frame_.first_event = events_;
-    frame_.duration_ns = end_ns_ - std::min(end_ns_, frame_.start_ns);
-    events_ += frame_.events;
-    seal(std::exchange(frame_, {}), payload);
+  void take_frame() {
+    auto frame = frame_.take();
+    frame.header.first_event = events_;
+    events_ += frame.header.events;
+    put(frame.header, std::move(frame.bytes));
   }
 
-  void seal(wire::FrameHeader header, std::span<const std::byte> payload) {
+  void put(wire::FrameHeader header, Bytes frame) {
     header.stream = stream_;
     header.sequence = sequence_++;
-    frames_.emplace_back(wire::encode_frame(header, payload), end_ns_);
+    wire::seal_frame(header, frame);
+    frames_.emplace_back(std::move(frame), frame_.scanned_ns());
   }
 
   std::ifstream input_;
   const std::size_t frame_bytes_;
   petsird::TimeBlockCutter cutter_;
-  wire::FrameHeader frame_;  // as far as its blocks have come
-  Bytes blocks_bytes_;
-  std::uint64_t blocks_ = 0;
-  const std::uint64_t stream_ = random_stream();
-  std::uint64_t sequence_ = 0, events_ = 0, end_ns_ = 0, scanned_ns_ = 0;
+  wire::TimeBlockFrame frame_;
+  const std::uint64_t stream_ = random_identity();
+  std::uint64_t sequence_ = 0, events_ = 0, scanned_ns_ = 0;
   std::deque<std::pair<Bytes, std::uint64_t>> frames_;
   bool is_over_ = false;
 };

@@ -6,6 +6,7 @@
 #include "core/ports.hpp"
 #include "core/report.hpp"
 #include "core/run_control.hpp"
+#include "gadgets/formats/random_identity.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 #include "gadgets/write/estimate_image.hpp"
 
@@ -66,7 +67,7 @@ class ClientImages final : public GadgetInstance {
   const Link link_;
   const Every every_;
   const std::string unit_;
-  const std::uint64_t run_ = random_run();
+  const std::uint64_t run_ = random_identity();
   std::shared_ptr<const Estimate> last_;
   EventSpan events_;
   std::int64_t images_ = 0;

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <map>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "gadgets/formats/journal/reader.hpp"
+#include "gadgets/formats/random_identity.hpp"
 #include "gadgets/formats/wire/checksum.hpp"
 
 namespace tofstream::journal {
@@ -24,11 +24,6 @@ namespace {
 std::uint64_t now_ns() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
-
-std::uint64_t random_number() {
-  std::random_device random;
-  return std::uint64_t{random()} << 32U | random();
 }
 
 std::shared_ptr<const File> open_segment(const std::filesystem::path& path, int flags, const char* action) {
@@ -45,7 +40,7 @@ Writer::Writer(std::filesystem::path folder, const WriterOptions& options)
     if (is_journal(folder_)) {
       continue_journal();
     } else {
-      journal_ = random_number();
+      journal_ = random_identity();
       begin_segment();
     }
   } catch (const std::exception& error) {

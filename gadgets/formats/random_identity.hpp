@@ -1,0 +1,15 @@
+// Numbers by which streams, runs and journals are told apart.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace tofstream {
+
+/// A number that no other has, but by the unlikeliest chance.
+inline std::uint64_t random_identity() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32U | random();
+}
+
+}  // namespace tofstream
