@@ -19,3 +19,7 @@ pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo)
 pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
+# Its flags name headers of what it is made with, which CMake 3.25 orders otherwise in a second configuration than in the
+# first: all that uses it would be built again.
+set_target_properties(PkgConfig::ZMQ PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${ZMQ_INCLUDEDIR}"
+                                                INTERFACE_COMPILE_OPTIONS "")
