@@ -17,6 +17,7 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
+#include "gadgets/formats/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/frame_queue.hpp"
 #include "gadgets/wire/journal_option.hpp"
@@ -28,11 +29,6 @@ namespace tofstream {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::uint64_t wall_ns() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -175,7 +171,7 @@ struct ZmqSource {
       const auto owner = std::make_shared<const zmq::message_t>(std::move(message));
       RawFrame frame{.owner = owner,
                      .data = {static_cast<const std::byte*>(owner->data()), owner->size()},
-                     .ingress_ns = wall_ns(),
+                     .ingress_ns = wall_clock_ns(),
                      .entered = Clock::now()};
       std::optional<journal::Place> kept;
       if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;

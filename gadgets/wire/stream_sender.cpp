@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/formats/random_identity.hpp"
+#include "gadgets/formats/wall_clock.hpp"
 
 namespace tofstream {
 namespace {
@@ -70,9 +71,7 @@ void StreamSender::send_header_when_due() {
 
 void StreamSender::seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame) {
   header.stream = stream_;
-  header.sent_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
-          .count());
+  header.sent_ns = wall_clock_ns();
   wire::seal_frame(header, frame);
   sender_.send(std::move(frame));
 }

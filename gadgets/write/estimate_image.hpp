@@ -1,12 +1,12 @@
 // An estimate as an image for the wire, for those that send images away.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "gadgets/formats/wall_clock.hpp"
 #include "gadgets/formats/wire/image.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
@@ -17,7 +17,6 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
                                              bool is_final, const std::string& unit) {
   require_voxels(estimate);
   const UpdateStep& step = estimate.step;
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto image = on_host(estimate);
   return wire::encode_image(
       {.is_final = is_final,
@@ -28,7 +27,7 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
        .subset = static_cast<std::uint32_t>(step.subset + 1),
        .first_event = events.first_event,
        .end_event = events.end_event,
-       .made_ns = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()),
+       .made_ns = wall_clock_ns(),
        .grid = image->grid,
        .unit = unit},
       image->voxels.span());

@@ -15,6 +15,7 @@
 #include <zmq.hpp>
 
 #include "core/log.hpp"
+#include "gadgets/formats/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "kernels/types/memory.hpp"
 #include "tools/serve/served_ends.hpp"
@@ -40,11 +41,6 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-std::uint64_t wall_ns() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
 void check_folders(const ServerOptions& options) {
@@ -222,7 +218,7 @@ class Server::Impl {
     const std::span data(static_cast<const std::byte*>(owner->data()), owner->size());
     if (!session.link().put({.owner = owner,
                              .data = data.subspan(message_header_bytes),
-                             .ingress_ns = wall_ns(),
+                             .ingress_ns = wall_clock_ns(),
                              .entered = std::chrono::steady_clock::now()}))
       throw BadMessage("more frames than the server has given credit for");
   }

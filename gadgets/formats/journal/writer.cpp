@@ -16,15 +16,11 @@
 
 #include "gadgets/formats/journal/reader.hpp"
 #include "gadgets/formats/random_identity.hpp"
+#include "gadgets/formats/wall_clock.hpp"
 #include "gadgets/formats/wire/checksum.hpp"
 
 namespace tofstream::journal {
 namespace {
-
-std::uint64_t now_ns() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
-}
 
 std::shared_ptr<const File> open_segment(const std::filesystem::path& path, int flags, const char* action) {
   return std::make_shared<const File>(::open(path.c_str(), flags | O_CLOEXEC, 0666), path, action);
@@ -98,7 +94,7 @@ void Writer::continue_journal() {
 
 void Writer::begin_segment() {
   const SegmentHeader header{
-      .journal = journal_, .segment = ++segment_number_, .first_entry = next_entry_, .created_ns = now_ns()};
+      .journal = journal_, .segment = ++segment_number_, .first_entry = next_entry_, .created_ns = wall_clock_ns()};
   const auto path = folder_ / segment_name(header.segment);
   const auto segment = open_segment(path, O_RDWR | O_CREAT | O_EXCL, "make");
   const auto bytes = encode(header);
@@ -137,7 +133,7 @@ Appended Writer::append(EntryKind kind, std::string_view name, std::span<const s
   std::unique_lock lock(mutex_);
   if (!failure_.empty()) throw std::runtime_error(failure_);
   header.number = next_entry_;
-  header.ingress_ns = std::max(last_ingress_ns_, ingress_ns > 0 ? ingress_ns : now_ns());
+  header.ingress_ns = std::max(last_ingress_ns_, ingress_ns > 0 ? ingress_ns : wall_clock_ns());
   const std::uint64_t whole = header.whole_size();
   const auto header_bytes = encode(header);
   constexpr std::array<std::byte, alignment> zeros{};

@@ -31,11 +31,6 @@ struct HeaderBytes {
 static_assert(sizeof(HeaderBytes) == header_bytes);
 
 constexpr std::size_t checksum_at = offsetof(HeaderBytes, checksum);
-constexpr std::size_t checksum_end = checksum_at + sizeof(HeaderBytes::checksum);
-
-std::uint32_t checksum_of(std::span<const std::byte> frame) {
-  return crc32c(frame.subspan(checksum_end), crc32c(frame.first(checksum_at)));
-}
 
 bool overflows(std::uint64_t a, std::uint64_t b) {
   return a > std::numeric_limits<std::uint64_t>::max() - b;
@@ -130,7 +125,7 @@ std::variant<Frame, BadFrame> decode_frame(std::span<const std::byte> bytes) {
     return BadFrame{FrameFault::payload_size,
                     fmt::format("the header says {} bytes of payload, but {} follow: send whole frames, one a message",
                                 raw.payload_size.value(), payload.size())};
-  if (const std::uint32_t found = checksum_of(bytes); found != raw.checksum.value())
+  if (const std::uint32_t found = crc32c_around(bytes, checksum_at); found != raw.checksum.value())
     return BadFrame{FrameFault::checksum, fmt::format("the header says CRC32C {:08x}, but the bytes give {:08x}: they "
                                                       "were damaged on their way, or the sender reckons differently",
                                                       raw.checksum.value(), found)};
@@ -169,7 +164,7 @@ void seal_frame(const FrameHeader& header, std::span<std::byte> frame) {
   raw.sent_ns = header.sent_ns;
   raw.payload_size = frame.size() - header_bytes;
   std::memcpy(frame.data(), &raw, header_bytes);
-  raw.checksum = checksum_of(frame);
+  raw.checksum = crc32c_around(frame, checksum_at);
   std::memcpy(frame.data(), &raw, header_bytes);
 }
 

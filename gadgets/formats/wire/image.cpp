@@ -40,11 +40,6 @@ struct HeaderBytes {
 static_assert(sizeof(HeaderBytes) == image_header_bytes);
 
 constexpr std::size_t checksum_at = offsetof(HeaderBytes, checksum);
-constexpr std::size_t checksum_end = checksum_at + sizeof(HeaderBytes::checksum);
-
-std::uint32_t checksum_of(std::span<const std::byte> message) {
-  return crc32c(message.subspan(checksum_end), crc32c(message.first(checksum_at)));
-}
 
 Vec3 vector_of(const std::array<endian::little_uint32_buf_t, 3>& bits) {
   return {std::bit_cast<float>(bits[0].value()), std::bit_cast<float>(bits[1].value()),
@@ -98,7 +93,7 @@ std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> by
   const auto voxels = bytes.subspan(image_header_bytes);
   if (raw.header_size.value() != image_header_bytes || raw.payload_size.value() != voxels.size())
     return bad("the image's sizes and its length disagree: send whole images, one a message");
-  if (checksum_of(bytes) != raw.checksum.value())
+  if (crc32c_around(bytes, checksum_at) != raw.checksum.value())
     return bad("the image's checksum is wrong: it was damaged on its way, or the sender reckons differently");
   if (raw.voxel_type.value() != voxels_are_float32 || (raw.flags.value() & ~flag_final) != 0)
     return bad("an image of an unknown kind of voxels, or with unknown flags: use one release at both ends");
@@ -143,7 +138,7 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
   std::vector<std::byte> message(image_message_bytes(header.grid));
   std::memcpy(message.data() + image_header_bytes, voxels.data(), voxels.size_bytes());
   std::memcpy(message.data(), &raw, image_header_bytes);
-  raw.checksum = checksum_of(message);
+  raw.checksum = crc32c_around(message, checksum_at);
   std::memcpy(message.data(), &raw, image_header_bytes);
   return message;
 }
