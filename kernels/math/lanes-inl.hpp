@@ -38,6 +38,7 @@ using tofstream::maximum;
 using tofstream::minimum;
 using tofstream::mul_add;
 using tofstream::power_of_two;
+using tofstream::reciprocal_square_root;
 using tofstream::round_down;
 using tofstream::select;
 using tofstream::square_root;
@@ -70,6 +71,18 @@ HWY_INLINE V absolute(V a) {
 template <class V>
 HWY_INLINE V square_root(V a) {
   return hn::Sqrt(a);
+}
+/// 1 / sqrt(a), for a > 0, to 3e-7: x86's estimate of 12 bits or more, and one of Newton's steps.
+template <class V>
+HWY_INLINE V reciprocal_square_root(V a) {
+  const hn::DFromV<V> d;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+  const V r = hn::ApproximateReciprocalSqrt(a);
+  const V half = a * r * hn::Set(d, -0.5f);
+  return r * hn::MulAdd(half, r, hn::Set(d, 1.5f));
+#else
+  return hn::Set(d, 1.0f) / hn::Sqrt(a);
+#endif
 }
 template <class V>
 HWY_INLINE V exponential(V a) {

@@ -33,6 +33,15 @@ template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T square_root(T a) {
   return std::sqrt(a);
 }
+/// 1 / sqrt(a), for a > 0.
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T reciprocal_square_root(T a) {
+#ifdef __CUDA_ARCH__
+  return rsqrt(a);
+#else
+  return T(1) / std::sqrt(a);
+#endif
+}
 template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T exponential(T a) {
   return std::exp(a);

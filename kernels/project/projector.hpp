@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
+#include "kernels/types/image.hpp"
 #include "kernels/types/memory.hpp"
 
 namespace tofstream {
@@ -65,6 +67,10 @@ class Projector {
   /// forward, ratio and back for each event in one pass. An event whose expectation is not positive
   /// is counted and skipped. Complete on return.
   virtual EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream = nullptr) = 0;
+
+  /// The sensitivity in host memory, where the projector knows it in closed form; else none, and it is the sum over the
+  /// scanner's pairs of detectors.
+  virtual std::optional<Image> closed_form_sensitivity() const { return std::nullopt; }
 
   /// What em_step would otherwise prepare for these events in every pass, such as their order; null where it has
   /// nothing to prepare. Complete on return.

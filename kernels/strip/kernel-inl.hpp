@@ -1,0 +1,123 @@
+// P(event | pixel) of two strips at pixels (paper 001, eq. 7; kernel.hpp), over a number V: float or double on host and
+// device, SIMD lanes on the CPU (math/lanes-inl.hpp).
+#if defined(TOFSTREAM_STRIP_KERNEL_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TOFSTREAM_STRIP_KERNEL_INL
+#undef TOFSTREAM_STRIP_KERNEL_INL
+#else
+#define TOFSTREAM_STRIP_KERNEL_INL
+#endif
+
+#include "kernels/math/lanes-inl.hpp"
+#include "kernels/strip/kernel.hpp"
+
+TOFSTREAM_LANES_BEGIN
+
+/// A number of an event, or a constant, in every lane of V.
+template <class V, class T>
+TOFSTREAM_HOST_DEVICE inline V each(T value) {
+  if constexpr (std::floating_point<V>)
+    return static_cast<V>(value);
+  else
+    return splat<V>(static_cast<float>(value));
+}
+
+/// What eq. 7 needs at a pixel, as kernel.hpp names it.
+template <class V>
+struct StripPixel {
+  V squared;  // b C^-1 b
+  V mixed;    // b C^-1 a; the gaussian form does not look at it
+  V norm;     // N
+};
+
+/// The pixels of one y: polynomials of shift.
+template <class V>
+struct StripRow {
+  V distance, mixed, mixed_slope, norm, norm_slope;
+
+  /// At the pixel whose shift is dz - dy tan (mm).
+  template <StripForm form, class T>
+  TOFSTREAM_HOST_DEVICE StripPixel<V> at(const StripEventTerms<T>& event, V shift) const {
+    const V squared = mul_add(each<V>(event.across) * shift, shift, distance);
+    if constexpr (form == StripForm::gaussian) return {squared, V(norm), V(norm)};
+    return {squared, mul_add(mixed_slope, shift, mixed), mul_add(norm_slope, shift, norm)};
+  }
+};
+
+/// The row of pixels `dy` (mm) above the event's reconstructed emission.
+template <class V, class T>
+TOFSTREAM_HOST_DEVICE inline StripRow<V> strip_row(const StripEventTerms<T>& event, V dy) {
+  StripRow<V> row;
+  row.distance = each<V>(event.along) * dy * dy;
+  row.mixed = mul_add(each<V>(event.m2), dy, each<V>(event.m1)) * dy;
+  row.mixed_slope = mul_add(each<V>(event.s1), dy, each<V>(event.s0));
+  row.norm = mul_add(mul_add(each<V>(event.n2), dy, each<V>(event.n1)), dy, each<V>(event.n0));
+  row.norm_slope = each<V>(T(2) * event.tan) * row.mixed_slope;
+  return row;
+}
+
+/// The pixels of one z: polynomials of dy, the number's index its power.
+template <class U>
+struct StripColumn {
+  U squared0, squared1, squared2, mixed0, mixed1, mixed2, norm0, norm1, norm2;
+
+  /// At pixels `dy` (mm) above the event's reconstructed emission.
+  template <StripForm form, class V>
+  TOFSTREAM_HOST_DEVICE StripPixel<V> at(V dy) const {
+    const V squared = mul_add(mul_add(each<V>(squared2), dy, each<V>(squared1)), dy, each<V>(squared0));
+    const V norm = mul_add(mul_add(each<V>(norm2), dy, each<V>(norm1)), dy, each<V>(norm0));
+    if constexpr (form == StripForm::gaussian) return {squared, V(norm), norm};
+    return {squared, mul_add(mul_add(each<V>(mixed2), dy, each<V>(mixed1)), dy, each<V>(mixed0)), norm};
+  }
+};
+
+/// The column of pixels `dz` (mm) beside the event's reconstructed emission.
+template <StripForm form, class U, class T>
+TOFSTREAM_HOST_DEVICE inline StripColumn<U> strip_column(const StripEventTerms<T>& event, U dz) {
+  const T tan = event.tan, twice_tan = form == StripForm::gaussian ? T(0) : T(2) * tan;
+  StripColumn<U> column;
+  column.squared1 = each<U>(T(-2) * event.across * tan) * dz;
+  column.squared0 = each<U>(event.across) * dz * dz;
+  column.squared2 = each<U>(event.along + event.across * tan * tan);
+  // shift (s0 + s1 dy), as a polynomial of dy
+  const U slope0 = each<U>(event.s0) * dz, slope1 = mul_add(each<U>(event.s1), dz, each<U>(-event.s0 * tan));
+  const T slope2 = -event.s1 * tan;
+  column.mixed0 = slope0;
+  column.mixed1 = each<U>(event.m1) + slope1;
+  column.mixed2 = each<U>(event.m2 + slope2);
+  column.norm0 = mul_add(each<U>(twice_tan), slope0, each<U>(event.n0));
+  column.norm1 = mul_add(each<U>(twice_tan), slope1, each<U>(event.n1));
+  column.norm2 = each<U>(event.n2 + twice_tan * slope2);
+  return column;
+}
+
+/// The share of a Gaussian of mean `middle` and standard deviation 1 / root that lies between the angles.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_acceptance(V middle, V root, const StripAngles<V>& angles) {
+  const V scaled = root * each<V>(0.70710678118654752);
+  const V share = error_function((angles.high - middle) * scaled) - error_function((angles.low - middle) * scaled);
+  return maximum(each<V>(0.5) * share, each<V>(0.0));
+}
+
+/// P (1/mm^3) at a pixel (eq. 7); 0 outside the 3 sigma ellipse. `angles` are those at which the pixel's photons meet
+/// both strips (strip_angles); only the full form looks at them.
+template <StripForm form, class V, class T>
+TOFSTREAM_HOST_DEVICE inline V strip_density(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
+                                             [[maybe_unused]] const StripAngles<V>& angles) {
+  const V exponent_rate = each<V>(-0.72134752044448170);  // -log2(e) / 2
+  V p;
+  if constexpr (form == StripForm::gaussian) {
+    p = reciprocal_square_root(pixel.norm) * power_of_two(exponent_rate * pixel.squared);
+  } else {
+    const V norm = maximum(pixel.norm, each<V>(event.least_norm));
+    const V deviation = reciprocal_square_root(norm);  // of the emission angle, given the pixel
+    const V turn = pixel.mixed * deviation;
+    p = deviation * power_of_two(exponent_rate * (pixel.squared - turn * turn));
+    if constexpr (form == StripForm::full)
+      p = p * strip_acceptance(each<V>(event.angle) - turn * deviation, norm * deviation, angles);
+  }
+  return select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), each<V>(event.scale) * p);
+}
+
+TOFSTREAM_LANES_END
+
+#endif  // TOFSTREAM_STRIP_KERNEL_INL

@@ -1,0 +1,20 @@
+// The sensitivity of two strips in closed form (paper 001, eq. 4).
+#pragma once
+
+#include "kernels/math/host_device.hpp"
+#include "kernels/strip/geometry.hpp"
+#include "kernels/types/image.hpp"
+
+namespace tofstream {
+
+/// The probability that both photons of a decay at (y, z) in the strips' plane, emitted in that plane, meet the strips.
+template <class T>
+TOFSTREAM_HOST_DEVICE inline T strip_sensitivity(const StripGeometry& strips, T y_mm, T z_mm) {
+  const StripAngles<T> angles = strip_angles(strips, y_mm, z_mm);
+  return (angles.high - angles.low) * T(0.31830988618379067);
+}
+
+/// The sensitivity at the centres of the pixels of `grid`, which has one along x; in host memory.
+Image strip_sensitivity_image(const StripGeometry& strips, const Grid& grid);
+
+}  // namespace tofstream
