@@ -59,7 +59,11 @@ std::unique_ptr<Projector> make_strip_projector(const Grid& grid, const StripSet
   validate(grid, settings);
   if (backend == Backend::cpu) return make_strip_cpu(grid, settings);
   require_cuda();
-  throw std::runtime_error("two strips: there is no CUDA version yet: use backend cpu");
+#ifdef TOFSTREAM_HAVE_CUDA
+  return make_strip_cuda(grid, settings);
+#else
+  return nullptr;  // require_cuda() has thrown
+#endif
 }
 
 }  // namespace tofstream

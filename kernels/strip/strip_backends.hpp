@@ -11,5 +11,6 @@ namespace tofstream {
 void require_strip_events(const EventView& events);
 
 std::unique_ptr<Projector> make_strip_cpu(const Grid& grid, const StripSettings& settings);
+std::unique_ptr<Projector> make_strip_cuda(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream

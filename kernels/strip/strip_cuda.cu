@@ -1,0 +1,86 @@
+// The strip projector in CUDA: which way events go, and what the ways share.
+#include <optional>
+#include <vector>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/strip/sensitivity.hpp"
+#include "kernels/strip/strip_backends.hpp"
+#include "kernels/strip/strip_cuda.cuh"
+#include "kernels/strip/strip_device.cuh"
+
+namespace tofstream {
+
+namespace {
+
+/// The angles of all pixels, as Model has them.
+std::vector<strip::Angles> angles_of(const Grid& grid, const StripGeometry& strips) {
+  std::vector<strip::Angles> angles(static_cast<std::size_t>(grid.voxels()));
+  for (int k = 0; k < grid.size[2]; ++k)
+    for (int j = 0; j < grid.size[1]; ++j) {
+      const Vec3d centre = grid.centre(0, j, k).as<double>();
+      const StripAngles<double> exact = strip_angles(strips, centre.y, centre.z);
+      angles[static_cast<std::size_t>(grid.index(0, j, k))] = {static_cast<float>(exact.low),
+                                                               static_cast<float>(exact.high)};
+    }
+  return angles;
+}
+
+class StripCuda final : public Projector {
+ public:
+  StripCuda(const Grid& grid, const StripSettings& settings)
+      : settings_(settings), model_{grid, settings.geometry, settings.resolution}, tally_(Memory::device, 1) {
+    model_.per_z = 1 / grid.voxel_mm.z;
+    if (settings.form == StripForm::full) {
+      const std::vector<strip::Angles> angles = angles_of(grid, settings.geometry);
+      for (const strip::Angles& of_pixel : angles) model_.always_near_ends |= !(of_pixel.low < of_pixel.high);
+      model_.always_near_ends |= settings.resolution.gamma_per_mm2 != 0;
+      angles_ = Buffer<strip::Angles>::from(angles).to(Memory::device);
+      model_.angles = angles_.data();
+    }
+    if (settings.cuda_path == StripCudaPath::automatic && strip::EmOfRows::takes(grid, settings))
+      rows_.emplace(grid, settings);
+    synchronize(nullptr);  // what is here may next be used on any stream
+  }
+
+  const Grid& grid() const override { return model_.grid; }
+  Backend backend() const override { return Backend::cuda; }
+  std::optional<Image> closed_form_sensitivity() const override {
+    return strip_sensitivity_image(settings_.geometry, model_.grid);
+  }
+
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
+    require_strip_events(events);
+    strip::queue_forward(settings_.form, model_, events, image, expectation, stream);
+  }
+  void back(const EventView& events, const float* values, float* image, Stream stream) override {
+    require_strip_events(events);
+    strip::queue_back(settings_.form, model_, events, values, image, stream);
+  }
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
+    require_strip_events(events);
+    tally_.clear(stream);
+    if (rows_) {
+      rows_->queue(model_, events, image, accumulator, tally_.data(), stream);
+    } else if (settings_.cuda_path == StripCudaPath::thread_per_event) {
+      strip::queue_em_of_threads(settings_.form, model_, events, image, accumulator, tally_.data(), stream);
+    } else {
+      strip::queue_em_of_warps(settings_.form, model_, events, image, accumulator, tally_.data(), stream);
+    }
+    return tally_.to_vector(stream).front().on_host();
+  }
+
+ private:
+  StripSettings settings_;
+  strip::Model model_;
+  Buffer<strip::Angles> angles_;
+  std::optional<strip::EmOfRows> rows_;
+  Buffer<DeviceTally> tally_;
+};
+
+}  // namespace
+
+std::unique_ptr<Projector> make_strip_cuda(const Grid& grid, const StripSettings& settings) {
+  return std::make_unique<StripCuda>(grid, settings);
+}
+
+}  // namespace tofstream

@@ -1,0 +1,42 @@
+// The CUDA versions of the strip projector: what strip_cuda.cu chooses from. All are queued on the stream; tallies are
+// added to.
+#pragma once
+
+#include "kernels/project/device_tally.cuh"
+#include "kernels/strip/strip.hpp"
+
+namespace tofstream::strip {
+
+struct Model;
+
+/// expectation[i] = (A x)_i.
+void queue_forward(StripForm form, const Model& model, const EventView& events, const float* image, float* expectation,
+                   Stream stream);
+/// image += A^T y; `values` null stands for ones.
+void queue_back(StripForm form, const Model& model, const EventView& events, const float* values, float* image,
+                Stream stream);
+/// sums += A^T(1 / (A x + additive)): one thread an event, and one warp an event (paper 001, section 4.2).
+void queue_em_of_threads(StripForm form, const Model& model, const EventView& events, const float* image, float* sums,
+                         DeviceTally* tally, Stream stream);
+void queue_em_of_warps(StripForm form, const Model& model, const EventView& events, const float* image, float* sums,
+                       DeviceTally* tally, Stream stream);
+
+/// The EM step with image and sums in shared memory, a warp an event, a lane a row of its ellipse.
+class EmOfRows {
+ public:
+  /// Whether image and ellipses are small enough for it.
+  static bool takes(const Grid& grid, const StripSettings& settings);
+
+  EmOfRows(const Grid& grid, const StripSettings& settings);
+  /// sums += A^T(1 / (A x + additive)), the same bit for bit at every call.
+  void queue(const Model& model, const EventView& events, const float* image, float* sums, DeviceTally* tally,
+             Stream stream);
+
+ private:
+  StripForm form_;
+  int reach_;
+  Buffer<long long> fixed_;
+  Buffer<unsigned> histogram_;
+};
+
+}  // namespace tofstream::strip
