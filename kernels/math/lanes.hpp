@@ -55,6 +55,11 @@ template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T error_function(T a) {
   return std::erf(a);
 }
+/// 1 - erf(a), for a in [0, 4].
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T error_function_complement(T a) {
+  return std::erfc(a);
+}
 /// a < b: a bool, or a mask of lanes, as select() takes it.
 template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline bool less(T a, T b) {

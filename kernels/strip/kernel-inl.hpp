@@ -90,12 +90,17 @@ TOFSTREAM_HOST_DEVICE inline StripColumn<U> strip_column(const StripEventTerms<T
   return column;
 }
 
-/// The share of a Gaussian of mean `middle` and standard deviation 1 / root that lies between the angles.
+/// The share of a Gaussian of mean `middle` and standard deviation 1 / root that lies between the angles. Small shares
+/// keep their digits, since an event that was measured far beyond the strips' ends has no others; beyond 4 sqrt(2)
+/// sigma there is nothing.
 template <class V>
 TOFSTREAM_HOST_DEVICE inline V strip_acceptance(V middle, V root, const StripAngles<V>& angles) {
-  const V scaled = root * each<V>(0.70710678118654752);
-  const V share = error_function((angles.high - middle) * scaled) - error_function((angles.low - middle) * scaled);
-  return maximum(each<V>(0.5) * share, each<V>(0.0));
+  const V scaled = root * each<V>(0.70710678118654752), most = each<V>(4.0);
+  const V high = (angles.high - middle) * scaled, low = (angles.low - middle) * scaled;
+  const V near = error_function_complement(minimum(minimum(absolute(high), absolute(low)), most));
+  const V far = error_function_complement(minimum(maximum(absolute(high), absolute(low)), most));
+  const V to_near = select(less(high * low, each<V>(0.0)), each<V>(2.0) - near, near);
+  return each<V>(0.5) * (to_near - far);
 }
 
 /// P (1/mm^3) at a pixel (eq. 7); 0 outside the 3 sigma ellipse. `angles` are those at which the pixel's photons meet
