@@ -19,6 +19,7 @@
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/endpoint.hpp"
 #include "gadgets/wire/key_files.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
 namespace {
@@ -130,10 +131,7 @@ class SocketGuard::Watch {
                                {monitor_.handle(), 0, ZMQ_POLLIN, 0},
                                {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
     while (!stop.stop_requested()) {
-      if (zmq_poll(items, static_cast<int>(std::size(items)), -1) < 0) {
-        if (zmq_errno() == EINTR) continue;  // by a signal
-        throw zmq::error_t();
-      }
+      wait_for_any(items, std::chrono::milliseconds(-1));
       if ((items[0].revents & ZMQ_POLLIN) != 0) answer();
       if ((items[1].revents & ZMQ_POLLIN) != 0) take_event();
     }
