@@ -109,7 +109,7 @@ class SocketGuard::Watch {
       socket_.set(zmq::sockopt::curve_serverkey, read_public_key(settings_.keys.server).z85);
       return;
     }
-    allowed_ = read_public_keys(settings_.keys.allowed);
+    read_public_keys(settings_.keys.allowed);  // so that a mistake is told at the start
     socket_.set(zmq::sockopt::curve_server, true);
     socket_.set(zmq::sockopt::zap_domain, "tofstream");
     zap_.bind(zap_endpoint);
@@ -137,14 +137,26 @@ class SocketGuard::Watch {
     }
   }
 
+  // Those that may connect now: a key that was added or taken away since counts. Where they cannot be read nobody may.
+  std::vector<PublicKey> allowed_keys() {
+    try {
+      return read_public_keys(settings_.keys.allowed);
+    } catch (const std::runtime_error& error) {
+      if (settings_.warn)
+        settings_.warn(fmt::format("a connection to {} is refused: {}", settings_.endpoint, error.what()));
+      return {};
+    }
+  }
+
   // Version, number, domain, address, identity, mechanism, key: libzmq asks; who has the key, or 400, is answered.
   void answer() {
     const auto request = received(zap_);
     const bool is_curve = request.size() == 7 && text_of(request[5]) == "CURVE" && request[6].size() == 32;
     std::array<char, 41> key{};
     if (is_curve) zmq_z85_encode(key.data(), request[6].data<std::uint8_t>(), request[6].size());
-    const auto known = std::ranges::find(allowed_, std::string_view(key.data()), &PublicKey::z85);
-    const bool passes = is_curve && known != allowed_.end();
+    const auto allowed = allowed_keys();
+    const auto known = std::ranges::find(allowed, std::string_view(key.data()), &PublicKey::z85);
+    const bool passes = is_curve && known != allowed.end();
     if (!passes && request.size() > 3) refused_key_ = fmt::format("{} from {}", key.data(), text_of(request[3]));
     const std::string number = request.size() > 1 ? text_of(request[1]) : "";
     const std::string reply[] = {
@@ -226,7 +238,6 @@ class SocketGuard::Watch {
   zmq::socket_t& socket_;
   zmq::socket_t zap_, monitor_;
   SecretKey own_;
-  std::vector<PublicKey> allowed_;
   std::atomic<std::uint64_t> refused_ = 0;
   std::string refused_key_;  // the latest that is unknown, and where it came from
   std::set<Fault> warned_of_;
