@@ -39,6 +39,7 @@ std::string_view without_blanks(std::string_view text) {
 enum class Line { event, empty, wrong };
 
 Line read_line(std::string_view line, double mm, StripResponse<float>& event) {
+  if (line.size() > longest_line) return Line::wrong;
   line = without_blanks(line.substr(0, line.find('#')));
   if (line.empty()) return Line::empty;
   std::array<float, 3> values{};
