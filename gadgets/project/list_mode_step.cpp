@@ -43,10 +43,17 @@ void log_error(const Sensitivity& sampled, Context& context) {
   }
 }
 
+// From the chance that a decay in a voxel is recorded to events per second of 1 Bq/mL in it, as the sum over pairs of
+// detectors gives them.
+void scale_to_Bq_per_mL(Image& sensitivity) {
+  constexpr float mL_per_mm3 = 1e-3f;
+  const float mL = mL_per_mm3 * sensitivity.grid.voxel_volume();
+  for (float& value : sensitivity.voxels.span()) value *= mL;
+}
+
 }  // namespace
 
-ListModeStep::ListModeStep(ListModeSettings settings,
-                           std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make)
+ListModeStep::ListModeStep(ListModeSettings settings, Make make)
     : settings_(std::move(settings)), make_(std::move(make)) {}
 
 Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& context) {
@@ -127,8 +134,10 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
     throw std::runtime_error(
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
-  projector_ = make_(inputs.image->image->grid, settings_.backend);
-  Sensitivity made = make_sensitivity(*scanner, context);
+  projector_ = make_(inputs.image->image->grid, settings_.backend, *scanner);
+  auto closed_form = projector_->closed_form_sensitivity();
+  if (closed_form) scale_to_Bq_per_mL(*closed_form);
+  Sensitivity made = closed_form ? Sensitivity{.image = std::move(*closed_form)} : make_sensitivity(*scanner, context);
   context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);
   context.report("sensitivity_pairs", made.pairs);
@@ -147,8 +156,12 @@ Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& cont
   const Image* mu_image = mu ? &*mu : nullptr;
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
-    return compute_sensitivity(scanner, *projector_, settings, mu_image, nullptr,
-                               [&](double done) { context.progress(done, 1, "of the sensitivity"); });
+    std::optional<Turns::Turn> turn(context.take_turn());
+    return compute_sensitivity(scanner, *projector_, settings, mu_image, nullptr, [&](double done) {
+      context.progress(done, 1, "of the sensitivity");
+      turn.reset();  // others project between two batches of pairs
+      turn.emplace(context.take_turn());
+    });
   };
   if (!settings_.sensitivity.cache) return compute();
   const std::string key = sensitivity_key(scanner, projector_->grid(), settings_.description, settings, mu_image);
