@@ -158,20 +158,6 @@ HWY_INLINE V error_function(V x) {
   return hn::CopySign(magnitude, x);
 }
 
-/// 1 - erf(x) = 2^(-x P(x)) for x in [0, 4], to 3e-6 of itself (P fitted as above, for the relative error).
-template <class V>
-HWY_INLINE V error_function_complement(V x) {
-  V p = splat<V>(1.83545632e-06f);
-  p = mul_add(p, x, splat<V>(-7.7203495e-06f));
-  p = mul_add(p, x, splat<V>(-3.13932948e-04f));
-  p = mul_add(p, x, splat<V>(4.68087814e-03f));
-  p = mul_add(p, x, splat<V>(-3.29807429e-02f));
-  p = mul_add(p, x, splat<V>(1.51590629e-01f));
-  p = mul_add(p, x, splat<V>(9.1743417e-01f));
-  p = mul_add(p, x, splat<V>(1.62801431f));
-  return power_of_two(splat<V>(0.0f) - x * p);
-}
-
 TOFSTREAM_LANES_END
 
 #else
@@ -197,4 +183,31 @@ TOFSTREAM_HOST_DEVICE inline V sum_of_lanes(V a) {
 TOFSTREAM_LANES_END
 
 #endif
+
+TOFSTREAM_LANES_BEGIN
+
+/// error_function_complement by a fit: 1 - erf(x) = 2^(-x P(x)) for x in [0, 4], to 3e-6 of itself (P fitted as
+/// error_function's, for the relative error).
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V fitted_complement(V x) {
+  V p = splat<V>(1.83545632e-06f);
+  p = mul_add(p, x, splat<V>(-7.7203495e-06f));
+  p = mul_add(p, x, splat<V>(-3.13932948e-04f));
+  p = mul_add(p, x, splat<V>(4.68087814e-03f));
+  p = mul_add(p, x, splat<V>(-3.29807429e-02f));
+  p = mul_add(p, x, splat<V>(1.51590629e-01f));
+  p = mul_add(p, x, splat<V>(9.1743417e-01f));
+  p = mul_add(p, x, splat<V>(1.62801431f));
+  return power_of_two(splat<V>(0.0f) - x * p);
+}
+
+#ifdef HWY_TARGET_INCLUDE
+template <class V>
+HWY_INLINE V error_function_complement(V x) {
+  return fitted_complement(x);
+}
+#endif
+
+TOFSTREAM_LANES_END
+
 #endif  // TOFSTREAM_MATH_LANES_INL

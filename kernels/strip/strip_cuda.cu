@@ -29,12 +29,8 @@ class StripCuda final : public Projector {
  public:
   StripCuda(const Grid& grid, const StripSettings& settings)
       : settings_(settings), model_{grid, settings.geometry, settings.resolution}, tally_(Memory::device, 1) {
-    model_.per_z = 1 / grid.voxel_mm.z;
     if (settings.form == StripForm::full) {
-      const std::vector<strip::Angles> angles = angles_of(grid, settings.geometry);
-      for (const strip::Angles& of_pixel : angles) model_.always_near_ends |= !(of_pixel.low < of_pixel.high);
-      model_.always_near_ends |= settings.resolution.gamma_per_mm2 != 0;
-      angles_ = Buffer<strip::Angles>::from(angles).to(Memory::device);
+      angles_ = Buffer<strip::Angles>::from(angles_of(grid, settings.geometry)).to(Memory::device);
       model_.angles = angles_.data();
     }
     if (settings.cuda_path == StripCudaPath::automatic && strip::EmOfRows::takes(grid, settings))

@@ -32,8 +32,6 @@ struct Model {
   StripGeometry geometry;
   StripResolution resolution;
   const Angles* angles = nullptr;  // of each pixel, on the device; null but for the full form
-  float per_z = 0;                 // pixels a mm
-  bool always_near_ends = false;   // no event is known to lie far from the strips' ends
 
   template <StripForm form>
   __device__ Terms terms(const EventView& events, std::int64_t i) const {

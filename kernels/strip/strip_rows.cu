@@ -1,19 +1,14 @@
-// The strip projector's EM step with the image and its sums in shared memory (share/doc/gpu.md, "Two strips"). A warp
-// takes an event, a lane one row of its ellipse: the row's polynomials (kernel.hpp) are computed once, its few pixels
-// stay in registers between the two passes, and rows begin in different banks of shared memory.
-//
-// Sums are fixed-point numbers, which shared memory adds faster than floats and in any order to the same result. Their
-// scale comes from a sample of the events; an event whose addends are too large for it is added to 64-bit sums in
-// global memory instead, on a scale of its own. Blocks add their sums to those now and then, before 32 bits could
-// overflow.
+// The strip projector's EM step with the image and its sums in shared memory (share/doc/gpu.md). A warp takes an event,
+// a lane one row of its ellipse: the row's polynomials are computed once, its few pixels stay in registers between the
+// two passes, and rows begin in different banks of shared memory. Sums are whole numbers: see fixed_sums.cuh.
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
+#include "kernels/strip/fixed_sums.cuh"
+#include "kernels/strip/row-inl.hpp"
 #include "kernels/strip/strip_cuda.cuh"
-#include "kernels/strip/strip_device.cuh"
 
 namespace tofstream::strip {
 
@@ -21,8 +16,8 @@ namespace {
 
 constexpr int threads = 1024;      // of a block, one of which fills a multiprocessor
 constexpr int reaches[] = {5, 8};  // pixels to either side of a row's centre, as kernels are compiled
-
-// ---- shared memory ----
+constexpr int samples = 2048;
+constexpr unsigned warps = threads / 32, block_room = 0xffffffffu;  // of a block, and what its sums can hold
 
 /// An image in shared memory: z is fastest, with margins in which nothing is, so that no column is checked. Rows lie
 /// two banks apart: neighbouring rows of an ellipse, whose centres are up to about a pixel apart, then seldom meet in
@@ -34,317 +29,340 @@ struct RowsLayout {
     const int margin = 2 * reach, width = grid.size[2] + 2 * margin;
     return {grid.size[1], grid.size[2], margin, (width + 29) / 32 * 32 + 2};
   }
-  TOFSTREAM_HOST_DEVICE int words() const { return rows * stride; }
+  /// With what a lane without a row may read.
+  TOFSTREAM_HOST_DEVICE int words() const { return rows * stride + 64; }
+  /// Of a pixel, which is counted as the image has it.
+  __device__ int word(int pixel) const {
+    const int column = pixel / rows;
+    return (pixel - column * rows) * stride + margin + column;
+  }
 };
 
-/// An event's terms as the lanes of a warp read them together, 16 bytes at a time; padded so that lanes write theirs to
-/// different banks.
-struct alignas(16) StagedEvent {
-  float4 words[5];
-
-  __device__ void set(const Terms& t, const StripBox& box) {
-    words[0] = {t.y, t.z, t.tan, t.angle};
-    words[1] = {t.across, t.along, t.m1, t.m2};
-    words[2] = {t.s0, t.s1, t.n0, t.n1};
-    words[3] = {t.n2, t.least_norm, t.scale, __int_as_float(box.y_first | box.y_last << 16)};
-  }
-  __device__ Terms terms() const {
-    const float4 a = words[0], b = words[1], c = words[2], d = words[3];
-    return {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, c.y, c.z, c.w, d.x, d.y, d.z};
-  }
-  __device__ int first_row() const { return __float_as_int(words[3].w) & 0xffff; }
-  __device__ int last_row() const { return __float_as_int(words[3].w) >> 16; }
-};
-
-template <StripForm form>
-std::size_t shared_bytes(const RowsLayout& layout) {
-  constexpr int images = form == StripForm::full ? 4 : 2;
-  return static_cast<std::size_t>(images) * static_cast<std::size_t>(layout.words()) * sizeof(float) +
-         std::size_t{threads} * sizeof(StagedEvent);
-}
-
-// ---- scales ----
-
-/// A usual event's largest addend is about 2^usual_log2, and none is 2^largest_log2 or more; so many turns of a block's
-/// threads then fit 32 bits.
-constexpr int usual_log2 = 12, largest_log2 = 18, turns_between_sums = 8;
-static_assert((std::int64_t{threads} * turns_between_sums << largest_log2) <= std::int64_t{1} << 31);
-
-constexpr int exponents = 256, exponent_bias = 127, samples = 4096;
-
-/// 64-bit sums of a pass: one image of them for usual events, and one for every further 2^band_log2 of the others.
-constexpr int bands = 4, band_log2 = 32;
-
-/// The power of two that values are multiplied by: what the mean exponent of the samples' largest addends makes
-/// usual_log2, within what FixedScale can say. All lanes of a warp call.
-__device__ int scale_of(const unsigned* histogram) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  unsigned count = 0, weighted = 0;
-  for (int exponent = lane; exponent < exponents; exponent += 32) {
-    count += histogram[exponent];
-    weighted += histogram[exponent] * static_cast<unsigned>(exponent);
-  }
-  count = __reduce_add_sync(all_lanes, count);
-  weighted = __reduce_add_sync(all_lanes, weighted);
-  return count == 0 ? 0 : max(-90, usual_log2 + exponent_bias - static_cast<int>((weighted + count / 2) / count));
-}
-
-/// Counts the exponents of about the largest addend of events that are spread over all.
-template <StripForm form>
-__global__ void sample_ratios(Model model, EventView events, const float* __restrict__ image, unsigned* histogram) {
-  const std::int64_t number = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
-  const std::int64_t taken = min(std::int64_t{samples}, events.count);
-  if (number >= taken) return;
-  const std::int64_t i = number * events.count / taken;
-  const Terms event = model.terms<form>(events, i);
-  float sum = 0;
-  WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
-    if (inside) sum += model.density<form>(event, row, column) * image[model.grid.index(0, row, column)];
-  });
-  const float expectation = over_warp(sum) + (events.additive ? events.additive[i] : 0.0f);
-  const float largest = event.scale * rsqrtf(fmaxf(event.n0, event.least_norm)) / expectation;
-  if (threadIdx.x % 32 == 0 && usable(expectation) && usable(largest))
-    atomicAdd(histogram + (__float_as_uint(largest) >> 23), 1u);
+std::size_t shared_bytes(StripForm form, const RowsLayout& layout) {
+  const std::size_t images = form == StripForm::full ? 4 : 2;
+  return images * static_cast<std::size_t>(layout.words()) * sizeof(float) + std::size_t{threads} * sizeof(RowEvent);
 }
 
 // ---- an event ----
 
-/// Of a warp's 32 events those whose photons may have missed an end of a strip: within 6.2 sigma of it, beyond which
-/// the share of angles at either side of the full form is 0 to 3e-8. An ellipse's pixel moves a photon by at most 3
-/// sigma within what is measured, and what is left then is worth sqrt(6.2^2 - 3^2) standard deviations of the angle.
-struct NearEnds {
-  unsigned high = 0, low = 0;  // angles; a bit an event
-
-  template <StripForm form>
-  __device__ static NearEnds of(const Model& model, const StripResponse<float>& r) {
-    if constexpr (form != StripForm::full) return {};
-    const auto room = [&](float z) {
-      return 0.5f * model.geometry.length_mm - 6.2f * strip_sigma_z(model.resolution, model.geometry, z);
-    };
-    const float up = room(r.z_up_mm), down = room(r.z_down_mm);
-    const bool always = model.always_near_ends;
-    return {__ballot_sync(all_lanes, always || r.z_up_mm > up || r.z_down_mm < -down),
-            __ballot_sync(all_lanes, always || r.z_up_mm < -up || r.z_down_mm > down)};
-  }
-};
-
-/// The share of a standard Gaussian beyond `deviations`.
-__device__ inline float share_beyond(float deviations) {
-  return 0.5f - 0.5f * error_function(0.70710678f * deviations);
+/// The ends of the strips that an event's photons may have missed: it was measured within 6 sigma of one. An ellipse's
+/// pixel moves a photon by at most 3 sigma within what is measured; the share beyond an end farther away than that is
+/// nothing to some 1e-7 (sqrt(6^2 - 3^2) standard deviations of the angle).
+__device__ NearEnds near_ends(const Model& model, const StripResponse<float>& r) {
+  const StripPrecision<float> c = strip_precision(model.resolution, model.geometry, r);
+  const auto room = [&](float other_end) {  // variance of one end's z, by C
+    return 0.5f * model.geometry.length_mm - 6 * sqrtf((other_end * c.dl - c.cross * c.cross) / c.determinant());
+  };
+  const float up = room(c.down), down = room(c.up);
+  return {r.z_up_mm > up || r.z_down_mm < -down, r.z_up_mm < -up || r.z_down_mm > down};
 }
 
-/// One lane's row of an event: P of the pixels about its centre, without the event's scale, and where they are.
+/// Whether decays at the pixel can be seen: else it has no P, whatever a row says.
+template <StripForm form>
+__device__ bool visible(const Model& model, int pixel) {
+  if constexpr (form != StripForm::full) return true;
+  return model.angles[pixel].low < model.angles[pixel].high;
+}
+
+/// The expectation of an event, by all lanes of a warp from global memory, and the largest P.
+template <StripForm form>
+__device__ float expectation_of(const Model& model, const EventView& events, std::int64_t i, const Terms& event,
+                                const float* __restrict__ image, float& largest) {
+  float sum = 0;
+  largest = 0;
+  WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
+    const float p = inside ? model.density<form>(event, row, column) : 0.0f;
+    if (p > 0) sum += p * image[model.grid.index(0, row, column)];
+    largest = fmaxf(largest, p);
+  });
+  return over_warp(sum) + (events.additive ? events.additive[i] : 0.0f);
+}
+
+/// Adds an event that is none of the usual ones, by all lanes of a warp; its expectation.
+template <StripForm form>
+__device__ __noinline__ float add_exactly(const Model& model, const EventView& events, std::int64_t i,
+                                          const float* __restrict__ image, int shift, FixedSums sums) {
+  const Terms event = model.terms<form>(events, i);
+  float largest;
+  const float expectation = expectation_of<form>(model, events, i, event, image, largest);
+  if (!usable(expectation)) return expectation;
+  const double ratio = ldexp(1 / static_cast<double>(expectation), shift);
+  WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
+    const float p = inside ? model.density<form>(event, row, column) : 0.0f;
+    if (p > 0) sums.add_exactly(static_cast<int>(model.grid.index(0, row, column)), static_cast<double>(p) * ratio);
+  });
+  return expectation;
+}
+
+/// Counts the exponents of the largest addends of events that are spread over all.
+template <StripForm form>
+__global__ void sample_addends(Model model, EventView events, const float* __restrict__ image, unsigned* histogram) {
+  const std::int64_t number = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+  const std::int64_t taken = min(std::int64_t{samples}, events.count);
+  if (number >= taken) return;
+  const std::int64_t i = number * events.count / taken;
+  float largest;
+  const float expectation = expectation_of<form>(model, events, i, model.terms<form>(events, i), image, largest);
+  const unsigned most = __reduce_max_sync(all_lanes, __float_as_uint(largest));
+  const float addend = __uint_as_float(most) / expectation;
+  if (threadIdx.x % 32 == 0 && usable(expectation) && usable(addend))
+    atomicAdd(histogram + (__float_as_uint(addend) >> 23), 1u);
+}
+
+template <int offset>
+__device__ inline float4 read_shared(unsigned address) {
+  float4 words;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4 + %5];"
+               : "=f"(words.x), "=f"(words.y), "=f"(words.z), "=f"(words.w)
+               : "r"(address), "n"(offset)
+               : "memory");
+  return words;
+}
+
+/// An event's constants from an address of shared memory, for all lanes together.
+__device__ inline RowEvent read(unsigned address) {
+  const float4 words[] = {read_shared<0>(address), read_shared<16>(address), read_shared<32>(address),
+                          read_shared<48>(address), read_shared<64>(address)};
+  static_assert(sizeof(RowEvent) == sizeof(words));
+  RowEvent event;
+  memcpy(&event, words, sizeof(event));
+  return event;
+}
+
+__device__ inline unsigned shared_address(const void* pointer) {
+  auto address = static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+  asm("" : "+r"(address));  // or it is computed anew every time
+  return address;
+}
+
+/// What the warps of a block share out: groups of 32 events.
+__shared__ int next_group;
+
+/// Adds to a word of shared memory.
+template <int offset>
+__device__ inline void add_shared(unsigned address, int value) {
+  asm volatile("red.shared.add.u32 [%0 + %1], %2;" ::"r"(address), "n"(offset), "r"(value) : "memory");
+}
+
+/// A warp's part of a pass.
 template <StripForm form, int reach>
-struct EventRow {
-  static constexpr int pixels = 2 * reach + 1;
-  float p[pixels];
-  int first;  // word of the first pixel
-  int row, column;
-  bool active;  // some of the row is in the ellipse and the image
+class Rows {
+ public:
+  __device__ Rows(const Model& model, const EventView& events, const RowsLayout& layout, const float* image,
+                  const FixedSums& fixed, int shift, RowEvent* staged, const float* rho, const unsigned* sums,
+                  const float* low, const float* high)
+      : model_(model),
+        events_(events),
+        layout_(layout),
+        image_(image),
+        fixed_(fixed),
+        shift_(shift),
+        scale_(shift),
+        staged_(staged),
+        staged_at_(shared_address(staged)),
+        rho_(rho),
+        low_(low),
+        high_(high),
+        sums_at_(shared_address(sums)),
+        lane_(static_cast<int>(threadIdx.x) % 32) {}
 
-  __device__ EventRow(const Model& model, const RowsLayout& layout, const StagedEvent& staged) {
-    constexpr float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to a whole number
-    const Terms event = staged.terms();
-    row = staged.first_row() + static_cast<int>(threadIdx.x) % 32;
-    dy_ = model.y(row) - event.y;
-    const float centre = (fmaf(dy_, event.tan, event.z) - model.grid.origin_mm.z) * model.per_z;
-    const float rounded = centre + magic;
-    column = __float_as_int(rounded) - __float_as_int(magic) - reach;
-    shift_ = ((rounded - magic) - centre) * model.grid.voxel_mm.z;
-    first = row * layout.stride + layout.margin + column;
-    active = row <= staged.last_row() && event.along * dy_ * dy_ <= strip_cut && column >= -2 * reach &&
-             column < layout.columns;
-  }
+  /// Whether as much more fits the 32 bits of the block's sums, whatever the other warps add.
+  __device__ bool has_room() const { return most_ < block_room / warps / 2; }
+  __device__ void sums_given() { most_ = 0; }
+  __device__ void give_tally(DeviceTally* tally) { seen_.give(tally); }
 
-  /// The row's sum of P times the image.
-  __device__ float forward(const Model& model, Terms event, const float* rho, const float* low, const float* high,
-                           bool near_high, bool near_low) {
-    constexpr StripForm without_ends = form == StripForm::full ? StripForm::eq7 : form;
-    event.scale = 1;
-    const StripRow<float> of_row = strip_row<float>(event, dy_);
-    float sum = 0;
-#pragma unroll
-    for (int k = 0; k < pixels; ++k) {
-      const float shift = fmaf(static_cast<float>(k - reach), model.grid.voxel_mm.z, shift_);
-      const auto pixel = of_row.template at<form>(event, shift);
-      p[k] = strip_density<without_ends, float>(event, pixel, Angles{});
-      if constexpr (form == StripForm::full) {
-        const float norm = fmaxf(pixel.norm, event.least_norm), deviation = reciprocal_square_root(norm);
-        const float turn = pixel.mixed * deviation, root = norm * deviation;
-        float share = 1;
-        if (near_high) share -= share_beyond(fmaf(high[first + k] - event.angle, root, turn));
-        if (near_low) share -= share_beyond(-fmaf(low[first + k] - event.angle, root, turn));
-        p[k] *= fmaxf(share, 0.0f);
-      }
-      sum = fmaf(p[k], rho[first + k], sum);
+  /// The EM step of 32 events from `begin` on.
+  __device__ void add_group(std::int64_t begin) {
+    const std::int64_t i = begin + lane_;
+    const bool present = i < events_.count;
+    float mine = present && events_.additive ? events_.additive[i] : 0.0f;  // expectation of this lane's event
+    const unsigned meeting = stage(i, present, mine);
+    const int count = __popc(meeting), own_place = __popc(meeting & ((1u << lane_) - 1));
+    __syncwarp();
+    unsigned at = staged_at_;
+    for (int place = 0; place < count; ++place, at += sizeof(RowEvent)) {
+      const float expectation = add_event(begin, at);
+      if (place == own_place && meeting >> lane_ & 1) mine = expectation;
     }
-    return sum;
+    __syncwarp();
+    if (present) seen_.add(mine, usable(mine));
   }
 
  private:
-  float dy_, shift_;
-};
+  static constexpr int pixels = 2 * reach + 1;
+  static constexpr int near_high = 32, near_low = 64;  // bits of RowEvent::number
 
-/// A product whose denormal result stays as it is.
-__device__ inline float multiply(float a, float b) {
-  float product;
-  asm("mul.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
-  return product;
-}
-
-/// What multiplies an event's P so that a denormal float with the bits of a whole number comes out, a multiple of
-/// 2^-shift of the value.
-struct FixedScale {
-  float first, second;
-
-  __device__ explicit FixedScale(int shift) {
-    const int all = shift - 149, of_first = max(all, -120);
-    first = ldexpf(1.0f, of_first);
-    second = ldexpf(1.0f, all - of_first);
+  /// Lays out the events that meet the image one after the other; bits say which they are.
+  __device__ unsigned stage(std::int64_t i, bool present, float additive) {
+    StripResponse<float> response{};
+    if (present) response = strip_response<float>(events_, i);
+    const Terms terms = Terms::make(form, model_.geometry, model_.resolution, response);
+    const StripBox box = strip_box(terms, model_.grid);
+    const bool meets = present && box.y_first <= box.y_last && box.z_first <= box.z_last;
+    const unsigned meeting = __ballot_sync(all_lanes, meets);
+    RowEvent event = RowEvent::make(terms, model_.grid, box, additive);
+    event.first_word = box.y_first * layout_.stride + layout_.margin - reach;
+    event.number = lane_;
+    if constexpr (form == StripForm::full) {
+      const NearEnds near = near_ends(model_, response);
+      event.number |= (near.high ? near_high : 0) | (near.low ? near_low : 0);
+    }
+    if (meets) staged_[__popc(meeting & ((1u << lane_) - 1))] = event;
+    return meeting;
   }
-  __device__ float of(float ratio) const { return multiply(multiply(ratio, first), second); }
-};
 
-/// Adds an event with large addends, pixel by pixel.
-template <StripForm form, int reach>
-__device__ __noinline__ void add_large(const RowsLayout& layout, EventRow<form, reach> row, float ratio, int shift,
-                                       long long* fixed) {
-  for (int k = 0; k < EventRow<form, reach>::pixels; ++k) {
-    const int column = row.column + k;
-    if (row.p[k] == 0 || column < 0 || column >= layout.columns) continue;
-    double value = ldexp(static_cast<double>(row.p[k]) * static_cast<double>(ratio), shift);
-    int band = 0;
-    for (; band < bands - 1 && value >= 0x1p40; ++band) value = ldexp(value, -band_log2);
-    const std::size_t pixel = static_cast<std::size_t>(row.row) + static_cast<std::size_t>(layout.rows) * column;
-    const std::size_t place = static_cast<std::size_t>(layout.rows) * layout.columns * band + pixel;
-    atomicAdd(reinterpret_cast<unsigned long long*>(fixed) + place,
-              static_cast<unsigned long long>(__double2ll_rn(fmin(value, 0x1p62))));
+  /// The EM step of an event; its expectation.
+  __device__ float add_event(std::int64_t begin, unsigned at) {
+    const RowEvent event = read(at);
+    // A lane without a row goes with the last one, whose words are then read once for both.
+    const int row_number = min(lane_, event.rows - 1);
+    const float dy = fmaf(static_cast<float>(row_number), model_.grid.voxel_mm.y, event.dy);
+    PixelRow<form> row(event, dy);
+    const bool in_image =
+        static_cast<unsigned>(row.column + reach) < static_cast<unsigned>(layout_.columns + 2 * reach);
+    const bool active = in_image & (lane_ < event.rows) & PixelRow<form>::reached(event, dy);
+    if (form != StripForm::gaussian && __any_sync(all_lanes, active && !row.regular(event, reach)))
+      return add_rare(begin, event);
+    const int word = in_image ? event.first_word + row_number * layout_.stride + row.column : 0;
+    if (!active) row.exponent0 = -INFINITY;
+    float p[pixels], sum = 0;
+    fill_densities(row, event, word, p);
+#pragma unroll
+    for (int k = 0; k < pixels; ++k) sum = fmaf(p[k], rho_[word + k], sum);
+    sum = over_warp(sum * row.factor) + event.additive;  // by the event's scale, as P
+    const float expectation = event.scale * sum;
+    if (!usable(expectation)) return expectation;
+    const float factor = scale_.of(__fdividef(row.factor, sum));
+    int addend[pixels];
+    int bits = 0;
+#pragma unroll
+    for (int k = 0; k < pixels; ++k) {
+      addend[k] = __float_as_int(multiply(p[k], factor));
+      bits |= addend[k];
+    }
+    const unsigned bound = __reduce_or_sync(all_lanes, static_cast<unsigned>(bits));
+    if (bound < 1u << smallest_log2 || bound >= min(1u << largest_log2, block_room / warps - most_)) {
+      add_rare(begin, event);
+      return expectation;
+    }
+    most_ += bound;
+    if (active) {
+      const unsigned address = sums_at_ + 4 * static_cast<unsigned>(word);
+      [&]<int... k>(std::integer_sequence<int, k...>) {
+        (add_shared<4 * k>(address, addend[k]), ...);
+      }
+      (std::make_integer_sequence<int, pixels>{});
+    }
+    return expectation;
   }
-}
 
-/// Adds to a word of shared memory.
-__device__ inline void add_shared(unsigned address, int value) {
-  asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
-}
+  /// P of the row's pixels, without the event's scale and the row's factor.
+  __device__ void fill_densities(const PixelRow<form>& row, const RowEvent& event, int word, float (&p)[pixels]) const {
+    if (form != StripForm::full || event.number < near_high) {
+#pragma unroll
+      for (int k = 0; k < pixels; ++k) p[k] = row.density(k - reach);
+      return;
+    }
+    // Near both ends: what is below the upper one less what is below the lower one; near one of them: what is on the
+    // strips' side of it. One text for both, or instructions would not fit their cache.
+    const bool both = event.number >= (near_high | near_low),
+               mirrored = event.number < near_low + near_high && event.number >= near_low;
+#pragma unroll
+    for (int k = 0; k < pixels; ++k) p[k] = 0;
+    const float* angles = event.number & near_low ? low_ : high_;
+    for (int pass = both ? 2 : 1; pass > 0; --pass, angles = high_)
+#pragma unroll
+      for (int k = 0; k < pixels; ++k) p[k] = row.density_below(event, k - reach, angles[word + k], mirrored) - p[k];
+  }
+
+  __device__ float add_rare(std::int64_t begin, const RowEvent& event) const {
+    return add_exactly<form>(model_, events_, begin + (event.number & 31), image_, shift_, fixed_);
+  }
+
+  const Model& model_;
+  const EventView& events_;
+  const RowsLayout& layout_;
+  const float* image_;
+  const FixedSums& fixed_;
+  int shift_;
+  FixedScale scale_;
+  RowEvent* staged_;
+  unsigned staged_at_;
+  const float *rho_, *low_, *high_;
+  unsigned sums_at_;
+  int lane_;
+  unsigned most_ = 0;  // that this warp may have added to a pixel since sums were given
+  LocalTally seen_;
+};
 
 // ---- a pass ----
 
 template <StripForm form, int reach>
 __global__ void __launch_bounds__(threads, 1)
     em_of_rows(Model model, EventView events, RowsLayout layout, const float* __restrict__ image,
-               const unsigned* __restrict__ histogram, long long* fixed, DeviceTally* tally) {
+               const unsigned* __restrict__ histogram, FixedSums fixed, DeviceTally* tally) {
   extern __shared__ float4 memory[];
-  StagedEvent* const staged = reinterpret_cast<StagedEvent*>(memory) + threadIdx.x / 32 * 32;
-  float* const rho = reinterpret_cast<float*>(reinterpret_cast<StagedEvent*>(memory) + threads);
+  RowEvent* const staged = reinterpret_cast<RowEvent*>(memory) + threadIdx.x / 32 * 32;
+  float* const rho = reinterpret_cast<float*>(reinterpret_cast<RowEvent*>(memory) + threads);
   unsigned* const sums = reinterpret_cast<unsigned*>(rho + layout.words());
   float* const low = rho + 2 * layout.words();
   float* const high = rho + 3 * layout.words();
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int pixels = layout.rows * layout.columns;
-  const int shift = scale_of(histogram);
-  const FixedScale scale(shift);
+  const int shift = shift_of(histogram);
+  if (threadIdx.x == 0) next_group = 0;
 
-  // Word of a pixel, which is counted as the image has it.
-  const auto word = [&](int pixel) {
-    const int column = pixel / layout.rows;
-    return (pixel - column * layout.rows) * layout.stride + layout.margin + column;
-  };
   for (int i = static_cast<int>(threadIdx.x); i < layout.words(); i += threads) {
     rho[i] = 0;
     sums[i] = 0;
+    if constexpr (form == StripForm::full) low[i] = high[i] = 0;
   }
   __syncthreads();
-  for (int pixel = static_cast<int>(threadIdx.x); pixel < pixels; pixel += threads) {
-    const int at = word(pixel);
-    rho[at] = image[pixel];
+  for (int pixel = static_cast<int>(threadIdx.x); pixel < fixed.pixels; pixel += threads) {
+    const int at = layout.word(pixel);
+    rho[at] = visible<form>(model, pixel) ? image[pixel] : 0.0f;
     if constexpr (form == StripForm::full) {
-      low[at] = model.angles[pixel].low;
-      high[at] = model.angles[pixel].high;
+      low[at] = model.angles[pixel].low * half_log2e;
+      high[at] = model.angles[pixel].high * half_log2e;
     }
   }
   __syncthreads();
 
   const auto give_sums = [&] {
-    __syncthreads();
-    for (int pixel = static_cast<int>(threadIdx.x); pixel < pixels; pixel += threads) {
-      unsigned& sum = sums[word(pixel)];
-      if (sum == 0) continue;
-      atomicAdd(reinterpret_cast<unsigned long long*>(fixed) + pixel, static_cast<unsigned long long>(sum));
+    for (int pixel = static_cast<int>(threadIdx.x); pixel < fixed.pixels; pixel += threads) {
+      unsigned& sum = sums[layout.word(pixel)];
+      if (sum != 0 && visible<form>(model, pixel)) fixed.add(pixel, sum);
       sum = 0;
     }
     __syncthreads();
   };
 
-  LocalTally seen;
-  int turn = 0;
-  for (std::int64_t begin = std::int64_t{blockIdx.x} * threads; begin < events.count;
-       begin += std::int64_t{gridDim.x} * threads) {
-    const std::int64_t i = begin + threadIdx.x;
-    const bool present = i < events.count;
-    unsigned left = 0;
-    NearEnds near;
-    {
-      StripResponse<float> response{};
-      if (present) response = strip_response<float>(events, i);
-      const Terms event = Terms::make(form, model.geometry, model.resolution, response);
-      const StripBox box = strip_box(event, model.grid);
-      left = __ballot_sync(all_lanes, present && box.y_first <= box.y_last && box.z_first <= box.z_last);
-      near = NearEnds::of<form>(model, response);
-      staged[lane].set(event, box);
+  Rows<form, reach> rows(model, events, layout, image, fixed, shift, staged, rho, sums, low, high);
+  // Warps take groups of events until none is left, or their sums might overflow soon: then all sums are given first.
+  const std::int64_t all_groups = (events.count + 31) / 32, groups = (all_groups + gridDim.x - 1) / gridDim.x;
+  const std::int64_t first_group = blockIdx.x * groups;
+  const auto own_groups = static_cast<int>(max(std::int64_t{0}, min(groups, all_groups - first_group)));
+  bool done = false;
+  while (!done) {
+    while (rows.has_room()) {
+      int group = 0;
+      if (lane == 0) group = atomicAdd(&next_group, 1);
+      group = __shfl_sync(all_lanes, group, 0);
+      if (group >= own_groups) break;
+      rows.add_group((first_group + group) * 32);
     }
-    const float additive = present && events.additive ? events.additive[i] : 0.0f;
-    float mine = additive;
-    __syncwarp();
-    while (left != 0) {
-      const int number = __ffs(static_cast<int>(left)) - 1;
-      left &= left - 1;
-      const Terms event = staged[number].terms();
-      EventRow<form, reach> row(model, layout, staged[number]);
-      float sum = 0;
-      if (row.active) sum = row.forward(model, event, rho, low, high, near.high >> number & 1, near.low >> number & 1);
-      sum = over_warp(sum);
-      float expectation = event.scale * sum;
-      if (events.additive) expectation += __shfl_sync(all_lanes, additive, number);
-      if (lane == number) mine = expectation;
-      if (!usable(expectation)) continue;
-      const float ratio = __fdividef(event.scale, expectation), factor = scale.of(ratio);
-      int addend[EventRow<form, reach>::pixels];
-      int bits = 0;
-      if (row.active) {
-#pragma unroll
-        for (int k = 0; k < EventRow<form, reach>::pixels; ++k) {
-          addend[k] = __float_as_int(multiply(row.p[k], factor));
-          bits |= addend[k];
-        }
-      }
-      if (__any_sync(all_lanes, bits >= 1 << largest_log2)) {
-        if (row.active) add_large(layout, row, ratio, shift, fixed);
-      } else if (row.active) {
-        const auto address = static_cast<unsigned>(__cvta_generic_to_shared(sums + row.first));
-#pragma unroll
-        for (int k = 0; k < EventRow<form, reach>::pixels; ++k) add_shared(address + 4 * k, addend[k]);
-      }
-    }
-    __syncwarp();
-    if (present) seen.add(mine, usable(mine));
-    if (++turn % turns_between_sums == 0) give_sums();
+    const bool give = __syncthreads_or(!rows.has_room());
+    done = next_group >= own_groups;
+    if (give || done) give_sums();
+    if (give) rows.sums_given();
   }
-  give_sums();
-  seen.give(tally);
+  rows.give_tally(tally);
 }
 
-/// sums += the pass's fixed-point numbers, which become 0 for the next one.
-__global__ void take_fixed(int pixels, const unsigned* __restrict__ histogram, long long* fixed, float* sums) {
-  const int shift = scale_of(histogram);
+/// sums += the pass's whole numbers, which become 0 for the next one.
+__global__ void take_fixed(const unsigned* __restrict__ histogram, FixedSums fixed, float* sums) {
+  const int shift = shift_of(histogram);
   const int pixel = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (pixel >= pixels) return;
-  double sum = 0;
-  for (int band = bands - 1; band >= 0; --band) {
-    long long& of_band = fixed[static_cast<std::size_t>(band) * pixels + pixel];
-    sum = ldexp(sum, band_log2) + static_cast<double>(of_band);
-    of_band = 0;
-  }
-  sums[pixel] += static_cast<float>(ldexp(sum, -shift));
+  if (pixel < fixed.pixels) sums[pixel] += static_cast<float>(ldexp(fixed.take(pixel), -shift));
 }
 
 // ---- what fits ----
@@ -367,19 +385,13 @@ int compiled_reach(const Grid& grid, const StripSettings& settings) {
   return 0;
 }
 
-std::size_t bytes_of(const Grid& grid, StripForm form, int reach) {
-  const RowsLayout layout = RowsLayout::make(grid, reach);
-  std::size_t bytes = 0;
-  with_form(form, [&](auto f) { bytes = shared_bytes<f.value>(layout); });
-  return bytes;
-}
-
 std::size_t shared_limit() {
   int device = 0, limit = 0;
   check_cuda(cudaGetDevice(&device), "ask for the device");
   check_cuda(cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
              "ask for the device's shared memory");
-  return static_cast<std::size_t>(limit);
+  constexpr int otherwise_used = 1024;  // by what kernels declare themselves
+  return static_cast<std::size_t>(std::max(limit - otherwise_used, 0));
 }
 
 /// Calls use(form, reach), both known when it is compiled.
@@ -395,18 +407,20 @@ void with_kernel(StripForm form, int reach, const Use& use) {
 
 bool EmOfRows::takes(const Grid& grid, const StripSettings& settings) {
   const int reach = compiled_reach(grid, settings);
-  return reach > 0 && needed_rows(grid, settings) <= 32 && bytes_of(grid, settings.form, reach) <= shared_limit();
+  return reach > 0 && needed_rows(grid, settings) <= 32 &&
+         shared_bytes(settings.form, RowsLayout::make(grid, reach)) <= shared_limit();
 }
 
 EmOfRows::EmOfRows(const Grid& grid, const StripSettings& settings)
     : form_(settings.form),
       reach_(compiled_reach(grid, settings)),
-      fixed_(Buffer<long long>::zeros(Memory::device, bands * grid.voxels())),
+      fixed_(Buffer<long long>::zeros(Memory::device, FixedSums::bands * grid.voxels())),
       histogram_(Memory::device, exponents) {
+  const auto bytes = static_cast<int>(shared_bytes(form_, RowsLayout::make(grid, reach_)));
   with_kernel(form_, reach_, [&](auto form, auto reach) {
-    check_cuda(cudaFuncSetAttribute(em_of_rows<form.value, reach.value>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    static_cast<int>(bytes_of(grid, form_, reach_))),
-               "get shared memory for the strips' EM step");
+    check_cuda(
+        cudaFuncSetAttribute(em_of_rows<form.value, reach.value>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "get shared memory for the strips' EM step");
   });
 }
 
@@ -414,22 +428,22 @@ void EmOfRows::queue(const Model& model, const EventView& events, const float* i
                      Stream stream) {
   if (events.count == 0) return;
   const RowsLayout layout = RowsLayout::make(model.grid, reach_);
+  const FixedSums fixed{fixed_.data(), static_cast<int>(model.grid.voxels())};
   const auto blocks =
       static_cast<unsigned>(std::min<std::int64_t>((events.count + threads - 1) / threads, multiprocessors()));
   histogram_.clear(stream);
   with_kernel(form_, reach_, [&](auto form, auto reach) {
-    constexpr int sample_threads = 128;
-    sample_ratios<form.value>
+    constexpr int sample_threads = 64;
+    sample_addends<form.value>
         <<<samples * 32 / sample_threads, sample_threads, 0, stream>>>(model, events, image, histogram_.data());
     check_launch("sample the strips' events");
-    em_of_rows<form.value, reach.value><<<blocks, threads, bytes_of(model.grid, form_, reach_), stream>>>(
-        model, events, layout, image, histogram_.data(), fixed_.data(), tally);
+    em_of_rows<form.value, reach.value><<<blocks, threads, shared_bytes(form_, layout), stream>>>(
+        model, events, layout, image, histogram_.data(), fixed, tally);
     check_launch("launch the strips' EM step");
   });
-  const auto pixels = static_cast<int>(model.grid.voxels());
   constexpr int take_threads = 128;
-  take_fixed<<<static_cast<unsigned>((pixels + take_threads - 1) / take_threads), take_threads, 0, stream>>>(
-      pixels, histogram_.data(), fixed_.data(), sums);
+  take_fixed<<<static_cast<unsigned>((fixed.pixels + take_threads - 1) / take_threads), take_threads, 0, stream>>>(
+      histogram_.data(), fixed, sums);
   check_launch("add the strips' sums");
 }
 

@@ -224,6 +224,7 @@ void add_bench(CLI::App& app) {
   auto* bench = app.add_subcommand("bench", "Measure this machine");
   bench->require_subcommand(1);
   add_bench_ingest(*bench);
+  add_bench_jpet(*bench);
   add_bench_listmode(*bench);
   add_bench_longlist(*bench);
   add_bench_runtime(*bench);

@@ -12,6 +12,7 @@ namespace tofstream::command {
 
 void add_bench_runtime(CLI::App& bench);
 void add_bench_ingest(CLI::App& bench);
+void add_bench_jpet(CLI::App& bench);
 void add_bench_python(CLI::App& bench);
 void add_bench_listmode(CLI::App& bench);
 void add_bench_longlist(CLI::App& bench);

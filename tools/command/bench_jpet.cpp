@@ -1,0 +1,142 @@
+// `tofstream bench jpet`: an iteration of list-mode MLEM of two strips, all forms of the kernel and all ways of sharing
+// events out, each with its image after ten iterations against the double-precision reference; and the original program
+// beside it, where the user has it.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "kernels/types/memory.hpp"
+#include "tools/command/benches.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/command/machine.hpp"
+#include "tools/command/strip_peer.hpp"
+#include "tools/command/strip_timing.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::int64_t events = 10'000'000, checked = 2000;
+  int repeats = 21;
+  std::vector<std::string> forms = {"gaussian", "eq7", "full"};
+  std::vector<std::string> paths = {"automatic", "warp_per_event", "thread_per_event"};
+  std::string backend = "cuda", peer, output;
+  bool json = false;
+};
+
+const std::map<std::string, StripForm> forms = {
+    {"gaussian", StripForm::gaussian}, {"eq7", StripForm::eq7}, {"full", StripForm::full}};
+const std::map<std::string, StripCudaPath> paths = {{"automatic", StripCudaPath::automatic},
+                                                    {"warp_per_event", StripCudaPath::warp_per_event},
+                                                    {"thread_per_event", StripCudaPath::thread_per_event}};
+
+/// What an iteration of 1e7 events must not exceed, ms: on an NVIDIA H200 by the automatic path, and on two cores.
+const std::map<std::string, double> cuda_bounds = {{"gaussian", 5}, {"eq7", 7}};
+constexpr double cpu_bound = 3000, nrms_bound = 1e-5, peer_bound = 5;
+
+void print(const ordered_json& row) {
+  const auto number = [&](const char* key, const char* format) {
+    return row[key].is_null() ? "" : fmt::format(fmt::runtime(format), row[key].get<double>());
+  };
+  fmt::print("{:<10} {:<18} {:>10} {:>10} {:>9} {:>9}\n", row["form"].get<std::string>(), row["by"].get<std::string>(),
+             number("ms", "{:.3f}"), number("bound_ms", "<= {:.0f}"), number("M_events_per_s", "{:.0f}"),
+             number("nrms_to_reference", "{:.1e}"));
+  std::fflush(stdout);  // lines appear as they are measured
+}
+
+ordered_json measure(StripTiming& timing, const Options& options, const std::string& form, const std::string& path) {
+  const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
+  const StripSettings settings{.form = forms.at(form), .cuda_path = paths.at(path)};
+  const double ms = timing.iteration_ms(settings, backend);
+  ordered_json row{{"form", form},
+                   {"by", backend == Backend::cuda ? path : "cpu"},
+                   {"ms", ms},
+                   {"bound_ms", nullptr},
+                   {"M_events_per_s", static_cast<double>(options.events) / ms / 1e3},
+                   {"nrms_to_reference", timing.nrms(settings, backend)}};
+  if (backend == Backend::cpu) row["bound_ms"] = cpu_bound;
+  if (backend == Backend::cuda && path == "automatic" && cuda_bounds.contains(form))
+    row["bound_ms"] = cuda_bounds.at(form);
+  return row;
+}
+
+ordered_json measure_peer(StripTiming& timing, StripPeer& peer) {
+  const double ours = timing.iteration_ms({.form = StripForm::eq7}, Backend::cuda);
+  const StripTiming::PeerTimes times = timing.peer(peer);
+  ordered_json row{{"peer", peer.name()},
+                   {"form", "eq7"},
+                   {"ms", ours},
+                   {"peer_default_ms", times.default_ms},
+                   {"peer_best_ms", times.best_ms},
+                   {"peer_best_blocks", times.best_blocks},
+                   {"peer_best_threads", times.best_threads},
+                   {"times_faster_than_its_default", times.default_ms / ours},
+                   {"times_faster_than_its_best", times.best_ms / ours},
+                   {"bound_times_faster", peer_bound},
+                   {"first_estimate_relative_rms", times.deviation}};
+  return row;
+}
+
+void bench_jpet(const Options& options) {
+  const bool cuda = options.backend == "cuda";
+  if (!cuda && !options.peer.empty())
+    throw InputError("--peer: the original is measured on a GPU: give --backend cuda");
+  std::optional<StripPeer> peer;
+  if (!options.peer.empty()) peer.emplace(options.peer);
+  if (cuda) require_cuda();
+  if (!options.json)
+    fmt::print("{:<10} {:<18} {:>10} {:>10} {:>9} {:>9}\n", "form", "by", "ms", "must be", "M ev/s", "nrms");
+  StripTiming timing(options.events, options.checked, options.repeats);
+  ordered_json rows = ordered_json::array();
+  for (const std::string& form : options.forms)
+    for (const std::string& path : cuda ? options.paths : std::vector<std::string>{"automatic"}) {
+      rows.push_back(measure(timing, options, form, path));
+      if (!options.json) print(rows.back());
+    }
+  ordered_json report{{"bench", "jpet"},
+                      {"machine", machine()},
+                      {"events", options.events},
+                      {"checked_events", options.checked},
+                      {"nrms_must_be_at_most", nrms_bound},
+                      {"workload",
+                       "two strips of 300 mm, 260 mm apart, sigma 10 mm of z and 40 mm of dl; phantom of Bialas et "
+                       "al. 2015, appendix A; 65x75 pixels of 4 mm; events in random order"},
+                      {"results", rows}};
+  if (peer) {
+    report["peer"] = measure_peer(timing, *peer);
+    if (!options.json)
+      for (const auto& [key, value] : report["peer"].items()) fmt::print("{}: {}\n", key, value.dump());
+  }
+  write_report(report, options.json, options.output);
+}
+
+}  // namespace
+
+void add_bench_jpet(CLI::App& bench) {
+  auto* command = bench.add_subcommand("jpet", "An MLEM iteration of two strips: all forms, all paths, the original");
+  auto options = std::make_shared<Options>();
+  command->add_option("--events", options->events, "Events (default: 10000000)")->check(CLI::Range(100, 1000000000));
+  command->add_option("--check-events", options->checked, "Events of the check against the reference (default: 2000)")
+      ->check(CLI::Range(100, 1000000));
+  command->add_option("--form", options->forms, "gaussian, eq7, full (default: all)")
+      ->check(CLI::IsMember({"gaussian", "eq7", "full"}));
+  command->add_option("--cuda-path", options->paths, "automatic, warp_per_event, thread_per_event (default: all)")
+      ->check(CLI::IsMember({"automatic", "warp_per_event", "thread_per_event"}));
+  command->add_option("--backend", options->backend, "cuda or cpu (default: cuda)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--peer", options->peer, "A library as share/benchmarks/peers/strip_peer.h describes");
+  command->add_option("-o,--output", options->output, "Write the results as JSON");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example: tofstream bench jpet --peer libjpet_mlem_peer.so -o jpet.json");
+  command->callback([options] { bench_jpet(*options); });
+}
+
+}  // namespace tofstream::command
