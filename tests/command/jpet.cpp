@@ -27,7 +27,7 @@ TEST_CASE("a simulated file becomes the images of figure 3: direct, and after so
       run_command("run jpet_strip_simulate --quiet --set photons.events=20000 --out " + (out / "scan").string());
   REQUIRE_MESSAGE(simulated.code == 0, simulated.err);
   const auto report = run_well("jpet_strip" + coarse + " --input " + (out / "scan/events.txt").string() +
-                                   " --set subsets.iterations=4 --set iterations=[1,3]",
+                                   " --set subsets.iterations=4 --set at_iterations=[1,3]",
                                out / "image");
   CHECK(report["books"]["received"] == 20000);
   for (const char* name : {"image_0001", "image_0003", "image", "direct"}) {
@@ -46,7 +46,7 @@ TEST_CASE("the six regions of the phantom come out at their activity, by strips 
   run_well(
       "jpet_strip_simulated --set events.events=200000 --set events.slice_mm=5 --set image.size=[1,52,60]"
       " --set image.voxel_mm=[5,5,5] --set resolution.sigma_z_mm=4 --set resolution.sigma_dl_mm=16"
-      " --set subsets.iterations=10 --set iterations=[1]",
+      " --set subsets.iterations=10 --set at_iterations=[1]",
       out / "image");
   const auto regions = [&](const char* image) {
     return run_command("analyse --json --phantom jpet_strip " + (out / "image" / image).string())
