@@ -1,6 +1,7 @@
 // One subset through a projector: see list_mode_step.hpp.
 #include "gadgets/project/list_mode_step.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
@@ -148,6 +149,7 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
 
 Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& context) {
   if (auto closed_form = projector_->closed_form_sensitivity()) {
+    if (settings_.uniform) std::ranges::fill(closed_form->voxels.span(), 1.0f);
     scale_to_Bq_per_mL(*closed_form);
     return {.image = std::move(*closed_form)};
   }
