@@ -44,7 +44,7 @@ TEST_CASE("a simulated file becomes the images of figure 3: direct, and after so
 TEST_CASE("the six regions of the phantom come out at their activity, by strips that measure sharply") {
   const TemporaryFolder out;
   run_well(
-      "jpet_strip_simulated --set events.events=200000 --set events.slice_mm=5 --set image.size=[1,52,60]"
+      "jpet_strip_simulated --set photons.events=200000 --set photons.slice_mm=5 --set image.size=[1,52,60]"
       " --set image.voxel_mm=[5,5,5] --set resolution.sigma_z_mm=4 --set resolution.sigma_dl_mm=16"
       " --set subsets.iterations=10 --set at_iterations=[1]",
       out / "image");
