@@ -94,3 +94,22 @@ TEST_CASE("a file that holds no events of strips, and strips where a ring is wan
   REQUIRE_MESSAGE(inspected.code == 0, inspected.err);
   CHECK(inspected.json()["detection_bins"] == 2);
 }
+
+TEST_CASE("the script of figure 3 measures, draws, and says that so few events are not enough") {
+  const std::filesystem::path script = "tools/jpet_figure";
+  if (!std::filesystem::exists(script)) return;  // an installed test has no scripts beside it
+  if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const int status = std::system(("python3 " + script.string() + " --backend cpu --events 2000 --tofstream " +
+                                  program().string() + " --out " + out.path().string() + " >" + log + " 2>&1")
+                                     .c_str());
+  CHECK(WEXITSTATUS(status) == 1);
+  CHECK_MESSAGE(text_of(log).find("regions off by more than 5 %") != std::string::npos, text_of(log));
+  const auto figure = nlohmann::json::parse(text_of(out / "figure.json"));
+  CHECK(figure["events"] == 2000);
+  CHECK(figure["regions"].size() == 6);
+  CHECK(figure["regions"]["phantom"]["A"] == 3000);
+  for (const char* picture : {"view_image_0050.png", "view_direct.png", "profile.png"})
+    CHECK(std::filesystem::file_size(out / picture) > 5000);
+}
