@@ -44,9 +44,9 @@ TEST_CASE("a simulated file becomes the images of figure 3: direct, and after so
 TEST_CASE("the six regions of the phantom come out at their activity, by strips that measure sharply") {
   const TemporaryFolder out;
   run_well(
-      "jpet_strip_simulated --set photons.events=200000 --set photons.slice_mm=5 --set image.size=[1,52,60]"
+      "jpet_strip_simulated --set photons.events=100000 --set photons.slice_mm=5 --set image.size=[1,52,60]"
       " --set image.voxel_mm=[5,5,5] --set resolution.sigma_z_mm=4 --set resolution.sigma_dl_mm=16"
-      " --set subsets.iterations=10 --set at_iterations=[1]",
+      " --set subsets.iterations=8 --set picture.every=final",
       out / "image");
   const auto regions = [&](const char* image) {
     return run_command("analyse --json --phantom jpet_strip " + (out / "image" / image).string())
@@ -101,13 +101,13 @@ TEST_CASE("the script of figure 3 measures, draws, and says that so few events a
   if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
-  const int status = std::system(("python3 " + script.string() + " --backend cpu --events 2000 --tofstream " +
+  const int status = std::system(("python3 " + script.string() + " --backend cpu --events 500 --tofstream " +
                                   program().string() + " --out " + out.path().string() + " >" + log + " 2>&1")
                                      .c_str());
   CHECK(WEXITSTATUS(status) == 1);
   CHECK_MESSAGE(text_of(log).find("regions off by more than 5 %") != std::string::npos, text_of(log));
   const auto figure = nlohmann::json::parse(text_of(out / "figure.json"));
-  CHECK(figure["events"] == 2000);
+  CHECK(figure["events"] == 500);
   CHECK(figure["regions"].size() == 6);
   CHECK(figure["regions"]["phantom"]["A"] == 3000);
   for (const char* picture : {"view_image_0050.png", "view_direct.png", "profile.png"})
