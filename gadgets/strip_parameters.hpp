@@ -36,7 +36,7 @@ struct StripResolutionParams {
           "By how much sigma_z is greater at a strip's end, relative; 0.1 was measured"),
       param<&StripResolutionParams::gamma_per_mm2>(
           "gamma_per_mm2", range(-1, 1), unit("1/mm^2"),
-          "What couples dl to z in the inverse covariance (paper 001, eq. 12)"));
+          "What couples dl to z in the inverse covariance (Bialas et al. 2015, eq. 12)"));
 
   StripResolution resolution() const { return {sigma_z_mm, sigma_dl_mm, sigma_z_edge_rise, gamma_per_mm2}; }
 };

@@ -1,6 +1,7 @@
 // One subset through a projector: see list_mode_step.hpp.
 #include "gadgets/project/list_mode_step.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
@@ -135,12 +136,10 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
   projector_ = make_(inputs.image->image->grid, settings_.backend, *scanner);
-  auto closed_form = projector_->closed_form_sensitivity();
-  if (closed_form) scale_to_Bq_per_mL(*closed_form);
-  Sensitivity made = closed_form ? Sensitivity{.image = std::move(*closed_form)} : make_sensitivity(*scanner, context);
+  Sensitivity made = make_sensitivity(*scanner, context);
   context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);
-  context.report("sensitivity_pairs", made.pairs);
+  if (made.pairs > 0) context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
   if (!made.exact) log_error(made, context);
   sensitivity_ = std::make_shared<const Image>(
@@ -149,6 +148,11 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
 }
 
 Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& context) {
+  if (auto closed_form = projector_->closed_form_sensitivity()) {
+    if (settings_.uniform) std::ranges::fill(closed_form->voxels.span(), 1.0f);
+    scale_to_Bq_per_mL(*closed_form);
+    return {.image = std::move(*closed_form)};
+  }
   const SensitivitySettings settings{.exact_pairs = settings_.sensitivity.exact_pairs,
                                      .sampled_pairs = settings_.sensitivity.sampled_pairs};
   std::optional<Image> mu;

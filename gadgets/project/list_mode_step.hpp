@@ -72,6 +72,7 @@ struct ListModeSettings {
   bool tof = true;              // false: the events' ToF is not looked at
   bool log_likelihood = false;  // report it for each iteration
   std::string description;      // names the projector with all its settings, as the sensitivity cache needs
+  bool uniform = false;         // a sensitivity that is known in closed form is not looked at: taken as 1
 };
 
 class ListModeStep {

@@ -21,6 +21,7 @@ struct StripProjector {
   struct Params {
     StripForm form = StripForm::full;
     StripResolutionParams resolution;
+    bool sensitivity = true;
     StripCudaPath cuda_path = StripCudaPath::automatic;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
@@ -30,6 +31,9 @@ struct StripProjector {
                            "Of the kernel. full: knows that both photons hit the strips; eq7: the published formula; "
                            "gaussian: its fastest approximation, too low far from the centre"),
       param<&Params::resolution>("resolution", "How well the strips measure"),
+      param<&Params::sensitivity>("sensitivity",
+                                  "Divide by the strips' sensitivity, so that the image is the activity; false: Bialas "
+                                  "et al. 2015, eq. 5, whose image holds the activity times the sensitivity"),
       param<&Params::cuda_path>("cuda_path", "On CUDA: automatic is the fastest, the others are the paper's two"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"));
@@ -39,7 +43,7 @@ struct StripProjector {
   }
 
   explicit StripProjector(const Params& p)
-      : step_({.backend = resolve(p.backend), .log_likelihood = p.log_likelihood},
+      : step_({.backend = resolve(p.backend), .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
               [p](const Grid& grid, Backend backend, const Scanner& scanner) {
                 return make_strip_projector(grid,
                                             {.geometry = strip_geometry(scanner),

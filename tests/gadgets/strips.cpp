@@ -148,3 +148,21 @@ gadgets:
   CHECK(report.exit_code == 1);
   CHECK_MESSAGE(first_error(report).find("is no pair of strips") != std::string::npos, first_error(report));
 }
+
+TEST_CASE("the projector's sensitivity is that of 1 Bq/mL in a voxel, or on request the same for all voxels") {
+  EventBatch batch = make_strip_batch(make_strip_scanner("s", {130, 300}), 1);
+  set_response(batch, 0, {0, 0, 0});
+  const auto events = std::make_shared<const EventBatch>(std::move(batch));
+  const auto image = std::make_shared<const Image>(Image::filled(Grid::centred(1, 5, 5, {4, 10, 10}), 1));
+  const auto subset = std::make_shared<const Subset>(Subset{.batches = {events}});
+  const auto estimate = std::make_shared<const Estimate>(Estimate{.image = image});
+  for (const bool divides : {true, false}) {
+    RegisteredGadgetTest<Projected> test("strip_projector", fmt::format("{{backend: cpu, sensitivity: {}}}", divides));
+    test.send(subset, estimate);
+    REQUIRE(test.out.size() == 1);
+    const Image& sensitivity = *test.out[0].sensitivity;
+    const double centre = divides ? 2 * std::atan(150.0 / 130) / 3.14159265358979 : 1;
+    CHECK(sensitivity.voxels[sensitivity.grid.index(0, 2, 2)] == doctest::Approx(0.4 * centre).epsilon(1e-5));
+    CHECK((sensitivity.voxels[0] == sensitivity.voxels[12]) != divides);
+  }
+}
