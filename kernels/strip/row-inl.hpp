@@ -13,7 +13,7 @@ namespace tofstream::strip {
 /// b C^-1 a / sqrt(N) comes out as the root of such an exponent.
 inline constexpr float half_log2e = 0.72134752f;
 
-/// An event's constants on a grid. Lengths along y are in mm, along z in pixels.
+/// What the rows of an event on a grid are made of. Lengths along y are in mm, along z in pixels.
 struct alignas(16) RowEvent {
   float dy;              // from the reconstructed emission to the first row
   float centre, slope;   // number of the column in the ellipse's middle: at dy = 0, and by mm of dy
@@ -22,15 +22,10 @@ struct alignas(16) RowEvent {
   float n0, n1, n2;      // of N
   float norm_slope;      // by s0 + s1 dy
   float least_norm;
-  float angle;
-  float scale;     // of P
-  float additive;  // the event's additive term, by scale
   int rows;        // of the box around the ellipse, from the first one
-  int first_word;  // of the first row, in an image as RowsLayout has it
-  int number;      // of the event among those of its warp, and from bit 5 on which ends it is near
+  int first_word;  // of the first row, where the image lies
 
-  TOFSTREAM_HOST_DEVICE static RowEvent make(const StripEventTerms<float>& t, const Grid& grid, const StripBox& box,
-                                             float additive) {
+  TOFSTREAM_HOST_DEVICE static RowEvent make(const StripEventTerms<float>& t, const Grid& grid, const StripBox& box) {
     const float pixel = grid.voxel_mm.z, per_pixel = 1 / pixel, per_square = 1 / half_log2e;
     RowEvent e;
     e.dy = grid.origin_mm.y + static_cast<float>(box.y_first) * grid.voxel_mm.y - t.y;
@@ -47,12 +42,22 @@ struct alignas(16) RowEvent {
     e.n2 = t.n2 * per_square;
     e.norm_slope = 2 * t.tan * per_square;
     e.least_norm = t.least_norm * per_square;
-    e.angle = t.angle * half_log2e;
-    e.scale = t.scale * 1.1774100f;  // 1 / sqrt(half_log2e), since 1 / sqrt(N) has the root of that unit
-    e.additive = additive / e.scale;
     e.rows = box.y_last - box.y_first + 1;
-    e.first_word = e.number = 0;
+    e.first_word = 0;
     return e;
+  }
+};
+
+/// What else there is to know of an event.
+struct alignas(16) RowEventRest {
+  float angle;
+  float scale;     // of P
+  float additive;  // the event's additive term, by scale
+  int number;      // of the event among those of its warp, and from bit 5 on which ends it is near
+
+  TOFSTREAM_HOST_DEVICE static RowEventRest make(const StripEventTerms<float>& t, float additive) {
+    const float scale = t.scale * 1.1774100f;  // 1 / sqrt(half_log2e), since 1 / sqrt(N) has the root of that unit
+    return {t.angle * half_log2e, scale, additive / scale, 0};
   }
 };
 
@@ -116,7 +121,7 @@ struct PixelRow {
     return density(k, [](float, float) { return 1.0f; });
   }
   /// P / (scale factor) of pixel k, times the share of its angles below `angle`, an end's; `mirrored`: above.
-  TOFSTREAM_HOST_DEVICE float density_below(const RowEvent& e, int k, float angle, bool mirrored) const {
+  TOFSTREAM_HOST_DEVICE float density_below(const RowEventRest& e, int k, float angle, bool mirrored) const {
     return density(
         k, [&](float root, float turn) { return share_below(std::fma(angle - e.angle, root, turn), mirrored); });
   }

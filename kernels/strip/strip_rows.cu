@@ -40,7 +40,7 @@ struct RowsLayout {
 
 std::size_t shared_bytes(StripForm form, const RowsLayout& layout) {
   const std::size_t images = form == StripForm::full ? 4 : 2;
-  return images * static_cast<std::size_t>(layout.words()) * sizeof(float) + std::size_t{threads} * sizeof(RowEvent);
+  return images * static_cast<std::size_t>(layout.words()) * sizeof(float) + std::size_t{threads} * 80;
 }
 
 // ---- an event ----
@@ -119,15 +119,32 @@ __device__ inline float4 read_shared(unsigned address) {
   return words;
 }
 
-/// An event's constants from an address of shared memory, for all lanes together.
-__device__ inline RowEvent read(unsigned address) {
-  const float4 words[] = {read_shared<0>(address), read_shared<16>(address), read_shared<32>(address),
-                          read_shared<48>(address), read_shared<64>(address)};
-  static_assert(sizeof(RowEvent) == sizeof(words));
-  RowEvent event;
-  memcpy(&event, words, sizeof(event));
-  return event;
-}
+/// An event as the lanes of a warp read it together; padded so that lanes write theirs to different banks.
+struct StagedEvent {
+  RowEvent rows;
+  RowEventRest rest;
+
+  /// At an address of shared memory.
+  __device__ static RowEvent read_rows(unsigned address) {
+    const float4 words[] = {read_shared<0>(address), read_shared<16>(address), read_shared<32>(address),
+                            read_shared<48>(address)};
+    return bits_of<RowEvent>(words);
+  }
+  __device__ static RowEventRest read_rest(unsigned address) {
+    const float4 words[] = {read_shared<64>(address)};
+    return bits_of<RowEventRest>(words);
+  }
+
+ private:
+  template <class T, std::size_t count>
+  __device__ static T bits_of(const float4 (&words)[count]) {
+    static_assert(sizeof(T) == sizeof(words));
+    T result;
+    memcpy(&result, words, sizeof(result));
+    return result;
+  }
+};
+static_assert(sizeof(StagedEvent) == 80);
 
 __device__ inline unsigned shared_address(const void* pointer) {
   auto address = static_cast<unsigned>(__cvta_generic_to_shared(pointer));
@@ -149,7 +166,7 @@ template <StripForm form, int reach>
 class Rows {
  public:
   __device__ Rows(const Model& model, const EventView& events, const RowsLayout& layout, const float* image,
-                  const FixedSums& fixed, int shift, RowEvent* staged, const float* rho, const unsigned* sums,
+                  const FixedSums& fixed, int shift, StagedEvent* staged, const float* rho, const unsigned* sums,
                   const float* low, const float* high)
       : model_(model),
         events_(events),
@@ -180,7 +197,7 @@ class Rows {
     const int count = __popc(meeting), own_place = __popc(meeting & ((1u << lane_) - 1));
     __syncwarp();
     unsigned at = staged_at_;
-    for (int place = 0; place < count; ++place, at += sizeof(RowEvent)) {
+    for (int place = 0; place < count; ++place, at += sizeof(StagedEvent)) {
       const float expectation = add_event(begin, at);
       if (place == own_place && meeting >> lane_ & 1) mine = expectation;
     }
@@ -200,12 +217,12 @@ class Rows {
     const StripBox box = strip_box(terms, model_.grid);
     const bool meets = present && box.y_first <= box.y_last && box.z_first <= box.z_last;
     const unsigned meeting = __ballot_sync(all_lanes, meets);
-    RowEvent event = RowEvent::make(terms, model_.grid, box, additive);
-    event.first_word = box.y_first * layout_.stride + layout_.margin - reach;
-    event.number = lane_;
+    StagedEvent event{RowEvent::make(terms, model_.grid, box), RowEventRest::make(terms, additive)};
+    event.rows.first_word = box.y_first * layout_.stride + layout_.margin - reach;
+    event.rest.number = lane_;
     if constexpr (form == StripForm::full) {
       const NearEnds near = near_ends(model_, response);
-      event.number |= (near.high ? near_high : 0) | (near.low ? near_low : 0);
+      event.rest.number |= (near.high ? near_high : 0) | (near.low ? near_low : 0);
     }
     if (meets) staged_[__popc(meeting & ((1u << lane_) - 1))] = event;
     return meeting;
@@ -213,7 +230,7 @@ class Rows {
 
   /// The EM step of an event; its expectation.
   __device__ float add_event(std::int64_t begin, unsigned at) {
-    const RowEvent event = read(at);
+    const RowEvent event = StagedEvent::read_rows(at);
     // A lane without a row goes with the last one, whose words are then read once for both.
     const int row_number = min(lane_, event.rows - 1);
     const float dy = fmaf(static_cast<float>(row_number), model_.grid.voxel_mm.y, event.dy);
@@ -222,15 +239,16 @@ class Rows {
         static_cast<unsigned>(row.column + reach) < static_cast<unsigned>(layout_.columns + 2 * reach);
     const bool active = in_image & (lane_ < event.rows) & PixelRow<form>::reached(event, dy);
     if (form != StripForm::gaussian && __any_sync(all_lanes, active && !row.regular(event, reach)))
-      return add_rare(begin, event);
+      return add_rare(begin, StagedEvent::read_rest(at));
     const int word = in_image ? event.first_word + row_number * layout_.stride + row.column : 0;
     if (!active) row.exponent0 = -INFINITY;
+    const RowEventRest rest = StagedEvent::read_rest(at);
     float p[pixels], sum = 0;
-    fill_densities(row, event, word, p);
+    fill_densities(row, rest, word, p);
 #pragma unroll
     for (int k = 0; k < pixels; ++k) sum = fmaf(p[k], rho_[word + k], sum);
-    sum = over_warp(sum * row.factor) + event.additive;  // by the event's scale, as P
-    const float expectation = event.scale * sum;
+    sum = over_warp(sum * row.factor) + rest.additive;  // by the event's scale, as P
+    const float expectation = rest.scale * sum;
     if (!usable(expectation)) return expectation;
     const float factor = scale_.of(__fdividef(row.factor, sum));
     int addend[pixels];
@@ -242,7 +260,7 @@ class Rows {
     }
     const unsigned bound = __reduce_or_sync(all_lanes, static_cast<unsigned>(bits));
     if (bound < 1u << smallest_log2 || bound >= min(1u << largest_log2, block_room / warps - most_)) {
-      add_rare(begin, event);
+      add_rare(begin, rest);
       return expectation;
     }
     most_ += bound;
@@ -257,7 +275,8 @@ class Rows {
   }
 
   /// P of the row's pixels, without the event's scale and the row's factor.
-  __device__ void fill_densities(const PixelRow<form>& row, const RowEvent& event, int word, float (&p)[pixels]) const {
+  __device__ void fill_densities(const PixelRow<form>& row, const RowEventRest& event, int word,
+                                 float (&p)[pixels]) const {
     if (form != StripForm::full || event.number < near_high) {
 #pragma unroll
       for (int k = 0; k < pixels; ++k) p[k] = row.density(k - reach);
@@ -270,12 +289,16 @@ class Rows {
 #pragma unroll
     for (int k = 0; k < pixels; ++k) p[k] = 0;
     const float* angles = event.number & near_low ? low_ : high_;
-    for (int pass = both ? 2 : 1; pass > 0; --pass, angles = high_)
+    for (int pass = both ? 2 : 1; pass > 0; --pass, angles = high_) {
+      PixelRow<form> again = row;
+      // Nothing of it is to be kept from pass to pass, which would take more registers than there are.
+      asm("" : "+f"(again.exponent0), "+f"(again.mixed0), "+f"(again.norm0));
 #pragma unroll
-      for (int k = 0; k < pixels; ++k) p[k] = row.density_below(event, k - reach, angles[word + k], mirrored) - p[k];
+      for (int k = 0; k < pixels; ++k) p[k] = again.density_below(event, k - reach, angles[word + k], mirrored) - p[k];
+    }
   }
 
-  __device__ float add_rare(std::int64_t begin, const RowEvent& event) const {
+  __device__ float add_rare(std::int64_t begin, const RowEventRest& event) const {
     return add_exactly<form>(model_, events_, begin + (event.number & 31), image_, shift_, fixed_);
   }
 
@@ -286,7 +309,7 @@ class Rows {
   const FixedSums& fixed_;
   int shift_;
   FixedScale scale_;
-  RowEvent* staged_;
+  StagedEvent* staged_;
   unsigned staged_at_;
   const float *rho_, *low_, *high_;
   unsigned sums_at_;
@@ -302,8 +325,8 @@ __global__ void __launch_bounds__(threads, 1)
     em_of_rows(Model model, EventView events, RowsLayout layout, const float* __restrict__ image,
                const unsigned* __restrict__ histogram, FixedSums fixed, DeviceTally* tally) {
   extern __shared__ float4 memory[];
-  RowEvent* const staged = reinterpret_cast<RowEvent*>(memory) + threadIdx.x / 32 * 32;
-  float* const rho = reinterpret_cast<float*>(reinterpret_cast<RowEvent*>(memory) + threads);
+  StagedEvent* const staged = reinterpret_cast<StagedEvent*>(memory) + threadIdx.x / 32 * 32;
+  float* const rho = reinterpret_cast<float*>(reinterpret_cast<StagedEvent*>(memory) + threads);
   unsigned* const sums = reinterpret_cast<unsigned*>(rho + layout.words());
   float* const low = rho + 2 * layout.words();
   float* const high = rho + 3 * layout.words();

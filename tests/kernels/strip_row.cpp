@@ -21,7 +21,8 @@ double worst_difference(const StripSettings& settings, const Response& response,
                                    {static_cast<float>(response.z_up_mm), static_cast<float>(response.z_down_mm),
                                     static_cast<float>(response.dl_mm)});
   const StripBox box = strip_box(terms, grid);
-  const auto event = strip::RowEvent::make(terms, grid, box, 0);
+  const auto event = strip::RowEvent::make(terms, grid, box);
+  const auto rest = strip::RowEventRest::make(terms, 0);
   double largest = 0, difference = 0;
   for (int row = 0; row < event.rows; ++row) {
     const float dy = event.dy + static_cast<float>(row) * grid.voxel_mm.y;
@@ -38,10 +39,10 @@ double worst_difference(const StripSettings& settings, const Response& response,
           static_cast<double>(grid.centre(0, 0, 0).z) + (pixels.column + k) * static_cast<double>(grid.voxel_mm.z);
       const double expected = density_of<form>(settings, response, y, z);
       const auto below = [&](double end) {
-        return pixels.density_below(event, k, static_cast<float>(end) * strip::half_log2e, false);
+        return pixels.density_below(rest, k, static_cast<float>(end) * strip::half_log2e, false);
       };
       const float density = form == StripForm::full ? below(angle(k).high) - below(angle(k).low) : pixels.density(k);
-      const double actual = static_cast<double>(event.scale * pixels.factor * density);
+      const double actual = static_cast<double>(rest.scale * pixels.factor * density);
       largest = std::max(largest, expected);
       if (expected > 0 && actual > 0) difference = std::max(difference, std::abs(actual - expected));
     }
