@@ -7,21 +7,20 @@
 
 namespace tofstream::strip {
 
-/// A usual event's largest addend lies in [2^smallest_log2, 2^largest_log2): beyond 2^24 the bits of floats are no
-/// whole numbers of one unit any more. About their mean is 2^mean_log2.
-inline constexpr int smallest_log2 = 9, mean_log2 = 15, largest_log2 = 24;
+/// A usual event's largest addend lies in [2^smallest_log2, 2^largest_log2). About their mean is 2^mean_log2.
+inline constexpr int smallest_log2 = 8, mean_log2 = 14, largest_log2 = 21;
 inline constexpr int exponents = 256, exponent_bias = 127;
 
 /// 64-bit sums of a pass: each pixel's in units of 1, of fractions of it for small events, and of ever larger ones for
 /// large events; 1 is 2^-shift of an addend.
 struct FixedSums {
-  static constexpr int bands = 6, usual_band = 2;
+  static constexpr int bands = 8, usual_band = 2;
 
   long long* sums;  // [band][pixel]
   int pixels;
 
   __device__ static int unit_log2(int band) {
-    return band < usual_band ? 22 * (band - usual_band) : 32 * (band - usual_band);
+    return band < usual_band ? 22 * (band - usual_band) : 20 * (band - usual_band);
   }
   __device__ void add(int pixel, unsigned sum) const { add_to(usual_band * pixels + pixel, sum); }
   /// Any addend, of fewer than 2^23 that are as large.
