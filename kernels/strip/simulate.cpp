@@ -33,9 +33,25 @@ void require(bool holds, const char* what) {
 /// Points of a phantom's plane x = 0 between the strips, drawn by its activity.
 class PlaneSampler {
  public:
-  PlaneSampler(const Phantom& phantom, float radius_mm) : table_(weights_of(phantom, static_cast<double>(radius_mm))) {}
+  PlaneSampler(const Phantom& phantom, double radius_mm) : radius_mm_(radius_mm) {
+    const Box3 box = phantom.bounds();
+    const double y_low = std::max(box.low.y, -radius_mm), y_high = std::min(box.high.y, radius_mm);
+    constexpr double most_cells = 1e7;
+    require((y_high - y_low) * (box.high.z - box.low.z) < most_cells * cell_mm * cell_mm,
+            "simulation: the phantom is too long for strips");
+    std::vector<double> bounds;
+    for (double y = y_low; y < y_high; y += cell_mm)
+      for (double z = box.low.z; z < box.high.z; z += cell_mm) {
+        const double bound = bound_in(phantom, y, z);
+        if (bound <= 0) continue;
+        cells_.push_back({y, z, bound});
+        bounds.push_back(bound);
+        total_ += bound * cell_mm * cell_mm;
+      }
+    if (!bounds.empty()) table_.emplace(bounds);
+  }
 
-  /// Of all cells, as if each had its bound: Bq/mL mm^2.
+  /// Of all cells, as if each had its bound everywhere: Bq/mL mm^2. Nothing can be drawn where it is 0.
   double total() const { return total_; }
   struct Point {
     double y = 0, z = 0;
@@ -56,35 +72,16 @@ class PlaneSampler {
   };
 
   // The activity in a cell is one of those of the solids whose boxes it meets.
-  static double bound_in(const Phantom& phantom, const Box3& cell) {
+  static double bound_in(const Phantom& phantom, double y, double z) {
+    constexpr double thin = 1e-6;
+    const Box3 cell{{-thin, y, z}, {thin, y + cell_mm, z + cell_mm}};
     double bound = 0;
     for (const Solid& solid : phantom.solids())
       if (solid.activity_Bq_mL && solid.bounds().intersects(cell)) bound = std::max(bound, *solid.activity_Bq_mL);
     return bound;
   }
 
-  std::optional<AliasTable> weights_of(const Phantom& phantom, double radius_mm) {
-    radius_mm_ = radius_mm;
-    const Box3 box = phantom.bounds();
-    const double y_low = std::max(box.low.y, -radius_mm), y_high = std::min(box.high.y, radius_mm);
-    constexpr double most_cells = 1e7;
-    require((y_high - y_low) * (box.high.z - box.low.z) < most_cells * cell_mm * cell_mm,
-            "simulation: the phantom is too long for strips");
-    std::vector<double> weights;
-    for (double y = y_low; y < y_high; y += cell_mm)
-      for (double z = box.low.z; z < box.high.z; z += cell_mm) {
-        constexpr double thin = 1e-6;
-        const double bound = bound_in(phantom, {{-thin, y, z}, {thin, y + cell_mm, z + cell_mm}});
-        if (bound <= 0) continue;
-        cells_.push_back({y, z, bound});
-        weights.push_back(bound);
-        total_ += bound * cell_mm * cell_mm;
-      }
-    if (weights.empty()) return {};
-    return AliasTable(weights);
-  }
-
-  double radius_mm_ = 0, total_ = 0;
+  double radius_mm_, total_ = 0;
   std::vector<Cell> cells_;
   std::optional<AliasTable> table_;
 };
@@ -122,7 +119,7 @@ struct StripSimulator::Model {
         resolution(resolution_),
         phantom(std::move(phantom_)),
         options(options_),
-        plane(phantom, strips.radius_mm),
+        plane(phantom, static_cast<double>(strips.radius_mm)),
         draw_rate(plane.total() * mL_per_mm3 * static_cast<double>(options.slice_mm)) {
     validate(strips, resolution);
     require(options.slice_mm > 0 && std::isfinite(options.slice_mm), "simulation: slice_mm must be positive");
