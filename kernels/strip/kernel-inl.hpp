@@ -7,15 +7,19 @@
 #define TOFSTREAM_STRIP_KERNEL_INL
 #endif
 
+#include <concepts>
+
 #include "kernels/math/lanes-inl.hpp"
 #include "kernels/strip/kernel.hpp"
 
 TOFSTREAM_LANES_BEGIN
 
-/// A number of an event, or a constant, in every lane of V.
+/// A number of an event, or a constant, in every lane of V; lanes as they are.
 template <class V, class T>
 TOFSTREAM_HOST_DEVICE inline V each(T value) {
-  if constexpr (std::floating_point<V>)
+  if constexpr (std::same_as<V, T>)
+    return value;
+  else if constexpr (std::floating_point<V>)
     return static_cast<V>(value);
   else
     return splat<V>(static_cast<float>(value));
@@ -90,25 +94,35 @@ TOFSTREAM_HOST_DEVICE inline StripColumn<U> strip_column(const StripEventTerms<T
   return column;
 }
 
+/// 1 - erf(x) for x >= 0, and nothing from 4 on, where a float has no digits of it beside 1.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_tail(V x) {
+  const V most = each<V>(4.0);
+  return select(less(x, most), error_function_complement(minimum(x, most)), each<V>(0.0));
+}
+
 /// The share of a Gaussian of mean `middle` and standard deviation 1 / root that lies between the angles. Small shares
 /// keep their digits, since an event that was measured far beyond the strips' ends has no others; beyond 4 sqrt(2)
 /// sigma there is nothing.
 template <class V>
 TOFSTREAM_HOST_DEVICE inline V strip_acceptance(V middle, V root, const StripAngles<V>& angles) {
-  const V scaled = root * each<V>(0.70710678118654752), most = each<V>(4.0);
+  const V scaled = root * each<V>(0.70710678118654752);
   const V high = (angles.high - middle) * scaled, low = (angles.low - middle) * scaled;
-  const V near = error_function_complement(minimum(minimum(absolute(high), absolute(low)), most));
-  const V far = error_function_complement(minimum(maximum(absolute(high), absolute(low)), most));
-  const V to_near = select(less(high * low, each<V>(0.0)), each<V>(2.0) - near, near);
-  return each<V>(0.5) * (to_near - far);
+  const V near = strip_tail(minimum(absolute(high), absolute(low)));
+  const V farther = maximum(absolute(high), absolute(low));
+  V share = select(less(high * low, each<V>(0.0)), each<V>(2.0) - near, near);
+  // Hardly ever is a pixel near both ends.
+  if (!none_of(less(farther, each<V>(4.0)))) share = share - strip_tail(farther);
+  return each<V>(0.5) * share;
 }
 
-/// P (1/mm^3) at a pixel (eq. 7); 0 outside the 3 sigma ellipse. `angles` are those at which the pixel's photons meet
-/// both strips (strip_angles); only the full form looks at them.
+/// P at a pixel (eq. 7) without its factor event.scale; 0 outside the 3 sigma ellipse. `angles` are those at which the
+/// pixel's photons meet both strips (strip_angles); only the full form looks at them.
 template <StripForm form, class V, class T>
-TOFSTREAM_HOST_DEVICE inline V strip_density(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
-                                             [[maybe_unused]] const StripAngles<V>& angles) {
+TOFSTREAM_HOST_DEVICE inline V strip_shape(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
+                                           [[maybe_unused]] const StripAngles<V>& angles) {
   const V exponent_rate = each<V>(-0.72134752044448170);  // -log2(e) / 2
+  const auto outside = less(each<V>(strip_cut), pixel.squared);
   V p;
   if constexpr (form == StripForm::gaussian) {
     p = reciprocal_square_root(pixel.norm) * power_of_two(exponent_rate * pixel.squared);
@@ -120,7 +134,14 @@ TOFSTREAM_HOST_DEVICE inline V strip_density(const StripEventTerms<T>& event, co
     if constexpr (form == StripForm::full)
       p = p * strip_acceptance(each<V>(event.angle) - turn * deviation, norm * deviation, angles);
   }
-  return select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), each<V>(event.scale) * p);
+  return select(outside, each<V>(0.0), p);
+}
+
+/// P (1/mm^3) at a pixel.
+template <StripForm form, class V, class T>
+TOFSTREAM_HOST_DEVICE inline V strip_density(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
+                                             const StripAngles<V>& angles) {
+  return each<V>(event.scale) * strip_shape<form>(event, pixel, angles);
 }
 
 TOFSTREAM_LANES_END
