@@ -25,6 +25,9 @@ TOFSTREAM_HOST_DEVICE inline V each(T value) {
     return splat<V>(static_cast<float>(value));
 }
 
+/// e^(-x / 2) = 2^(this x).
+inline constexpr double strip_exponent_rate = -0.72134752044448170;
+
 /// What eq. 7 needs at a pixel, as kernel.hpp names it.
 template <class V>
 struct StripPixel {
@@ -94,26 +97,59 @@ TOFSTREAM_HOST_DEVICE inline StripColumn<U> strip_column(const StripEventTerms<T
   return column;
 }
 
-/// 1 - erf(x) for x >= 0, and nothing from 4 on, where a float has no digits of it beside 1.
+/// The integrand of eq. 7 at a pixel: a Gaussian of the emission angle.
 template <class V>
-TOFSTREAM_HOST_DEVICE inline V strip_tail(V x) {
-  const V most = each<V>(4.0);
-  return select(less(x, most), error_function_complement(minimum(x, most)), each<V>(0.0));
+struct StripPeak {
+  V shape;   // P without its factor event.scale; 0 outside the 3 sigma ellipse
+  V middle;  // mean of the angle
+  V root;    // 1 / its standard deviation
+};
+
+template <class V, class T>
+TOFSTREAM_HOST_DEVICE inline StripPeak<V> strip_peak(const StripEventTerms<T>& event, const StripPixel<V>& pixel) {
+  const V norm = maximum(pixel.norm, each<V>(event.least_norm));
+  const V deviation = reciprocal_square_root(norm);
+  const V turn = pixel.mixed * deviation;
+  const V p = deviation * power_of_two(each<V>(strip_exponent_rate) * (pixel.squared - turn * turn));
+  return {select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), p), each<V>(event.angle) - turn * deviation,
+          norm * deviation};
 }
 
-/// The share of a Gaussian of mean `middle` and standard deviation 1 / root that lies between the angles. Small shares
-/// keep their digits, since an event that was measured far beyond the strips' ends has no others; beyond 4 sqrt(2)
-/// sigma there is nothing.
+/// How far the middle of a peak is from the nearer and the farther end of the angles that the strips see, in units of
+/// sqrt(2) standard deviations: to the nearer one as a negative number if the middle is not between them.
 template <class V>
-TOFSTREAM_HOST_DEVICE inline V strip_acceptance(V middle, V root, const StripAngles<V>& angles) {
-  const V scaled = root * each<V>(0.70710678118654752);
-  const V high = (angles.high - middle) * scaled, low = (angles.low - middle) * scaled;
-  const V near = strip_tail(minimum(absolute(high), absolute(low)));
-  const V farther = maximum(absolute(high), absolute(low));
-  V share = select(less(high * low, each<V>(0.0)), each<V>(2.0) - near, near);
+struct StripEdges {
+  V nearer, farther;
+};
+
+/// An edge this far off is none: a float has no digits of the rest beside 1.
+inline constexpr float strip_reach = 4;
+
+template <class V>
+TOFSTREAM_HOST_DEVICE inline StripEdges<V> strip_edges(const StripPeak<V>& peak, const StripAngles<V>& angles) {
+  const V scaled = peak.root * each<V>(0.70710678118654752);
+  const V high = (angles.high - peak.middle) * scaled, low = (angles.low - peak.middle) * scaled;
+  const V nearer = minimum(absolute(high), absolute(low));
+  return {select(less(high * low, each<V>(0.0)), nearer, each<V>(0.0) - nearer),
+          maximum(absolute(high), absolute(low))};
+}
+
+/// Half of 1 - erf(x), the share of a Gaussian beyond an edge at x >= 0.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_tail(V x) {
+  const V reach = each<V>(strip_reach);
+  return select(less(x, reach), each<V>(0.5) * error_function_complement(minimum(x, reach)), each<V>(0.0));
+}
+
+/// The share of the peak between the edges. Small ones keep their digits, since an event that was measured far beyond
+/// the strips' ends has no others.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_share(const StripEdges<V>& edges) {
+  const V tail = strip_tail(absolute(edges.nearer));
+  V share = select(less(each<V>(0.0), edges.nearer), each<V>(1.0) - tail, tail);
   // Hardly ever is a pixel near both ends.
-  if (!none_of(less(farther, each<V>(4.0)))) share = share - strip_tail(farther);
-  return each<V>(0.5) * share;
+  if (!none_of(less(edges.farther, each<V>(strip_reach)))) share = share - strip_tail(edges.farther);
+  return share;
 }
 
 /// P at a pixel (eq. 7) without its factor event.scale; 0 outside the 3 sigma ellipse. `angles` are those at which the
@@ -121,20 +157,14 @@ TOFSTREAM_HOST_DEVICE inline V strip_acceptance(V middle, V root, const StripAng
 template <StripForm form, class V, class T>
 TOFSTREAM_HOST_DEVICE inline V strip_shape(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
                                            [[maybe_unused]] const StripAngles<V>& angles) {
-  const V exponent_rate = each<V>(-0.72134752044448170);  // -log2(e) / 2
-  const auto outside = less(each<V>(strip_cut), pixel.squared);
-  V p;
   if constexpr (form == StripForm::gaussian) {
-    p = reciprocal_square_root(pixel.norm) * power_of_two(exponent_rate * pixel.squared);
+    const V p = reciprocal_square_root(pixel.norm) * power_of_two(each<V>(strip_exponent_rate) * pixel.squared);
+    return select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), p);
   } else {
-    const V norm = maximum(pixel.norm, each<V>(event.least_norm));
-    const V deviation = reciprocal_square_root(norm);  // of the emission angle, given the pixel
-    const V turn = pixel.mixed * deviation;
-    p = deviation * power_of_two(exponent_rate * (pixel.squared - turn * turn));
-    if constexpr (form == StripForm::full)
-      p = p * strip_acceptance(each<V>(event.angle) - turn * deviation, norm * deviation, angles);
+    const StripPeak<V> peak = strip_peak(event, pixel);
+    if constexpr (form == StripForm::eq7) return peak.shape;
+    return peak.shape * strip_share(strip_edges(peak, angles));
   }
-  return select(outside, each<V>(0.0), p);
 }
 
 /// P (1/mm^3) at a pixel.
