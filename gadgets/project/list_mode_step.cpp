@@ -147,8 +147,12 @@ Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& cont
   const Image* mu_image = mu ? &*mu : nullptr;
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
-    return compute_sensitivity(scanner, *projector_, settings, mu_image, nullptr,
-                               [&](double done) { context.progress(done, 1, "of the sensitivity"); });
+    std::optional<Turns::Turn> turn(context.take_turn());
+    return compute_sensitivity(scanner, *projector_, settings, mu_image, nullptr, [&](double done) {
+      context.progress(done, 1, "of the sensitivity");
+      turn.reset();  // others project between two batches of pairs
+      turn.emplace(context.take_turn());
+    });
   };
   if (!settings_.sensitivity.cache) return compute();
   const std::string key = sensitivity_key(scanner, projector_->grid(), settings_.description, settings, mu_image);

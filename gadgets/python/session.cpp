@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "gadgets/formats/shared_files.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
 
@@ -175,7 +176,7 @@ Json PythonSession::receive(Clock::time_point deadline, std::chrono::duration<do
   Json reply;
   while (Clock::now() < deadline) {
     const auto left = std::min<Clock::duration>(deadline - Clock::now(), std::chrono::seconds(1));
-    zmq::poll(items, 3, std::chrono::ceil<std::chrono::milliseconds>(left));
+    wait_for_any(items, std::chrono::ceil<std::chrono::milliseconds>(left));
     if (receive_now(reply)) return reply;
     if (items[2].revents != 0) fail_cancelled();
     if (items[1].revents != 0) fail_dead();

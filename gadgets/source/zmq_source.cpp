@@ -24,6 +24,7 @@
 #include "gadgets/wire/journal_replay.hpp"
 #include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
 namespace {
@@ -155,7 +156,7 @@ struct ZmqSource {
         zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
                                    {nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
                                    {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
-        zmq::poll(items, std::size(items), std::chrono::milliseconds(-1));
+        wait_for_any(items, std::chrono::milliseconds(-1));
         guard_.throw_if_refused();
         receive_what_is_there(queue, stop);
       }

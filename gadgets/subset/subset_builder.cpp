@@ -90,11 +90,19 @@ struct SubsetBuilder {
     }
     report(context);
     for (int iteration = 2; iteration <= p_.iterations; ++iteration)  // the first went out as subsets were made
-      for (int k = 0; k < static_cast<int>(subsets_.size()); ++k)
+      for (int k = 0; k < static_cast<int>(subsets_.size()); ++k) {
+        if (context.stopping()) return say_stopped(iteration, k, context);
         emit(nth(iteration, k, static_cast<int>(subsets_.size())));
+      }
   }
 
  private:
+  void say_stopped(int iteration, int subset, Context& context) {
+    context.log().info(fmt::format("stopped in iteration {} of {}, after {} of {} subsets", iteration, p_.iterations,
+                                   subset, subsets_.size()));
+    context.report("iterations_left_out", p_.iterations - iteration + 1);
+  }
+
   // What goes out for the last time is kept no longer.
   Subset nth(int iteration, int k, int count) {
     const bool ends = count > 0 && k + 1 == count;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -12,6 +11,7 @@
 
 #include "gadgets/formats/wire/frame.hpp"
 #include "gadgets/stop_descriptor.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
 
@@ -121,7 +121,7 @@ class FrameSender::Sockets {
     zmq::pollitem_t items[] = {{nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
                                {nullptr, stopped_.number(), ZMQ_POLLIN, 0},
                                {socket_.handle(), 0, events, 0}};
-    zmq::poll(items, std::size(items), longest);
+    wait_for_any(items, longest);
   }
 
   const Settings settings_;

@@ -19,6 +19,7 @@
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/endpoint.hpp"
 #include "gadgets/wire/key_files.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
 namespace {
@@ -108,7 +109,7 @@ class SocketGuard::Watch {
       socket_.set(zmq::sockopt::curve_serverkey, read_public_key(settings_.keys.server).z85);
       return;
     }
-    allowed_ = read_public_keys(settings_.keys.allowed);
+    read_public_keys(settings_.keys.allowed);  // so that a mistake is told at the start
     socket_.set(zmq::sockopt::curve_server, true);
     socket_.set(zmq::sockopt::zap_domain, "tofstream");
     zap_.bind(zap_endpoint);
@@ -130,12 +131,20 @@ class SocketGuard::Watch {
                                {monitor_.handle(), 0, ZMQ_POLLIN, 0},
                                {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
     while (!stop.stop_requested()) {
-      if (zmq_poll(items, static_cast<int>(std::size(items)), -1) < 0) {
-        if (zmq_errno() == EINTR) continue;  // by a signal
-        throw zmq::error_t();
-      }
+      wait_for_any(items, std::chrono::milliseconds(-1));
       if ((items[0].revents & ZMQ_POLLIN) != 0) answer();
       if ((items[1].revents & ZMQ_POLLIN) != 0) take_event();
+    }
+  }
+
+  // Those that may connect now: a key that was added or taken away since counts. Where they cannot be read nobody may.
+  std::vector<PublicKey> allowed_keys() {
+    try {
+      return read_public_keys(settings_.keys.allowed);
+    } catch (const std::runtime_error& error) {
+      if (settings_.warn)
+        settings_.warn(fmt::format("a connection to {} is refused: {}", settings_.endpoint, error.what()));
+      return {};
     }
   }
 
@@ -145,8 +154,9 @@ class SocketGuard::Watch {
     const bool is_curve = request.size() == 7 && text_of(request[5]) == "CURVE" && request[6].size() == 32;
     std::array<char, 41> key{};
     if (is_curve) zmq_z85_encode(key.data(), request[6].data<std::uint8_t>(), request[6].size());
-    const auto known = std::ranges::find(allowed_, std::string_view(key.data()), &PublicKey::z85);
-    const bool passes = is_curve && known != allowed_.end();
+    const auto allowed = allowed_keys();
+    const auto known = std::ranges::find(allowed, std::string_view(key.data()), &PublicKey::z85);
+    const bool passes = is_curve && known != allowed.end();
     if (!passes && request.size() > 3) refused_key_ = fmt::format("{} from {}", key.data(), text_of(request[3]));
     const std::string number = request.size() > 1 ? text_of(request[1]) : "";
     const std::string reply[] = {
@@ -228,7 +238,6 @@ class SocketGuard::Watch {
   zmq::socket_t& socket_;
   zmq::socket_t zap_, monitor_;
   SecretKey own_;
-  std::vector<PublicKey> allowed_;
   std::atomic<std::uint64_t> refused_ = 0;
   std::string refused_key_;  // the latest that is unknown, and where it came from
   std::set<Fault> warned_of_;

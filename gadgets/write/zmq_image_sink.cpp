@@ -2,7 +2,6 @@
 // is sent the last one at once; who is slow misses some; nobody holds the reconstruction up.
 #include <chrono>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -20,6 +19,7 @@
 #include "gadgets/formats/random_identity.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/socket_guard.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 #include "gadgets/write/estimate_image.hpp"
 
 namespace tofstream {
@@ -76,7 +76,7 @@ class Publisher {
       send_waiting();
       greet_subscribers();
       if (is_last) return;
-      zmq::poll(items, std::size(items), std::chrono::milliseconds(-1));
+      wait_for_any(items, std::chrono::milliseconds(-1));
     }
   }
 

@@ -125,10 +125,11 @@ TEST_CASE("a disk that is full where nothing was to be kept only holds the sende
       << "  feed: {use: zmq_source, memory_mib: 1, spill_folder: " << bench.folder.path().string() << "}\n"
       << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 1000}}\n";
   const auto out = bench.folder / "out";
-  CHECK(shell("trap '' XFSZ; ulimit -f 512; " +
-              bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
-                              (bench.folder / "p.yaml").string() + " --out " + out.string() + " >/dev/null 2>" +
-                              (bench.folder / "err").string())) == 0);
+  const int code = shell("trap '' XFSZ; ulimit -f 512; " +
+                         bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
+                                         (bench.folder / "p.yaml").string() + " --out " + out.string() +
+                                         " >/dev/null 2>" + (bench.folder / "err").string()));
+  CHECK_MESSAGE(code == 0, bench.err());
   CHECK_MESSAGE(bench.err().find("frames cannot wait on disk: cannot write") != std::string::npos, bench.err());
   const auto report = run_json(out);
   CHECK(report["books"]["written"] == 300'000);

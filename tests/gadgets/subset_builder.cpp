@@ -184,6 +184,20 @@ TEST_CASE("where a subset stands for no time all go by events") {
   for (std::size_t k = 0; k < 2; ++k) CHECK(gadget.out.pointer(k)->time_fraction == doctest::Approx(0.5));
 }
 
+TEST_CASE("a stop leaves out the iterations that are left, but nothing of the first") {
+  for (const char* cut : {"subsets: 4", "events: 25"}) {
+    RegisteredGadgetTest<Subset> gadget("subset_builder", fmt::format("{{{}, iterations: 3, backend: cpu}}", cut));
+    gadget.send(numbered_batch(0, 100, 0, 10));
+    gadget.context.stop();
+    gadget.finish();
+    std::vector<int> seen;
+    for (const auto& subset : gadget.out.all())
+      for (const int number : numbers(*subset)) seen.push_back(number);
+    CHECK(seen == range_of(0, 100));
+    CHECK(std::get<std::int64_t>(gadget.context.figures().at("iterations_left_out")) == 2);
+  }
+}
+
 TEST_CASE("exactly one way to cut must be chosen, and an empty stream has no subsets") {
   CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder"), "set exactly one of subsets, events and seconds");
   CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder", "{subsets: 2, seconds: 1}"),

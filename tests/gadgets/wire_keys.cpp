@@ -61,6 +61,8 @@ class Sender {
     return warning_;
   }
 
+  void send(const std::string& text) { socket_.send(zmq::buffer(text), zmq::send_flags::none); }
+
  private:
   std::string warning_;
   std::atomic<bool> is_warned_ = false;
@@ -147,4 +149,39 @@ gadgets:
   CHECK(report.books.balanced());
   CHECK(figure(report, "refused_connections") >= 3);
   CHECK(figure(report, "bad_frames") == 0);
+}
+
+TEST_CASE("a key that is added or taken away while the receiver runs counts from then on") {
+  const Keys keys;
+  const fs::path known = keys.folder / "known";
+  const std::string endpoint = "ipc://" + (keys.folder / "socket").string();
+  std::atomic<int> unreadable = 0;
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::pull);
+  const SocketGuard guard(context, socket,
+                          {.end = SocketEnd::binds,
+                           .endpoint = endpoint,
+                           .keys = {.own = keys.receiver.secret_file, .allowed = known},
+                           .warn = [&](std::string_view text) {
+                             if (text.find("holds no *.public.yaml") != std::string_view::npos) ++unreadable;
+                           }});
+  socket.bind(endpoint);
+  const auto refusal = [&](const KeyPairFiles& own) {
+    return Sender(endpoint, keys.params(own, keys.receiver)).told();
+  };
+  CHECK(refusal(keys.stranger).find("does not know the key 'stranger'") != std::string::npos);
+
+  fs::copy_file(keys.stranger.public_file, known / "stranger.public.yaml");
+  Sender added(endpoint, keys.params(keys.stranger, keys.receiver));
+  added.send("here");
+  zmq::message_t message;
+  REQUIRE(socket.recv(message));
+  CHECK(message.to_string_view() == "here");
+
+  fs::remove(keys.sender.public_file);
+  CHECK(refusal(keys.sender).find("does not know the key 'sender'") != std::string::npos);
+  CHECK(unreadable == 0);
+  fs::remove(known / "stranger.public.yaml");
+  CHECK(refusal(keys.stranger).find("does not know the key 'stranger'") != std::string::npos);
+  CHECK(unreadable > 0);
 }

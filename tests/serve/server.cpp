@@ -91,6 +91,7 @@ TEST_CASE_FIXTURE(Fixture, "a client gets the image that a run from the file giv
   for (std::size_t k = 0; k + 1 < outcome.images.size(); ++k) CHECK(outcome.images[k].update == k + 1);
   CHECK(Json::parse(outcome.provenance)["resolved"]["gadgets"].contains("projected"));
   CHECK(std::filesystem::exists(options.out / "session-1" / "run.json"));
+  CHECK(text_of(options.out / "session-1" / "report.html").find("</html>") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "two clients at once get the images that each would get alone, in pipelines of their own") {

@@ -123,17 +123,6 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
-// Beside run.json, which a run that did not begin has not. What goes wrong is an error of the run, unless it has one:
-// the first cause stands.
-void write_report(RunReport& report, const std::filesystem::path& output_dir) try {
-  if (output_dir.empty() || !std::filesystem::exists(output_dir / "run.json")) return;
-  write_report_html(nlohmann::ordered_json::parse(run_json(report)), output_dir);
-} catch (const std::exception& error) {
-  if (report.exit_code != exit_ok) return;
-  report.errors.push_back({"", error.what(), {}, std::nullopt});
-  report.exit_code = exit_run;
-}
-
 }  // namespace
 
 void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options) {
@@ -177,7 +166,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
     if (metrics && !settings.quiet) fmt::print(stderr, "metrics: port {}\n", metrics->port());
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();
-    write_report(report, settings.output_dir);
+    end_with_report_html(report, settings.output_dir);
   }
   for (const auto& error : report.errors) fmt::print(stderr, "{}\n", error.text());
   if (report.aborted)

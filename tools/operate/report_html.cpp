@@ -207,4 +207,13 @@ void write_report_html(const Json& run, const std::filesystem::path& output_dir)
   file.commit();
 }
 
+void end_with_report_html(RunReport& report, const std::filesystem::path& output_dir) try {
+  if (output_dir.empty() || !std::filesystem::exists(output_dir / "run.json")) return;
+  write_report_html(Json::parse(run_json(report)), output_dir);
+} catch (const std::exception& error) {
+  if (report.exit_code != exit_ok) return;
+  report.errors.push_back({"", error.what(), {}, std::nullopt});
+  report.exit_code = exit_run;
+}
+
 }  // namespace tofstream

@@ -2,12 +2,13 @@
 #include "tools/serve/client.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 #include <zmq.hpp>
+
+#include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream::serve {
 
@@ -54,8 +55,8 @@ struct Client::Connection {
     zmq::pollitem_t items[] = {{socket.handle(), 0, what, 0}, {nullptr, guard.refused_descriptor(), ZMQ_POLLIN, 0}};
     const auto now = Clock::now();
     const auto until = std::min({deadline, now + ping_pause, heard + patience});
-    zmq::poll(items, std::size(items),
-              std::max(std::chrono::ceil<std::chrono::milliseconds>(until - now), std::chrono::milliseconds(0)));
+    wait_for_any(items,
+                 std::max(std::chrono::ceil<std::chrono::milliseconds>(until - now), std::chrono::milliseconds(0)));
     guard.throw_if_refused();
     return (items[0].revents & what) != 0;
   }

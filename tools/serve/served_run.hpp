@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/engine.hpp"
+#include "tools/operate/report_html.hpp"
 #include "tools/serve/session_link.hpp"
 
 namespace tofstream::serve {
@@ -17,8 +18,10 @@ class ServedRun {
  public:
   /// Begins at once; `ended` is called from the run's thread when it is over.
   ServedRun(Pipeline pipeline, EngineOptions options, std::function<void()> ended)
-      : engine_(std::move(pipeline), std::move(options)), thread_([this, ended = std::move(ended)] {
+      : engine_(std::move(pipeline), options),
+        thread_([this, output_dir = std::move(options.output_dir), ended = std::move(ended)] {
           report_ = engine_.run();
+          end_with_report_html(report_, output_dir);
           is_over_ = true;
           ended();
         }) {}

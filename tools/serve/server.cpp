@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <iterator>
 #include <list>
 #include <stdexcept>
@@ -17,6 +16,7 @@
 #include "core/log.hpp"
 #include "gadgets/formats/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
+#include "gadgets/wire/wait_for_any.hpp"
 #include "kernels/types/memory.hpp"
 #include "tools/serve/served_ends.hpp"
 #include "tools/serve/session.hpp"
@@ -118,11 +118,9 @@ class Server::Impl {
   }
 
  private:
-  void wait() try {
+  void wait() {
     zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
-    zmq::poll(items, std::size(items), look_around);
-  } catch (const zmq::error_t& error) {
-    if (error.num() != EINTR) throw;  // as when the program was stopped and goes on
+    wait_for_any(items, look_around);
   }
 
   // A client by the name that the socket gives its connection.
