@@ -38,6 +38,7 @@ using tofstream::less;
 using tofstream::maximum;
 using tofstream::minimum;
 using tofstream::mul_add;
+using tofstream::none_of;
 using tofstream::power_of_two;
 using tofstream::reciprocal_square_root;
 using tofstream::round_down;
@@ -95,20 +96,25 @@ template <class V>
 HWY_INLINE V power_of_two(V a) {
   const hn::DFromV<V> d;
   const hn::RebindToSigned<decltype(d)> bits;
-  const V whole = hn::Round(a);
-  const V fraction = a - whole;
+  const V unit = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: a float of that size has no digits after the point
+  const V rounded = a + unit;
+  const V fraction = a - (rounded - unit);
   V p = hn::Set(d, 1.3276472e-03f);
   p = hn::MulAdd(p, fraction, hn::Set(d, 9.67554133e-03f));
   p = hn::MulAdd(p, fraction, hn::Set(d, 5.55071327e-02f));
   p = hn::MulAdd(p, fraction, hn::Set(d, 2.40221197e-01f));
   p = hn::MulAdd(p, fraction, hn::Set(d, 6.93146967e-01f));
   p = hn::MulAdd(p, fraction, hn::Set(d, 1.00000007f));
-  const auto exponent = hn::ShiftLeft<23>(hn::ConvertTo(bits, whole));
+  const auto exponent = hn::ShiftLeft<23>(hn::BitCast(bits, rounded));
   return hn::BitCast(d, hn::BitCast(bits, p) + exponent);
 }
 template <class V>
 HWY_INLINE auto less(V a, V b) {
   return hn::Lt(a, b);
+}
+template <class M>
+HWY_INLINE bool none_of(M condition) {
+  return hn::AllFalse(FloatTag(), condition);
 }
 template <class M, class V>
 HWY_INLINE V select(M condition, V yes, V no) {
@@ -186,18 +192,17 @@ TOFSTREAM_LANES_END
 
 TOFSTREAM_LANES_BEGIN
 
-/// error_function_complement by a fit: 1 - erf(x) = 2^(-x P(x)) for x in [0, 4], to 3e-6 of itself (P fitted as
+/// error_function_complement by a fit: 1 - erf(x) = 2^(-x P(x)) for x in [0, 4], to 4e-6 of itself (P fitted as
 /// error_function's, for the relative error).
 template <class V>
 TOFSTREAM_HOST_DEVICE inline V fitted_complement(V x) {
-  V p = splat<V>(1.83545632e-06f);
-  p = mul_add(p, x, splat<V>(-7.7203495e-06f));
-  p = mul_add(p, x, splat<V>(-3.13932948e-04f));
-  p = mul_add(p, x, splat<V>(4.68087814e-03f));
-  p = mul_add(p, x, splat<V>(-3.29807429e-02f));
-  p = mul_add(p, x, splat<V>(1.51590629e-01f));
-  p = mul_add(p, x, splat<V>(9.1743417e-01f));
-  p = mul_add(p, x, splat<V>(1.62801431f));
+  V p = splat<V>(1.99761061e-05f);
+  p = mul_add(p, x, splat<V>(-4.82006908e-04f));
+  p = mul_add(p, x, splat<V>(5.20488123e-03f));
+  p = mul_add(p, x, splat<V>(-3.38688617e-02f));
+  p = mul_add(p, x, splat<V>(1.52384697e-01f));
+  p = mul_add(p, x, splat<V>(9.17103442e-01f));
+  p = mul_add(p, x, splat<V>(1.62805984f));
   return power_of_two(splat<V>(0.0f) - x * p);
 }
 

@@ -65,6 +65,10 @@ template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline bool less(T a, T b) {
   return a < b;
 }
+/// True where the condition holds in no lane.
+TOFSTREAM_HOST_DEVICE inline bool none_of(bool condition) {
+  return !condition;
+}
 template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T select(bool condition, T yes, T no) {
   return condition ? yes : no;

@@ -7,19 +7,26 @@
 #define TOFSTREAM_STRIP_KERNEL_INL
 #endif
 
+#include <concepts>
+
 #include "kernels/math/lanes-inl.hpp"
 #include "kernels/strip/kernel.hpp"
 
 TOFSTREAM_LANES_BEGIN
 
-/// A number of an event, or a constant, in every lane of V.
+/// A number of an event, or a constant, in every lane of V; lanes as they are.
 template <class V, class T>
 TOFSTREAM_HOST_DEVICE inline V each(T value) {
-  if constexpr (std::floating_point<V>)
+  if constexpr (std::same_as<V, T>)
+    return value;
+  else if constexpr (std::floating_point<V>)
     return static_cast<V>(value);
   else
     return splat<V>(static_cast<float>(value));
 }
+
+/// e^(-x / 2) = 2^(this x).
+inline constexpr double strip_exponent_rate = -0.72134752044448170;
 
 /// What eq. 7 needs at a pixel, as kernel.hpp names it.
 template <class V>
@@ -90,37 +97,81 @@ TOFSTREAM_HOST_DEVICE inline StripColumn<U> strip_column(const StripEventTerms<T
   return column;
 }
 
-/// The share of a Gaussian of mean `middle` and standard deviation 1 / root that lies between the angles. Small shares
-/// keep their digits, since an event that was measured far beyond the strips' ends has no others; beyond 4 sqrt(2)
-/// sigma there is nothing.
+/// The integrand of eq. 7 at a pixel: a Gaussian of the emission angle.
 template <class V>
-TOFSTREAM_HOST_DEVICE inline V strip_acceptance(V middle, V root, const StripAngles<V>& angles) {
-  const V scaled = root * each<V>(0.70710678118654752), most = each<V>(4.0);
-  const V high = (angles.high - middle) * scaled, low = (angles.low - middle) * scaled;
-  const V near = error_function_complement(minimum(minimum(absolute(high), absolute(low)), most));
-  const V far = error_function_complement(minimum(maximum(absolute(high), absolute(low)), most));
-  const V to_near = select(less(high * low, each<V>(0.0)), each<V>(2.0) - near, near);
-  return each<V>(0.5) * (to_near - far);
+struct StripPeak {
+  V shape;   // P without its factor event.scale; 0 outside the 3 sigma ellipse
+  V middle;  // mean of the angle
+  V root;    // 1 / its standard deviation
+};
+
+template <class V, class T>
+TOFSTREAM_HOST_DEVICE inline StripPeak<V> strip_peak(const StripEventTerms<T>& event, const StripPixel<V>& pixel) {
+  const V norm = maximum(pixel.norm, each<V>(event.least_norm));
+  const V deviation = reciprocal_square_root(norm);
+  const V turn = pixel.mixed * deviation;
+  const V p = deviation * power_of_two(each<V>(strip_exponent_rate) * (pixel.squared - turn * turn));
+  return {select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), p), each<V>(event.angle) - turn * deviation,
+          norm * deviation};
 }
 
-/// P (1/mm^3) at a pixel (eq. 7); 0 outside the 3 sigma ellipse. `angles` are those at which the pixel's photons meet
-/// both strips (strip_angles); only the full form looks at them.
+/// How far the middle of a peak is from the nearer and the farther end of the angles that the strips see, in units of
+/// sqrt(2) standard deviations: to the nearer one as a negative number if the middle is not between them.
+template <class V>
+struct StripEdges {
+  V nearer, farther;
+};
+
+/// An edge this far off is none: a float has no digits of the rest beside 1.
+inline constexpr float strip_reach = 4;
+
+template <class V>
+TOFSTREAM_HOST_DEVICE inline StripEdges<V> strip_edges(const StripPeak<V>& peak, const StripAngles<V>& angles) {
+  const V scaled = peak.root * each<V>(0.70710678118654752);
+  const V high = (angles.high - peak.middle) * scaled, low = (angles.low - peak.middle) * scaled;
+  const V nearer = minimum(absolute(high), absolute(low));
+  return {select(less(high * low, each<V>(0.0)), nearer, each<V>(0.0) - nearer),
+          maximum(absolute(high), absolute(low))};
+}
+
+/// Half of 1 - erf(x), the share of a Gaussian beyond an edge at x >= 0.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_tail(V x) {
+  const V reach = each<V>(strip_reach);
+  return select(less(x, reach), each<V>(0.5) * error_function_complement(minimum(x, reach)), each<V>(0.0));
+}
+
+/// The share of the peak between the edges. Small ones keep their digits, since an event that was measured far beyond
+/// the strips' ends has no others.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_share(const StripEdges<V>& edges) {
+  const V tail = strip_tail(absolute(edges.nearer));
+  V share = select(less(each<V>(0.0), edges.nearer), each<V>(1.0) - tail, tail);
+  // Hardly ever is a pixel near both ends.
+  if (!none_of(less(edges.farther, each<V>(strip_reach)))) share = share - strip_tail(edges.farther);
+  return share;
+}
+
+/// P at a pixel (eq. 7) without its factor event.scale; 0 outside the 3 sigma ellipse. `angles` are those at which the
+/// pixel's photons meet both strips (strip_angles); only the full form looks at them.
+template <StripForm form, class V, class T>
+TOFSTREAM_HOST_DEVICE inline V strip_shape(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
+                                           [[maybe_unused]] const StripAngles<V>& angles) {
+  if constexpr (form == StripForm::gaussian) {
+    const V p = reciprocal_square_root(pixel.norm) * power_of_two(each<V>(strip_exponent_rate) * pixel.squared);
+    return select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), p);
+  } else {
+    const StripPeak<V> peak = strip_peak(event, pixel);
+    if constexpr (form == StripForm::eq7) return peak.shape;
+    return peak.shape * strip_share(strip_edges(peak, angles));
+  }
+}
+
+/// P (1/mm^3) at a pixel.
 template <StripForm form, class V, class T>
 TOFSTREAM_HOST_DEVICE inline V strip_density(const StripEventTerms<T>& event, const StripPixel<V>& pixel,
-                                             [[maybe_unused]] const StripAngles<V>& angles) {
-  const V exponent_rate = each<V>(-0.72134752044448170);  // -log2(e) / 2
-  V p;
-  if constexpr (form == StripForm::gaussian) {
-    p = reciprocal_square_root(pixel.norm) * power_of_two(exponent_rate * pixel.squared);
-  } else {
-    const V norm = maximum(pixel.norm, each<V>(event.least_norm));
-    const V deviation = reciprocal_square_root(norm);  // of the emission angle, given the pixel
-    const V turn = pixel.mixed * deviation;
-    p = deviation * power_of_two(exponent_rate * (pixel.squared - turn * turn));
-    if constexpr (form == StripForm::full)
-      p = p * strip_acceptance(each<V>(event.angle) - turn * deviation, norm * deviation, angles);
-  }
-  return select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), each<V>(event.scale) * p);
+                                             const StripAngles<V>& angles) {
+  return each<V>(event.scale) * strip_shape<form>(event, pixel, angles);
 }
 
 TOFSTREAM_LANES_END

@@ -33,7 +33,7 @@ inline constexpr float strip_cut = 9;
 /// depend on shift.
 template <class T>
 struct StripEventTerms {
-  T y, z, tan, angle;  // of the reconstructed emission
+  T y, z, tan, angle;  // of the reconstructed emission; the angle of the full form alone
   T across, along;     // of b C^-1 b
   T m1, m2, s0, s1;    // of b C^-1 a
   T n0, n1, n2;        // of N
@@ -53,7 +53,7 @@ struct StripEventTerms {
     t.y = y;
     t.z = e.z_mm;
     t.tan = tan;
-    t.angle = std::atan(tan);
+    t.angle = form == StripForm::full ? std::atan(tan) : T(0);
     t.across = c.up + c.down;
     t.along = dl;
     t.m1 = dl * tan * y - cross;

@@ -66,12 +66,14 @@ struct NearEnds {
   bool high = false, low = false;
 };
 
-/// The share of a standard Gaussian below `high`, in units of sqrt(1 / half_log2e) standard deviations, less what
-/// strip_acceptance cuts; `mirrored`: that above.
+/// The share of a standard Gaussian below `high`, in units of sqrt(1 / half_log2e) standard deviations (strip_share of
+/// one edge); `mirrored`: that above.
 TOFSTREAM_HOST_DEVICE inline float share_below(float high, bool mirrored) {
-  constexpr float to_erfc = 0.83255461f, at_cut = 1.5417258e-8f;  // sqrt(1 / (2 half_log2e)); erfc(4)
-  const float beyond = single_lane::fitted_complement(std::fmin(std::abs(high) * to_erfc, 4.0f));
-  return 0.5f * ((high < 0) != mirrored ? beyond - at_cut : 2.0f - beyond - at_cut);
+  const float x = std::abs(high) * 0.83255461f;  // sqrt(1 / (2 half_log2e)): as strip_edges has them
+  const float tail = x < single_lane::strip_reach
+                         ? 0.5f * single_lane::fitted_complement(std::fmin(x, single_lane::strip_reach))
+                         : 0.0f;
+  return (high < 0) != mirrored ? tail : 1.0f - tail;
 }
 
 /// A row of an event's ellipse. Its pixels are numbered from the one nearest to the ellipse's middle.

@@ -1,0 +1,193 @@
+// One event of two strips on the CPU: the columns of its ellipse (contiguous in memory, and taller than its rows are
+// wide), a pixel a lane, a vector of each column in a first pass and more of the tall ones in the next; a column a lane
+// prepares them.
+#if defined(TOFSTREAM_STRIP_TRACER_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef TOFSTREAM_STRIP_TRACER_INL
+#undef TOFSTREAM_STRIP_TRACER_INL
+#else
+#define TOFSTREAM_STRIP_TRACER_INL
+#endif
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/strip/kernel-inl.hpp"
+#include "kernels/strip/strip_cpu_setup.hpp"
+
+TOFSTREAM_LANES_BEGIN
+
+/// One event: its columns, then its weights. Preparing and evaluating are calls of their own, made for several events
+/// in turn, since a core overlaps the long chains of dependent operations of one event only with those of others.
+template <StripForm form>
+class StripTracer {
+ public:
+  explicit StripTracer(const StripSetup& setup) : setup_(setup), store_(setup.grid, lanes) {}
+
+  /// Finds event i's columns. Flattened, so that the event's numbers are prepared with this instruction set too.
+  HWY_FLATTEN void prepare(const EventView& events, std::int64_t i) {
+    event_ = StripEventTerms<float>::make(form, setup_.settings.geometry, setup_.settings.resolution,
+                                          strip_response<float>(events, i));
+    vectors_ = 0;
+    passes_ = 0;
+    if (!event_.finite()) return;
+    // Of a column dz from the emission: squared half of its chord (pixels) = most - narrowing dz^2.
+    const float per_steepness = 1 / (event_.along + event_.across * event_.tan * event_.tan), per_y = setup_.per_y;
+    const float most = strip_cut * per_steepness * per_y * per_y;
+    const float narrowing = event_.across * event_.along * per_steepness * per_steepness * per_y * per_y;
+    find_passes(most, 1 / narrowing);
+    if (passes_ > 0)
+      prepare_columns(event_, store_.passes[0], most, narrowing, event_.across * event_.tan * per_steepness);
+  }
+
+  /// Finds the weights, and the sum of their products with the image.
+  HWY_ATTR float gather(const float* image) {
+    vectors_ = 0;
+    for (int pass = 0; pass < passes_; ++pass) {
+      const int cut = evaluate(pass);
+      if constexpr (form == StripForm::full) cut_at_ends(cut);
+      vectors_ += store_.passes[static_cast<std::size_t>(pass)].count();
+    }
+    if (vectors_ == 0) return 0;
+    FloatLanes sum = splat<FloatLanes>(0.0f);
+    const float* weights = store_.weights.data();
+    const std::int32_t* const offsets = store_.offsets.data();
+    for (std::int64_t v = 0; v < vectors_; ++v, weights += lanes)
+      sum = mul_add(hn::LoadU(d_, weights), hn::LoadU(d_, image + offsets[v]), sum);
+    return event_.scale * sum_of_lanes(sum);
+  }
+
+  /// image += value x weights, of the event gathered last.
+  void scatter(float value, float* image) const {
+    if (vectors_ == 0) return;
+    const FloatLanes values = splat<FloatLanes>(value * event_.scale);
+    const float* weights = store_.weights.data();
+    const std::int32_t* const offsets = store_.offsets.data();
+    const std::int64_t vectors = vectors_;
+    for (std::int64_t v = 0; v < vectors; ++v, weights += lanes) {
+      float* const pixels = image + offsets[v];
+      hn::StoreU(mul_add(hn::LoadU(d_, weights), values, hn::LoadU(d_, pixels)), d_, pixels);
+    }
+  }
+
+ private:
+  static constexpr int lanes = static_cast<int>(hn::MaxLanes(FloatTag()));
+
+  /// The columns of each pass over the event, those whose chords may have more pixels than the passes before took: a
+  /// vector of each.
+  HWY_INLINE void find_passes(float most, float per_narrowing) {
+    const Grid& grid = setup_.grid;
+    const float middle = (event_.z - grid.origin_mm.z) * setup_.per_z;
+    for (StripStore::Pass& columns : store_.passes) {
+      const float half = passes_ == 0 ? 0.0f : 0.5f * static_cast<float>(passes_ * lanes - 1);
+      const float rest = most - half * half;
+      if (!(rest > 0)) return;
+      const float reach = std::sqrt(rest * per_narrowing) * setup_.per_z;
+      strip_pixels(middle - reach, middle + reach, grid.size[2], columns.first, columns.last);
+      if (columns.first > columns.last) return;
+      ++passes_;
+    }
+  }
+
+  /// Of each column the first pixel of its chord, and its polynomials.
+  HWY_INLINE void prepare_columns(const StripEventTerms<float> event, const StripStore::Pass& columns, float most,
+                                  float narrowing, float slope) {
+    const Grid& grid = setup_.grid;
+    const FloatLanes zero = splat<FloatLanes>(0.0f), size = splat<FloatLanes>(static_cast<float>(grid.size[1]));
+    const FloatLanes y = splat<FloatLanes>((event.y - grid.origin_mm.y) * setup_.per_y + 0.999f);  // rounds up
+    const IndexTag index;
+    std::int32_t* const first = store_.first.data();
+    float* const* const coefficients = store_.coefficient;
+    const int count = columns.last - columns.first + 1;
+    FloatLanes dz = mul_add(lane_index<FloatLanes>() + splat<FloatLanes>(static_cast<float>(columns.first)),
+                            splat<FloatLanes>(grid.voxel_mm.z), splat<FloatLanes>(grid.origin_mm.z - event.z));
+    for (int at = 0; at < count; at += lanes) {
+      const FloatLanes half =
+          square_root(maximum(splat<FloatLanes>(most) - splat<FloatLanes>(narrowing) * dz * dz, zero));
+      const FloatLanes begin = round_down(mul_add(splat<FloatLanes>(slope * setup_.per_y), dz, y) - half);
+      hn::StoreU(hn::ConvertTo(index, minimum(maximum(begin, zero), size)), index, first + at);
+      const StripColumn<FloatLanes> column = strip_column<form>(event, dz);
+      hn::StoreU(column.squared0, d_, coefficients[0] + at);
+      hn::StoreU(column.squared1, d_, coefficients[1] + at);
+      if constexpr (form != StripForm::gaussian) {
+        hn::StoreU(column.mixed0, d_, coefficients[2] + at);
+        hn::StoreU(column.mixed1, d_, coefficients[3] + at);
+        hn::StoreU(column.norm0, d_, coefficients[4] + at);
+        hn::StoreU(column.norm1, d_, coefficients[5] + at);
+      }
+      dz = dz + splat<FloatLanes>(lanes * grid.voxel_mm.z);
+    }
+  }
+
+  /// The weights of a pass, those of the full form without its share of angles; then returns how many vectors of it
+  /// have pixels near the ends of the strips, and lists them.
+  HWY_INLINE int evaluate(int pass) {
+    // Copies, so that what is stored cannot change them: they stay in registers.
+    const StripEventTerms<float> event = event_;
+    const StripStore::Pass columns = store_.passes[static_cast<std::size_t>(pass)];
+    const int skipped = columns.first - store_.passes[0].first, count = columns.count();
+    const float* coefficients[6];
+    for (int c = 0; c < 6; ++c) coefficients[c] = store_.coefficient[c] + skipped;
+    const std::int32_t* const first = store_.first.data() + skipped;
+    std::int32_t *const offsets = store_.offsets.data() + vectors_, *const listed = store_.cut.data();
+    float* const weights = store_.weights.data() + vectors_ * lanes;
+    float *const nearer = store_.nearer.data(), *const farther = store_.farther.data();
+    const float *low = setup_.low.data(), *high = setup_.high.data(), *ys = setup_.y.data();
+    const int rows = setup_.grid.size[1];
+    const FloatLanes event_y = splat<FloatLanes>(event.y), zero = splat<FloatLanes>(0.0f);
+    StripColumn<FloatLanes> column = strip_column<form>(event, zero);  // what columns share is of any
+    int cut = 0;
+    std::int32_t base = columns.first * rows;
+    for (int at = 0; at < count; ++at, base += rows) {
+      const int j = std::min(first[at] + pass * lanes, rows);
+      const std::int32_t offset = base + j;
+      column.squared0 = hn::Set(d_, coefficients[0][at]);
+      column.squared1 = hn::Set(d_, coefficients[1][at]);
+      if constexpr (form != StripForm::gaussian) {
+        column.mixed0 = hn::Set(d_, coefficients[2][at]);
+        column.mixed1 = hn::Set(d_, coefficients[3][at]);
+        column.norm0 = hn::Set(d_, coefficients[4][at]);
+        column.norm1 = hn::Set(d_, coefficients[5][at]);
+      }
+      const auto pixel = column.template at<form>(hn::LoadU(d_, ys + j) - event_y);
+      FloatLanes weight;
+      if constexpr (form == StripForm::full) {
+        const StripPeak<FloatLanes> peak = strip_peak(event, pixel);
+        const auto edges = strip_edges<FloatLanes>(peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
+        weight = peak.shape;
+        hn::StoreU(edges.nearer, d_, nearer + at * lanes);
+        hn::StoreU(edges.farther, d_, farther + at * lanes);
+        listed[cut] = at;
+        cut += !none_of(hn::And(less(edges.nearer, splat<FloatLanes>(strip_reach)), less(zero, weight)));
+      } else {
+        weight = strip_shape<form, FloatLanes>(event, pixel, {});
+      }
+      hn::StoreU(weight, d_, weights + at * lanes);
+      offsets[at] = offset;
+    }
+    return cut;
+  }
+
+  /// Multiplies the listed weights by their share of angles. In a loop of its own: so no branch depends on a pixel, and
+  /// the chains of operations are half as long.
+  HWY_INLINE void cut_at_ends(int cut) {
+    const std::int32_t* const listed = store_.cut.data();
+    const float *const nearer = store_.nearer.data(), *const farther = store_.farther.data();
+    float* const weights = store_.weights.data() + vectors_ * lanes;
+    for (int n = 0; n < cut; ++n) {
+      const std::int64_t at = std::int64_t{listed[n]} * lanes;
+      const StripEdges<FloatLanes> edges{hn::LoadU(d_, nearer + at), hn::LoadU(d_, farther + at)};
+      hn::StoreU(hn::LoadU(d_, weights + at) * strip_share(edges), d_, weights + at);
+    }
+  }
+
+  const FloatTag d_;
+  const StripSetup& setup_;
+  StripStore store_;
+  StripEventTerms<float> event_{};
+  int passes_ = 0;
+  std::int64_t vectors_ = 0;
+};
+
+TOFSTREAM_LANES_END
+
+#endif  // TOFSTREAM_STRIP_TRACER_INL
