@@ -42,6 +42,8 @@ constexpr std::array<std::pair<std::string_view, RegionRole>, 5> roles{{{"hot", 
                                                                         {"background", RegionRole::background},
                                                                         {"mean", RegionRole::mean}}};
 
+constexpr std::array<std::pair<std::string_view, int>, 3> axes{{{"x", 0}, {"y", 1}, {"z", 2}}};
+
 /// A cylinder's radius, or its two half axes.
 std::pair<double, double> radii(YamlObject& object) {
   if (object.has("radii_mm")) {
@@ -106,6 +108,7 @@ PhantomRegion region_of(const YAML::Node& node, const std::string& file) {
   region.centre_mm = object.vector("centre_mm");
   region.diameter_mm = object.number("diameter_mm", smallest_mm, longest_mm);
   if (object.has("slices_mm")) region.slices_mm = object.numbers("slices_mm", 0);
+  if (object.has("across")) region.across = choice(object, "across", axes);
   object.finish();
   return region;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,15 @@ namespace tofstream::formats {
 /// of NEMA NU 2, or a plain region whose mean is wanted.
 enum class RegionRole { hot, cold, lung, background, mean };
 
-/// A sphere of the given diameter, or the disc of that diameter across z on each of the slices.
+/// A sphere of the given diameter, or the disc of that diameter across an axis through the centre, or across z on each
+/// of the slices.
 struct PhantomRegion {
   std::string name;
   RegionRole role = RegionRole::mean;
   Vec3d centre_mm;
   double diameter_mm = 0;
-  std::vector<double> slices_mm;  // z of each slice; empty: the region is a sphere
+  std::vector<double> slices_mm;  // z of each slice
+  std::optional<int> across;      // axis of the one disc; none, and no slices: the region is a sphere
 };
 
 struct PhantomFile {

@@ -60,7 +60,11 @@ void read_energy(YamlObject energy, RingScanner& ring) {
 }  // namespace
 
 RingScanner parse_ring_scanner(const std::string& text, const std::string& file) {
-  YamlObject root(parse_yaml(text, file), file, "a scanner");
+  const YAML::Node node = parse_yaml(text, file);
+  if (node.IsMap() && node["strips"].IsDefined())
+    fail_at(node["strips"], file,
+            "strips are no ring of crystals: jpet_decoder, strip_simulator and zmq_sink know them, others do not");
+  YamlObject root(node, file, "a scanner");
   RingScanner ring;
   ring.name = root.text("name");
   root.text("description", "");

@@ -1,6 +1,7 @@
 // One subset through a projector: see list_mode_step.hpp.
 #include "gadgets/project/list_mode_step.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
@@ -43,10 +44,17 @@ void log_error(const Sensitivity& sampled, Context& context) {
   }
 }
 
+// From the chance that a decay in a voxel is recorded to events per second of 1 Bq/mL in it, as the sum over pairs of
+// detectors gives them.
+void scale_to_Bq_per_mL(Image& sensitivity) {
+  constexpr float mL_per_mm3 = 1e-3f;
+  const float mL = mL_per_mm3 * sensitivity.grid.voxel_volume();
+  for (float& value : sensitivity.voxels.span()) value *= mL;
+}
+
 }  // namespace
 
-ListModeStep::ListModeStep(ListModeSettings settings,
-                           std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make)
+ListModeStep::ListModeStep(ListModeSettings settings, Make make)
     : settings_(std::move(settings)), make_(std::move(make)) {}
 
 Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& context) {
@@ -127,11 +135,11 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
     throw std::runtime_error(
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
-  projector_ = make_(inputs.image->image->grid, settings_.backend);
+  projector_ = make_(inputs.image->image->grid, settings_.backend, *scanner);
   Sensitivity made = make_sensitivity(*scanner, context);
   context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);
-  context.report("sensitivity_pairs", made.pairs);
+  if (made.pairs > 0) context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
   if (!made.exact) log_error(made, context);
   sensitivity_ = std::make_shared<const Image>(
@@ -140,6 +148,11 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
 }
 
 Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& context) {
+  if (auto closed_form = projector_->closed_form_sensitivity()) {
+    if (settings_.uniform) std::ranges::fill(closed_form->voxels.span(), 1.0f);
+    scale_to_Bq_per_mL(*closed_form);
+    return {.image = std::move(*closed_form)};
+  }
   const SensitivitySettings settings{.exact_pairs = settings_.sensitivity.exact_pairs,
                                      .sampled_pairs = settings_.sensitivity.sampled_pairs};
   std::optional<Image> mu;

@@ -72,12 +72,14 @@ struct ListModeSettings {
   bool tof = true;              // false: the events' ToF is not looked at
   bool log_likelihood = false;  // report it for each iteration
   std::string description;      // names the projector with all its settings, as the sensitivity cache needs
+  bool uniform = false;         // a sensitivity that is known in closed form is not looked at: taken as 1
 };
 
 class ListModeStep {
  public:
-  /// `make` builds the projector for a grid once the first estimate has come.
-  ListModeStep(ListModeSettings settings, std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make);
+  /// Builds the projector for a grid and the scanner of the events, once the first of both have come.
+  using Make = std::function<std::unique_ptr<Projector>(const Grid&, Backend, const Scanner&)>;
+  ListModeStep(ListModeSettings settings, Make make);
 
   /// The back projection of one subset against one estimate. Books its events in the first
   /// iteration. Throws std::runtime_error where the events' scanner is unknown.
@@ -101,7 +103,7 @@ class ListModeStep {
   void report(const Projected& projected, const Image& estimate, Context& context);
 
   ListModeSettings settings_;
-  std::function<std::unique_ptr<Projector>(const Grid&, Backend)> make_;
+  Make make_;
   std::unique_ptr<Projector> projector_;
   std::shared_ptr<const Image> sensitivity_;
   std::unordered_map<const EventBatch*, Prepared> prepared_;

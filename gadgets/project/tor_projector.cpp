@@ -54,7 +54,8 @@ struct TorProjector {
 
   explicit TorProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood, describe_settings(p)}, [p](const Grid& grid,
-                                                                                                      Backend backend) {
+                                                                                                      Backend backend,
+                                                                                                      const Scanner&) {
           return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
         }) {
     if (p.response == Response::table && p.table.size() < 2)

@@ -1,20 +1,31 @@
 // A stream's header from a scanner: see stream_header.hpp.
 #include "gadgets/wire/stream_header.hpp"
 
+#include <filesystem>
 #include <span>
 #include <utility>
 
 #include "gadgets/formats/petsird/from_ring.hpp"
+#include "gadgets/formats/petsird/from_strips.hpp"
 #include "gadgets/formats/petsird/writer.hpp"
 #include "gadgets/formats/scanner_yaml.hpp"
 #include "gadgets/formats/shared_files.hpp"
+#include "gadgets/formats/strip_scanner_yaml.hpp"
 
 namespace tofstream {
+namespace {
+
+petsird::Header header_of(const std::filesystem::path& scanner, double crystal_efficiency_spread) {
+  if (formats::is_strip_scanner(scanner)) return petsird::strip_header(*formats::read_strip_scanner(scanner));
+  RingScanner ring = formats::read_ring_scanner(scanner);
+  ring.crystal_efficiency_spread = crystal_efficiency_spread;
+  return petsird::header_of(ring).header;
+}
+
+}  // namespace
 
 std::vector<std::byte> stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds) {
-  RingScanner ring = formats::read_ring_scanner(find_shared("scanners", scanner));
-  ring.crystal_efficiency_spread = crystal_efficiency_spread;
-  petsird::Header header = petsird::header_of(ring).header;
+  petsird::Header header = header_of(find_shared("scanners", scanner), crystal_efficiency_spread);
   if (delayeds) header.scanner.delayed_event_policy = header.scanner.prompt_event_policy;
   std::vector<std::byte> bytes;
   const auto append = [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); };

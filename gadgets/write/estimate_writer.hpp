@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -46,11 +47,15 @@ class EventSpan {
   MessageInfo events_;
 };
 
+inline constexpr auto* at_iterations_words = "Of `every: iteration`, these alone, as [1, 10, 50]; none: all";
+
 /// True where a writer of this setting writes this estimate at once (the final image is written at the end in any
-/// case).
-inline bool is_due(const Estimate& estimate, Every every) {
+/// case). `iterations` empty: all of them.
+inline bool is_due(const Estimate& estimate, Every every, const std::vector<int>& iterations = {}) {
   if (estimate.step.iteration == 0) return false;  // the start image
-  return every == Every::update || (every == Every::iteration && estimate.step.ends_iteration);
+  if (every != Every::iteration) return every == Every::update;
+  return estimate.step.ends_iteration &&
+         (iterations.empty() || std::ranges::find(iterations, estimate.step.iteration) != iterations.end());
 }
 
 /// `image.nii.gz` as `image_0003.nii.gz` (after iteration 3) or `image_0003_0007.nii.gz` (after its update 7).

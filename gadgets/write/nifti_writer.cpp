@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/gadget.hpp"
 #include "core/report.hpp"
@@ -17,10 +18,12 @@ struct NiftiWriter {
   struct Params {
     std::filesystem::path file = "image.nii.gz";
     Every every = Every::final;
+    std::vector<int> at_iterations;
   };
   static constexpr auto params = describe(
       param<&Params::file>("file", "Name in the output folder, .nii or .nii.gz; intermediate images add their number"),
-      param<&Params::every>("every", "Write the final image only, or each iteration or update besides"));
+      param<&Params::every>("every", "Write the final image only, or each iteration or update besides"),
+      param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   // Voxels go from the image to the file; the last image that it keeps is a message.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
@@ -37,7 +40,7 @@ struct NiftiWriter {
     require_voxels(*estimate);
     last_ = estimate;
     events_.take_in(context.message());
-    if (is_due(*estimate, p_.every)) write(numbered(p_.file, estimate->step, p_.every), context);
+    if (is_due(*estimate, p_.every, p_.at_iterations)) write(numbered(p_.file, estimate->step, p_.every), context);
   }
 
   void flush(Context& context) {

@@ -27,6 +27,7 @@ struct PngWriter {
     std::string unit;
     std::string title;
     Every every = Every::final;
+    std::vector<int> at_iterations;
   };
   static constexpr auto params = describe(
       param<&Params::file>("file", "Name in the output folder; the projections' name adds _mip"),
@@ -35,7 +36,8 @@ struct PngWriter {
       param<&Params::point_mm>("point_mm", range(-1e4, 1e4), unit("mm"),
                                "Slices go through [x, y, z]; none: the centre"),
       param<&Params::unit>("unit", "What the colour bar says"), param<&Params::title>("title", "Above the picture"),
-      param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"));
+      param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"),
+      param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   // The canvas and the pixels of its panels, one picture at a time; the last image that it keeps is a message.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
@@ -55,7 +57,7 @@ struct PngWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     last_ = estimate;
-    if (is_due(*estimate, p_.every)) draw(numbered(p_.file, estimate->step, p_.every), context);
+    if (is_due(*estimate, p_.every, p_.at_iterations)) draw(numbered(p_.file, estimate->step, p_.every), context);
   }
 
   void flush(Context& context) {

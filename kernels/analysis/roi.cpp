@@ -2,6 +2,7 @@
 #include "kernels/analysis/roi.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -37,21 +38,24 @@ void require_size(float mm, const char* name) {
         fmt::format("the {} of a region of interest must be finite and positive (mm), not {}", name, mm));
 }
 
-/// Part of the voxel (i, j, k) inside, by `n` points an axis (nz along z); points where inside(dx,
-/// dy, dz) in mm from the region's centre.
+/// Points a voxel along x, y, z.
+using Samples = std::array<int, 3>;
+
+/// Part of the voxel (i, j, k) inside, by so many points; points where inside(dx, dy, dz) in mm from the region's
+/// centre.
 template <class Inside>
-double part_inside(const Grid& grid, Vec3d offset, int n, int nz, const Inside& inside) {
+double part_inside(const Grid& grid, Vec3d offset, const Samples& n, const Inside& inside) {
   const Vec3d voxel = grid.voxel_mm.as<double>();
   const auto point = [](double centre, double edge, int s, int count) {
     return centre + edge * ((s + 0.5) / count - 0.5);
   };
   int found = 0;
-  for (int c = 0; c < nz; ++c)
-    for (int b = 0; b < n; ++b)
-      for (int a = 0; a < n; ++a)
-        found +=
-            inside(point(offset.x, voxel.x, a, n), point(offset.y, voxel.y, b, n), point(offset.z, voxel.z, c, nz));
-  return static_cast<double>(found) / (static_cast<double>(n) * n * nz);
+  for (int c = 0; c < n[2]; ++c)
+    for (int b = 0; b < n[1]; ++b)
+      for (int a = 0; a < n[0]; ++a)
+        found += inside(point(offset.x, voxel.x, a, n[0]), point(offset.y, voxel.y, b, n[1]),
+                        point(offset.z, voxel.z, c, n[2]));
+  return static_cast<double>(found) / (static_cast<double>(n[0]) * n[1] * n[2]);
 }
 
 /// Sums weights and weighted values about a first value, which keeps the variance exact.
@@ -83,7 +87,7 @@ class WeightedSum {
 /// Statistics over a box of voxels, each weighted with its part inside. A voxel whose corners are
 /// all inside a (convex) region needs no sampling.
 template <class Inside>
-RoiStatistics over(const Image& image, const Box& box, Vec3d centre, int n, int nz, const Inside& inside) {
+RoiStatistics over(const Image& image, const Box& box, Vec3d centre, const Samples& n, const Inside& inside) {
   const std::span<const float> voxels = image.voxels.span();
   const Vec3d half = 0.5 * image.grid.voxel_mm.as<double>();
   WeightedSum sum;
@@ -94,7 +98,7 @@ RoiStatistics over(const Image& image, const Box& box, Vec3d centre, int n, int 
         const bool whole =
             inside(std::abs(offset.x) + half.x, std::abs(offset.y) + half.y, std::abs(offset.z) + half.z);
         sum.add(voxels[static_cast<std::size_t>(image.grid.index(i, j, k))],
-                whole ? 1.0 : part_inside(image.grid, offset, n, nz, inside));
+                whole ? 1.0 : part_inside(image.grid, offset, n, inside));
       }
   return sum.result();
 }
@@ -113,8 +117,9 @@ RoiStatistics statistics(const Image& image, const Sphere& region, int subsample
   require_size(region.radius_mm, "radius");
   const float r = region.radius_mm;
   const double r2 = static_cast<double>(r) * static_cast<double>(r);
-  return over(image, box_about(image.grid, region.centre_mm, {r, r, r}), region.centre_mm.as<double>(), subsamples,
-              subsamples, [r2](double x, double y, double z) { return x * x + y * y + z * z <= r2; });
+  return over(image, box_about(image.grid, region.centre_mm, {r, r, r}), region.centre_mm.as<double>(),
+              {subsamples, subsamples, subsamples},
+              [r2](double x, double y, double z) { return x * x + y * y + z * z <= r2; });
 }
 
 RoiStatistics statistics(const Image& image, const Cylinder& region, int subsamples) {
@@ -124,7 +129,7 @@ RoiStatistics statistics(const Image& image, const Cylinder& region, int subsamp
   const double r2 = static_cast<double>(r) * static_cast<double>(r);
   const double half = 0.5 * static_cast<double>(region.length_mm);
   return over(image, box_about(image.grid, region.centre_mm, {r, r, 0.5f * region.length_mm}),
-              region.centre_mm.as<double>(), subsamples, subsamples,
+              region.centre_mm.as<double>(), {subsamples, subsamples, subsamples},
               [r2, half](double x, double y, double z) { return x * x + y * y <= r2 && std::abs(z) <= half; });
 }
 
@@ -132,12 +137,20 @@ RoiStatistics statistics(const Image& image, const Disc& region, int subsamples)
   require_size(region.radius_mm, "radius");
   const float r = region.radius_mm;
   const double r2 = static_cast<double>(r) * static_cast<double>(r);
-  Box box = box_about(image.grid, region.centre_mm, {r, r, 0});
+  const int across = region.axis;
+  Vec3 half{r, r, r};
+  half.set(across, 0);
+  Box box = box_about(image.grid, region.centre_mm, half);
   const Grid& grid = image.grid;
-  const float slice = (region.centre_mm.z - grid.origin_mm.z) / grid.voxel_mm.z;
-  box.first[2] = box.last[2] = std::clamp(static_cast<int>(std::lround(slice)), 0, grid.size[2] - 1);
-  return over(image, box, region.centre_mm.as<double>(), subsamples, 1,
-              [r2](double x, double y, double) { return x * x + y * y <= r2; });
+  const float slice = (region.centre_mm[across] - grid.origin_mm[across]) / grid.voxel_mm[across];
+  box.first[across] = box.last[across] = std::clamp(static_cast<int>(std::lround(slice)), 0, grid.size[across] - 1);
+  Samples samples{subsamples, subsamples, subsamples};
+  samples[static_cast<std::size_t>(across)] = 1;
+  return over(image, box, region.centre_mm.as<double>(), samples, [r2, across](double x, double y, double z) {
+    Vec3d offset{x, y, z};
+    offset.set(across, 0);
+    return dot(offset, offset) <= r2;
+  });
 }
 
 }  // namespace tofstream

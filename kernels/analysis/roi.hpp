@@ -1,5 +1,5 @@
 // Regions of interest with sub-voxel weights: weighted mean and spread of an image in a sphere, a
-// cylinder along z, or a disc on one transverse slice.
+// cylinder along z, or a disc on one slice.
 #pragma once
 
 #include "kernels/types/image.hpp"
@@ -18,10 +18,11 @@ struct Cylinder {
   float length_mm = 0;
 };
 
-/// A circle on the transverse slice whose centre is nearest to centre_mm.z.
+/// A circle on the slice across an axis whose centre is nearest to centre_mm along it.
 struct Disc {
   Vec3 centre_mm;
   float radius_mm = 0;
+  int axis = 2;  // 2: transverse
 };
 
 struct RoiStatistics {

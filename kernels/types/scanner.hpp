@@ -23,6 +23,7 @@ struct ModuleType {
   std::uint32_t energy_bins = 1;
   std::uint64_t first_bin = 0;  // into Scanner::bin_efficiency: bin = first_bin + energy +
                                 // energy_bins * (detector - first_detector)
+  Vec3 element_size_mm;         // edges of the box about the first element, along the scanner's axes; zero: not known
 };
 
 /// Relative efficiencies of the pairs between two modules: values[(element1 * energies1 + energy1)

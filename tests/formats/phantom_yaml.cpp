@@ -123,6 +123,31 @@ TEST_CASE("shared phantoms emit, and their regions lie within them") {
   CHECK(nearest > 1.1);
 }
 
+TEST_CASE("the strips' phantom has its six ellipses, turned from z to y, and regions well inside") {
+  const auto file = shared("jpet_strip");
+  const auto at = [&](double along, double up) { return file.phantom.activity_at({0, up, along}); };
+  CHECK(at(0, 59) == 3000);
+  CHECK(at(31, 0) == 1000);
+  CHECK(at(119, 0) == 1000);
+  CHECK(at(0, 111) == 0);
+  CHECK(at(35, 66) == 7000);
+  CHECK(at(60, 78) == 5000);
+  // The long axis of B points from its centre to z + 33 sin 40 and y + 33 cos 40, that of C to z - 33 sin 45.
+  CHECK(at(50 + 0.99 * 21.2, -62 + 0.99 * 25.3) == 3000);
+  CHECK(at(50 - 0.99 * 21.2, -62 + 0.99 * 25.3) == 1000);
+  CHECK(at(-50 - 0.99 * 23.3, -63 + 0.99 * 23.3) == 5000);
+  CHECK(at(-50 + 0.99 * 23.3, -63 + 0.99 * 23.3) == 1000);
+  CHECK(file.regions.size() == 6);
+  for (const PhantomRegion& region : file.regions) {
+    CAPTURE(region.name);
+    CHECK(region.across == 0);
+    const double activity = file.phantom.activity_at(region.centre_mm), radius = 0.5 * region.diameter_mm;
+    for (int k = 0; k < 16; ++k)
+      CHECK(file.phantom.activity_at(region.centre_mm +
+                                     Vec3d{0, radius * std::cos(0.4 * k), radius * std::sin(0.4 * k)}) == activity);
+  }
+}
+
 TEST_CASE("a mistake in a phantom is one line that says where and what") {
   refused("  - {shape: cone, activity_Bq_mL: 1}\n",
           "p.yaml:3:13: 'shape' cannot be 'cone'; it may be sphere, ellipsoid, cylinder, box, rods");

@@ -123,6 +123,14 @@ TEST_CASE("constant, tiny and negative images are drawn") {
   CHECK(Pixels(folder / "b.png").height() <= 1400);
 }
 
+TEST_CASE("of an image one voxel thick there is one slice, which fills the picture") {
+  const Folder folder;
+  write_view_png(folder / "flat.png", Image::filled(Grid::centred(1, 65, 75, {4, 4, 4}), 1.0f));
+  const Pixels flat(folder / "flat.png");
+  CHECK(flat.height() > 900);
+  CHECK(flat.height() < 1200);
+}
+
 TEST_CASE("views that cannot be drawn are refused and leave nothing behind") {
   const Folder folder;
   const Image image = spheres(10, 10, 4);

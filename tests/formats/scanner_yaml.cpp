@@ -3,6 +3,9 @@
 
 #include <filesystem>
 
+#include "gadgets/formats/strip_scanner_yaml.hpp"
+#include "kernels/strip/strip_scanner.hpp"
+
 using namespace tofstream;
 using formats::parse_ring_scanner;
 
@@ -70,6 +73,20 @@ TEST_CASE("shared scanners have the detectors that their makers state") {
   CHECK(detectors("explore_vista") == 2 * 6084);
   CHECK(detectors("long_axial") == 564480);
   CHECK(detectors("demo_ring") == 6144);
+}
+
+TEST_CASE("two strips are a scanner's file of their own") {
+  const auto strips = formats::read_strip_scanner("share/scanners/jpet_strip.yaml");
+  CHECK(strips->name == "jpet_strip");
+  CHECK(strip_geometry(*strips) == StripGeometry{130, 300});
+  CHECK(formats::is_strip_scanner("share/scanners/jpet_strip.yaml"));
+  CHECK_FALSE(formats::is_strip_scanner("share/scanners/demo_ring.yaml"));
+  CHECK_THROWS_WITH(formats::read_ring_scanner("share/scanners/jpet_strip.yaml"),
+                    doctest::Contains("jpet_strip.yaml:5:9: strips are no ring of crystals"));
+  CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 0, length_mm: 3}", "a.yaml"),
+                    doctest::Contains("a.yaml:2:21: 'radius_mm' is 0, outside [1, 10000]"));
+  CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 9, length_mm: 3, sigma: 1}", "a.yaml"),
+                    doctest::Contains("has no key 'sigma'"));
 }
 
 TEST_CASE("a mistake in a scanner is one line that says where and what") {

@@ -56,6 +56,14 @@ TEST_CASE("a disc lies on the nearest slice alone") {
   CHECK(statistics(slices, Disc{{0, 0, 3.1f}, 10}).mean == doctest::Approx(4.5));
 }
 
+TEST_CASE("a disc may lie across any axis, in an image one voxel thick too") {
+  const Image plane = image_of(Grid::centred(1, 40, 30, {4, 2, 3}), [](Vec3 p) { return p.y + 100 * p.z; });
+  const RoiStatistics s = statistics(plane, Disc{{0, 5, 9}, 12, 0});
+  CHECK(s.mean == doctest::Approx(905).epsilon(1e-3));
+  CHECK(s.voxels == doctest::Approx(std::numbers::pi * 144 / 6).epsilon(0.01));
+  CHECK_THROWS_AS(statistics(plane, Disc{{0, 35, 0}, 12, 0}), std::invalid_argument);
+}
+
 TEST_CASE("regions outside the image, without size or with NaN are refused") {
   const Image image = image_of(grid, [](Vec3) { return std::nanf(""); });
   CHECK_THROWS_AS(statistics(image, Sphere{{0, 0, 0}, 5}), std::invalid_argument);

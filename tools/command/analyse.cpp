@@ -92,7 +92,10 @@ ordered_json nema_json(const NemaResult& result) {
 ordered_json region_json(const Image& image, const PhantomFile& file) {
   ordered_json regions = ordered_json::array();
   for (const PhantomRegion& region : file.regions) {
-    const auto s = statistics(image, Sphere{region.centre_mm.as<float>(), static_cast<float>(region.diameter_mm / 2)});
+    const auto centre = region.centre_mm.as<float>();
+    const auto radius = static_cast<float>(region.diameter_mm / 2);
+    const auto s = region.across ? statistics(image, Disc{centre, radius, *region.across})
+                                 : statistics(image, Sphere{centre, radius});
     regions.push_back({{"name", region.name},
                        {"mean", s.mean},
                        {"std", s.std},

@@ -295,10 +295,10 @@ Pipeline own_pipeline(const Hello& hello, const Permissions& permissions) {
 
 const std::vector<std::string>& harmless_gadgets() {
   static const std::vector<std::string> names{
-      "blob_projector",   "blob_to_voxels", "event_corrections", "gaussian_psf",  "gaussian_psf_adjoint",
-      "joseph_projector", "live_subsets",   "nifti_writer",      "null_sink",     "osem_update",
-      "petsird_decoder",  "png_writer",     "subset_builder",    "tof_partition", "tof_window",
-      "tor_projector",    "zmq_image_sink", "zmq_source"};
+      "blob_projector",   "blob_to_voxels", "event_corrections", "gaussian_psf",    "gaussian_psf_adjoint",
+      "joseph_projector", "live_subsets",   "nifti_writer",      "null_sink",       "osem_update",
+      "petsird_decoder",  "png_writer",     "strip_direct",      "strip_projector", "subset_builder",
+      "tof_partition",    "tof_window",     "tor_projector",     "zmq_image_sink",  "zmq_source"};
   return names;
 }
 

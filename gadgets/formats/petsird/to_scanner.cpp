@@ -1,6 +1,7 @@
 // Flattens the tables of all module types and type pairs into those of the scanner model.
 #include "gadgets/formats/petsird/to_scanner.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +14,23 @@ namespace {
 constexpr float fwhm_over_sigma = 2.354820045F;
 constexpr std::uint32_t most_modules_without_table = 4096;
 
+// Of the box about the first element of a type's first module, once both transforms have put it into its place.
+Vec3 first_element_size(const Replicated<DetectorModule>& modules) {
+  const auto& elements = modules.object.detecting_elements;
+  if (modules.transforms.empty() || elements.transforms.empty()) return {};
+  Vec3 low, high;
+  for (std::size_t corner = 0; corner < elements.object.shape.size(); ++corner) {
+    const auto& [x, y, z] = elements.object.shape[corner];
+    const Point placed = moved_by(modules.transforms.front(), moved_by(elements.transforms.front(), {x, y, z}));
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto at = static_cast<float>(placed[static_cast<std::size_t>(axis)]);
+      low.set(axis, corner == 0 ? at : std::min(low[axis], at));
+      high.set(axis, corner == 0 ? at : std::max(high[axis], at));
+    }
+  }
+  return high - low;
+}
+
 void add_types(const ScannerInformation& source, Scanner& scanner) {
   std::vector<Vec3> positions;
   ModuleType next;
@@ -21,6 +39,7 @@ void add_types(const ScannerInformation& source, Scanner& scanner) {
     next.modules = counts.modules;
     next.elements = counts.elements;
     next.energy_bins = counts.energies;
+    next.element_size_mm = first_element_size(source.geometry.replicated_modules[type]);
     scanner.types.push_back(next);
     next.first_detector += counts.modules * counts.elements;
     next.first_module += counts.modules;

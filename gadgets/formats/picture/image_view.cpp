@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -44,11 +46,20 @@ int voxel_at(const Grid& grid, int axis, float mm) {
   return static_cast<int>(index);
 }
 
-std::array<Panel, 3> make_panels(const Image& image, const ViewSettings& settings) {
+using Panels = std::vector<Panel>;
+
+/// The axis along which a plane that is one voxel thick, as a 2D reconstruction's, has that voxel; none of a volume.
+std::optional<int> flat_axis(const Grid& grid) {
+  const auto is_flat = [&](int axis) { return grid.size[axis] == 1; };
+  if (is_flat(0) + is_flat(1) + is_flat(2) != 1) return {};
+  return is_flat(0) ? 0 : (is_flat(1) ? 1 : 2);
+}
+
+Panels make_panels(const Image& image, const ViewSettings& settings) {
   constexpr const char* names[] = {"Sagittal", "Coronal", "Transverse"};
   constexpr std::array<const char*, 4> letters[] = {{"A", "P", "H", "F"}, {"R", "L", "H", "F"}, {"R", "L", "A", "P"}};
   const Grid& grid = image.grid;
-  std::array<Panel, 3> panels;
+  Panels panels(3);
   double cut[3];
   for (std::size_t n = 0; n < 3; ++n) {
     const int axis = 2 - static_cast<int>(n);  // transverse first
@@ -65,6 +76,7 @@ std::array<Panel, 3> make_panels(const Image& image, const ViewSettings& setting
     panels[n].caption = fmt::format("{}, {} = {:.1f} mm", names[axis], "xyz"[axis], mm + 0.0f);
     cut[axis] = (index + 0.5) / grid.size[axis];
   }
+  if (const auto flat = flat_axis(grid)) return {panels[2 - static_cast<std::size_t>(*flat)]};
   if (settings.kind == ViewSettings::Kind::mip) return panels;
   panels[0].across = panels[1].across = cut[0];
   panels[2].across = panels[0].down = cut[1];
@@ -73,7 +85,7 @@ std::array<Panel, 3> make_panels(const Image& image, const ViewSettings& setting
 }
 
 /// The values of the map's ends: as asked for, or 0 (or a negative minimum) to near the maximum.
-Range range_of(const std::array<Panel, 3>& panels, const ViewSettings& settings) {
+Range range_of(const Panels& panels, const ViewSettings& settings) {
   std::vector<float> shown;
   for (const Panel& panel : panels) shown.insert(shown.end(), panel.plane.values.begin(), panel.plane.values.end());
   const auto [least, most] = std::ranges::minmax(shown);
@@ -88,23 +100,41 @@ Range range_of(const std::array<Panel, 3>& panels, const ViewSettings& settings)
   return range;
 }
 
+double room_for_panels(int width) {
+  return width - 2 * margin - bar_band;
+}
+double tallest_panels(int width) {
+  return 0.8 * width;
+}
+
+/// At the left, so large.
+void place(Panel& panel, double pixels_per_mm, double top) {
+  panel.width = std::max(static_cast<int>(panel.plane.width_mm() * pixels_per_mm), 1);
+  panel.height = std::max(static_cast<int>(panel.plane.height_mm() * pixels_per_mm), 1);
+  panel.x = margin;
+  panel.y = top;
+}
+
+double lay_out_one(Panel& panel, int width, double top) {
+  const double scale =
+      std::min(room_for_panels(width) / panel.plane.width_mm(), tallest_panels(width) / panel.plane.height_mm());
+  place(panel, scale, top);
+  return scale;
+}
+
 /// Places the panels in a row, or two of them above one another beside the first, whichever shows
 /// more; returns pixels a mm.
-double lay_out(std::array<Panel, 3>& p, int width, double top) {
+double lay_out(Panels& p, int width, double top) {
+  if (p.size() == 1) return lay_out_one(p.front(), width, top);
   const auto [wt, ht] = std::pair(p[0].plane.width_mm(), p[0].plane.height_mm());
   const auto [wc, hc] = std::pair(p[1].plane.width_mm(), p[1].plane.height_mm());
   const auto [ws, hs] = std::pair(p[2].plane.width_mm(), p[2].plane.height_mm());
-  const double room = width - 2 * margin - bar_band, tallest = 0.8 * width;
+  const double room = room_for_panels(width), tallest = tallest_panels(width);
   const double row = std::min((room - 2 * gap) / (wt + wc + ws), tallest / std::max({ht, hc, hs}));
   const double column =
       std::min((room - gap) / (wt + std::max(wc, ws)), std::min(tallest / ht, (tallest - gap - caption) / (hc + hs)));
   const double scale = std::max(row, column);
-  for (Panel& panel : p) {
-    panel.width = std::max(static_cast<int>(panel.plane.width_mm() * scale), 1);
-    panel.height = std::max(static_cast<int>(panel.plane.height_mm() * scale), 1);
-    panel.x = margin;
-    panel.y = top;
-  }
+  for (Panel& panel : p) place(panel, scale, top);
   const double narrowest = std::min(180.0, room / 3 - gap);  // leaves its caption room
   const auto beside = [&](const Panel& panel) { return panel.x + std::max<double>(panel.width, narrowest) + gap; };
   p[1].x = p[2].x = std::round(beside(p[0]));
@@ -220,7 +250,7 @@ void validate(const Image& image, const ViewSettings& settings) {
 }
 
 void draw(Canvas::Write write, const Image& image, const ViewSettings& settings) {
-  std::array<Panel, 3> panels = make_panels(image, settings);
+  Panels panels = make_panels(image, settings);
   const Range range = range_of(panels, settings);
   const double top = margin + caption + (settings.title.empty() ? 0 : 34);
   const double scale = lay_out(panels, settings.width_px, top);

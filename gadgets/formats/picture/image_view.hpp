@@ -27,9 +27,9 @@ struct ViewSettings {
 };
 
 /// Draws a host image. Anatomical convention: seen from the feet and from the front, so the
-/// patient's left is on the right. The file appears by rename, or not at all. Throws
-/// std::invalid_argument for a width outside [400, 8000], a point outside the image, voxels that
-/// are not finite or an empty range; std::runtime_error when it cannot be written.
+/// patient's left is on the right. Of an image one voxel thick there is one slice, across it. The file appears by
+/// rename, or not at all. Throws std::invalid_argument for a width outside [400, 8000], a point outside the image,
+/// voxels that are not finite or an empty range; std::runtime_error when it cannot be written.
 void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings = {});
 
 /// The same picture as the bytes of a PNG. Throws as write_view_png does.

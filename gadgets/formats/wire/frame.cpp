@@ -44,7 +44,8 @@ std::string_view objection_to_data(const FrameHeader& header, std::uint64_t payl
       if (payload_size == 0) return "data without a payload";
       return header.events > payload_size / shortest_petsird_event ? "more events than so few bytes can hold" : "";
     case Schema::coincidences:
-    case Schema::tof_coincidences: {
+    case Schema::tof_coincidences:
+    case Schema::strip_coincidences: {
       const std::uint64_t each = record_bytes(header.schema);
       if (header.events == 0) return "records of no event";
       return header.events != payload_size / each || payload_size % each != 0

@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "kernels/strip/strip_events.hpp"
+#include "kernels/strip/strip_scanner.hpp"
+
 namespace tofstream::wire {
 namespace {
 
@@ -80,16 +83,70 @@ TofModel tof_model(const EventBatch& batch, std::string& wrong) {
   return model;
 }
 
+bool is_of_strips(const EventBatch& batch) {
+  return !batch.detectors && !batch.tof_mm.empty() && batch.scanner && batch.scanner->detectors->size() == 2;
+}
+
+Schema schema_of(const EventBatch& batch) {
+  if (is_of_strips(batch)) return Schema::strip_coincidences;
+  return batch.tof_mm.empty() ? Schema::coincidences : Schema::tof_coincidences;
+}
+
+EventBatch read_detectors(const Frame& frame, const std::shared_ptr<const Scanner>& scanner, std::string& wrong) {
+  EventBatch batch;
+  batch.count = static_cast<std::int64_t>(frame.header.events);
+  batch.scanner = scanner;
+  batch.detectors = scanner->detectors;
+  auto rest = frame.payload;
+  batch.detector1 = read_array<std::uint32_t>(rest, batch.count);
+  batch.detector2 = read_array<std::uint32_t>(rest, batch.count);
+  if (frame.header.schema == Schema::tof_coincidences) batch.tof_mm = read_array<float>(rest, batch.count);
+  batch.tof = tof_model(batch, wrong);
+  return batch;
+}
+
+void write_strips(const EventBatch& batch, std::span<std::byte> payload) {
+  write_array(batch.ends[2], batch.count, payload);
+  write_array(batch.ends[5], batch.count, payload);
+  const EventView events = batch.view();
+  Buffer<float> dl(Memory::host, batch.count);
+  for (std::int64_t i = 0; i < batch.count; ++i) dl[i] = strip_response<float>(events, i).dl_mm;
+  write_array(dl, batch.count, payload);
+}
+
+EventBatch read_strips(const Frame& frame, const std::shared_ptr<const Scanner>& scanner, std::string& wrong) {
+  StripGeometry strips;
+  try {
+    strips = strip_geometry(*scanner);
+  } catch (const std::invalid_argument& error) {
+    wrong = error.what();
+    return {};
+  }
+  const auto count = static_cast<std::int64_t>(frame.header.events);
+  auto rest = frame.payload;
+  const auto up = read_array<float>(rest, count), down = read_array<float>(rest, count),
+             dl = read_array<float>(rest, count);
+  EventBatch batch = make_strip_batch(scanner, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const StripResponse<float> response{up[i], down[i], dl[i]};
+    if (!is_measurable(strips, response) && wrong.empty())
+      wrong =
+          fmt::format("event {} of ({}, {}, {}) mm, which the strips cannot have measured", i, up[i], down[i], dl[i]);
+    set_response(batch, i, response);
+  }
+  return batch;
+}
+
 }  // namespace
 
 FrameHeader record_header(const EventBatch& batch) {
-  if (!batch.detectors) throw std::invalid_argument("events without detectors cannot be sent");
+  if (!batch.detectors && !is_of_strips(batch)) throw std::invalid_argument("events without detectors cannot be sent");
   if (!batch.multiplicative.empty() || !batch.additive.empty())
     throw std::invalid_argument("corrections of events are not sent: send events before they are corrected");
   if (!batch.tof_width_mm.empty())
     throw std::invalid_argument("events in ToF bins of unequal width cannot be sent as records");
   return {.kind = FrameKind::data,
-          .schema = batch.tof_mm.empty() ? Schema::coincidences : Schema::tof_coincidences,
+          .schema = schema_of(batch),
           .flags = batch.delayed ? flag_delayed : std::uint16_t{0},
           .events = batch.event_count(),
           .start_ns = nanoseconds(batch.start_s),
@@ -97,9 +154,9 @@ FrameHeader record_header(const EventBatch& batch) {
 }
 
 void write_records(const EventBatch& batch, std::span<std::byte> payload) {
-  const std::size_t each =
-      batch.tof_mm.empty() ? record_bytes(Schema::coincidences) : record_bytes(Schema::tof_coincidences);
-  if (payload.size() != each * batch.event_count()) throw std::invalid_argument("a payload of another size");
+  if (payload.size() != record_bytes(schema_of(batch)) * batch.event_count())
+    throw std::invalid_argument("a payload of another size");
+  if (is_of_strips(batch)) return write_strips(batch, payload);
   write_array(batch.detector1, batch.count, payload);
   write_array(batch.detector2, batch.count, payload);
   if (!batch.tof_mm.empty()) write_array(batch.tof_mm, batch.count, payload);
@@ -107,19 +164,12 @@ void write_records(const EventBatch& batch, std::span<std::byte> payload) {
 
 std::variant<EventBatch, BadFrame> read_records(const Frame& frame, const std::shared_ptr<const Scanner>& scanner) {
   const FrameHeader& header = frame.header;
-  EventBatch batch;
-  batch.count = static_cast<std::int64_t>(header.events);
-  batch.scanner = scanner;
-  batch.detectors = scanner->detectors;
+  std::string wrong;
+  EventBatch batch = header.schema == Schema::strip_coincidences ? read_strips(frame, scanner, wrong)
+                                                                 : read_detectors(frame, scanner, wrong);
   batch.delayed = header.is_delayed();
   batch.start_s = static_cast<double>(header.start_ns) / ns_per_s;
   batch.duration_s = static_cast<double>(header.duration_ns) / ns_per_s;
-  auto rest = frame.payload;
-  batch.detector1 = read_array<std::uint32_t>(rest, batch.count);
-  batch.detector2 = read_array<std::uint32_t>(rest, batch.count);
-  if (header.schema == Schema::tof_coincidences) batch.tof_mm = read_array<float>(rest, batch.count);
-  std::string wrong;
-  batch.tof = tof_model(batch, wrong);
   if (!wrong.empty())
     return BadFrame{FrameFault::contents, fmt::format("frame {}: {}: mend the sender", header.sequence, wrong)};
   return batch;
