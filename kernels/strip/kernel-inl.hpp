@@ -147,8 +147,9 @@ template <class V>
 TOFSTREAM_HOST_DEVICE inline V strip_share(const StripEdges<V>& edges) {
   const V tail = strip_tail(absolute(edges.nearer));
   V share = select(less(each<V>(0.0), edges.nearer), each<V>(1.0) - tail, tail);
-  // Hardly ever is a pixel near both ends.
-  if (!none_of(less(edges.farther, each<V>(strip_reach)))) share = share - strip_tail(edges.farther);
+  // Hardly ever is a pixel near both ends. Two fitted tails of nearly one size may differ the wrong way.
+  if (!none_of(less(edges.farther, each<V>(strip_reach))))
+    share = maximum(share - strip_tail(edges.farther), each<V>(0.0));
   return share;
 }
 

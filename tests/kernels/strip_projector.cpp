@@ -95,7 +95,7 @@ TEST_CASE("Ten iterations of the CPU's strip projector are the reference's, and 
   const Grid grid = Grid::centred(1, 33, 37, {8, 8, 8});
   for (const StripForm form : forms) {
     const StripSettings settings{.resolution = {.sigma_z_edge_rise = 0.1f}, .form = form};
-    const EventBatch events = some_events(settings, 1500, 13);
+    const EventBatch events = some_events(settings, 500, 13);
     const auto projector = make_strip_projector(grid, settings, Backend::cpu);
     CAPTURE(static_cast<int>(form));
     const auto found = iterate(*projector, events, 10);
