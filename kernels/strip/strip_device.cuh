@@ -109,4 +109,21 @@ struct WarpBox {
   }
 };
 
+/// An event's sum of P times the image, in all lanes of a warp, and the largest P that the calling lane met.
+struct WarpSum {
+  float sum = 0, largest = 0;
+
+  template <StripForm form>
+  __device__ static WarpSum of(const Model& model, const Terms& event, const float* __restrict__ image) {
+    WarpSum result;
+    WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
+      const float p = inside ? model.density<form>(event, row, column) : 0.0f;
+      if (p > 0) result.sum += p * image[model.grid.index(0, row, column)];
+      result.largest = fmaxf(result.largest, p);
+    });
+    result.sum = over_warp(result.sum);
+    return result;
+  }
+};
+
 }  // namespace tofstream::strip

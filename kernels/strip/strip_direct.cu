@@ -57,16 +57,6 @@ __device__ std::int64_t events_a_turn() {
   return std::int64_t{gridDim.x} * warps;
 }
 
-/// The event's expectation, in all lanes.
-template <StripForm form>
-__device__ float expectation_of(const Model& model, const Terms& event, const float* __restrict__ image) {
-  float sum = 0;
-  WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
-    if (inside) sum += model.density<form>(event, row, column) * image[model.grid.index(0, row, column)];
-  });
-  return over_warp(sum);
-}
-
 template <StripForm form>
 __device__ void add_event(const Model& model, const Terms& event, float value, float* image) {
   WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
@@ -80,7 +70,7 @@ template <StripForm form>
 __global__ void __launch_bounds__(warp_threads)
     forward_of_warps(Model model, EventView events, const float* __restrict__ image, float* expectation) {
   for (std::int64_t i = first_event(); i < events.count; i += events_a_turn()) {
-    const float sum = expectation_of<form>(model, model.terms<form>(events, i), image);
+    const float sum = WarpSum::of<form>(model, model.terms<form>(events, i), image).sum;
     if (threadIdx.x % 32 == 0) expectation[i] = sum;
   }
 }
@@ -136,7 +126,7 @@ __global__ void __launch_bounds__(warp_threads)
     const bool keeps = box.count <= KeptPixels::most;
     int count = 0;
     float expectation =
-        keeps ? keep_event<form>(model, event, box, image, kept, count) : expectation_of<form>(model, event, image);
+        keeps ? keep_event<form>(model, event, box, image, kept, count) : WarpSum::of<form>(model, event, image).sum;
     if (events.additive) expectation += events.additive[i];
     const bool used = usable(expectation);
     if (used) {

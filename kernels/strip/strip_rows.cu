@@ -28,9 +28,9 @@ __global__ void sample_addends(Model model, EventView events, const float* __res
   const std::int64_t taken = min(std::int64_t{samples}, events.count);
   if (number >= taken) return;
   const std::int64_t i = number * events.count / taken;
-  float largest;
-  const float expectation = expectation_of<form>(model, events, i, model.terms<form>(events, i), image, largest);
-  const unsigned most = __reduce_max_sync(all_lanes, __float_as_uint(largest));
+  const WarpSum met = WarpSum::of<form>(model, model.terms<form>(events, i), image);
+  const float expectation = met.sum + (events.additive ? events.additive[i] : 0.0f);
+  const unsigned most = __reduce_max_sync(all_lanes, __float_as_uint(met.largest));
   const float addend = __uint_as_float(most) / expectation;
   if (threadIdx.x % 32 == 0 && usable(expectation) && usable(addend))
     atomicAdd(histogram + (__float_as_uint(addend) >> 23), 1u);

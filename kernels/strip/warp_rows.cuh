@@ -51,27 +51,13 @@ __device__ bool visible(const Model& model, int pixel) {
   return model.angles[pixel].low < model.angles[pixel].high;
 }
 
-/// The expectation of an event, by all lanes of a warp from global memory, and the largest P.
-template <StripForm form>
-__device__ float expectation_of(const Model& model, const EventView& events, std::int64_t i, const Terms& event,
-                                const float* __restrict__ image, float& largest) {
-  float sum = 0;
-  largest = 0;
-  WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
-    const float p = inside ? model.density<form>(event, row, column) : 0.0f;
-    if (p > 0) sum += p * image[model.grid.index(0, row, column)];
-    largest = fmaxf(largest, p);
-  });
-  return over_warp(sum) + (events.additive ? events.additive[i] : 0.0f);
-}
-
 /// Adds an event that is none of the usual ones, by all lanes of a warp; its expectation.
 template <StripForm form>
 __device__ __noinline__ float add_exactly(const Model& model, const EventView& events, std::int64_t i,
                                           const float* __restrict__ image, int shift, FixedSums sums) {
   const Terms event = model.terms<form>(events, i);
-  float largest;
-  const float expectation = expectation_of<form>(model, events, i, event, image, largest);
+  const float additive = events.additive ? events.additive[i] : 0.0f;
+  const float expectation = WarpSum::of<form>(model, event, image).sum + additive;
   if (!usable(expectation)) return expectation;
   const double ratio = ldexp(1 / static_cast<double>(expectation), shift);
   WarpBox(event, model.grid).for_each([&](int row, int column, bool inside) {
