@@ -1,7 +1,19 @@
-// The sensitivity image of two strips: see sensitivity.hpp.
+// Angles and sensitivity of all pixels: see sensitivity.hpp.
 #include "kernels/strip/sensitivity.hpp"
 
 namespace tofstream {
+
+std::vector<StripAngles<float>> strip_pixel_angles(const StripGeometry& strips, const Grid& grid) {
+  std::vector<StripAngles<float>> angles(static_cast<std::size_t>(grid.voxels()));
+  for (int k = 0; k < grid.size[2]; ++k)
+    for (int j = 0; j < grid.size[1]; ++j) {
+      const Vec3d centre = grid.centre(0, j, k).as<double>();
+      const StripAngles<double> exact = strip_angles(strips, centre.y, centre.z);
+      angles[static_cast<std::size_t>(grid.index(0, j, k))] = {static_cast<float>(exact.low),
+                                                               static_cast<float>(exact.high)};
+    }
+  return angles;
+}
 
 Image strip_sensitivity_image(const StripGeometry& strips, const Grid& grid) {
   Image image{grid, Buffer<float>(Memory::host, grid.voxels())};

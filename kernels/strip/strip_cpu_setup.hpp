@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip.hpp"
 #include "kernels/types/memory.hpp"
 
@@ -25,17 +26,12 @@ struct StripSetup {
     for (int j = 0; j < grid.size[1]; ++j) setup.y.push_back(grid.centre(0, j, 0).y);
     setup.y.resize(setup.y.size() + 2 * strip_padding, 1e9f);
     if (settings.form != StripForm::full) return setup;
-    const auto size = static_cast<std::size_t>(grid.voxels() + strip_padding);
-    setup.low.resize(size, 0.0f);
-    setup.high.resize(size, 0.0f);
-    for (int k = 0; k < grid.size[2]; ++k)
-      for (int j = 0; j < grid.size[1]; ++j) {
-        const Vec3d centre = grid.centre(0, j, k).as<double>();
-        const StripAngles<double> angles = strip_angles(settings.geometry, centre.y, centre.z);
-        const auto pixel = static_cast<std::size_t>(grid.index(0, j, k));
-        setup.low[pixel] = static_cast<float>(angles.low);
-        setup.high[pixel] = static_cast<float>(angles.high);
-      }
+    for (const StripAngles<float>& angles : strip_pixel_angles(settings.geometry, grid)) {
+      setup.low.push_back(angles.low);
+      setup.high.push_back(angles.high);
+    }
+    setup.low.resize(setup.low.size() + strip_padding, 0.0f);
+    setup.high.resize(setup.high.size() + strip_padding, 0.0f);
     return setup;
   }
 };

@@ -1,6 +1,5 @@
 // The strip projector in CUDA: which way events go, and what the ways share.
 #include <optional>
-#include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/strip/sensitivity.hpp"
@@ -12,25 +11,12 @@ namespace tofstream {
 
 namespace {
 
-/// The angles of all pixels, as Model has them.
-std::vector<strip::Angles> angles_of(const Grid& grid, const StripGeometry& strips) {
-  std::vector<strip::Angles> angles(static_cast<std::size_t>(grid.voxels()));
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j) {
-      const Vec3d centre = grid.centre(0, j, k).as<double>();
-      const StripAngles<double> exact = strip_angles(strips, centre.y, centre.z);
-      angles[static_cast<std::size_t>(grid.index(0, j, k))] = {static_cast<float>(exact.low),
-                                                               static_cast<float>(exact.high)};
-    }
-  return angles;
-}
-
 class StripCuda final : public Projector {
  public:
   StripCuda(const Grid& grid, const StripSettings& settings)
       : settings_(settings), model_{grid, settings.geometry, settings.resolution}, tally_(Memory::device, 1) {
     if (settings.form == StripForm::full) {
-      angles_ = Buffer<strip::Angles>::from(angles_of(grid, settings.geometry)).to(Memory::device);
+      angles_ = Buffer<strip::Angles>::from(strip_pixel_angles(settings.geometry, grid)).to(Memory::device);
       model_.angles = angles_.data();
     }
     if (settings.cuda_path == StripCudaPath::automatic && strip::EmOfRows::takes(grid, settings))

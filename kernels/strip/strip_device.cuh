@@ -100,10 +100,11 @@ struct WarpBox {
   __device__ void for_each(Use&& use) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const float per_height = 1.0f / static_cast<float>(height);
+    constexpr int exact = 1 << 21;  // so far half a pixel from the next whole number is not rounded away
     for (int first = 0; first < count; first += 32) {
-      // Half a pixel from the next whole number: exact enough for boxes of up to 2^21 pixels.
       const int number = first + lane;
-      const auto column = static_cast<int>((static_cast<float>(number) + 0.5f) * per_height);
+      const int column =
+          count <= exact ? static_cast<int>((static_cast<float>(number) + 0.5f) * per_height) : number / height;
       use(box.y_first + number - column * height, box.z_first + column, number < count);
     }
   }

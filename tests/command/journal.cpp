@@ -125,7 +125,7 @@ TEST_CASE("a disk that is full where nothing was to be kept only holds the sende
       << "  feed: {use: zmq_source, memory_mib: 1, spill_folder: " << bench.folder.path().string() << "}\n"
       << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 1000}}\n";
   const auto out = bench.folder / "out";
-  const int code = shell("trap '' XFSZ; ulimit -f 512; " +
+  const int code = shell("trap '' XFSZ; ulimit -f 1024; " +  // the report has room; units of 512 or 1024 bytes
                          bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
                                          (bench.folder / "p.yaml").string() + " --out " + out.string() +
                                          " >/dev/null 2>" + (bench.folder / "err").string()));
