@@ -112,6 +112,21 @@ TEST_CASE("strips on CUDA: pixels too small for shared memory or a lane's regist
   check_against_reference(Grid::centred(1, 1, 3, {4, 4, 4}), settings, events);
 }
 
+TEST_CASE("strips on CUDA: a box of more pixels than a float counts") {
+  if (!gpu_or_skip()) return;
+  const StripSettings settings{.form = StripForm::gaussian};
+  const Grid grid = Grid::centred(1, 4096, 1024, {0.02f, 0.02f, 0.02f});
+  const EventBatch events = events_of(settings, 3);
+  const auto image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f), values = random_numbers(events.count, 2, 0.5f, 1.5f);
+  const Projections expected = project(*make_strip_reference(grid, settings), events, image, values);
+  const auto projector = on_gpu(grid, settings, StripCudaPath::warp_per_event);
+  const Projections here = project(*projector, events, image, values);
+  CHECK(here.tally.used == expected.tally.used);
+  CHECK(rms_of_range(here.back, expected.back) < 1e-6);
+  for (std::size_t i = 0; i < here.forward.size(); ++i)
+    CHECK(here.forward[i] == doctest::Approx(expected.forward[i]).epsilon(1e-4));
+}
+
 TEST_CASE("strips on CUDA: an image of ten iterations is the reference's") {
   if (!gpu_or_skip()) return;
   for (const StripForm form : forms) {
