@@ -6,12 +6,11 @@
 namespace tofstream::petsird {
 namespace {
 
-// Of paper 001's scintillators; the model takes them as lines.
+// Ours: the standard wants boxes, where the model and paper 001 have lines.
 constexpr float width_mm = 5, height_mm = 20;
 
 Replicated<DetectorModule> strips_of(const StripGeometry& geometry) {
-  const auto half_length = 0.5f * static_cast<float>(geometry.length_mm);
-  const auto radius = static_cast<float>(geometry.radius_mm);
+  const float half_length = 0.5f * geometry.length_mm;
   Replicated<DetectorModule> modules;
   BoxShape& box = modules.object.detecting_elements.object.shape;
   for (std::size_t corner = 0; corner < box.size(); ++corner)
@@ -20,7 +19,7 @@ Replicated<DetectorModule> strips_of(const StripGeometry& geometry) {
                    (corner & 4U) != 0 ? half_length : -half_length};
   const auto moved_up = [](float mm) { return Transform{1, 0, 0, 0, 0, 1, 0, mm, 0, 0, 1, 0}; };
   modules.object.detecting_elements.transforms = {moved_up(0)};
-  modules.transforms = {moved_up(radius), moved_up(-radius)};
+  modules.transforms = {moved_up(geometry.radius_mm), moved_up(-geometry.radius_mm)};
   return modules;
 }
 
@@ -28,7 +27,7 @@ Replicated<DetectorModule> strips_of(const StripGeometry& geometry) {
 
 Header strip_header(const Scanner& scanner) {
   const StripGeometry geometry = strip_geometry(scanner);
-  const auto reach = static_cast<float>(geometry.radius_mm + geometry.length_mm);  // no path differs by more
+  const float reach = geometry.radius_mm + geometry.length_mm;  // no path differs by more
   Header header;
   ScannerInformation& info = header.scanner;
   info.model_name = scanner.name;
