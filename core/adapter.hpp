@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -47,14 +48,15 @@ class Adapter final : public GadgetInstance {
   using Out = std::conditional_t<std::is_void_v<output_t<G>>, char, output_t<G>>;
 
  public:
-  Adapter(std::shared_ptr<const void> params, Context& context)
-      : made_from_(std::move(params)), gadget_(construct(of(made_from_.get()), context)) {}
+  Adapter(const char* use, std::shared_ptr<const void> params, Context& context)
+      : use_(use), made_from_(std::move(params)), gadget_(construct(of(made_from_.get()), context)) {}
 
   void start(EmitTarget& target, Context& context, const void* params) override {
     if constexpr (HasStart<G>) call(&G::start, {}, target, {}, context, of(params));
   }
 
   void process(std::span<Payload> inputs, EmitTarget& target, Context& context, const void* params) override {
+    if (holds_announcement(inputs)) return pass_on(inputs, target);
     if constexpr (HasProcess<G>) call(&G::process, inputs, target, {}, context, of(params));
     if constexpr (HasCall<G>) call_pure(inputs, target, context, of(params));
   }
@@ -128,6 +130,55 @@ class Adapter final : public GadgetInstance {
       return take_input<A>(given.inputs);
   }
 
+  // "inner (tof_window)"
+  std::string in_words(const Context& context) const {
+    return context.name() == use_ ? context.name() : context.name() + " (" + use_ + ")";
+  }
+
+  // A payload that wants to know that a filter left some of its events out is told.
+  template <class T>
+  void tell_rejecting(T& out, std::uint64_t events_in, const Context& context) const {
+    if constexpr (NotesRejecting<Out>) {
+      if constexpr (is_shared<T>) {
+        if (!out || out->event_count() >= events_in) return;
+        Out copy = *out;
+        copy.note_rejecting(in_words(context));
+        out = std::make_shared<const Out>(std::move(copy));
+      } else if (out.event_count() < events_in) {
+        out.note_rejecting(in_words(context));
+      }
+    }
+  }
+
+  // Throws where one of several inputs is an announcement and the gadget does not expect it.
+  static bool holds_announcement(std::span<Payload> inputs) {
+    using In = input_t<G>;
+    if constexpr (MayAnnounce<In>) {
+      return static_cast<const In*>(inputs[0].data.get())->is_announcement();
+    } else if constexpr (ManyInputs<In>) {
+      if constexpr (!requires { In::takes_announcements; }) refuse_announcements(inputs, In::inputs);
+    }
+    return false;
+  }
+
+  template <auto... Members>
+  static void refuse_announcements(std::span<Payload> inputs, const Ports<Members...>& ports) {
+    std::size_t index = 0;
+    const auto refuse = [&]<class T>(const char* port, std::type_identity<T>) {
+      const void* data = inputs[index++].data.get();
+      if constexpr (MayAnnounce<T>)
+        if (data && static_cast<const T*>(data)->is_announcement())
+          throw std::runtime_error(std::string("input ") + port + " only announces its " + payload_type<T>().name +
+                                   " yet: the gadget's inputs do not say takes_announcements");
+    };
+    (refuse(std::get<Port<Members>>(ports.all).name, std::type_identity<typename PortMember<Members>::Payload>{}), ...);
+  }
+
+  static void pass_on(std::span<Payload> inputs, EmitTarget& target) {
+    if constexpr (std::is_same_v<input_t<G>, Out>)
+      Emit<Out>{target}(std::static_pointer_cast<const Out>(inputs[0].data));
+  }
+
   // What a filter leaves out and does not book itself is booked as rejected by it.
   void call_pure(std::span<Payload> inputs, EmitTarget& target, Context& context, const Params& params) {
     constexpr bool filters = std::is_same_v<input_t<G>, Out> && CountsEvents<Out>;
@@ -142,6 +193,7 @@ class Adapter final : public GadgetInstance {
           events_out = out ? out->event_count() : 0;
         else
           events_out = out.event_count();
+        tell_rejecting(out, events_in, context);
       }
       Emit<Out>{target}(std::forward<decltype(out)>(out));
     };
@@ -154,6 +206,7 @@ class Adapter final : public GadgetInstance {
     if (filters && events_in > accounted) context.books().rejected(events_in - accounted, context.name());
   }
 
+  const char* const use_;                        // the gadget's name in the registry
   const std::shared_ptr<const void> made_from_;  // the gadget may have kept a reference
   G gadget_;
 };
@@ -199,7 +252,9 @@ constexpr bool wants_own_thread() {
 // `static constexpr bool one_to_one = true`.
 template <class G>
 constexpr bool is_one_to_one() {
-  if constexpr (HasCall<G>)
+  if constexpr (MayAnnounce<input_t<G>> && !std::is_same_v<input_t<G>, output_t<G>>)
+    return false;  // an announcement ends there
+  else if constexpr (HasCall<G>)
     return !is_optional<std::remove_cvref_t<typename main_t<G>::Result>> && !ManyOutputs<output_t<G>>;
   else if constexpr (requires { G::one_to_one; })
     return G::one_to_one;
@@ -251,8 +306,8 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
     info.outputs = detail::output_ports<G>();
     info.default_params = [] { return std::static_pointer_cast<void>(std::make_shared<Params>()); };
     info.memory = detail::memory_function<G>();
-    info.construct = [](const std::shared_ptr<const void>& params, Context& context) {
-      return std::unique_ptr<GadgetInstance>(std::make_unique<detail::Adapter<G>>(params, context));
+    info.construct = [name](const std::shared_ptr<const void>& params, Context& context) {
+      return std::unique_ptr<GadgetInstance>(std::make_unique<detail::Adapter<G>>(name, params, context));
     };
   }
   return info;

@@ -1,5 +1,6 @@
 #include "core/context.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tofstream {
@@ -52,6 +53,22 @@ void GadgetRecord::book(std::map<std::string, std::uint64_t> BookEntries::*accou
   if (events == 0) return;
   const std::lock_guard lock(mutex_);
   (books_.*account)[std::string(reason)] += events;
+}
+
+std::vector<std::string> GadgetRecord::files() const {
+  const std::lock_guard lock(mutex_);
+  return files_;
+}
+
+void GadgetRecord::own_file(const std::filesystem::path& name) {
+  const std::filesystem::path normal = name.lexically_normal();
+  if (normal.is_absolute() || *normal.begin() == "..") return;  // elsewhere
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::ranges::find(files_, normal.string()) != files_.end()) return;
+    files_.push_back(normal.string());
+  }
+  if (on_file) on_file();
 }
 
 void GadgetRecord::set_figure(std::string_view key, Figure value) {

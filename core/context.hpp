@@ -77,6 +77,9 @@ class GadgetRecord {
   void set_figure(std::string_view key, Figure value);
   void append_figure(std::string_view key, double value);
   void set_progress(Progress progress);
+  // Files of the output folder that the gadget has named as its own, in this order, each once.
+  std::vector<std::string> files() const;
+  void own_file(const std::filesystem::path& name);
 
   // Set while the gadget waits for the outside: see Context::wait_outside.
   std::atomic<bool> waits_outside = false;
@@ -87,6 +90,8 @@ class GadgetRecord {
   Turns::Place* turns = nullptr;  // of the run among others; null: it is alone
   // Called by span(), from any thread.
   std::function<void(std::string_view track, std::string_view name, Clock::time_point, Clock::time_point)> on_span;
+  // Called by own_file() for each that is new, from any thread.
+  std::function<void()> on_file;
 
  private:
   const std::string name_;
@@ -98,6 +103,7 @@ class GadgetRecord {
   BookEntries books_;
   std::map<std::string, Figure> figures_;
   Progress progress_;
+  std::vector<std::string> files_;
 };
 
 // Where a gadget writes what became of events.
@@ -145,6 +151,13 @@ class Context {
   Logger log() const { return Logger(record_->log_name.empty() ? record_->name() : record_->log_name); }
   // The folder of the run's results; it exists.
   const std::filesystem::path& output_dir() const { return record_->output_dir(); }
+  // Where a file of this name is in that folder. It is the run's from now on: run.json lists it, before it is written,
+  // and who overwrites the run removes it. Ask for each file that is written there, in the constructor where its name
+  // is known by then.
+  std::filesystem::path output_file(const std::filesystem::path& name) {
+    record_->own_file(name);
+    return output_dir() / name;
+  }
   // The run is being ended: another gadget failed, it was aborted, or did not drain in time. Nothing that is emitted
   // now goes anywhere, and no error is reported any more: who waits for something outside (a process, a socket, a GPU)
   // asks for this, and returns or throws. One atomic load. Not at a stop, after which the rest drains.

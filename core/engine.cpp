@@ -1,6 +1,8 @@
 #include "core/engine.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,24 +17,71 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_stalls = 100;  // that are reported: a run that stands still for a day says enough by then
 
-// The folder exists and takes files; a report of an earlier run there must not pass for this one's. True where it was
-// made.
-bool prepare_output(const std::filesystem::path& dir) {
-  const bool made = std::filesystem::create_directories(dir);
-  AtomicFile(dir / "run.json").write("{}");
-  std::filesystem::remove(dir / "run.json");
-  return made;
-}
-
 }  // namespace
+
+// The output folder and its run.json, from the run's beginning to its end: it lists a file of the run before that file
+// is there, so that whatever is left by a kill is known to be this run's.
+class RunJsonFile {
+ public:
+  RunJsonFile(const EngineOptions& options, std::string_view run)
+      : folder_(options.output_dir, run, options.earlier_run) {
+    for (const std::string& name : options.more_files) more_files_.push_back({name, ""});
+  }
+
+  // What is in the way, or a disk that is full, shows itself before anything of an earlier run is touched.
+  void begin(RunReport report, const Value& parameters) {
+    const std::lock_guard lock(mutex_);
+    append(report, more_files_);
+    const std::vector<RunFile> own = report.files;
+    append(report, folder_.resumed());
+    report.phase = RunPhase::running;
+    AtomicFile file(folder_.path() / "run.json");
+    file.write(run_json(report));
+    folder_.begin(own, parameters);
+    file.commit();
+  }
+  // The run has got another file.
+  void update(const Scheduler& scheduler) {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    RunReport report = scheduler.snapshot();
+    report.phase = RunPhase::running;
+    append(report, more_files_);
+    append(report, folder_.resumed());
+    write_run_json(report, folder_.path());
+  }
+  // Keeps the gadgets' files that are there, unless threads are left that may still write.
+  void end(RunReport& report) {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    append(report, folder_.resumed());
+    if (report.still_running.empty())
+      std::erase_if(report.files, [&](const RunFile& file) {
+        std::error_code wrong;
+        return !std::filesystem::exists(folder_.path() / file.name, wrong);
+      });
+    append(report, more_files_);
+    write_run_json(report, folder_.path());
+  }
+
+ private:
+  static void append(RunReport& report, const std::vector<RunFile>& files) {
+    for (const RunFile& file : files)
+      if (std::ranges::find(report.files, file.name, &RunFile::name) == report.files.end())
+        report.files.push_back(file);
+  }
+
+  RunFolder folder_;
+  std::vector<RunFile> more_files_;
+  std::mutex mutex_;
+  bool ended_ = false;
+};
 
 Engine::Engine(Pipeline pipeline, EngineOptions options)
     : options_(std::move(options)), scheduler_(std::make_shared<Scheduler>(std::move(pipeline), options_)) {}
 
 Engine::~Engine() {
-  scheduler_.reset();
-  std::error_code not_empty;  // then it is not ours to remove
-  if (made_output_dir_ && !began_) std::filesystem::remove(options_.output_dir, not_empty);
+  scheduler_.reset();  // gadgets go before the lock of the folder that they write to
 }
 
 RunReport Engine::run() {
@@ -40,6 +89,7 @@ RunReport Engine::run() {
   const Clock::time_point began = Clock::now();
   execute();
   RunReport report = snapshot();
+  report.began = began_;
   report.still_running = still_running_;
   report.stalls = stalls_;
   if (!began_) report.errors = early_errors_;
@@ -51,20 +101,38 @@ RunReport Engine::run() {
 }
 
 void Engine::execute() {
-  try {
-    if (!options_.output_dir.empty()) made_output_dir_ = prepare_output(options_.output_dir);
-  } catch (const std::exception& error) {
-    early_errors_.push_back({"", fmt::format("output folder: {}", one_line(error.what())), {}, std::nullopt});
-    return;
-  }
+  if (!prepare()) return;
   if (options_.opened) options_.opened(*scheduler_);
   early_errors_ = scheduler_->construct();
-  if (!early_errors_.empty()) return;
+  if (!early_errors_.empty() || scheduler_->cancelled() || !begin()) return;
   began_ = true;
   if (options_.observer) options_.observer->run_begins(scheduler_->pipeline());
   scheduler_->launch();
   wait_for_end();
   if (options_.observer) options_.observer->run_ends();
+}
+
+// The folder is there, and ours alone.
+bool Engine::prepare() try {
+  if (!options_.output_dir.empty()) run_json_ = std::make_shared<RunJsonFile>(options_, scheduler_->pipeline().name);
+  return true;
+} catch (const std::exception& error) {
+  early_errors_.push_back({"", one_line(error.what()), {}, std::nullopt});
+  return false;
+}
+
+// The folder is this run's.
+bool Engine::begin() try {
+  if (!run_json_) return true;
+  Value parameters = Value::sequence();
+  for (const PipelineGadget& gadget : scheduler_->pipeline().gadgets) parameters.items.push_back(gadget.resolved);
+  run_json_->begin(snapshot(), parameters);
+  // The scheduler outlives its gadgets' records, which call this.
+  scheduler_->watch_files([file = run_json_, &scheduler = *scheduler_] { file->update(scheduler); });
+  return true;
+} catch (const std::exception& error) {
+  early_errors_.push_back({"", one_line(error.what()), {}, std::nullopt});
+  return false;
 }
 
 // Until the run has ended, is stopping or was cancelled; true where it has ended.
@@ -122,9 +190,9 @@ void Engine::finish(RunReport& report) {
     report.exit_code = exit_abort;
   else if (!report.errors.empty())
     report.exit_code = began_ ? exit_run : exit_config;
-  if (!began_ || options_.output_dir.empty()) return;  // what did not begin leaves nothing behind
+  if (!began_ || !run_json_) return;  // what did not begin leaves nothing behind
   try {
-    write_run_json(report, options_.output_dir);
+    run_json_->end(report);
   } catch (const std::exception& error) {
     report.errors.push_back({"", one_line(error.what()), {}, std::nullopt});
     if (report.exit_code == exit_ok) report.exit_code = exit_run;

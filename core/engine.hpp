@@ -12,16 +12,22 @@
 #include "core/pipeline.hpp"
 #include "core/report.hpp"
 #include "core/run_control.hpp"
+#include "core/run_folder.hpp"
 #include "core/turns.hpp"
 
 namespace tofstream {
 
+class RunJsonFile;
 class Scheduler;
 
 struct EngineOptions {
   // Where gadgets write and run.json goes; created if missing. Empty: the working folder, and no
   // run.json.
   std::filesystem::path output_dir;
+  // What becomes of a run that the folder holds already.
+  EarlierRun earlier_run = EarlierRun::refuse;
+  // Names in the folder that belong to the run besides its gadgets' files: written there by who runs it.
+  std::vector<std::string> more_files;
   // After request_stop(): how long the pipeline may drain before the run fails.
   std::chrono::milliseconds stop_deadline{30'000};
   // After an abort, or a failure: how long gadgets may take to return from their own code before
@@ -47,8 +53,10 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Constructs the gadgets, lets the data flow to its end, settles the books and writes run.json.
-  // Once. A run that does not begin, because a gadget cannot be constructed, leaves nothing behind. Whatever goes wrong
+  // Locks the output folder until the engine is gone, constructs the gadgets, clears what is left of an earlier run
+  // where that is to be overwritten, writes run.json (as running), lets the data flow to its end, settles the books and
+  // writes run.json again. Once. A run that does not begin, because a gadget cannot be constructed, another run has the
+  // folder or it is aborted before, leaves nothing behind and an earlier run whole. Whatever goes wrong
   // is in the report (errors, exit_code); nothing is thrown but std::bad_alloc. Where `still_running` is not empty,
   // threads are left in gadget code: end the program by std::_Exit.
   RunReport run();
@@ -62,14 +70,16 @@ class Engine {
 
  private:
   void execute();
+  bool prepare();
+  bool begin();
   void wait_for_end();
   bool wait_watching_for_stalls();
   void finish(RunReport& report);
 
   const EngineOptions options_;
   std::shared_ptr<Scheduler> scheduler_;
-  bool made_output_dir_ = false;
-  bool began_ = false;  // data flowed: errors are those of the run, no longer of the configuration
+  std::shared_ptr<RunJsonFile> run_json_;  // null: no output folder; abandoned threads may outlive the engine
+  bool began_ = false;                     // data flowed: errors are those of the run, no longer of the configuration
   std::vector<RunError> early_errors_;
   std::vector<std::string> still_running_;
   std::vector<Stall> stalls_;

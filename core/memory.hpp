@@ -14,6 +14,7 @@ struct MemoryNeed {
   std::size_t copy_bytes = 0;     // likewise, where what it takes lies on the GPU: its copy on the host
   std::size_t message_bytes = 0;  // of one message that it gives; 0: unknown before the run
   bool gives_on_device = false;   // its messages lie on the GPU
+  bool is_limit = false;          // the data decide how much of it, and so for whoever reads its messages
   const char* lower = "";         // the parameter to lower where it does not fit
   const char* note = "";          // what cannot be known before the run
 };

@@ -35,6 +35,7 @@ class Estimator {
     memory.use = gadget.info->name;
     memory.says = gadget.info->memory != nullptr;
     if (memory.says) memory.need = gadget.info->memory(gadget.params.get(), input_bytes(i));
+    memory.is_limit = memory.need.is_limit || reads_limit(i);
     const std::size_t call =
         memory_sum(memory.need.call_bytes, takes_from_device(i) ? memory.need.copy_bytes : std::size_t{0});
     memory.host_bytes = memory_sum(memory.need.host_bytes, memory_product(call, gadget.parallel));
@@ -43,6 +44,12 @@ class Estimator {
   bool takes_from_device(std::size_t i) const {
     return std::ranges::any_of(pipeline_.edges, [&](const PipelineEdge& edge) {
       return edge.to == i && estimate_.gadgets[edge.from].need.gives_on_device;
+    });
+  }
+
+  bool reads_limit(std::size_t i) const {
+    return std::ranges::any_of(pipeline_.edges, [&](const PipelineEdge& edge) {
+      return edge.to == i && estimate_.gadgets[edge.from].is_limit && message_bytes(edge.from) > 0;
     });
   }
 
@@ -61,7 +68,7 @@ class Estimator {
       MemoryBounds& sum = on_device ? estimate_.device : estimate_.host;
       const std::size_t held = on_device ? memory.need.device_bytes : memory.host_bytes;
       const std::size_t given = memory.need.gives_on_device == on_device ? memory.need.message_bytes : 0;
-      sum.at_least = memory_sum(sum.at_least, memory_sum(held, given));
+      if (!memory.is_limit) sum.at_least = memory_sum(sum.at_least, memory_sum(held, given));
       sum.at_most = memory_sum(sum.at_most, memory_sum(held, given));
     }
   }
@@ -126,6 +133,12 @@ void compare(const MemoryEstimate& estimate, const MemoryBounds& need, std::size
                     largest_edge(estimate, on_device)));
 }
 
+std::string note_of(const GadgetMemory& gadget) {
+  constexpr const char* limit = "at most: the data decide";
+  if (!gadget.is_limit) return gadget.need.note;
+  return *gadget.need.note ? fmt::format("{}; {}", limit, gadget.need.note) : limit;
+}
+
 std::string or_dash(std::size_t bytes) {
   return bytes ? bytes_in_words(bytes) : "-";
 }
@@ -177,7 +190,7 @@ std::string memory_table(const MemoryEstimate& estimate, const MachineMemory& ma
   std::string table = line("held by", "host", "GPU", "");
   for (const GadgetMemory& g : estimate.gadgets)
     table += line(fmt::format("{} ({})", g.name, g.use), g.says ? or_dash(g.host_bytes) : "?",
-                  g.says ? or_dash(g.need.device_bytes) : "?", g.says ? g.need.note : "does not say");
+                  g.says ? or_dash(g.need.device_bytes) : "?", g.says ? note_of(g) : "does not say");
   table += line("waiting on", "at most", "at most", "");
   for (const EdgeMemory& e : estimate.edges)
     table += line(e.name, e.on_device ? "-" : bytes_in_words(e.at_most), e.on_device ? bytes_in_words(e.at_most) : "-",

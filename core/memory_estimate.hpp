@@ -21,7 +21,8 @@ struct MemoryBounds {
 struct GadgetMemory {
   std::string name;
   std::string use;
-  bool says = false;  // the gadget declares its need
+  bool says = false;      // the gadget declares its need
+  bool is_limit = false;  // which the data decide: at most this
   MemoryNeed need;
   std::size_t host_bytes = 0;  // held, with what its parallel calls take at a time
 };

@@ -52,6 +52,10 @@ constexpr Choices one_of(Names... names) {
   return {{names...}, sizeof...(Names)};
 }
 
+// A list of fixed length may be written as one value, which stands for all of its elements.
+struct OneForAll {};
+inline constexpr OneForAll one_for_all{};
+
 struct Live {};      // may change while the gadget runs, at a message boundary
 struct Required {};  // has no default
 inline constexpr Live live{};
@@ -66,12 +70,14 @@ struct ParamRules {
   Choices choices;
   bool is_live = false;
   bool is_required = false;
+  bool is_one_for_all = false;
 
   constexpr void apply(Limits l) { limits = l; }
   constexpr void apply(Choices c) { choices = c; }
   constexpr void apply(Unit u) { unit = u.text; }
   constexpr void apply(Live) { is_live = true; }
   constexpr void apply(Required) { is_required = true; }
+  constexpr void apply(OneForAll) { is_one_for_all = true; }
   constexpr void apply(const char* text) { doc = text; }
 };
 
@@ -86,7 +92,7 @@ struct Description {
 };
 
 // Declares member `Member` as parameter `name`. The rest, in any order: limits (range, at_least,
-// positive, ...), one_of, unit, live, required, and the line of documentation.
+// positive, ...), one_of, unit, one_for_all, live, required, and the line of documentation.
 template <auto Member, class... Rest>
 constexpr Param<Member> param(const char* name, Rest... rest) {
   Param<Member> p{};
@@ -96,7 +102,8 @@ constexpr Param<Member> param(const char* name, Rest... rest) {
 }
 
 // The parameters of a struct: `static constexpr auto params = describe(param<&Params::x>("x", ...),
-// ...);`
+// ...);` Where a word may stand for all defaults (`image: auto`), the struct has an == and
+// `static constexpr auto default_word = "auto"`.
 template <auto... Members>
 constexpr Description<Members...> describe(Param<Members>... params) {
   return {{params...}};

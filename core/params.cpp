@@ -156,6 +156,13 @@ bool read_text(const Value& v, const std::string& path, const std::vector<std::s
   return true;
 }
 
+bool read_default_word(const Value& v, const std::string& path, const char* word, Problems& problems) {
+  if (v.text == word) return true;
+  problems.add(v.where,
+               fmt::format("{} must be {} or a map, not {}{}", path, word, v.in_words(), did_you_mean(v.text, {word})));
+  return false;
+}
+
 bool read_list(const Value& v, const std::string& path, std::optional<std::size_t> size, const char* element,
                Problems& problems) {
   if (v.kind == Value::Kind::sequence && (!size || v.items.size() == *size)) return true;

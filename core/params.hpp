@@ -27,6 +27,7 @@ struct TypeInfo {
   double hi = std::numeric_limits<double>::infinity();
   std::optional<std::size_t> size;  // of a list of fixed length
   std::vector<TypeInfo> element;    // of a list: one
+  const char* default_word = "";    // of a map: what may stand for all its defaults
 };
 
 // One declared parameter with its types erased: what validation, documentation and the schema work
@@ -63,6 +64,11 @@ concept NamedEnum = std::is_enum_v<T> && requires(T e) {
 };
 
 template <class T>
+concept HasDefaultWord = Described<T> && requires {
+  T::default_word;
+};
+
+template <class T>
 struct IsArray : std::false_type {};
 template <class T, std::size_t N>
 struct IsArray<std::array<T, N>> : std::true_type {};
@@ -93,6 +99,7 @@ bool read_unsigned(const Value&, const std::string& path, const ParamRules&, std
 bool read_real(const Value&, const std::string& path, const ParamRules&, double largest, double& out, Problems&);
 bool read_text(const Value&, const std::string& path, const std::vector<std::string>& choices, std::string& out,
                Problems&);
+bool read_default_word(const Value&, const std::string& path, const char* word, Problems&);
 bool read_list(const Value&, const std::string& path, std::optional<std::size_t> size, const char* element, Problems&);
 std::string real_text(float);
 std::string real_text(double);
@@ -135,6 +142,7 @@ std::string type_words() {
                   "A parameter is a bool, a number, a string, a path, an enum with enum_names(), "
                   "an array, vector "
                   "or optional of these, a Value (anything), or a struct with its own `params`.");
+    if constexpr (HasDefaultWord<T>) return std::string("map, or ") + T::default_word;
     return "map";
   }
 }
@@ -164,6 +172,7 @@ TypeInfo type_info() {
     type.is_optional = true;
   } else if constexpr (Described<T>) {
     type.kind = Kind::map;
+    if constexpr (HasDefaultWord<T>) type.default_word = T::default_word;
   }
   return type;
 }
@@ -197,6 +206,12 @@ void read_value(const Value& v, const std::string& path, const ParamRules& rules
     using Element = typename T::value_type;
     std::optional<std::size_t> size;
     if constexpr (IsArray<T>::value) size = std::tuple_size_v<T>;
+    if constexpr (IsArray<T>::value)
+      if (rules.is_one_for_all && v.kind == Value::Kind::scalar) {
+        Element element{};
+        read_value(v, path, rules, element, problems);
+        return out.fill(element);
+      }
     if (!read_list(v, path, size, type_words<Element>().c_str(), problems)) return;
     T list{};
     if constexpr (IsVector<T>::value) list.resize(v.items.size());
@@ -215,6 +230,11 @@ void read_value(const Value& v, const std::string& path, const ParamRules& rules
       out = std::move(x);
     }
   } else if constexpr (Described<T>) {  // else type_words has said what is wrong, once
+    if constexpr (HasDefaultWord<T>)
+      if (v.kind == Value::Kind::scalar) {
+        if (read_default_word(v, path, T::default_word, problems)) out = T{};
+        return;
+      }
     read_params(infos_of<T>(), &out, v, path, problems);
   }
 }
@@ -244,6 +264,8 @@ Value write_value(const T& x) {
   } else if constexpr (IsOptional<T>::value) {
     return x ? write_value(*x) : Value{};
   } else if constexpr (Described<T>) {
+    if constexpr (HasDefaultWord<T>)
+      if (x == T{}) return Value::scalar(T::default_word, true);
     return write_params(infos_of<T>(), &x);
   } else {
     return {};
@@ -277,7 +299,7 @@ ParamInfo info_of(const ParamRules& rules, const typename MemberOf<Member>::Clas
   ParamInfo info;
   info.rules = rules;
   info.name = rules.name;
-  info.type = type_words<Type>();
+  info.type = type_words<Type>() + (rules.is_one_for_all ? ", or one for all" : "");
   info.type_info = type_info<Type>();
   info.default_value = write_value(defaults.*Member);
   info.choices = choice_list(rules.choices);

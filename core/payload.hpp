@@ -26,6 +26,20 @@ concept CountsBytes = requires(const T& payload) {
   { payload.bytes() } -> std::convertible_to<std::size_t>;
 };
 
+// A payload that wants to be told where a pure gadget gives it on with fewer events than it took.
+template <class T>
+concept NotesRejecting = CountsEvents<T> && requires(T& payload, const std::string& gadget) {
+  payload.note_rejecting(gadget);
+};
+
+// A payload that may say what is to come and hold nothing itself. Such a message reaches no gadget of one input, but
+// goes on where the gadget gives the same type and else ends there, so that authors need not know of it; a struct of
+// several inputs that may hold one says `static constexpr bool takes_announcements = true`.
+template <class T>
+concept MayAnnounce = requires(const T& payload) {
+  { payload.is_announcement() } -> std::same_as<bool>;
+};
+
 // A payload type with its C++ type erased; one object a type and library, so compare by `same_as`.
 struct PayloadType {
   std::string name;

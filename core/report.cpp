@@ -70,7 +70,7 @@ std::string run_table(const RunReport& report) {
       "{}{}\n",
       books.received, books.reconstructed, books.written, by_reason(books.rejected), by_reason(books.lost),
       books.discarded, books.balanced() ? "" : ": NOT BALANCED");
-  return table + fmt::format("{} after {:.3f} s\n", outcome(report), report.seconds);
+  return table;
 }
 
 }  // namespace tofstream

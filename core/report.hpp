@@ -12,6 +12,7 @@
 #include "core/context.hpp"
 #include "core/parameter_history.hpp"
 #include "core/pipeline.hpp"
+#include "core/run_folder.hpp"
 #include "core/value.hpp"
 
 namespace tofstream {
@@ -105,6 +106,8 @@ struct RunReport {
   double seconds = 0;
   bool stopped = false;
   bool aborted = false;
+  bool began = false;            // data flowed: the output folder is this run's
+  std::vector<RunFile> files;    // that are, or before its end will be, the run's in the output folder
   std::vector<RunError> errors;  // several only where gadgets could not be constructed
   // Gadgets in their own code when the run was cancelled; and those that did not return within the
   // grace period: their threads are still there, so the program must end by std::_Exit.
@@ -128,13 +131,14 @@ std::string run_json(const RunReport& report);
 
 // What an image or a file made now ought to carry of the run that makes it: resolved pipeline, versions, parameters
 // that were set, books so far, and the events [first_event, end_event) of `events` that it stems from. JSON, plain
-// ASCII.
-std::string provenance_json(const RunReport& report, const MessageInfo& events);
+// ASCII. `also` is JSON of what the gadget knows besides, under a key: {"quantity", "{...}"}; empty: nothing.
+std::string provenance_json(const RunReport& report, const MessageInfo& events,
+                            const std::map<std::string, std::string>& also = {});
 
 // Writes run.json into the folder, by rename. Throws std::system_error.
 void write_run_json(const RunReport& report, const std::filesystem::path& output_dir);
 
-// The table printed at the end of a run, lines ended by '\n'.
+// What each gadget did as a table, what edges dropped, latency and books; lines ended by '\n'.
 std::string run_table(const RunReport& report);
 
 }  // namespace tofstream

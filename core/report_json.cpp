@@ -36,7 +36,11 @@ Json host_json() {
 }
 
 Json versions_json() {
-  return {{"tofstream", version()}, {"compiler", __VERSION__}, {"tbb", TBB_runtime_version()}};
+  return {{"tofstream", version()},
+          {"commit", commit()},
+          {"flags", build_flags()},
+          {"compiler", __VERSION__},
+          {"tbb", TBB_runtime_version()}};
 }
 
 Json errors_json(const std::vector<RunError>& errors) {
@@ -46,6 +50,12 @@ Json errors_json(const std::vector<RunError>& errors) {
     if (error.message) entry["message"] = *error.message;
     list.push_back(std::move(entry));
   }
+  return list;
+}
+
+Json files_json(const std::vector<RunFile>& files) {
+  Json list = Json::array();
+  for (const RunFile& file : files) list.push_back({{"name", file.name}, {"gadget", file.gadget}});
   return list;
 }
 
@@ -145,16 +155,17 @@ Json edges_json(const std::vector<EdgeReport>& edges) {
 std::string run_json(const RunReport& report) {
   const Json json{{"pipeline", report.pipeline},
                   {"outcome", outcome(report)},
-                  {"exit_code", report.exit_code},
+                  {"exit_code", report.phase == RunPhase::over ? Json(report.exit_code) : Json()},
                   {"stopped", report.stopped},
                   {"aborted", report.aborted},
+                  {"files", files_json(report.files)},
                   {"errors", errors_json(report.errors)},
                   {"stalls", stalls_json(report.stalls)},
                   {"parameter_changes", changes_json(report.changes)},
                   {"running_at_cancel", report.running_at_cancel},
                   {"still_running", report.still_running},
                   {"started", utc(report.started)},
-                  {"ended", utc(report.ended)},
+                  {"ended", report.phase == RunPhase::over ? Json(utc(report.ended)) : Json()},
                   {"seconds", report.seconds},
                   {"books", balance_json(report.books)},
                   {"latency", latency_json(report.latency)},
@@ -169,15 +180,17 @@ std::string run_json(const RunReport& report) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string provenance_json(const RunReport& report, const MessageInfo& events) {
+std::string provenance_json(const RunReport& report, const MessageInfo& events,
+                            const std::map<std::string, std::string>& also) {
   Json books = balance_json(report.books);
   for (const char* settled : {"balanced", "difference"}) books.erase(settled);  // they need not be yet
-  const Json json{{"pipeline", report.pipeline},
-                  {"events", {{"first", events.first_event}, {"end", events.end_event}}},
-                  {"books", std::move(books)},
-                  {"parameter_changes", changes_json(report.changes)},
-                  {"resolved", to_json(report.resolved)},
-                  {"versions", versions_json()}};
+  Json json{{"pipeline", report.pipeline},
+            {"events", {{"first", events.first_event}, {"end", events.end_event}}},
+            {"books", std::move(books)},
+            {"parameter_changes", changes_json(report.changes)},
+            {"resolved", to_json(report.resolved)},
+            {"versions", versions_json()}};
+  for (const auto& [key, text] : also) json[key] = Json::parse(text);
   return json.dump(1, ' ', true, Json::error_handler_t::replace);
 }
 

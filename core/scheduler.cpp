@@ -73,6 +73,10 @@ std::vector<RunError> Scheduler::construct() {
   return errors;
 }
 
+void Scheduler::watch_files(const std::function<void()>& changed) {
+  for (const auto& node : nodes_) node->record.on_file = changed;
+}
+
 void Scheduler::launch() {
   launch_flow_graph();
   start_gadgets();

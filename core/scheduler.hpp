@@ -40,6 +40,8 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   // Constructs every gadget; what could not be constructed is returned, and nothing may be launched
   // then. After an abort the rest is left out: a launch calls nothing then.
   std::vector<RunError> construct();
+  // Before the launch: `changed` is called from any thread when a gadget names a file of its own that is new.
+  void watch_files(const std::function<void()>& changed);
   // Calls the start functions, then lets data flow; a gadget with a thread of its own begins there with its start.
   void launch();
   // Waits until every gadget has ended, or after a cancellation until no gadget code runs: true.

@@ -34,6 +34,7 @@ void Scheduler::read_figures(RunReport& report) const {
                               seconds(figures.waiting_output), node->record.books(), node->record.figures(),
                               node->record.progress()});
     latency.add(figures.latency);
+    for (std::string& file : node->record.files()) report.files.push_back({std::move(file), node->name()});
   }
   for (const auto& edge : edges_)
     report.edges.push_back({edge->description().name, edge->description().settings, edge->figures()});

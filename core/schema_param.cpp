@@ -51,6 +51,14 @@ Json struct_schema(const std::vector<ParamInfo>& fields) {
   return schema;
 }
 
+// A text is the word, or a variable: the pattern says nothing of maps.
+Json or_word(Json schema, const char* word) {
+  schema["type"] = {"object", "string"};
+  schema["pattern"] = fmt::format("^{}$|\\$\\{{", word);
+  schema["patternErrorMessage"] = fmt::format("Wanted: {} or a map, or a ${{variable}}.", word);
+  return schema;
+}
+
 Json type_schema(const TypeInfo& type, const ParamInfo& param) {
   Json schema = Json::object();
   switch (type.kind) {
@@ -67,8 +75,11 @@ Json type_schema(const TypeInfo& type, const ParamInfo& param) {
     case Kind::list:
       schema["items"] = type_schema(type.element[0], param);
       if (type.size) schema.update({{"minItems", *type.size}, {"maxItems", *type.size}});
-      return or_variable(std::move(schema), {"array"});
+      if (!param.rules.is_one_for_all) return or_variable(std::move(schema), {"array"});
+      add_limits(param.rules, type.element[0].lo, type.element[0].hi, schema);
+      return or_variable(std::move(schema), {"array", "number"});
     case Kind::map:
+      if (*type.default_word) return or_word(struct_schema(param.fields), type.default_word);
       return struct_schema(param.fields);
     case Kind::anything:
       break;

@@ -1,6 +1,7 @@
 #include "core/version.hpp"
 
 #include "core/abi.hpp"
+#include "core/commit.hpp"  // generated
 
 namespace tofstream {
 
@@ -8,6 +9,15 @@ static_assert(header_version == TOFSTREAM_VERSION, "core/abi.hpp names another v
 
 std::string_view version() {
   return TOFSTREAM_VERSION;
+}
+
+std::string_view commit() {
+  constexpr std::string_view checked_out = TOFSTREAM_COMMIT;
+  return checked_out.empty() ? "unknown" : checked_out;
+}
+
+std::string_view build_flags() {
+  return TOFSTREAM_BUILD_FLAGS;
 }
 
 }  // namespace tofstream

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 
 #include "core/memory.hpp"
 #include "core/params.hpp"
-#include "kernels/blob/blob.hpp"
-#include "kernels/types/grid.hpp"
+#include "kernels/grid/choose_grid.hpp"
 #include "kernels/types/memory.hpp"
 
 namespace tofstream {
@@ -50,22 +50,27 @@ constexpr auto enum_names(Basis) {
   return names(Basis::voxels, "voxels", Basis::blobs, "blobs");
 }
 
-/// `image: {size: [75, 75, 26], voxel_mm: [4, 4, 4]}`
+/// `image: auto`, `image: {voxel_mm: 2}`, `image: {size: [75, 75, 26], voxel_mm: [4, 4, 4]}`
 struct ImageParams {
-  std::array<int, 3> size = {75, 75, 26};
-  std::array<float, 3> voxel_mm = {4, 4, 4};
-  std::array<float, 3> centre_mm = {0, 0, 0};
+  std::optional<std::array<int, 3>> size;
+  std::optional<std::array<float, 3>> voxel_mm;
+  std::optional<std::array<float, 3>> centre_mm;
   Basis basis = Basis::voxels;
   // Those of Philips' clinical reconstruction in paper 000 (share/doc/blobs.md).
   float blob_alpha = 8.3689f;
   float blob_radius_mm = 0;
+  bool operator==(const ImageParams&) const = default;
+  static constexpr auto default_word = "auto";
   static constexpr auto params =
       describe(param<&ImageParams::size>("size", range(1, 4096),
-                                         "Voxels along x, y and z; nodes of each of the blobs' two lattices"),
-               param<&ImageParams::voxel_mm>("voxel_mm", range(1e-3, 1e3), unit("mm"),
-                                             "Edges of a voxel; of a lattice of blobs, which is cubic"),
+                                         "Voxels along x, y and z, or nodes of each of the blobs' two lattices; none: "
+                                         "as many as hold the scanner's field of view"),
+               param<&ImageParams::voxel_mm>("voxel_mm", one_for_all, range(1e-3, 1e3), unit("mm"),
+                                             "Edges of a voxel, or of a lattice of blobs, which is cubic; none: half "
+                                             "the scanner's crystals (of blobs all), or 4 mm where size is given"),
                param<&ImageParams::centre_mm>("centre_mm", range(-1e4, 1e4), unit("mm"),
-                                              "The image's centre in the scanner frame"),
+                                              "The image's centre in the scanner frame; none: that of the field of "
+                                              "view, or the origin where size is given"),
                param<&ImageParams::basis>("basis",
                                           "voxels, or blobs on an even and an odd lattice: blob_projector projects "
                                           "them, blob_to_voxels makes voxels of them"),
@@ -75,17 +80,29 @@ struct ImageParams {
                    "blob_radius_mm", range(0, 1e4), unit("mm"),
                    "Radius of a blob; 0: that which makes equal coefficients a uniform density"));
 
-  /// Of one image: 4 bytes a voxel or blob.
+  /// The scanner decides the grid.
+  bool is_auto() const { return !size; }
+  /// Of one image: 4 bytes a voxel or blob; where the scanner decides, of the largest that it may choose.
   std::size_t bytes() const {
-    return sizeof(float) * static_cast<std::size_t>(size[0]) * static_cast<std::size_t>(size[1]) *
-           static_cast<std::size_t>(size[2]) * (basis == Basis::blobs ? 2 : 1);
+    if (is_auto()) return sizeof(float) * static_cast<std::size_t>(most_chosen_voxels);
+    return sizeof(float) * static_cast<std::size_t>((*size)[0]) * static_cast<std::size_t>((*size)[1]) *
+           static_cast<std::size_t>((*size)[2]) * (basis == Basis::blobs ? 2 : 1);
   }
-  Grid grid() const {
-    Grid grid = Grid::centred(size[0], size[1], size[2], {voxel_mm[0], voxel_mm[1], voxel_mm[2]});
-    grid.origin_mm = grid.origin_mm + Vec3{centre_mm[0], centre_mm[1], centre_mm[2]};
-    if (basis == Basis::blobs)
-      grid.blob = {blob_radius_mm > 0 ? blob_radius_mm : uniform_blob_radius_mm(voxel_mm[0], blob_alpha), blob_alpha};
-    return grid;
+  GridWish wish() const {
+    const auto vec3 = [](const std::array<float, 3>& v) { return Vec3{v[0], v[1], v[2]}; };
+    GridWish wish{.blobs = basis == Basis::blobs, .blob_alpha = blob_alpha, .blob_radius_mm = blob_radius_mm};
+    if (voxel_mm) wish.voxel_mm = vec3(*voxel_mm);
+    if (centre_mm) wish.centre_mm = vec3(*centre_mm);
+    return wish;
+  }
+  /// The grid that is written out, or that of the scanner; which may be null where is_auto() is false. Throws as
+  /// choose_grid does.
+  Grid grid(const Scanner* scanner = nullptr) const {
+    const GridWish wished = wish();
+    if (is_auto()) return choose_grid(*scanner, wished);
+    const Vec3 voxel = wished.voxel_mm.value_or(Vec3{4, 4, 4});
+    return grid_about(*size, voxel, wished.centre_mm.value_or(Vec3{}),
+                      wished.blobs ? blob_of(wished, voxel.x) : Blob{});
   }
 };
 

@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/payload.hpp"
+#include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
@@ -42,10 +45,13 @@ struct Subset {
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (PHYSICS 2)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
   std::shared_ptr<const EventBatch> next_batch = {};
-  // Of a subset without events, which comes before all others: the projector gets ready for this scanner.
+  // A subset without events has it, which comes before all others: the projector gets ready for this scanner, and
+  // chooses the image's grid where the estimate is an announcement.
   std::shared_ptr<const Scanner> scanner = {};
   // So many batches, the first, were part of an update before, though the subset as a whole was not.
   std::size_t known_batches = 0;
+  // What an image of the events so far shows, its reference time included; null: nobody says.
+  std::shared_ptr<const Quantity> quantity = {};
 
   /// The first batch that meets the reconstruction for the first time; a replayed subset has none.
   std::size_t first_new() const { return step.iteration == 1 && !step.replayed ? known_batches : batches.size(); }
@@ -64,6 +70,12 @@ struct Subset {
   }
 };
 
+/// The subset that comes before all others: as soon as the scanner is known the projector can choose the image's grid
+/// and compute the sensitivity, while the first events are still coming.
+inline Subset announcement_of(std::shared_ptr<const Scanner> scanner) {
+  return {.step = {.iteration = 0, .replayed = true}, .batches = {}, .scanner = std::move(scanner)};
+}
+
 /// A^T(1 / (A x + c/m)) of one subset, with what an update needs besides.
 struct Projected {
   UpdateStep step;
@@ -71,14 +83,22 @@ struct Projected {
   std::shared_ptr<const Image> sensitivity;  // of the whole reference time, in the memory of the back projection
   double time_fraction = 1;
   EmTally tally;
+  std::shared_ptr<const Quantity> quantity = {};  // of an image that is updated with it; null: nobody says
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
-/// The image after an update; `step.iteration` 0 is the start image.
+/// The image after an update; `step.iteration` 0 is the start image. An announcement comes before it, and to a
+/// projector alone, where the scanner decides the grid (`image: auto`): what is wished, and no image.
 struct Estimate {
   UpdateStep step;
-  std::shared_ptr<const Image> image;
-  std::size_t bytes() const { return image->bytes(); }
+  std::shared_ptr<const Image> image;             // null in an announcement
+  std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: nobody says, as of a start image
+  std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
+
+  /// The same estimate as another image of the same quantity: filtered, or on another grid.
+  Estimate with(std::shared_ptr<const Image> other) const { return {step, std::move(other), quantity}; }
+  bool is_announcement() const { return !image; }
+  std::size_t bytes() const { return image ? image->bytes() : 0; }
 };
 
 template <>

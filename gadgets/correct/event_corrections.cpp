@@ -2,7 +2,10 @@
 #include "gadgets/correct/event_corrections.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <future>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -10,6 +13,8 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "core/gadget.hpp"
 #include "gadgets/formats/mu_map.hpp"
@@ -32,25 +37,67 @@ struct CoveredTime {
   }
 };
 
+/// What corrects events, on a backend: half of a GPU's memory that was free at first is left to others.
+class Means {
+ public:
+  Means(Backend backend, const std::optional<Image>& mu) : corrector_(backend) {
+    if (mu) attenuation_.emplace(*mu, backend);
+    if (backend == Backend::cuda) least_free_ = free_device_bytes() / 2;
+  }
+
+  EventCorrector& corrector() { return corrector_; }
+  const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
+
+  /// The batch on the GPU that corrects it, where that has room for it and its terms. Events with free ends stay.
+  EventBatch brought(EventBatch batch) {
+    constexpr std::size_t terms_bytes = 2 * sizeof(float);
+    const std::size_t bytes = batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count);
+    if (corrector_.backend() != Backend::cuda || !batch.detectors || !has_room(bytes)) return batch;
+    EventBatch there = batch.to(Memory::device, copy_stream());
+    synchronize(copy_stream());  // before the host's arrays go
+    return there;
+  }
+
+ private:
+  // What is free is asked for seldom, since that takes its time.
+  bool has_room(std::size_t bytes) {
+    if (bytes > granted_) {
+      const std::size_t grant = std::max(bytes, std::size_t{256} << 20);
+      if (free_device_bytes() < least_free_ + grant) return false;
+      granted_ = grant;
+    }
+    granted_ -= bytes;
+    return true;
+  }
+
+  EventCorrector corrector_;
+  std::optional<Attenuation> attenuation_;
+  std::size_t least_free_ = 0, granted_ = 0;
+};
+
 struct EventCorrections {
   using Params = EventCorrectionsParams;
   static constexpr auto params = Params::params;
   static constexpr bool own_thread = true;  // emits all events from flush where it has held them back
-  // Events of 12 B and their two terms.
-  static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
+  // Events of 12 B and their two terms; on a GPU the lines' integrals besides.
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return {
+        .device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
         .message_bytes = inputs[0] / 12 * 20,
+        .gives_on_device = wants_cuda(p.backend),
         .note = "the mu map and the scatter estimate; with randoms from the delayeds of the whole scan all its events"};
   }
 
-  explicit EventCorrections(const Params& p) : p_(p), half_life_s_(half_life(p.decay)) {
+  EventCorrections(const Params& p, Context& context)
+      : p_(p), backend_(resolve(p.backend)), half_life_s_(half_life(p.decay)) {
     check(p);
+    attenuated_by_.gadget = context.name();
     if (p.normalisation.from == NormalisationFrom::file)
       components_ = formats::read_normalisation(p.normalisation.file);
-    if (!p.mu_map.empty()) attenuation_.emplace(read_mu_map(p.mu_map), resolve(p.backend));
+    if (!p.mu_map.empty()) read_attenuation(p);
     if (p.scatter.file.empty()) return;
-    scatter_ = read_scatter(p.scatter.file);
-    scatter_lines_ = scatter_->without_tof();
+    scatter_ = std::make_shared<const ScatterEstimate>(read_scatter(p.scatter.file));
+    scatter_lines_ = std::make_shared<const ScatterEstimate>(scatter_->without_tof());
   }
 
   void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
@@ -59,18 +106,34 @@ struct EventCorrections {
       return;
     }
     prompts_time_.add(batch);
-    if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan)
+    if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
       waiting_.push_back(std::move(batch));
-    else
-      emit(corrected(std::move(batch)));
+      if (are_means_ready()) prepare_waiting();
+    } else {
+      batch = means().brought(std::move(batch));
+      set_multiplicative(batch);
+      set_additive(batch);
+      emit(std::move(batch));
+    }
   }
 
   void flush(Emit<EventBatch>& emit, Context& context) {
-    for (EventBatch& batch : waiting_) emit(corrected(std::exchange(batch, {})));
+    if (!waiting_.empty()) {
+      // Batches that are not on the GPU yet go there while the CPU fits the randoms.
+      const EventBatch first = waiting_.front().without_arrays();
+      auto fit = std::async(std::launch::async, [&] { prepare_randoms(first); });
+      prepare_waiting();
+      fit.get();
+    }
+    for (EventBatch& batch : waiting_) {
+      set_additive(batch);
+      emit(std::exchange(batch, {}));
+    }
     waiting_.clear();
     if (p_.randoms.from == RandomsFrom::delayeds && prompts_time_.sum_s > 0 && delayeds_ == 0)
       context.log().warning(
-          "no delayed coincidence came, so randoms are not corrected: let the decoder give both (events: both)");
+          "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
+          "prompts alone (its `events: both` gives the delayeds too)");
     if (delayeds_ > 0 && available_time().sum_s > 0)
       context.report("randoms_cps", static_cast<double>(delayeds_) / available_time().sum_s);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
@@ -91,10 +154,13 @@ struct EventCorrections {
             "normalisation: `file` goes with `from: file`, and `from: file` with `file`");
     require((p.randoms.from == RandomsFrom::rate) == (p.randoms.rate_cps > 0),
             "randoms: `rate_cps` goes with `from: rate`, and `from: rate` with `rate_cps`");
-    require(
-        p.reference_s > 0 || (p.randoms.from == RandomsFrom::none && p.scatter.file.empty()),
-        "randoms and scatter are rates, which are compared with the image: say what time its decays are of, for the "
-        "subset_builder too, by `reference_s: 1` at the top of the pipeline (a rate per second)");
+  }
+
+  void read_attenuation(const Params& p) {
+    Image mu = read_mu_map(p.mu_map);
+    attenuated_by_.mu_map = p.mu_map.string();
+    attenuated_by_.checksum = checksum_of_mu_map(mu);
+    mu_ = std::move(mu);
   }
 
   void take_delayeds(const EventBatch& batch, Context& context) {
@@ -109,29 +175,95 @@ struct EventCorrections {
     delayeds_time_.add(batch);
   }
 
-  EventBatch corrected(EventBatch batch) {
-    const bool has_tof = p_.tof && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+  // The first use of a GPU sets it up, which takes some tenths of a second: meanwhile events come that are to wait.
+  bool are_means_ready() {
+    if (means_) return true;
+    if (!coming_.valid())
+      coming_ = std::async(backend_ == Backend::cuda ? std::launch::async : std::launch::deferred,
+                           [this] { return std::make_unique<Means>(backend_, mu_); });
+    if (coming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
+    means_ = coming_.get();
+    return true;
+  }
+
+  Means& means() {
+    if (!are_means_ready()) means_ = coming_.get();
+    return *means_;
+  }
+
+  // What does not depend on the randoms is done while events wait for these.
+  void prepare_waiting() {
+    for (; prepared_ < waiting_.size(); ++prepared_) {
+      EventBatch& batch = waiting_[prepared_];
+      batch = means().brought(std::move(batch));
+      set_multiplicative(batch);
+    }
+  }
+
+  void set_multiplicative(EventBatch& batch) {
     EventTerms terms;
     if (batch.scanner) batch.scanner = normalised(batch.scanner);
-    if (attenuation_) terms.attenuation = &*attenuation_;
-    if (scatter_) terms.scatter = has_tof ? &*scatter_ : &*scatter_lines_;
-    if (p_.randoms.from != RandomsFrom::none) {
-      prepare_randoms(batch);
-      terms.randoms = &randoms_;
-      terms.randoms_scale = randoms_scale(batch);
-    }
+    terms.attenuation = means().attenuation();
     if (batch.exposure != 1 && p_.dead_time.live_fraction != 1)
       throw std::runtime_error(
           "the events state how live the scanner was, and dead_time.live_fraction says it again: leave this out, or "
-          "let "
-          "the decoder ignore theirs (dead_time: false)");
+          "let the decoder ignore theirs (dead_time: false)");
     terms.exposure = batch.exposure * p_.dead_time.live_fraction;
     if (half_life_s_ > 0)
       terms.exposure *= mean_decay(batch.start_s - p_.decay.reference_time_s, batch.duration_s, half_life_s_);
-    if (p_.reference_s > 0) terms.reference_s = p_.reference_s;
+    means().corrector().set_multiplicative(batch, terms);
+  }
+
+  void set_additive(EventBatch& batch) {
+    const bool has_tof = p_.tof && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+    EventTerms terms;
+    terms.scatter = has_tof ? scatter_ : scatter_lines_;
+    if (p_.randoms.from != RandomsFrom::none) {
+      prepare_randoms(batch);
+      terms.randoms = randoms_;
+      terms.randoms_scale = randoms_scale(batch);
+    }
+    terms.reference_s = p_.reference_s;
     terms.tof = p_.tof;
-    set_terms(batch, terms);
-    return batch;
+    means().corrector().set_additive(batch, terms);
+    batch.quantity = quantity_after(batch.quantity);
+  }
+
+  // The same for all events that come with the same one. Attenuation is the sensitivity's to correct for: the projector
+  // says whether it does.
+  std::shared_ptr<const Quantity> quantity_after(const std::shared_ptr<const Quantity>& before) {
+    const bool has_delayeds = delayeds_ > 0;
+    if (quantity_ && before == quantity_before_ && has_delayeds == quantity_has_delayeds_) return quantity_;
+    quantity_before_ = before;
+    quantity_has_delayeds_ = has_delayeds;
+    Quantity after = before ? *before : Quantity{};
+    const auto made = [&](Correction correction, std::string how) {
+      after[correction] = {CorrectionState::made, std::move(how)};
+    };
+    after.attenuated_by = attenuated_by_;
+    if (p_.normalisation.from == NormalisationFrom::file)
+      made(Correction::normalisation, p_.normalisation.file.string());
+    if (p_.normalisation.from == NormalisationFrom::none) leave_out_normalisation(after);
+    if (p_.randoms.from == RandomsFrom::rate) made(Correction::randoms, fmt::format("{:g} cps", p_.randoms.rate_cps));
+    if (p_.randoms.from == RandomsFrom::delayeds && has_delayeds)
+      made(Correction::randoms, "delayed coincidences");
+    else if (p_.randoms.from == RandomsFrom::delayeds &&
+             after[Correction::randoms].state != CorrectionState::not_needed)
+      after[Correction::randoms] = {CorrectionState::not_made, "no delayed coincidence has come"};
+    if (!p_.scatter.file.empty()) made(Correction::scatter, p_.scatter.file.string());
+    if (p_.dead_time.live_fraction != 1)
+      made(Correction::dead_time, fmt::format("live fraction {:g}", p_.dead_time.live_fraction));
+    if (half_life_s_ > 0) made(Correction::decay, fmt::format("half-life {:g} s", half_life_s_));
+    if (p_.randoms.from != RandomsFrom::none || scatter_) after.reference_s = p_.reference_s;
+    return quantity_ = std::make_shared<const Quantity>(std::move(after));
+  }
+
+  static void leave_out_normalisation(Quantity& quantity) {
+    CorrectionRecord& record = quantity[Correction::normalisation];
+    if (record.state == CorrectionState::made) record.state = CorrectionState::called_for;
+    record.how = "normalisation: none";
+    quantity.unit.clear();
+    quantity.scale = "efficiencies are left out (normalisation: none)";
   }
 
   std::shared_ptr<const Scanner> normalised(const std::shared_ptr<const Scanner>& scanner) {
@@ -152,15 +284,17 @@ struct EventCorrections {
   void prepare_randoms(const EventBatch& batch) {
     if (!batch.scanner) throw std::runtime_error("randoms need events that say which scanner recorded them");
     if (p_.randoms.from == RandomsFrom::rate) {
-      if (randoms_.factor.empty()) randoms_ = randoms_of_rate(*batch.scanner, p_.randoms.rate_cps);
+      if (!randoms_)
+        randoms_ = std::make_shared<const RandomsModel>(randoms_of_rate(*batch.scanner, p_.randoms.rate_cps));
       return;
     }
     if (!counts_) counts_.emplace(*batch.scanner);
-    if (!randoms_.factor.empty() && 10 * delayeds_ <= 11 * fitted_delayeds_) return;
+    if (randoms_ && 10 * delayeds_ <= 11 * fitted_delayeds_) return;
     const double seconds = available_time().sum_s;
     if (delayeds_ > 0 && !(seconds > 0))
       throw std::runtime_error("the events state no scan time, so their delayed coincidences give no rate of randoms");
-    randoms_ = randoms_from_delayeds(*batch.scanner, *counts_, delayeds_ > 0 ? seconds : 1.0);
+    randoms_ = std::make_shared<const RandomsModel>(
+        randoms_from_delayeds(*batch.scanner, *counts_, delayeds_ > 0 ? seconds : 1.0));
     fitted_delayeds_ = delayeds_;
     fitted_time_ = available_time();
   }
@@ -174,16 +308,23 @@ struct EventCorrections {
   }
 
   Params p_;
+  Backend backend_;
   double half_life_s_;  // 0: no decay
   std::optional<NormalisationComponents> components_;
-  std::optional<Attenuation> attenuation_;
-  std::optional<ScatterEstimate> scatter_, scatter_lines_;
+  std::optional<Image> mu_;
+  std::shared_ptr<const ScatterEstimate> scatter_, scatter_lines_;
+  AttenuatedBy attenuated_by_;
+  std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, and what became of it
+  bool quantity_has_delayeds_ = false;
   std::shared_ptr<const Scanner> original_, replaced_;
   std::optional<DelayedCounts> counts_;
   std::int64_t delayeds_ = 0, fitted_delayeds_ = 0;  // so far, and in the present fit
-  RandomsModel randoms_;
+  std::shared_ptr<const RandomsModel> randoms_;
   CoveredTime prompts_time_, delayeds_time_, fitted_time_;
+  std::unique_ptr<Means> means_;
+  std::future<std::unique_ptr<Means>> coming_;
   std::vector<EventBatch> waiting_;
+  std::size_t prepared_ = 0;  // of those that wait, the first, which have their multiplicative terms
 };
 
 TOFSTREAM_GADGET(EventCorrections, "event_corrections",

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/params.hpp"
+#include "gadgets/formats/mu_map.hpp"
 #include "gadgets/parameters.hpp"
 
 namespace tofstream {
@@ -85,23 +86,20 @@ struct EventCorrectionsParams {
   ScatterParams scatter;
   DeadTimeParams dead_time;
   DecayParams decay;
-  double reference_s = 0;
+  double reference_s = 1;
   bool tof = true;
   BackendChoice backend = BackendChoice::automatic;
   static constexpr auto params =
-      describe(param<&EventCorrectionsParams::mu_map>(
-                   "mu_map",
-                   "NIfTI of attenuation (1/cm) on any grid; none: not attenuated. The sensitivity needs the "
-                   "same map"),
+      describe(param<&EventCorrectionsParams::mu_map>("mu_map", mu_map_words),
                param<&EventCorrectionsParams::normalisation>("normalisation", "Efficiencies of pairs of detectors"),
                param<&EventCorrectionsParams::randoms>("randoms", "Random coincidences"),
                param<&EventCorrectionsParams::scatter>("scatter", "Scattered coincidences"),
                param<&EventCorrectionsParams::dead_time>("dead_time", "Coincidences lost while electronics was busy"),
                param<&EventCorrectionsParams::decay>("decay", "Decay of the activity during the scan"),
                param<&EventCorrectionsParams::reference_s>(
-                   "reference_s", range(0, 1e9), unit("s"),
-                   "Scan time that the image counts decays of, as for subset_builder: put it at the pipeline's top. "
-                   "Randoms and scatter need it"),
+                   "reference_s", range(1e-9, 1e9), unit("s"),
+                   "Scan time that the image counts decays of: 1 makes it an activity. As for what makes subsets: put "
+                   "another one at the pipeline's top"),
                param<&EventCorrectionsParams::tof>("tof", "Randoms and scatter of ToF bins, as the projector uses ToF"),
                param<&EventCorrectionsParams::backend>("backend", "Where lines are followed through the mu map"));
 };

@@ -6,6 +6,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/sort/select.hpp"
+#include "kernels/types/host_batch.hpp"
 
 namespace tofstream {
 namespace {
@@ -21,7 +22,7 @@ struct TofWindow {
     return {.call_bytes = inputs[0], .message_bytes = inputs[0]};
   }
   EventBatch operator()(EventBatch batch, const Params& p) const {
-    return select(std::move(batch), [&](const EventView& events, std::int64_t i) {
+    return select(host_batch(std::move(batch)), [&](const EventView& events, std::int64_t i) {
       return !events.tof_mm || std::abs(events.tof_mm[i]) <= p.half_width_mm;
     });
   }

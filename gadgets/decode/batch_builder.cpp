@@ -46,10 +46,9 @@ EventBatch BatchBuilder::empty_batch() const {
   return batch;
 }
 
-std::size_t BatchBuilder::add(std::span<const petsird::CoincidenceEvent> events, double start_s,
-                              double seconds_per_event) {
+std::size_t BatchBuilder::add(std::span<const petsird::CoincidenceEvent> events, const EventTimes& times) {
   const auto n = std::min(events.size(), static_cast<std::size_t>(capacity_ - count_));
-  if (count_ == 0) open_.start_s = start_s;
+  if (count_ == 0) open_.start_s = times.first_s;
   std::uint32_t* const first = open_.detector1.data() + count_;
   std::uint32_t* const second = open_.detector2.data() + count_;
   float* const tof = has_tof_ ? open_.tof_mm.data() + count_ : nullptr;
@@ -71,8 +70,9 @@ std::size_t BatchBuilder::add(std::span<const petsird::CoincidenceEvent> events,
     tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, grain),
                       [&](const auto& range) { convert(range.begin(), range.end()); });
   }
-  if (seconds_per_event != run_seconds_per_event_) end_run();
-  run_seconds_per_event_ = seconds_per_event;
+  if (times.each_stands_for_s != run_seconds_per_event_) end_run();
+  run_seconds_per_event_ = times.each_stands_for_s;
+  last_s_ = times.after(n).first_s;
   run_events_ += static_cast<std::int64_t>(n);
   count_ += static_cast<std::int64_t>(n);
   return n;
@@ -82,8 +82,13 @@ void BatchBuilder::end_run() {
   open_.duration_s += run_seconds_per_event_ * static_cast<double>(std::exchange(run_events_, 0));
 }
 
+double BatchBuilder::end_s() const {
+  return open_.start_s + open_.duration_s + run_seconds_per_event_ * static_cast<double>(run_events_);
+}
+
 EventBatch BatchBuilder::take() {
   end_run();
+  if (open_.duration_s == 0) open_.start_s += 0.5 * (last_s_ - open_.start_s);
   EventBatch batch = std::exchange(open_, empty_batch());
   batch.count = std::exchange(count_, 0);
   for_each_array(batch, [&]<class T>(Buffer<T>& array) {

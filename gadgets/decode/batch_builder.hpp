@@ -12,16 +12,30 @@
 
 namespace tofstream {
 
+/// When events that follow one another were, as evenly spread as their list tells, and the scan time that each stands
+/// for: none, where another list of the same block stands for it.
+struct EventTimes {
+  double first_s = 0;
+  double apart_s = 0;
+  double each_stands_for_s = 0;
+  /// Those of the events behind the first `count`.
+  EventTimes after(std::uint64_t count) const {
+    return {first_s + static_cast<double>(count) * apart_s, apart_s, each_stands_for_s};
+  }
+};
+
 class BatchBuilder {
  public:
   /// `tof_edges_mm`: edges of the pair's ToF bins; with one bin the events are non-ToF. `delayed` marks the batches.
   BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types, const std::vector<float>& tof_edges_mm,
                std::int64_t capacity, bool delayed);
 
-  /// Takes as many of the events as there is room for and returns how many. Each stands for `seconds_per_event` of scan
-  /// time; a batch begins at the `start_s` of its first event.
-  std::size_t add(std::span<const petsird::CoincidenceEvent> events, double start_s, double seconds_per_event);
+  /// Takes as many of the events as there is room for and returns how many. A batch begins with its first event; one
+  /// that stands for no scan time is of one moment, the middle of its events'.
+  std::size_t add(std::span<const petsird::CoincidenceEvent> events, const EventTimes& times);
   std::int64_t count() const { return count_; }
+  /// Where the open batch's time ends, counted from its first event by what it stands for.
+  double end_s() const;
   bool is_full() const { return count_ == capacity_; }
   /// The events so far as a batch; the builder is empty afterwards.
   EventBatch take();
@@ -52,6 +66,7 @@ class BatchBuilder {
   // not depend, to the last bit, on the pieces in which the bytes came.
   std::int64_t run_events_ = 0;
   double run_seconds_per_event_ = 0;
+  double last_s_ = 0;  // when the last event's time ends
   EventBatch open_;
 };
 

@@ -79,6 +79,7 @@ struct JpetDecoder {
     EventBatch batch = make_strip_batch(scanner_, static_cast<std::int64_t>(open_.size()));
     for (std::size_t i = 0; i < open_.size(); ++i) set_response(batch, static_cast<std::int64_t>(i), open_[i]);
     open_.clear();
+    batch.quantity = quantity_;
     emit(std::move(batch));
   }
 
@@ -98,6 +99,8 @@ struct JpetDecoder {
   StripGeometry strips_;
   formats::StripEventReader reader_;
   std::vector<StripResponse<float>> open_;  // the batch that is being filled
+  const std::shared_ptr<const Quantity> quantity_ = std::make_shared<const Quantity>(
+      Quantity{.scale = "the file says neither how long the scan was nor how efficient the strips are"});
   std::uint64_t events_ = 0, rejected_ = 0;
   float farthest_mm_ = 0;
 };

@@ -19,12 +19,13 @@ namespace {
 
 struct BlobToVoxelsGadget {
   struct Params {
-    std::array<float, 3> voxel_mm = {4, 4, 4};
+    std::optional<std::array<float, 3>> voxel_mm;
     std::vector<int> size;
     Every every = Every::update;
   };
   static constexpr auto params = describe(
-      param<&Params::voxel_mm>("voxel_mm", range(1e-3, 1e3), unit("mm"), "Edges of a voxel"),
+      param<&Params::voxel_mm>("voxel_mm", one_for_all, range(1e-3, 1e3), unit("mm"),
+                               "Edges of a voxel; none: half the edge of the blobs' lattices"),
       param<&Params::size>("size", range(1, 4096),
                            "Voxels along x, y and z about the image's centre; none: as many as hold all blobs"),
       param<&Params::every>("every",
@@ -60,16 +61,18 @@ struct BlobToVoxelsGadget {
     const Image& blobs = *last_->image;
     if (!sample_)
       sample_.emplace(blobs.grid, voxels_of(blobs.grid), on_host(blobs.voxels.memory()) ? Backend::cpu : Backend::cuda);
-    emit(Estimate{last_->step, std::make_shared<const Image>((*sample_)(blobs))});
+    emit(last_->with(std::make_shared<const Image>((*sample_)(blobs))));
     last_.reset();
   }
 
   Grid voxels_of(const Grid& blobs) const {
-    Grid grid = covering_voxels(blobs, {p_.voxel_mm[0], p_.voxel_mm[1], p_.voxel_mm[2]});
+    const Vec3 voxel =
+        p_.voxel_mm ? Vec3{(*p_.voxel_mm)[0], (*p_.voxel_mm)[1], (*p_.voxel_mm)[2]} : 0.5f * blobs.voxel_mm;
+    Grid grid = covering_voxels(blobs, voxel);
     if (p_.size.empty()) return grid;
     for (std::size_t k = 0; k < 3; ++k) {
       const int axis = static_cast<int>(k);
-      const float moved = 0.5f * static_cast<float>(grid.size[axis] - p_.size[k]) * p_.voxel_mm[k];
+      const float moved = 0.5f * static_cast<float>(grid.size[axis] - p_.size[k]) * voxel[axis];
       grid.origin_mm.set(axis, grid.origin_mm[axis] + moved);
       grid.size[axis] = p_.size[k];
     }

@@ -48,9 +48,7 @@ struct GaussianPsfGadget {
   }
 
   explicit GaussianPsfGadget(const Params& p) : blur_(p) {}
-  void process(const Estimate& estimate, Emit<Estimate>& emit) {
-    emit(Estimate{estimate.step, blur_(*estimate.image)});
-  }
+  void process(const Estimate& estimate, Emit<Estimate>& emit) { emit(estimate.with(blur_(*estimate.image))); }
 
  private:
   Blur blur_;

@@ -7,11 +7,13 @@
 #include <fstream>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/atomic_file.hpp"
+#include "gadgets/formats/quantity_json.hpp"
 #include "gadgets/formats/wire/checksum.hpp"
 
 namespace tofstream {
@@ -20,21 +22,21 @@ namespace {
 // As it lies in the file, little-endian.
 struct Header {
   std::array<char, 4> magic = {'T', 'O', 'F', 'C'};
-  std::uint32_t version = 1;
+  std::uint32_t version = 2;
   std::int64_t update = 0;
   std::int32_t iteration = 0;
   std::int32_t size[3] = {};
   float voxel_mm[3] = {};
   float origin_mm[3] = {};
   float blob_radius_mm = 0, blob_alpha = 0;
-  std::uint32_t checksum = 0;  // CRC32C of the header before it and of the voxels
-  std::uint32_t reserved = 0;
+  std::uint32_t quantity_bytes = 0;  // of JSON behind the voxels; 0: none
+  std::uint32_t checksum = 0;        // CRC32C of the header before it, of the voxels and of the JSON
 };
 static_assert(sizeof(Header) == 72 && std::endian::native == std::endian::little);
 
-std::uint32_t checksum_of(const Header& header, std::span<const std::byte> voxels) {
+std::uint32_t checksum_of(const Header& header, std::span<const std::byte> voxels, const std::string& quantity) {
   const auto bytes = std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum));
-  return wire::crc32c(voxels, wire::crc32c(bytes));
+  return wire::crc32c(std::as_bytes(std::span(quantity)), wire::crc32c(voxels, wire::crc32c(bytes)));
 }
 
 Grid grid_of(const Header& h) {
@@ -50,7 +52,8 @@ std::filesystem::path file_of(const std::filesystem::path& file_or_folder) {
 
 }  // namespace
 
-void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& step, const Image& image) {
+void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& step, const Image& image,
+                      const Quantity* quantity) {
   Header header;
   header.update = step.update;
   header.iteration = step.iteration;
@@ -63,10 +66,13 @@ void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& s
   header.blob_radius_mm = grid.blob.radius_mm;
   header.blob_alpha = grid.blob.alpha;
   const auto voxels = std::as_bytes(image.voxels.span());
-  header.checksum = checksum_of(header, voxels);
+  const std::string said = quantity ? to_json(*quantity).dump() : "";
+  header.quantity_bytes = static_cast<std::uint32_t>(said.size());
+  header.checksum = checksum_of(header, voxels, said);
   AtomicFile written(file);
   written.write(std::as_bytes(std::span(&header, 1)));
   written.write(voxels);
+  written.write(said);
   written.commit();
 }
 
@@ -81,7 +87,7 @@ std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_f
   Header header;
   if (!stream.read(reinterpret_cast<char*>(&header), sizeof(header))) throw damaged("too short");
   if (header.magic != Header{}.magic || header.version != Header{}.version) throw damaged("another format");
-  Checkpoint checkpoint{{header.update, header.iteration}, {}};
+  Checkpoint checkpoint{{header.update, header.iteration}, {}, {}};
   const Grid grid = grid_of(header);
   try {
     validate_basis(grid);
@@ -89,11 +95,15 @@ std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_f
     throw damaged("its image");
   }
   const auto bytes = static_cast<std::uintmax_t>(grid.voxels()) * sizeof(float);
-  if (std::filesystem::file_size(file) != sizeof(header) + bytes) throw damaged("its size");
+  if (std::filesystem::file_size(file) != sizeof(header) + bytes + header.quantity_bytes) throw damaged("its size");
   checkpoint.image = Image::zeros(grid);
   const auto voxels = std::as_writable_bytes(checkpoint.image.voxels.span());
   stream.read(reinterpret_cast<char*>(voxels.data()), static_cast<std::streamsize>(voxels.size()));
-  if (!stream || header.checksum != checksum_of(header, voxels)) throw damaged("its checksum");
+  std::string said(header.quantity_bytes, '\0');
+  stream.read(said.data(), static_cast<std::streamsize>(said.size()));
+  if (!stream || header.checksum != checksum_of(header, voxels, said)) throw damaged("its checksum");
+  if (!said.empty())
+    checkpoint.quantity = std::make_shared<const Quantity>(quantity_from_json(nlohmann::ordered_json::parse(said)));
   return checkpoint;
 }
 

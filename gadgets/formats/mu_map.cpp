@@ -1,11 +1,13 @@
 // Attenuation maps from NIfTI: see mu_map.hpp.
 #include "gadgets/formats/mu_map.hpp"
 
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/wire/checksum.hpp"
 
 namespace tofstream {
 
@@ -17,6 +19,16 @@ Image read_mu_map(const std::filesystem::path& path) {
     value *= per_cm_to_per_mm;
   }
   return mu;
+}
+
+std::uint32_t checksum_of_mu_map(const Image& mu) {
+  const Grid& grid = mu.grid;
+  std::uint32_t sum = wire::crc32c(std::as_bytes(std::span(grid.size)));
+  for (const Vec3& place : {grid.voxel_mm, grid.origin_mm}) {
+    const float mm[] = {place.x, place.y, place.z};
+    sum = wire::crc32c(std::as_bytes(std::span(mm)), sum);
+  }
+  return wire::crc32c(std::as_bytes(mu.voxels.span()), sum);
 }
 
 }  // namespace tofstream

@@ -1,6 +1,7 @@
 // A map of attenuation at 511 keV: NIfTI in 1/cm, on any grid.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "kernels/types/image.hpp"
@@ -10,5 +11,12 @@ namespace tofstream {
 /// The map in 1/mm. Throws std::runtime_error, one line that names the file, where it is no image or has a negative
 /// voxel.
 Image read_mu_map(const std::filesystem::path& path);
+
+/// Of its voxels and where they lie: two maps with the same one are the same map.
+std::uint32_t checksum_of_mu_map(const Image& mu);
+
+inline constexpr auto* mu_map_words =
+    "NIfTI of attenuation (1/cm) on any grid; none: not attenuated. event_corrections and the projector, whose "
+    "sensitivity holds it, need the same one: put it at the pipeline's top";
 
 }  // namespace tofstream

@@ -16,6 +16,7 @@ inline constexpr std::size_t longest_nifti_comment = std::size_t{8} << 20;
 
 struct NiftiText {
   std::string description;  // header field descrip, cut at 79 bytes
+  std::string unit;         // of a voxel's value: header field intent_name, cut at 15 bytes
   std::string comment;      // a comment extension (code 6), as provenance in JSON; empty: none
 };
 

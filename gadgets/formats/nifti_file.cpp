@@ -107,8 +107,8 @@ void read_nifti_lines(const fs::path& path, const nifti_image& header, std::int6
   const bool scaled = header.scl_slope != 0 && std::isfinite(header.scl_slope);
   const double slope = scaled ? static_cast<double>(header.scl_slope) : 1.0;
   const double intercept = scaled ? static_cast<double>(header.scl_inter) : 0.0;
-  ZnzStream stream(header.iname, "rb", nifti_is_gzfile(header.iname) != 0, path);
-  if (!stream.seek(header.iname_offset)) refuse_nifti(path, "truncated: it ends before its voxels");
+  NiftiStream stream(header.iname, nifti_is_gzfile(header.iname) != 0, path);
+  if (!stream.skip(header.iname_offset)) refuse_nifti(path, "truncated: it ends before its voxels");
   const std::int64_t line_bytes = std::int64_t{header.nx} * header.nbyper;
   const auto lines = static_cast<std::int64_t>(header.nvox) / header.nx;
   const std::int64_t chunk_lines = std::max<std::int64_t>(chunk_bytes / line_bytes, 1);

@@ -1,22 +1,21 @@
-// Images written as NIfTI-1: see nifti.hpp. Voxels go straight from the image to the stream.
+// Images written as NIfTI-1: see nifti.hpp. Voxels go straight from the image to the file or the compressor.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nifti1_io.h>
 
-#include "core/atomic_file.hpp"
 #include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/nifti_stream.hpp"
+#include "gadgets/formats/nifti_bytes.hpp"
 
 namespace tofstream {
 
 namespace {
 
-constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 static_assert(longest_nifti_comment < std::size_t{16} << 20, "vox_offset is a float: exact to 16 MiB");
 
 /// Bytes of an extension: size and code, the text, zeros up to a multiple of 16.
@@ -50,27 +49,35 @@ nifti_1_header header_of(const Grid& grid, const NiftiText& text) {
   nifti_mat44_to_quatern(affine, &header.quatern_b, &header.quatern_c, &header.quatern_d, &header.qoffset_x,
                          &header.qoffset_y, &header.qoffset_z, &edges[0], &edges[1], &edges[2], &header.pixdim[0]);
   std::copy_n(text.description.data(), std::min(text.description.size(), sizeof header.descrip - 1), header.descrip);
+  std::copy_n(text.unit.data(), std::min(text.unit.size(), sizeof header.intent_name - 1), header.intent_name);
   std::memcpy(header.magic, "n+1", 4);
   return header;
 }
 
-void write_comment(detail::ZnzStream& stream, const std::string& comment) {
+/// All that lies before the voxels: the header, and the comment as an extension.
+std::vector<std::byte> head_of(const Grid& grid, const NiftiText& text) {
+  std::vector<std::byte> head;
+  const auto append = [&](const void* data, std::size_t bytes) {
+    const auto* const from = static_cast<const std::byte*>(data);
+    head.insert(head.end(), from, from + bytes);
+  };
+  const nifti_1_header header = header_of(grid, text);
+  append(&header, sizeof header);
+  const std::string& comment = text.comment;
   const std::array<char, 4> extender = {comment.empty() ? '\0' : '\1', 0, 0, 0};
-  stream.write(extender.data(), extender.size());
-  if (comment.empty()) return;
+  append(extender.data(), extender.size());
+  if (comment.empty()) return head;
   const std::array<int, 2> size_and_code = {static_cast<int>(extension_bytes(comment)), NIFTI_ECODE_COMMENT};
-  const std::array<char, 16> padding{};
-  stream.write(size_and_code.data(), sizeof size_and_code);
-  stream.write(comment.data(), comment.size());
-  stream.write(padding.data(), extension_bytes(comment) - 8 - comment.size());
+  append(size_and_code.data(), sizeof size_and_code);
+  append(comment.data(), comment.size());
+  head.resize(sizeof header + extender.size() + extension_bytes(comment));
+  return head;
 }
 
 }  // namespace
 
 void write_nifti(const std::filesystem::path& path, const Image& image, const NiftiText& text) {
-  const bool gzip = path.extension() == ".gz" && path.stem().extension() == ".nii";
-  if (!gzip && path.extension() != ".nii")
-    throw std::invalid_argument(fmt::format("{}: the name of a NIfTI file ends in .nii or .nii.gz", path.string()));
+  detail::check_nifti_name(path);
   validate(image.grid);
   if (text.comment.size() > longest_nifti_comment)
     throw std::invalid_argument(
@@ -78,18 +85,7 @@ void write_nifti(const std::filesystem::path& path, const Image& image, const Ni
   const std::span<const float> voxels = image.voxels.span();
   if (static_cast<std::int64_t>(voxels.size()) != image.grid.voxels())
     throw std::invalid_argument(fmt::format("{}: the image's grid and voxels disagree", path.string()));
-
-  AtomicFile temporary(path);
-  detail::ZnzStream stream(temporary.temporary_path(), gzip ? "wb3" : "wb", gzip,
-                           path);  // noise compresses no better at 9
-  const nifti_1_header header = header_of(image.grid, text);
-  stream.write(&header, sizeof header);
-  write_comment(stream, text.comment);
-  const auto* bytes = reinterpret_cast<const std::byte*>(voxels.data());
-  for (std::size_t at = 0; at < voxels.size_bytes(); at += chunk_bytes)
-    stream.write(bytes + at, std::min(chunk_bytes, voxels.size_bytes() - at));
-  stream.close();
-  temporary.commit();
+  detail::write_nifti_bytes(path, head_of(image.grid, text), std::as_bytes(voxels));
 }
 
 }  // namespace tofstream

@@ -2,6 +2,7 @@
 #include "gadgets/formats/scatter_nifti.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
@@ -9,9 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.hpp"
+#include "gadgets/formats/nifti_bytes.hpp"
 #include "gadgets/formats/nifti_file.hpp"
-#include "gadgets/formats/nifti_stream.hpp"
 
 namespace tofstream {
 
@@ -75,9 +75,7 @@ ScatterEstimate read_scatter(const std::filesystem::path& path) {
 }
 
 void write_scatter(const std::filesystem::path& path, const ScatterEstimate& estimate) {
-  const bool gzip = path.extension() == ".gz" && path.stem().extension() == ".nii";
-  if (!gzip && path.extension() != ".nii")
-    throw std::invalid_argument(fmt::format("{}: the name of a NIfTI file ends in .nii or .nii.gz", path.string()));
+  detail::check_nifti_name(path);
   validate(estimate);
   nifti_1_header header{};
   header.sizeof_hdr = sizeof header;
@@ -97,15 +95,9 @@ void write_scatter(const std::filesystem::path& path, const ScatterEstimate& est
   std::strncpy(header.descrip, "scatter per s: radial, angle, z a, z b, ToF", sizeof header.descrip - 1);
   std::memcpy(header.magic, "n+1", 4);
 
-  AtomicFile temporary(path);
-  detail::ZnzStream stream(temporary.temporary_path(), "wb", gzip, path);
-  const char extender[4] = {};
-  stream.write(&header, sizeof header);
-  stream.write(extender, sizeof extender);
-  const std::span<const float> values(estimate.values);
-  stream.write(values.data(), values.size_bytes());
-  stream.close();
-  temporary.commit();
+  std::array<std::byte, sizeof header + 4> head{};  // and four zeros: no extension
+  std::memcpy(head.data(), &header, sizeof header);
+  detail::write_nifti_bytes(path, head, std::as_bytes(std::span(estimate.values)));
 }
 
 }  // namespace tofstream

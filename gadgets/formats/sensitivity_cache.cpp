@@ -1,16 +1,18 @@
 // Sensitivity images on disk: see sensitivity_cache.hpp. All numbers are little-endian.
 #include "gadgets/formats/sensitivity_cache.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
 
 #include <fmt/format.h>
-#include <sodium.h>
 
 #include "core/atomic_file.hpp"
+#include "gadgets/formats/wire/checksum.hpp"
 
 namespace tofstream {
 
@@ -20,27 +22,26 @@ static_assert(std::endian::native == std::endian::little, "the cache is written 
 
 /// What stands before the voxels; no padding.
 struct Header {
-  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '2'};
+  std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '4'};
   std::array<char, 64> key{};
-  std::int64_t pairs = 0, projected = 0;
-  double relative_error = 0;
+  std::int64_t pairs = 0, drawn = 0, projected = 0;
+  double relative_error = 0, undrawn = 1;
   std::int32_t exact = 0;
   std::int32_t size[3] = {};
   float voxel_mm[3] = {}, origin_mm[3] = {};
   float blob_radius_mm = 0, blob_alpha = 0;
+  std::int32_t symmetries = 1, images = 1;  // 3: a sample's noise follows
 };
-static_assert(sizeof(Header) == 16 + 64 + 24 + 16 + 32);
+static_assert(sizeof(Header) == 16 + 64 + 40 + 16 + 32 + 8);
 
-using Digest = std::array<unsigned char, crypto_hash_sha256_BYTES>;
+// CRC32C, which keeps up with reading; a cryptographic hash of 25e6 voxels takes tenths of a second.
+using Checksum = std::uint32_t;
 
-Digest digest_of(const Header& header, std::span<const float> voxels) {
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(&header), sizeof header);
-  crypto_hash_sha256_update(&state, reinterpret_cast<const unsigned char*>(voxels.data()), voxels.size_bytes());
-  Digest digest;
-  crypto_hash_sha256_final(&state, digest.data());
-  return digest;
+Checksum checksum_of(const Header& header, const Sensitivity& s) {
+  Checksum sum = wire::crc32c(std::as_bytes(std::span(&header, 1)));
+  for (const Image* image : {&s.image, &s.noise.held_out, &s.noise.variance})
+    sum = wire::crc32c(std::as_bytes(image->voxels.span()), sum);
+  return sum;
 }
 
 Header header_of(const std::string& key, const Sensitivity& s) {
@@ -49,8 +50,10 @@ Header header_of(const std::string& key, const Sensitivity& s) {
     throw std::invalid_argument("a sensitivity key has 64 hexadecimal digits: " + key);
   std::ranges::copy(key, header.key.begin());
   header.pairs = s.pairs;
+  header.drawn = s.drawn;
   header.projected = s.projected;
   header.relative_error = s.relative_error;
+  header.undrawn = s.noise.undrawn;
   header.exact = s.exact;
   for (int a = 0; a < 3; ++a) {
     header.size[a] = s.image.grid.size[a];
@@ -59,6 +62,8 @@ Header header_of(const std::string& key, const Sensitivity& s) {
   }
   header.blob_radius_mm = s.image.grid.blob.radius_mm;
   header.blob_alpha = s.image.grid.blob.alpha;
+  header.symmetries = s.symmetries;
+  header.images = s.noise.empty() ? 1 : 3;
   return header;
 }
 
@@ -89,18 +94,26 @@ std::optional<Sensitivity> read_file(const std::filesystem::path& path, const st
   }
   std::error_code error;
   const auto voxel_bytes = static_cast<std::uintmax_t>(grid.voxels()) * sizeof(float);
-  if (std::filesystem::file_size(path, error) != sizeof header + voxel_bytes + sizeof(Digest)) {
+  if ((header.images != 1 && header.images != 3) ||
+      std::filesystem::file_size(path, error) != sizeof header + header.images * voxel_bytes + sizeof(Checksum)) {
     wrong = "wrong length";
     return {};
   }
   Sensitivity result{.image = {grid, Buffer<float>(Memory::host, grid.voxels())},
                      .exact = header.exact != 0,
                      .pairs = header.pairs,
+                     .drawn = header.drawn,
                      .projected = header.projected,
-                     .relative_error = header.relative_error};
-  Digest stored;
-  if (!read(file, result.image.voxels.data(), voxel_bytes) || !read(file, &stored, sizeof stored) ||
-      stored != digest_of(header, result.image.voxels.span())) {
+                     .relative_error = header.relative_error,
+                     .symmetries = header.symmetries,
+                     .noise = {.undrawn = header.undrawn}};
+  if (header.images == 3)
+    for (Image* image : {&result.noise.held_out, &result.noise.variance})
+      *image = {grid, Buffer<float>(Memory::host, grid.voxels())};
+  Checksum stored = 0;
+  const auto read_image = [&](Image& image) { return read(file, image.voxels.data(), image.bytes()); };
+  if (!read_image(result.image) || !read_image(result.noise.held_out) || !read_image(result.noise.variance) ||
+      !read(file, &stored, sizeof stored) || stored != checksum_of(header, result)) {
     wrong = "wrong checksum";
     return {};
   }
@@ -128,15 +141,15 @@ std::optional<Sensitivity> SensitivityCache::load(const std::string& key, const 
 
 void SensitivityCache::store(const std::string& key, const Sensitivity& sensitivity) const {
   const Header header = header_of(key, sensitivity);
-  const std::span<const float> voxels = sensitivity.image.voxels.span();
-  const Digest digest = digest_of(header, voxels);
+  const Checksum checksum = checksum_of(header, sensitivity);
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) throw std::runtime_error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
   AtomicFile temporary(path(key));
   temporary.write(std::as_bytes(std::span(&header, 1)));
-  temporary.write(std::as_bytes(voxels));
-  temporary.write(std::as_bytes(std::span(digest)));
+  for (const Image* image : {&sensitivity.image, &sensitivity.noise.held_out, &sensitivity.noise.variance})
+    temporary.write(std::as_bytes(image->voxels.span()));
+  temporary.write(std::as_bytes(std::span(&checksum, 1)));
   temporary.commit();
 }
 

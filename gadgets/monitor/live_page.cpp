@@ -21,11 +21,15 @@ constexpr auto farewell = 1000ms;
 constexpr double frames_unwatched = 1;  // a second, for who comes next
 constexpr std::size_t most_on_their_way = 64;
 
-page::EstimateCaption caption_of(const UpdateStep& step, std::uint32_t number, const MessageInfo& info) {
+page::EstimateCaption caption_of(const Estimate& estimate, std::uint32_t number, const MessageInfo& info) {
+  const UpdateStep& step = estimate.step;
+  const auto reasons = estimate.quantity ? not_quantitative_because(*estimate.quantity) : std::vector<std::string>();
   return {.number = number,
           .iteration = static_cast<std::uint32_t>(std::max(step.iteration, 0)),
           .subset = static_cast<std::uint32_t>(std::max(step.subset + 1, 0)),
-          .end_event = info.end_event};
+          .end_event = info.end_event,
+          .unit = unit_of(estimate),
+          .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; "))};
 }
 
 }  // namespace
@@ -88,7 +92,7 @@ void LivePage::work(const std::stop_token& stop) {
 // What fails here fails for the page alone: the reconstruction goes on, and says so once.
 void LivePage::publish_image(const Taken& taken, bool is_final) try {
   const std::shared_ptr<const Image> image = on_host(*taken.estimate);
-  page::EstimateCaption caption = caption_of(taken.estimate->step, taken.number, taken.info);
+  page::EstimateCaption caption = caption_of(*taken.estimate, taken.number, taken.info);
   caption.is_final = is_final;
   caption.seconds = static_cast<float>(seconds_since_begin());
   auto message = std::make_shared<const std::string>(page::estimate_message(*image, caption, settings_.most_voxels));

@@ -13,6 +13,7 @@ struct BlobProjector {
   struct Params {
     bool tof = true;
     float tof_cut_sigma = 3;
+    std::filesystem::path mu_map;
     SensitivityParams sensitivity;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
@@ -22,6 +23,7 @@ struct BlobProjector {
   static constexpr auto params =
       describe(param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
+               param<&Params::mu_map>("mu_map", mu_map_words),
                param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
                param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
                param<&Params::backend>("backend", "Where the projector runs"),
@@ -33,13 +35,14 @@ struct BlobProjector {
   }
 
   explicit BlobProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.tof, p.log_likelihood,
+      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
                fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend, const Scanner&) {
                 return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
               }) {}
 
   void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void flush() { step_.finish(); }
 
  private:
   ListModeStep step_;

@@ -9,9 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/mu_map.hpp"
 #include "gadgets/formats/sensitivity_cache.hpp"
 #include "kernels/analysis/inner_product.hpp"
+#include "kernels/grid/choose_grid.hpp"
+#include "kernels/sensitivity/sample_bias.hpp"
 #include "kernels/update/em_update.hpp"
 
 namespace tofstream {
@@ -32,24 +33,20 @@ std::filesystem::path user_cache_folder() {
   return std::filesystem::temp_directory_path() / "tofstream-cache";
 }
 
-// A sample's error goes into the image: beyond a few percent it shows.
-void log_error(const Sensitivity& sampled, Context& context) {
-  const std::string line = fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g}",
-                                       sampled.projected, sampled.pairs, sampled.relative_error);
-  constexpr double visible = 0.05;
-  if (sampled.relative_error > visible) {
-    context.log().warning(line + ": draw more, sensitivity.sampled_pairs");
-  } else {
-    context.log().info(line);
-  }
-}
-
 // From the chance that a decay in a voxel is recorded to events per second of 1 Bq/mL in it, as the sum over pairs of
 // detectors gives them.
 void scale_to_Bq_per_mL(Image& sensitivity) {
   constexpr float mL_per_mm3 = 1e-3f;
   const float mL = mL_per_mm3 * sensitivity.grid.voxel_volume();
   for (float& value : sensitivity.voxels.span()) value *= mL;
+}
+
+// Says it where a chosen grid has larger voxels than the crystals ask for.
+std::string was_enlarged(const Grid& grid, const Scanner& scanner, const Estimate& estimate) {
+  const float usual = usual_voxel_mm(detector_pitch_mm(scanner), grid.has_blobs());
+  if (estimate.wish->voxel_mm || !(grid.voxel_mm.x > usual)) return "";
+  return fmt::format("; its voxels are larger than the usual {:g} mm, so that there are at most {}", usual,
+                     most_chosen_voxels);
 }
 
 }  // namespace
@@ -82,15 +79,64 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
     projecting_s_ += seconds_since(began);
     if (inputs.events->step.iteration == inputs.events->step.iterations) prepared_.erase(batch.get());
   }
-  context.books().reconstructed(static_cast<std::uint64_t>(tally_of_new.used));
-  if (tally_of_new.skipped > 0)
-    context.books().rejected(static_cast<std::uint64_t>(tally_of_new.skipped),
-                             "no expectation: the line misses the image");
-  Projected projected{inputs.events->step, std::make_shared<const Image>(std::move(back)), sensitivity_,
-                      inputs.events->time_fraction, tally};
+  note_new(tally_of_new, inputs, context);
+  if (!noise_.empty() && !batches.empty()) remove_sample_bias(noise_, *sensitivity_, *inputs.image->image, back);
+  Projected projected{inputs.events->step,
+                      std::make_shared<const Image>(std::move(back)),
+                      sensitivity_,
+                      inputs.events->time_fraction,
+                      tally,
+                      quantity_.of(inputs.events->quantity, context)};
   if (inputs.events->step.iteration > 0 || inputs.events->step.restart)
     report(projected, *inputs.image->image, context);
   return projected;
+}
+
+void ListModeStep::finish() const {
+  if (all_new_.used == 0 && all_new_.skipped > 0)
+    throw std::runtime_error(fmt::format("nothing was reconstructed: all {} events miss the image, {}; {}",
+                                         all_new_.skipped, grid_in_words(projector_->grid()), what_would_hold_them()));
+}
+
+void ListModeStep::note_new(const EmTally& tally, const ProjectorInputs& inputs, Context& context) {
+  context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
+  if (tally.skipped > 0)
+    context.books().rejected(static_cast<std::uint64_t>(tally.skipped), "no expectation: the line misses the image");
+  all_new_ += tally;
+  const UpdateStep& step = inputs.events->step;
+  // The start image is positive everywhere; later a line may also meet nothing but zeros.
+  if (inputs.image->step.iteration == 0) warn_of_missed(tally, context);
+  if (step.iteration == 1 && step.ends_iteration) finish();
+}
+
+void ListModeStep::warn_of_missed(const EmTally& first, Context& context) const {
+  constexpr double worth_a_warning = 0.01;
+  const std::int64_t all = first.used + first.skipped;
+  if (first.skipped == 0 || static_cast<double>(first.skipped) < worth_a_warning * static_cast<double>(all)) return;
+  const std::string line =
+      fmt::format("{} of the first {} events ({:.1f} %) miss the image; {}", first.skipped, all,
+                  100 * static_cast<double>(first.skipped) / static_cast<double>(all), what_would_hold_them());
+  context.report("missed", line);
+  if (holds_field_of_view(projector_->grid(), *scanner_))
+    context.log().info(line);
+  else
+    context.log().warning(line);
+}
+
+std::string ListModeStep::what_would_hold_them() const {
+  const Grid& grid = projector_->grid();
+  if (holds_field_of_view(grid, *scanner_))
+    return "it holds the scanner's field of view, so they do not come from what lies there (randoms, scatter, activity "
+           "beside it)";
+  const GridWish wish{.voxel_mm = grid.voxel_mm, .blobs = grid.has_blobs(), .blob_alpha = grid.blob.alpha};
+  try {
+    return fmt::format(
+        "what lies outside falsifies the image inside: write image: auto, or image: {}, which holds the "
+        "scanner's field of view",
+        grid_in_words(choose_grid(*scanner_, wish)));
+  } catch (const std::invalid_argument&) {  // so small are the voxels
+    return "write image: auto, which holds the scanner's field of view; lengths are in mm";
+  }
 }
 
 // On a GPU what is prepared is kept for the iterations to come, while there is room for as much again. Events that lie
@@ -135,28 +181,91 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
     throw std::runtime_error(
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
-  projector_ = make_(inputs.image->image->grid, settings_.backend, *scanner);
+  scanner_ = scanner;
+  projector_ = make_(grid_for(inputs, *scanner, context), settings_.backend, *scanner);
   Sensitivity made = make_sensitivity(*scanner, context);
   context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);
   if (made.pairs > 0) context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
-  if (!made.exact) log_error(made, context);
-  sensitivity_ = std::make_shared<const Image>(
-      on_host(memory_of(settings_.backend)) ? std::move(made.image) : made.image.to(memory_of(settings_.backend)));
+  if (!made.exact) report_sample(made, sample_settings().error, context);
+  const auto at_projector = [&](Image& image) {
+    const Memory memory = memory_of(settings_.backend);
+    return on_host(memory) ? std::move(image) : image.to(memory);
+  };
+  sensitivity_ = std::make_shared<const Image>(at_projector(made.image));
+  if (!made.noise.empty())
+    noise_ = {at_projector(made.noise.held_out), at_projector(made.noise.variance), made.noise.undrawn};
   synchronize(nullptr);
+}
+
+std::optional<Image> ListModeStep::read_attenuation(Context& context) {
+  SensitivityHolds holds{.attenuation = {.gadget = context.name()}};
+  std::optional<Image> mu;
+  if (!settings_.mu_map.empty()) {
+    mu = read_mu_map(settings_.mu_map);
+    holds.attenuation.mu_map = settings_.mu_map.string();
+    holds.attenuation.checksum = checksum_of_mu_map(*mu);
+  }
+  quantity_.set(std::move(holds));
+  return mu;
+}
+
+SensitivitySettings ListModeStep::sample_settings() const {
+  SensitivitySettings settings = default_sensitivity(settings_.backend);
+  settings.exact_pairs = settings_.sensitivity.exact_pairs;
+  settings.sampled_pairs = settings_.sensitivity.sampled_pairs;
+  if (settings_.sensitivity.error > 0) settings.error = settings_.sensitivity.error;
+  return settings;
+}
+
+// A sample's error goes into the image.
+void ListModeStep::report_sample(const Sensitivity& sampled, double error, Context& context) const {
+  context.report("sensitivity_error_asked", error);
+  context.report("sensitivity_drawn", sampled.drawn);
+  context.report("sensitivity_symmetries", std::int64_t{sampled.symmetries});
+  std::string line = fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g} of a voxel",
+                                 sampled.drawn, sampled.pairs, sampled.relative_error);
+  if (sampled.symmetries > 1) line += fmt::format(", averaged over {} symmetries", sampled.symmetries);
+  if (sampled.relative_error <= error) return context.log().info(line);
+  context.log().warning(line + fmt::format(": not the {:.2g} that was asked for; draw more (sensitivity.sampled_pairs: "
+                                           "{:.2g}), or take larger voxels",
+                                           error,
+                                           static_cast<double>(sampled.drawn) * sampled.relative_error *
+                                               sampled.relative_error / (error * error)));
+}
+
+// That of the estimate, or where the scanner decides the one that holds its field of view.
+Grid ListModeStep::grid_for(const ProjectorInputs& inputs, const Scanner& scanner, Context& context) const {
+  const Estimate& estimate = *inputs.image;
+  const Grid grid = estimate.wish ? choose_grid(scanner, *estimate.wish) : estimate.image->grid;
+  context.report("image", grid_in_words(grid));
+  if (!estimate.wish) return grid;
+  if (!estimate.image && !inputs.events->batches.empty())
+    throw std::runtime_error(
+        fmt::format("the gadget before names no scanner ahead of its first subset, so it is too late to choose the "
+                    "image's grid: write image: {}",
+                    grid_in_words(grid)));
+  if (estimate.image && !(estimate.image->grid == grid))
+    throw std::runtime_error(
+        fmt::format("the checkpoint's image is {}, and for this scanner and `image` it would be {}",
+                    grid_in_words(estimate.image->grid), grid_in_words(grid)));
+  const Vec3 field = field_of_view(scanner).edges_mm;
+  context.log().info(fmt::format("the image that holds the scanner's field of view, {:.0f} x {:.0f} x {:.0f} mm: {}{}",
+                                 field.x, field.y, field.z, grid_in_words(grid),
+                                 was_enlarged(grid, scanner, estimate)));
+  return grid;
 }
 
 Sensitivity ListModeStep::make_sensitivity(const Scanner& scanner, Context& context) {
   if (auto closed_form = projector_->closed_form_sensitivity()) {
     if (settings_.uniform) std::ranges::fill(closed_form->voxels.span(), 1.0f);
+    quantity_.set({.attenuation = {.gadget = context.name()}, .is_left_out = settings_.uniform});
     scale_to_Bq_per_mL(*closed_form);
     return {.image = std::move(*closed_form)};
   }
-  const SensitivitySettings settings{.exact_pairs = settings_.sensitivity.exact_pairs,
-                                     .sampled_pairs = settings_.sensitivity.sampled_pairs};
-  std::optional<Image> mu;
-  if (!settings_.sensitivity.mu_map.empty()) mu = read_mu_map(settings_.sensitivity.mu_map);
+  const SensitivitySettings settings = sample_settings();
+  const std::optional<Image> mu = read_attenuation(context);
   const Image* mu_image = mu ? &*mu : nullptr;
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");

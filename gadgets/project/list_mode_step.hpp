@@ -12,8 +12,10 @@
 #include <unordered_map>
 
 #include "core/gadget.hpp"
+#include "gadgets/formats/mu_map.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/project/image_quantity.hpp"
 #include "kernels/project/event_feed.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/sensitivity/sensitivity.hpp"
@@ -25,7 +27,8 @@ constexpr auto enum_names(CudaPath) {
                "paper");
 }
 inline constexpr auto* deterministic_words =
-    "The same events give the same image bit for bit, on a GPU too: 8 bytes a voxel more, and some time";
+    "The same events give the same image bit for bit, on a GPU and on any number of a CPU's threads: some time and "
+    "memory more (8 bytes a voxel; on a CPU up to 16 images)";
 inline constexpr auto* cuda_path_words =
     "On CUDA: automatic chooses tiled for many events, else direct; paper: the scheme of Cui et al. 2011, slower";
 
@@ -39,29 +42,32 @@ inline const char* sum_order(bool deterministic) {
 struct ProjectorInputs {
   std::shared_ptr<const Subset> events;
   std::shared_ptr<const Estimate> image;
+  static constexpr bool takes_announcements = true;  // it chooses the grid of the scanner
   static constexpr auto inputs =
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
 };
 
 /// Of a projector, which gives back projections as large as the estimate that comes back. It holds the sensitivity;
-/// while that is made, 20 bytes a voxel: a batch, a replicate in double, their mean and its deviations. Deterministic
-/// sums on a GPU take 8 bytes a voxel.
+/// while that is made, 24 bytes a voxel: a batch, a replicate in double, their mean, its deviations and what is held
+/// out. Deterministic sums on a GPU take 8 bytes a voxel.
 inline MemoryNeed projector_memory(BackendChoice backend, bool deterministic, std::span<const std::size_t> inputs) {
-  const std::size_t words_a_voxel = deterministic && wants_cuda(backend) ? 7 : 5;
+  const std::size_t words_a_voxel = deterministic && wants_cuda(backend) ? 8 : 6;
   return image_memory(backend, memory_product(words_a_voxel, inputs[1]), inputs[1], "image.size");
 }
 
-/// `sensitivity: {exact_pairs: 50000000, sampled_pairs: 20000000, mu_map: mu.nii.gz, cache: true}`
+/// `sensitivity: {exact_pairs: 50000000, error: 0.02, sampled_pairs: 1000000000, cache: true}`
 struct SensitivityParams {
   std::int64_t exact_pairs = 50'000'000;
-  std::int64_t sampled_pairs = 20'000'000;
-  std::filesystem::path mu_map;
+  double error = 0;
+  std::int64_t sampled_pairs = 1'000'000'000;
   bool cache = true;
   static constexpr auto params = describe(
       param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
                                              "Enumerate all pairs of detectors where there are at most so many"),
-      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0), "Otherwise draw so many"),
-      param<&SensitivityParams::mu_map>("mu_map", "NIfTI of attenuation (1/cm), on any grid; none: not attenuated"),
+      param<&SensitivityParams::error>("error", range(0, 1),
+                                       "Otherwise draw pairs until the relative error of a voxel is so small; 0: 0.01 "
+                                       "on a GPU, 0.02 on a CPU"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0), "At most so many are drawn"),
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 
@@ -69,10 +75,11 @@ struct SensitivityParams {
 struct ListModeSettings {
   Backend backend = Backend::cpu;
   SensitivityParams sensitivity;
-  bool tof = true;              // false: the events' ToF is not looked at
-  bool log_likelihood = false;  // report it for each iteration
-  std::string description;      // names the projector with all its settings, as the sensitivity cache needs
-  bool uniform = false;         // a sensitivity that is known in closed form is not looked at: taken as 1
+  std::filesystem::path mu_map;  // that the sensitivity holds; empty: none
+  bool tof = true;               // false: the events' ToF is not looked at
+  bool log_likelihood = false;   // report it for each iteration
+  std::string description;       // names the projector with all its settings, as the sensitivity cache needs
+  bool uniform = false;          // a sensitivity that is known in closed form is not looked at: taken as 1
 };
 
 class ListModeStep {
@@ -84,6 +91,9 @@ class ListModeStep {
   /// The back projection of one subset against one estimate. Books its events in the first
   /// iteration. Throws std::runtime_error where the events' scanner is unknown.
   Projected operator()(const ProjectorInputs& inputs, Context& context);
+
+  /// At the end of the stream. Throws std::runtime_error where all events missed the image.
+  void finish() const;
 
  private:
   // A batch in the projector's memory, and what the projector has prepared for it.
@@ -99,16 +109,27 @@ class ListModeStep {
   void prepare(const ProjectorInputs& inputs, Context& context);
   const Prepared& prepare_batch(const std::shared_ptr<const EventBatch>& batch, Context& context);
   void begin_next_copy(const Subset& subset, std::size_t from);
+  Grid grid_for(const ProjectorInputs& inputs, const Scanner& scanner, Context& context) const;
+  void note_new(const EmTally& tally, const ProjectorInputs& inputs, Context& context);
+  void warn_of_missed(const EmTally& first, Context& context) const;
+  std::string what_would_hold_them() const;
   Sensitivity make_sensitivity(const Scanner& scanner, Context& context);
+  std::optional<Image> read_attenuation(Context& context);
+  SensitivitySettings sample_settings() const;
+  void report_sample(const Sensitivity& sampled, double error, Context& context) const;
   void report(const Projected& projected, const Image& estimate, Context& context);
 
   ListModeSettings settings_;
   Make make_;
   std::unique_ptr<Projector> projector_;
+  std::shared_ptr<const Scanner> scanner_;
   std::shared_ptr<const Image> sensitivity_;
+  ImageQuantity quantity_;
+  SampleNoise noise_;  // of a sampled sensitivity, in the projector's memory
   std::unordered_map<const EventBatch*, Prepared> prepared_;
   Prepared unkept_;
   EventFeed feed_;
+  EmTally all_new_;        // of every event, as it met the reconstruction for the first time
   double planning_s_ = 0;  // of plans made ahead of a pass; others are part of it
   double projecting_s_ = 0;
   double waiting_for_turn_s_ = 0;

@@ -54,6 +54,7 @@ struct StripProjector {
               }) {}
 
   void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void flush() { step_.finish(); }
 
  private:
   ListModeStep step_;

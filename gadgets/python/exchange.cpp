@@ -204,6 +204,7 @@ Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, 
   memory.tof = batch->tof;
   memory.exposure = batch->exposure;
   memory.delayed = batch->delayed;
+  memory.events_quantity = batch->quantity;
   std::ranges::copy(batch->axis_begin, memory.axis_begin);
   return result;
 }
@@ -232,6 +233,7 @@ Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena,
                      {"last", step.last}}},
                    {"arrays", placing.ranges()}};
   memory.step = step;
+  memory.image_quantity = estimate->quantity;
   return result;
 }
 
@@ -252,10 +254,10 @@ Accepted<EventBatch> accept(const Json& header, PythonSession& session, const Ex
   batch.scanner = memory.scanner;
   batch.exposure = memory.exposure;
   batch.delayed = memory.delayed;
-  batch.tof = header.contains("tof_sigma_mm")
-                  ? TofModel{header.at("tof_sigma_mm").get<float>(), header.at("tof_bin_mm").get<float>(),
-                             memory.tof.window_mm}
-                  : memory.tof;
+  batch.quantity = memory.events_quantity;
+  batch.tof = header.contains("tof_sigma_mm") ? TofModel{header.at("tof_sigma_mm").get<float>(),
+                                                         header.at("tof_bin_mm").get<float>(), memory.tof.window_mm}
+                                              : memory.tof;
   if (arrays.contains("detector1") || !arrays.contains("x1")) batch.detectors = memory.detectors;
   if (keeps_places(batch, session)) std::ranges::copy(memory.axis_begin, batch.axis_begin);
   for_each_named(batch, [&]<class T>(const char* name, const Buffer<T>& array) {
@@ -286,7 +288,7 @@ Accepted<Estimate> accept(const Json& header, PythonSession& session, const Exch
   }
   image.voxels = adopt<float>(header.at("arrays").at("voxels"), image.grid.voxels(), session, result.is_shared);
   if (!is_unchanged("voxels", image.voxels, session)) check_finite("voxels", image.voxels, session.where());
-  result.payload = {memory.step, std::make_shared<const Image>(std::move(image))};
+  result.payload = {memory.step, std::make_shared<const Image>(std::move(image)), memory.image_quantity};
   return result;
 }
 

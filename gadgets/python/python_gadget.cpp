@@ -107,13 +107,14 @@ template <class In, class Out>
 class PythonStage {
  public:
   PythonStage(const PythonParams& p, Context& context)
-      : session_(settings_of(p, name_of<In>(), name_of<Out>()), context) {}
+      : name_(context.name()), session_(settings_of(p, name_of<In>(), name_of<Out>()), context) {}
 
   bool has_flush() const { return session_.has_flush(); }
 
-  // Sends a message to Python and passes on what it gives, one by one; `emit` returns false to have no more.
+  // Sends a message to Python and passes on what it gives, one by one; `emit` returns false to have no more. `settles`:
+  // of all events taken, those that are not given then are left out.
   template <class Send>
-  void converse(Json request, const std::shared_ptr<const In>& input, Context& context, Send&& send) {
+  void converse(Json request, const std::shared_ptr<const In>& input, Context& context, bool settles, Send&& send) {
     session_.take_back();
     if constexpr (!std::is_void_v<In>)
       if (input) {
@@ -127,6 +128,7 @@ class PythonStage {
       const Json reply = session_.ask(std::move(request), context);
       removed_ += note(reply, context);
       more = reply.at("more").get<bool>();
+      if constexpr (filters) note_missing(reply, input, settles && !more);
       bool wanted = true;
       for (const Json& give : reply.at("gives")) wanted = send(give) && wanted;
       request = {{"do", wanted ? "next" : "close"}};
@@ -136,9 +138,10 @@ class PythonStage {
   // Emits one payload that Python gave and counts its events.
   void pass_on(const Json& give, const std::shared_ptr<const In>& input, Emit<Out>& emit) {
     if constexpr (std::is_same_v<In, Out>)
-      if (give.contains("same") && input) return count_and(emit, input);
-    Accepted<Out> accepted = accept(give, session_, memory_, std::type_identity<Out>{});
+      if (give.contains("same") && input && !leaves_out_) return count_and(emit, input);
+    Accepted<Out> accepted = accepted_of(give, input);
     to_memory_of(input, accepted.payload);
+    if constexpr (filters) tell_leaves_out(accepted.payload);
     if (accepted.is_shared) return count_and(emit, std::make_shared<const Out>(std::move(accepted.payload)));
     if constexpr (CountsEvents<Out>) given_ += accepted.payload.event_count();
     emit(std::move(accepted.payload));
@@ -164,7 +167,46 @@ class PythonStage {
 
   void count_taken(std::uint64_t events) { taken_ += events; }
 
+  // Where events were left out and none went on since, a batch without events carries the word.
+  void tell_what_was_left_out(Emit<Out>& emit) {
+    if constexpr (filters) {
+      if (!leaves_out_ || is_told_) return;
+      EventBatch batch;
+      batch.scanner = memory_.scanner;
+      batch.detectors = memory_.detectors;
+      batch.tof = memory_.tof;
+      batch.delayed = memory_.delayed;
+      batch.quantity = memory_.events_quantity;
+      tell_leaves_out(batch);
+      emit(std::move(batch));
+    }
+  }
+
  private:
+  static constexpr bool filters = std::is_same_v<In, EventBatch> && std::is_same_v<Out, EventBatch>;
+
+  Accepted<Out> accepted_of(const Json& give, const std::shared_ptr<const In>& input) {
+    if constexpr (filters)
+      if (give.contains("same") && input) return {*input, false};
+    return accept(give, session_, memory_, std::type_identity<Out>{});
+  }
+
+  // What Python rejects, or has not given when it has to have, is left out by choice: from then on batches say so.
+  void note_missing(const Json& reply, const std::shared_ptr<const In>& input, bool is_settled) {
+    std::uint64_t giving = given_;
+    for (const Json& give : reply.at("gives"))
+      giving += give.contains("same") && input ? input->event_count() : give.value("count", std::uint64_t{0});
+    if (leaves_out_ || (removed_ == 0 && !(is_settled && giving < taken_))) return;
+    leaves_out_ = true;
+    is_told_ = false;
+  }
+
+  void tell_leaves_out(EventBatch& batch) {
+    if (!leaves_out_) return;
+    batch.note_rejecting(name_ == "python" ? name_ : name_ + " (python)");
+    is_told_ = true;
+  }
+
   void count_and(Emit<Out>& emit, std::shared_ptr<const Out> shared) {
     if constexpr (CountsEvents<Out>) given_ += shared->event_count();
     emit(std::move(shared));
@@ -181,8 +223,10 @@ class PythonStage {
     }
   }
 
+  const std::string name_;
   PythonSession session_;
   ExchangeMemory memory_;
+  bool leaves_out_ = false, is_told_ = true;  // events, and whether a batch has said so
   std::uint64_t taken_ = 0, given_ = 0, removed_ = 0;
 };
 
@@ -206,10 +250,11 @@ struct PythonGadget {
 
  private:
   void converse(const char* what, const std::shared_ptr<const In>& input, Emit<Out>& emit, Context& context) {
-    stage_->converse({{"do", what}}, input, context, [&](const Json& give) {
+    stage_->converse({{"do", what}}, input, context, !input || !stage_->has_flush(), [&](const Json& give) {
       stage_->pass_on(give, input, emit);
       return true;
     });
+    stage_->tell_what_was_left_out(emit);
   }
 
   std::unique_ptr<PythonStage<In, Out>> stage_;
@@ -225,11 +270,12 @@ struct PythonSink {
 
   void process(std::shared_ptr<const In> input, Context& context) {
     if constexpr (CountsEvents<In>) stage_->count_taken(input->event_count());
-    stage_->converse({{"do", "process"}}, input, context, [](const Json&) { return true; });
+    stage_->converse({{"do", "process"}}, input, context, true, [](const Json&) { return true; });
     stage_->settle(context);
   }
   void flush(Context& context) {
-    if (stage_->has_flush()) stage_->converse({{"do", "flush"}}, nullptr, context, [](const Json&) { return true; });
+    if (stage_->has_flush())
+      stage_->converse({{"do", "flush"}}, nullptr, context, true, [](const Json&) { return true; });
   }
 
  private:
@@ -244,7 +290,7 @@ struct PythonSource {
   PythonSource(const Params& p, Context& context) : stage_(std::make_unique<PythonStage<void, Out>>(p, context)) {}
 
   void run(Emit<Out>& emit, std::stop_token stop, Context& context) {
-    stage_->converse({{"do", "run"}}, nullptr, context, [&](const Json& give) {
+    stage_->converse({{"do", "run"}}, nullptr, context, true, [&](const Json& give) {
       stage_->pass_on(give, nullptr, emit);
       return !stop.stop_requested();
     });

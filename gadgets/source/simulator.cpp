@@ -61,11 +61,13 @@ struct Simulator {
       : p_(p), simulator_(ring_of(p), formats::read_phantom(find_shared("phantoms", p.phantom)).phantom, options(p)) {}
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
+    const auto quantity = std::make_shared<const Quantity>(quantity_of(p_));
     SimulationTruth truth;
     std::int64_t done = 0, delayeds = 0;
     double seconds = 0;
     while (!stop.stop_requested() && (p_.seconds > 0 ? seconds < p_.seconds * (1 - 1e-12) : done < p_.events)) {
       SimulatedEvents made = next(done, seconds);
+      made.events.quantity = made.delayeds.quantity = quantity;
       truth += made.truth;
       done += made.events.count;
       seconds += made.events.duration_s;
@@ -97,6 +99,21 @@ struct Simulator {
     if (!p.scatter_phantom.empty())
       options.scatter = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
     return options;
+  }
+
+  // What the simulation puts into events, and so a reconstruction has to take out.
+  static Quantity quantity_of(const Params& p) {
+    const auto state = [](bool simulated) {
+      return simulated ? CorrectionRecord{CorrectionState::called_for, "simulated"}
+                       : CorrectionRecord{CorrectionState::not_needed, "not simulated"};
+    };
+    Quantity quantity{.unit = "Bq/mL", .scale = "efficiencies of the simulated scanner"};
+    quantity[Correction::attenuation] = state(p.attenuation);
+    quantity[Correction::normalisation] = {CorrectionState::made, "efficiencies of the simulated scanner"};
+    quantity[Correction::randoms] = state(p.randoms_cps > 0);
+    quantity[Correction::scatter] = state(!p.scatter_phantom.empty());
+    quantity[Correction::dead_time] = quantity[Correction::decay] = state(false);
+    return quantity;
   }
 
   SimulatedEvents next(std::int64_t done, double seconds) {

@@ -48,10 +48,14 @@ struct StripSimulatorSource {
                    {.seed = static_cast<std::uint64_t>(p.seed), .slice_mm = p.slice_mm}) {}
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
+    Quantity ideal{.unit = "Bq/mL", .scale = "strips that detect every photon"};
+    ideal.corrections.fill({CorrectionState::not_needed, "not simulated"});
+    const auto quantity = std::make_shared<const Quantity>(std::move(ideal));
     std::int64_t done = 0;
     double seconds = 0;
     while (!stop.stop_requested() && done < p_.events) {
       EventBatch batch = simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
+      batch.quantity = quantity;
       done += batch.count;
       seconds += batch.duration_s;
       context.books().received(batch.event_count());

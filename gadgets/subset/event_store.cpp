@@ -8,6 +8,7 @@
 
 #include "core/memory_estimate.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"
+#include "kernels/types/host_batch.hpp"
 #include "kernels/types/join_events.hpp"
 
 namespace tofstream {
@@ -34,7 +35,7 @@ bool EventStore::host_has_room(std::size_t bytes) const {
 }
 
 EventBatch EventStore::hold(EventBatch batch) {
-  return host_has_room(0) ? std::move(batch) : spill(batch);
+  return !on_host(batch.memory()) || host_has_room(0) ? std::move(batch) : spill(batch);
 }
 
 std::vector<std::shared_ptr<const EventBatch>> EventStore::store(std::vector<EventBatch> batches) {
@@ -47,12 +48,14 @@ std::vector<std::shared_ptr<const EventBatch>> EventStore::store(std::vector<Eve
 
 std::shared_ptr<const EventBatch> EventStore::place(std::vector<EventBatch> group) {
   const std::size_t bytes = bytes_of(group);
+  if (settings_.backend == Backend::cuda && group.size() == 1 && !on_host(group.front().memory()))
+    return counted(Place::device, std::move(group.front()));
   if (device_has_room(bytes))
     if (auto there = joined(group, Memory::device)) return counted(Place::device, std::move(*there));
   const bool has_room = host_has_room(bytes);
   if (has_room && settings_.backend == Backend::cuda)
     if (auto there = joined(group, Memory::pinned)) return counted(Place::pinned, std::move(*there));
-  EventBatch batch = group.size() == 1 ? std::move(group.front()) : join_events(group, Memory::host);
+  EventBatch batch = group.size() == 1 ? host_batch(std::move(group.front())) : join_events(group, Memory::host);
   if (spilled_ && spilled_->has(batch)) return counted(Place::disk, std::move(batch));
   return has_room ? counted(Place::host, std::move(batch)) : counted(Place::disk, spill(batch));
 }

@@ -30,7 +30,7 @@ class EventStore {
 
   explicit EventStore(EventStoreSettings settings) : settings_(std::move(settings)) {}
 
-  /// A batch on the host that is to be cut before it is stored: as it is, or on disk where memory is short.
+  /// A batch that is to be cut before it is stored: as it is, or one on the host on disk where memory is short.
   EventBatch hold(EventBatch batch);
 
   /// A subset's events where they can be projected from. For a GPU batches are joined to such as it projects at a time.

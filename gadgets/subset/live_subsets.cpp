@@ -73,7 +73,7 @@ struct LiveSubsets {
       param<&Params::resume_from>("resume_from",
                                   "Folder of a run that was killed, to go on from its order and checkpoint"),
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
-                                  "Scan time that the image counts decays of: 1 gives a rate per second"),
+                                  "Scan time that the image counts decays of: 1 makes it an activity"),
       param<&Params::backend>("backend", "Where the subsets will be projected"),
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
@@ -87,7 +87,7 @@ struct LiveSubsets {
   }
   static constexpr bool own_thread = true;
 
-  explicit LiveSubsets(const Params& p)
+  LiveSubsets(const Params& p, Context& context)
       : p_(p),
         store_(store_settings(p)),
         cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
@@ -95,11 +95,11 @@ struct LiveSubsets {
         recorded_(p.follow, p.resume_from),
         deadline_(p.deadline_ms, p.degrade) {
     if ((p.events > 0) + (p.seconds > 0) != 1) throw std::invalid_argument("set exactly one of events and seconds");
+    if (!p.order.empty()) context.output_file(p.order);
   }
 
   void process(EventBatch batch, Context& context) {
-    if (batch.count == 0) return;
-    require_one_kind(batch, delayed_);
+    if (batch.count > 0) require_one_kind(batch, delayed_);
     if (!scanner_) scanner_ = batch.scanner;
     for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) arrive(std::move(subset), context);
   }
@@ -107,7 +107,7 @@ struct LiveSubsets {
   // The projector is free, and so what went out last has become an estimate.
   bool idle(Emit<Subset>& emit, Context& context) {
     note_latency(context);
-    if (order_.arrived() == 0) return announce(emit);
+    if (announce(emit)) return true;
     if (!recorded_.is_over()) return follow(emit, context);
     if (recorded_.is_whole()) return false;
     auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets));
@@ -117,6 +117,7 @@ struct LiveSubsets {
   }
 
   void flush(Emit<Subset>& emit, Context& context) {
+    announce(emit);
     if (auto rest = cutter_.finish(store_)) arrive(std::move(*rest), context);
     while (follow(emit, context)) {
     }
@@ -136,13 +137,9 @@ struct LiveSubsets {
   }
 
  private:
-  // As soon as the scanner is known the projector can compute the sensitivity, while the first subset is still coming.
   bool announce(Emit<Subset>& emit) {
     if (!scanner_ || std::exchange(is_announced_, true)) return false;
-    Subset subset;
-    subset.step = {.iteration = 0, .replayed = true};
-    subset.scanner = scanner_;
-    emit(std::move(subset));
+    emit(announcement_of(scanner_));
     return true;
   }
 
@@ -253,6 +250,7 @@ struct LiveSubsets {
       subset.time_fraction += part.time_fraction;
       if (update.is_new && order_.updates_of(k) > 0) subset.known_batches = subset.batches.size();
     }
+    subset.quantity = cutter_.quantity();
     write_record({updates_, update.first, update.count, events_of(update)}, context);
     order_.note(update);
     if (offline_) ++*offline_;
@@ -310,7 +308,7 @@ struct LiveSubsets {
           const auto passed = recorded_.passed();
           const auto before =
               passed.first(std::min<std::size_t>(passed.size(), static_cast<std::size_t>(record.update) - 1));
-          if (!log_) log_.emplace(context.output_dir() / p_.order, before);
+          if (!log_) log_.emplace(context.output_file(p_.order), before);
           log_->append(record);
         },
         context);

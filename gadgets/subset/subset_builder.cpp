@@ -33,7 +33,7 @@ struct SubsetBuilder {
     std::int64_t least_events = 0;
     int iterations = 1;
     BackendChoice backend = BackendChoice::automatic;
-    double reference_s = 0;
+    double reference_s = 1;
     double device_reserve_gib = 4;
     double host_reserve_gib = 4;
     std::filesystem::path spill_folder;
@@ -45,13 +45,12 @@ struct SubsetBuilder {
                param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
                param<&Params::seconds>("seconds", at_least(0), unit("s"),
                                        "Or: a subset as soon as this much scan time has come"),
-               param<&Params::least_events>("least_events", at_least(0), least_events_words),
+               param<&Params::least_events>("least_events", at_least(0),
+                                            "A subset goes on until it has so many; fewer at the end of the stream go "
+                                            "with the last one; of `subsets` there are fewer then"),
                param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
                param<&Params::backend>("backend", "Where the subsets will be projected"),
-               param<&Params::reference_s>(
-                   "reference_s", range(0, 1e9), unit("s"),
-                   "Scan time that the image counts decays of: 1 gives a rate per second; 0: the whole scan, "
-                   "or 1 while its length is unknown"),
+               param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
                param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
                param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
                param<&Params::spill_folder>("spill_folder", spill_folder_words),
@@ -68,14 +67,19 @@ struct SubsetBuilder {
 
   explicit SubsetBuilder(const Params& p)
       : p_(p), store_(store_settings(p)), cutter_({p.events, p.seconds, p.least_events, p.reference_s}) {
+    if (p.subsets == 0 && p.reference_s == 0)
+      throw std::invalid_argument(
+          "reference_s: 0 counts the decays of the whole scan, whose length only `subsets` waits for: set 1");
     if ((p.subsets > 0) + (p.events > 0) + (p.seconds > 0) != 1)
       throw std::invalid_argument("set exactly one of subsets, events and seconds");
   }
 
   void process(EventBatch batch, Emit<Subset>& emit, Context& context) {
-    if (batch.count == 0) return;
-    require_one_kind(batch, delayed_);
+    if (batch.count > 0) require_one_kind(batch, delayed_);
+    if (batch.count > 0 && batch.scanner && !std::exchange(is_announced_, true)) emit(announcement_of(batch.scanner));
     if (p_.subsets > 0) {
+      quantity_.add(batch);
+      if (batch.count == 0) return;
       waiting_.push_back(store_.hold(std::move(batch)));
       return;
     }
@@ -112,6 +116,7 @@ struct SubsetBuilder {
     Subset subset{step, stored.batches, stored.time_fraction};
     const auto next = static_cast<std::size_t>(count > 0 ? (k + 1) % count : k + 1);
     if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
+    subset.quantity = p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity();
     if (last_time) stored.batches.clear();
     return subset;
   }
@@ -158,7 +163,7 @@ struct SubsetBuilder {
       const std::int64_t end = begin + batch.count;
       std::vector<std::int64_t> cuts;
       for (std::size_t j = k; shares[j].end < end; ++j) cuts.push_back(shares[j].end - begin);
-      auto pieces = split_by_arrival(std::move(batch), cuts);
+      auto pieces = split_by_arrival(std::move(batch), cuts, copy_stream());
       batch = {};
       for (auto& piece : pieces) {
         begin += piece.count;
@@ -174,13 +179,16 @@ struct SubsetBuilder {
     if (k > 0) emit(nth(1, static_cast<int>(k) - 1, static_cast<int>(shares.size())));
   }
 
-  // As many shares as there are subsets, or events where those are fewer.
+  // As many shares as there are subsets, or events, or least_events where those are fewer.
   std::vector<Share> equal_shares() const {
     const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
                                                [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
+    // Many subsets of few events would each set most of the image to zero, for good.
+    const std::int64_t subsets =
+        p_.least_events > 0 ? std::clamp<std::int64_t>(total / p_.least_events, 1, p_.subsets) : p_.subsets;
     std::vector<Share> shares;
-    for (std::int64_t k = 1, begin = 0; k <= p_.subsets; ++k) {  // without overflow for any count of events
-      const std::int64_t end = total / p_.subsets * k + total % p_.subsets * k / p_.subsets;
+    for (std::int64_t k = 1, begin = 0; k <= subsets; ++k) {  // without overflow for any count of events
+      const std::int64_t end = total / subsets * k + total % subsets * k / subsets;
       if (end > begin) shares.push_back({begin, end});
       begin = end;
     }
@@ -201,7 +209,7 @@ struct SubsetBuilder {
   }
 
   // T_k / T over the whole scan; by events where the stream does not say how long it took.
-  std::vector<double> share_reference_time(const std::vector<Share>& shares) const {
+  std::vector<double> share_reference_time(const std::vector<Share>& shares) {
     double total_s = 0;
     bool timed = true;
     for (const Share& share : shares) {
@@ -209,6 +217,7 @@ struct SubsetBuilder {
       timed = timed && share.seconds > 0;
     }
     const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
+    reference_s_ = timed ? reference_s : 0;
     std::vector<double> fractions;
     for (const Share& share : shares)
       fractions.push_back(timed
@@ -229,9 +238,12 @@ struct SubsetBuilder {
   Params p_;
   EventStore store_;
   SubsetCutter cutter_;
-  int said_ = 1;  // what of worth_saying has been said
+  SubsetQuantity quantity_;  // where the whole stream is cut, else the cutter has it
+  double reference_s_ = 0;   // of the whole stream, once it has ended; 0: it states no time
+  int said_ = 1;             // what of worth_saying has been said
   std::vector<EventBatch> waiting_;
   std::optional<bool> delayed_;  // whether the events are delayeds
+  bool is_announced_ = false;    // the scanner, to the projector
   std::vector<StoredSubset> subsets_;
   std::optional<StoredSubset> last_;  // cut, and not yet sent
   std::int64_t updates_ = 0;

@@ -42,6 +42,8 @@ void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
 }
 
 std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store) {
+  quantity_.add(batch);
+  if (batch.count == 0) return {};
   std::vector<StoredSubset> closed;
   std::vector<EventBatch> pieces = cut_where_subsets_end(std::move(batch));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -84,14 +86,13 @@ std::vector<EventBatch> SubsetCutter::cut_where_subsets_end(EventBatch batch) co
     for (double end = due_s_ - open_seconds_; end < batch.duration_s * (1 - 1e-9); end += settings_.seconds)
       ends.push_back(std::clamp<std::int64_t>(share(end), 0, batch.count));
   }
-  return split_by_arrival(std::move(batch), ends);
+  return split_by_arrival(std::move(batch), ends, copy_stream());
 }
 
-// How long the whole scan will be is not known yet: unless told otherwise the estimate is a rate, per second.
 StoredSubset SubsetCutter::close(EventStore& store) {
   StoredSubset stored = stored_subset(std::exchange(open_, {}), store);
-  const double reference_s = settings_.reference_s > 0 ? settings_.reference_s : 1;
-  stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / reference_s;
+  is_timed_ = is_timed_ && stored.seconds > 0;
+  stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / settings_.reference_s;
   open_events_ = 0;
   open_seconds_ = 0;
   due_s_ = settings_.seconds;

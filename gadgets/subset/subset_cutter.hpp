@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gadgets/subset/event_store.hpp"
+#include "gadgets/subset/subset_quantity.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
@@ -37,7 +38,7 @@ struct CutSettings {
   // A subset by seconds goes on, a further such time each, until it has so many events: where an update has no event at
   // all, the multiplicative estimate becomes 0 for good.
   std::int64_t least_events = 0;
-  double reference_s = 0;  // scan time that the image counts decays of; 0: one second
+  double reference_s = 1;  // scan time that the image counts decays of
 };
 
 inline constexpr auto* least_events_words =
@@ -52,6 +53,8 @@ class SubsetCutter {
   /// What is left at the end of the stream. Where that is less than a subset's least events it is a rest, unless it is
   /// all that came.
   std::optional<StoredSubset> finish(EventStore& store);
+  /// What an image of the events so far shows.
+  std::shared_ptr<const Quantity> quantity() { return quantity_.get(is_timed_ ? settings_.reference_s : 0); }
 
  private:
   bool has_reached_end() const;
@@ -64,6 +67,8 @@ class SubsetCutter {
   double open_seconds_ = 0;
   double due_s_;  // time at which the open subset ends, if it has its least events then
   bool has_closed_one_ = false;
+  bool is_timed_ = true;  // each subset so far has a scan time
+  SubsetQuantity quantity_;
 };
 
 }  // namespace tofstream

@@ -2,6 +2,8 @@
 // c/m)).
 #include <cmath>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -34,35 +36,42 @@ struct OsemUpdate {
   static constexpr bool own_thread = true;
   // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
   static MemoryNeed memory(const Params& p) {
-    return image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
+    MemoryNeed need = image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
+    need.is_limit = p.image.is_auto();
+    return need;
   }
 
   explicit OsemUpdate(const Params& p)
-      : grid_(p.image.grid()), start_value_(p.start_value), floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
-    validate_basis(grid_);
-    auto checkpoint = p.resume_from.empty() ? std::nullopt : read_checkpoint(p.resume_from);
-    if (checkpoint && !(checkpoint->image.grid == grid_))
-      throw std::runtime_error(
-          fmt::format("the checkpoint in {} is of another image than `image` says", p.resume_from.string()));
-    if (checkpoint) resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
-    image_ = std::make_shared<Image>(checkpoint ? std::move(checkpoint->image) : start_image());
+      : start_value_(p.start_value), floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
+    if (p.image.is_auto()) {
+      wish_ = p.image.wish();
+    } else {
+      grid_ = p.image.grid();
+      validate_basis(grid_);
+      image_ = start_image();
+    }
+    if (!p.resume_from.empty()) resume(p.resume_from);
   }
 
   // The first use of a GPU sets it up, which takes some tenths of a second: here, and not in the constructor, so that
   // other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) {
-    move_to_backend();
-    emit(Estimate{resumed_, image_});
+    if (image_) move_to_backend();
+    // Without an image where the scanner has yet to decide the grid.
+    emit(Estimate{resumed_, image_, quantity_.get(), wish_});
   }
 
   void process(std::shared_ptr<const Projected> projected, Emit<Estimate>& emit, Context& context) {
     if (projected->step.restart) {
-      image_ = std::make_shared<Image>(start_image());
-      move_to_backend();
+      begin_on(grid_);
+      quantity_ = {};
       emit(Estimate{projected->step, image_});
       return;
     }
-    if (projected->step.iteration == 0) return emit(Estimate{resumed_, image_});
+    if (projected->step.iteration == 0) {
+      if (!image_) begin_on(projected->back_projection->grid);
+      return emit(Estimate{resumed_, image_, quantity_.get()});
+    }
     if (projected->sensitivity != sensitivity_) {
       sensitivity_ = projected->sensitivity;
       inverse_ = inverse_sensitivity(*sensitivity_, floor_);
@@ -72,11 +81,32 @@ struct OsemUpdate {
     const std::int64_t broken = em_update(*next, inverse_, *projected->back_projection, projected->time_fraction);
     if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
     image_ = next;
-    emit(Estimate{projected->step, image_});
+    quantity_.add(projected->quantity);
+    emit(Estimate{projected->step, image_, quantity_.get()});
   }
 
  private:
-  Image start_image() const { return Image::filled(grid_, start_value_, Memory::host); }
+  std::shared_ptr<const Image> start_image() const {
+    return std::make_shared<const Image>(Image::filled(grid_, start_value_, Memory::host));
+  }
+
+  void begin_on(const Grid& grid) {
+    grid_ = grid;
+    image_ = start_image();
+    move_to_backend();
+  }
+
+  void resume(const std::filesystem::path& folder) {
+    auto checkpoint = read_checkpoint(folder);
+    if (!checkpoint) return;
+    if (image_ && !(checkpoint->image.grid == grid_))
+      throw std::runtime_error(
+          fmt::format("the checkpoint in {} is of another image than `image` says", folder.string()));
+    resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
+    quantity_.add(checkpoint->quantity);
+    grid_ = checkpoint->image.grid;
+    image_ = std::make_shared<const Image>(std::move(checkpoint->image));
+  }
 
   void move_to_backend() {
     if (backend_ != Backend::cuda) return;
@@ -86,11 +116,13 @@ struct OsemUpdate {
   }
 
   Grid grid_;
+  std::optional<GridWish> wish_;  // where the scanner decides the grid
   float start_value_;
   float floor_;
   Backend backend_;
   UpdateStep resumed_ = {.iteration = 0};
   std::shared_ptr<const Image> image_;
+  QuantitySoFar quantity_;  // of the image
   std::shared_ptr<const Image> sensitivity_;
   Image inverse_;
 };

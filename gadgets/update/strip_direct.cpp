@@ -10,6 +10,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/subset/subset_quantity.hpp"
 #include "kernels/strip/direct.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip_scanner.hpp"
@@ -22,34 +23,34 @@ namespace {
 struct StripDirect {
   struct Params {
     ImageParams image;
-    double reference_s = 0;
+    double reference_s = 1;
     float sensitivity_floor = 1e-3f;
   };
-  static constexpr auto params = describe(
-      param<&Params::image>("image", "The image to fill: one voxel along x"),
-      param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"),
-                                  "Scan time that the image counts decays of: 1 gives a rate per second; 0: the whole "
-                                  "scan"),
-      param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
-                                        "Voxels less sensitive than this fraction of the maximum become 0"));
+  static constexpr auto params =
+      describe(param<&Params::image>("image", "The image to fill: one voxel along x"),
+               param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
+               param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
+                                                 "Voxels less sensitive than this fraction of the maximum become 0"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
-    return {.host_bytes = 2 * p.image.bytes(), .message_bytes = p.image.bytes(), .lower = "image.size"};
+    return {.host_bytes = 2 * p.image.bytes(),
+            .message_bytes = p.image.bytes(),
+            .is_limit = p.image.is_auto(),
+            .lower = "image.size"};
   }
 
-  explicit StripDirect(const Params& p) : p_(p), counts_(Image::zeros(p.image.grid())) {
-    validate(counts_.grid);
-    if (counts_.grid.size[0] != 1)
-      throw std::invalid_argument(
-          fmt::format("image.size is [{}, ...]: an image of two strips has one voxel along x", counts_.grid.size[0]));
+  explicit StripDirect(const Params& p) : p_(p) {
+    if (!p.image.is_auto()) begin_on(p.image.grid());
   }
 
   void process(const EventBatch& batch, Context& context) {
+    quantity_.add(batch);
     if (batch.count == 0) return;
     if (!batch.scanner) throw std::runtime_error("the events do not say which scanner recorded them");
     if (!scanner_) {
       scanner_ = batch.scanner;
       strips_ = strip_geometry(*scanner_);
+      if (p_.image.is_auto()) begin_on(p_.image.grid(scanner_.get()));
     }
     const std::int64_t outside = add_direct(strips_, batch.view(), counts_);
     seconds_ += batch.duration_s;
@@ -65,14 +66,26 @@ struct StripDirect {
     const Image inverse = inverse_sensitivity(strip_sensitivity_image(strips_, counts_.grid), p_.sensitivity_floor);
     Image image = Image::filled(counts_.grid, 1);
     em_update(image, inverse, counts_, time_fraction * mL);
-    emit(Estimate{{.ends_iteration = true, .last = true}, std::make_shared<const Image>(std::move(image))});
+    const double reference_s = seconds_ > 0 && p_.reference_s == 0 ? seconds_ : p_.reference_s;
+    emit(Estimate{{.ends_iteration = true, .last = true},
+                  std::make_shared<const Image>(std::move(image)),
+                  quantity_.get(seconds_ > 0 ? reference_s : 0)});
   }
 
  private:
+  void begin_on(const Grid& grid) {
+    validate(grid);
+    if (grid.size[0] != 1)
+      throw std::invalid_argument(
+          fmt::format("image.size is [{}, ...]: an image of two strips has one voxel along x", grid.size[0]));
+    counts_ = Image::zeros(grid);
+  }
+
   Params p_;
   Image counts_;
   std::shared_ptr<const Scanner> scanner_;
   StripGeometry strips_;
+  SubsetQuantity quantity_;
   double seconds_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "core/atomic_file.hpp"
+#include "core/make_folder.hpp"
 #include "gadgets/formats/yaml_object.hpp"
 
 namespace tofstream {
@@ -92,7 +93,7 @@ std::vector<PublicKey> read_public_keys(const fs::path& file_or_folder) {
 
 KeyPairFiles make_key_pair(const std::string& name, const fs::path& folder) {
   require_name(name);
-  fs::create_directories(folder);
+  make_folder(folder);
   KeyPairFiles made{folder / (name + ".public.yaml"), folder / (name + ".secret.yaml"), {name, {}}};
   for (const auto& file : {made.public_file, made.secret_file})
     if (fs::exists(file)) fail(file, "is there already: remove it, or take another name");

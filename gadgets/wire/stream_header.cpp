@@ -24,9 +24,13 @@ petsird::Header header_of(const std::filesystem::path& scanner, double crystal_e
 
 }  // namespace
 
-std::vector<std::byte> stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds) {
+petsird::Header stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds) {
   petsird::Header header = header_of(find_shared("scanners", scanner), crystal_efficiency_spread);
   if (delayeds) header.scanner.delayed_event_policy = header.scanner.prompt_event_policy;
+  return header;
+}
+
+std::vector<std::byte> encode_stream_header(petsird::Header header) {
   std::vector<std::byte> bytes;
   const auto append = [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); };
   petsird::Writer(append, std::move(header)).flush();

@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "gadgets/formats/petsird/header.hpp"
+
 namespace tofstream {
 
-/// A PETSIRD stream up to the end of its header, for a scanner of share/scanners or of a YAML file; `delayeds`: it has
-/// those too. Throws std::runtime_error where there is no such scanner.
-std::vector<std::byte> stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds);
+/// The header for a scanner of share/scanners or of a YAML file; `delayeds`: the stream has those too. Throws
+/// std::runtime_error where there is no such scanner.
+petsird::Header stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds);
+
+/// A PETSIRD stream up to the end of its header.
+std::vector<std::byte> encode_stream_header(petsird::Header header);
 
 }  // namespace tofstream

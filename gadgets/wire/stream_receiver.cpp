@@ -12,6 +12,7 @@
 
 #include "core/run_control.hpp"
 #include "gadgets/formats/petsird/decoder.hpp"
+#include "gadgets/formats/petsird/quantity.hpp"
 #include "gadgets/formats/petsird/to_scanner.hpp"
 #include "gadgets/formats/wire/records.hpp"
 
@@ -42,7 +43,7 @@ bool has_unequal_bins(const petsird::BinEdges& edges) {
   return false;
 }
 
-std::shared_ptr<const Scanner> scanner_of(std::span<const std::byte> header_bytes) {
+petsird::Header header_of(std::span<const std::byte> header_bytes) {
   HeaderReader reader;
   petsird::Decoder decoder(reader);
   decoder.push(header_bytes);
@@ -50,7 +51,7 @@ std::shared_ptr<const Scanner> scanner_of(std::span<const std::byte> header_byte
   for (const auto& row : reader.header->scanner.tof_bin_edges_mm)
     if (std::ranges::any_of(row, has_unequal_bins))
       throw std::runtime_error("the scanner's ToF bins differ in width: its events must be sent as PETSIRD");
-  return petsird::to_scanner(reader.header->scanner);
+  return std::move(*reader.header);
 }
 
 }  // namespace
@@ -146,14 +147,22 @@ void StreamReceiver::take_petsird(const Frame& frame) {
 
 void StreamReceiver::take_records(const Frame& frame) {
   if (is_petsird_) return reject(frame.header, other_data);
-  if (!scanner_) scanner_ = scanner_of(header_);
+  if (!scanner_) {
+    const petsird::Header header = header_of(header_);
+    scanner_ = petsird::to_scanner(header.scanner);
+    quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
+    if (frame.header.schema != Schema::strip_coincidences)
+      context_.report("detector_depth", petsird::detector_depth_note(header.scanner, {}).words);
+  }
   auto read = wire::read_records(frame, scanner_);
   if (const auto* bad = std::get_if<BadFrame>(&read)) {
     note_bad(*bad);
     return reject(frame.header, "in records that the scanner cannot have seen");
   }
   context_.books().received(frame.header.events);
-  emit_({.events = std::make_shared<const EventBatch>(std::get<EventBatch>(std::move(read)))});
+  auto batch = std::make_shared<EventBatch>(std::get<EventBatch>(std::move(read)));
+  batch->quantity = quantity_;
+  emit_({.events = std::move(batch)});
 }
 
 void StreamReceiver::reject(const wire::FrameHeader& header, const char* reason) {

@@ -76,9 +76,10 @@ class StreamReceiver {
   const bool is_monitor_;
   std::optional<wire::FrameHeader> joined_at_;  // a monitor's first frame behind the header
   wire::StreamOrder order_;
-  std::vector<std::byte> header_;           // of the stream, until the first data say what is made of it
-  bool is_petsird_ = false;                 // the data are PETSIRD: the header has been emitted
-  std::shared_ptr<const Scanner> scanner_;  // the data are records: the header's scanner
+  std::vector<std::byte> header_;             // of the stream, until the first data say what is made of it
+  bool is_petsird_ = false;                   // the data are PETSIRD: the header has been emitted
+  std::shared_ptr<const Scanner> scanner_;    // the data are records: the header's scanner
+  std::shared_ptr<const Quantity> quantity_;  // and what it says of the events
   std::array<std::uint64_t, std::size(wire::frame_fault_names)> bad_{};  // by FrameFault
   std::uint64_t bytes_ = 0;
   bool has_warned_of_other_ = false;

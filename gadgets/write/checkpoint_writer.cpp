@@ -27,7 +27,7 @@ struct CheckpointWriter {
     return {.copy_bytes = inputs[0], .lower = "image.size"};
   }
 
-  explicit CheckpointWriter(const Params& p) : p_(p) {}
+  CheckpointWriter(const Params& p, Context& context) : p_(p) { context.output_file(p.file); }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     if (estimate->step.iteration == 0) return;  // the start image needs no checkpoint
@@ -35,8 +35,8 @@ struct CheckpointWriter {
     if (written_ + failed_ > 0 && now - last_ < std::chrono::duration<double>(p_.every_s)) return;
     last_ = now;
     try {
-      write_checkpoint(context.output_dir() / p_.file, {estimate->step.update, estimate->step.iteration},
-                       *on_host(*estimate));
+      write_checkpoint(context.output_file(p_.file), {estimate->step.update, estimate->step.iteration},
+                       *on_host(*estimate), estimate->quantity.get());
     } catch (const std::system_error& error) {
       note_failure(error, context);
       return;

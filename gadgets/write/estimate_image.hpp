@@ -14,10 +14,11 @@ namespace tofstream {
 
 /// The message of an estimate, made now. Throws std::invalid_argument for an image of blobs, which has no voxels.
 inline std::vector<std::byte> estimate_image(const Estimate& estimate, const MessageInfo& events, std::uint64_t run,
-                                             bool is_final, const std::string& unit) {
+                                             bool is_final) {
   require_voxels(estimate);
   const UpdateStep& step = estimate.step;
   const auto image = on_host(estimate);
+  const auto reasons = estimate.quantity ? not_quantitative_because(*estimate.quantity) : std::vector<std::string>();
   return wire::encode_image(
       {.is_final = is_final,
        .run = run,
@@ -29,7 +30,9 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
        .end_event = events.end_event,
        .made_ns = wall_clock_ns(),
        .grid = image->grid,
-       .unit = unit},
+       .unit = unit_of(estimate).substr(0, wire::longest_image_unit),
+       .is_quantitative = estimate.quantity && reasons.empty(),
+       .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; "))},
       image->voxels.span());
 }
 

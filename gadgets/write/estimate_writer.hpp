@@ -2,14 +2,21 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "core/report.hpp"
+#include "core/run_control.hpp"
+#include "gadgets/formats/quantity_json.hpp"
 #include "gadgets/payloads.hpp"
 
 namespace tofstream {
@@ -30,6 +37,45 @@ inline std::shared_ptr<const Image> on_host(const Estimate& estimate) {
 /// Throws where a writer cannot write this estimate, which the start image shows before any event is projected: blobs.
 inline void require_voxels(const Estimate& estimate) {
   validate(estimate.image->grid);
+}
+
+/// What a picture, a file or a message says of the values: "Bq/mL", "relative"; empty where nobody says.
+inline std::string unit_of(const Estimate& estimate) {
+  return estimate.quantity ? unit_of(*estimate.quantity) : "";
+}
+
+/// The provenance of an image of this estimate, which a run makes: JSON.
+inline std::string provenance_of(const Estimate& estimate, const MessageInfo& events, Context& context) {
+  std::map<std::string, std::string> also;
+  if (estimate.quantity) also["quantity"] = to_json(*estimate.quantity).dump(-1, ' ', true);
+  return provenance_json(context.control()->snapshot(), events, also);
+}
+
+/// Puts into run.json what the image is that a writer wrote: size, voxel_mm, iteration, subsets, updates, unit,
+/// quantitative and why not, which corrections were made and which were not.
+inline void report_image(const Estimate& estimate, Context& context) {
+  const Grid& grid = estimate.image->grid;
+  std::vector<double> size, voxel_mm;
+  for (int axis = 0; axis < 3; ++axis) {
+    size.push_back(grid.size[axis]);
+    voxel_mm.push_back(std::round(1e6 * static_cast<double>(grid.voxel_mm[axis])) / 1e6);  // as it was written
+  }
+  context.report("size", size);
+  context.report("voxel_mm", voxel_mm);
+  const UpdateStep& step = estimate.step;
+  context.report("iteration", std::int64_t{step.iteration});
+  if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
+  if (step.update > 0) context.report("updates", step.update);
+  if (!estimate.quantity) return;
+  const Quantity& quantity = *estimate.quantity;
+  const auto reasons = not_quantitative_because(quantity);
+  auto missing = corrections_in(quantity, CorrectionState::called_for);
+  for (auto& name : corrections_in(quantity, CorrectionState::not_made)) missing.push_back(std::move(name));
+  context.report("unit", unit_of(quantity));
+  context.report("quantitative", reasons.empty());
+  context.report("not_quantitative", reasons);
+  context.report("corrections_made", corrections_in(quantity, CorrectionState::made));
+  context.report("corrections_not_made", missing);
 }
 
 /// The events that an image stems from: those of all updates up to it.

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "core/gadget.hpp"
-#include "core/report.hpp"
-#include "core/run_control.hpp"
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
@@ -30,10 +28,11 @@ struct NiftiWriter {
     return {.copy_bytes = inputs[0], .lower = "image.size"};
   }
 
-  explicit NiftiWriter(const Params& p) : p_(p) {
+  NiftiWriter(const Params& p, Context& context) : p_(p) {
     const std::string name = p.file.string();
     if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
       throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
+    context.output_file(p.file);
   }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
@@ -51,17 +50,21 @@ struct NiftiWriter {
   // An image without it is better than none.
   std::string provenance(Context& context) const {
     if (!context.control()) return {};
-    std::string json = provenance_json(context.control()->snapshot(), events_.events());
+    std::string json = provenance_of(*last_, events_.events(), context);
     if (json.size() <= longest_nifti_comment) return json;
     context.log().warning("the image does not say what made it: pipeline and changes of parameters are too long");
     return {};
   }
 
   void write(const std::filesystem::path& file, Context& context) const {
-    write_nifti(
-        context.output_dir() / file, *on_host(*last_),
-        {.description = fmt::format("tofstream, iteration {}", last_->step.iteration), .comment = provenance(context)});
-    context.report("file", (context.output_dir() / file).string());
+    const std::filesystem::path target = context.output_file(file);
+    const std::string label = last_->quantity ? ", " + label_of(*last_->quantity) : "";
+    write_nifti(target, *on_host(*last_),
+                {.description = fmt::format("tofstream, iteration {}{}", last_->step.iteration, label),
+                 .unit = unit_of(*last_),
+                 .comment = provenance(context)});
+    context.report("file", target.string());
+    report_image(*last_, context);
   }
 
   Params p_;

@@ -1,5 +1,7 @@
 // Writes simulated events as a PETSIRD file that the standard's own tools read; it appears by rename when it is whole.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -14,11 +16,13 @@
 #include "core/atomic_file.hpp"
 #include "core/gadget.hpp"
 #include "gadgets/formats/petsird/from_ring.hpp"
+#include "gadgets/formats/petsird/quantity.hpp"
 #include "gadgets/formats/petsird/tof_bins.hpp"
 #include "gadgets/formats/petsird/writer.hpp"
 #include "gadgets/formats/scanner_yaml.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "gadgets/payloads.hpp"
+#include "kernels/types/host_batch.hpp"
 
 namespace tofstream {
 namespace {
@@ -29,6 +33,7 @@ struct PetsirdWriter {
     std::filesystem::path file = "scan.petsird";
     double crystal_efficiency_spread = 0;
     bool delayeds = false;
+    double block_s = 0.1;
   };
   static constexpr auto params =
       describe(param<&Params::scanner>("scanner", required,
@@ -36,7 +41,10 @@ struct PetsirdWriter {
                param<&Params::file>("file", "Name in the output folder"),
                param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                          "As the simulator has it: efficiencies for the header"),
-               param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"));
+               param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
+               param<&Params::block_s>("block_s", range(1e-3, 1e6), unit("s"),
+                                       "Longest time block: a batch that took longer becomes several, in which its "
+                                       "events are taken as evenly spread"));
   static constexpr bool own_thread = true;
   // The coincidences of one batch, which stay at the size of the largest: two detection bins and a ToF bin for each
   // event's two detectors and ToF.
@@ -46,7 +54,7 @@ struct PetsirdWriter {
             .note = "while it starts, also the scanner's pair efficiencies: at most 256 MiB, three times"};
   }
 
-  PetsirdWriter(const Params& p, Context& context) : edges_mm_(), file_(context.output_dir() / p.file) {
+  PetsirdWriter(const Params& p, Context& context) : block_s_(p.block_s), file_(context.output_file(p.file)) {
     RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
     ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
     auto made = petsird::header_of(ring);
@@ -56,25 +64,28 @@ struct PetsirdWriter {
           "the tables of pair efficiencies would be too large and are left out: images of this file are on no absolute "
           "scale");
     if (p.delayeds) made.header.scanner.delayed_event_policy = made.header.scanner.prompt_event_policy;
-    writer_.emplace([this](std::span<const std::byte> bytes) { file_.write(bytes); }, std::move(made.header));
+    header_ = std::move(made.header);
   }
 
   // Delayeds wait for the prompts of the same time, since a block's time is that of all its lists.
   void process(const EventBatch& batch, Context& context) {
-    const petsird::TimeInterval interval = interval_of(batch);
+    if (!on_host(batch.memory())) return process(host_batch(batch), context);
+    if (!writer_) begin(batch.quantity.get());
+    const Stretch stretch{batch.start_s, batch.duration_s};
     if (batch.delayed) {
-      if (!delayeds_.empty()) write({}, delayeds_interval_);
-      delayeds_interval_ = interval;
+      write_waiting();
+      delayeds_stretch_ = stretch;
       fill(delayeds_, batch, context);
       return;
     }
-    if (!delayeds_.empty() && delayeds_interval_ != interval) write({}, delayeds_interval_);
+    if (delayeds_stretch_ != stretch) write_waiting();
     fill(prompts_, batch, context);
-    write(prompts_, interval);
+    write(prompts_, stretch);
   }
 
   void flush(Context& context) {
-    if (!delayeds_.empty()) write({}, delayeds_interval_);
+    if (!writer_) begin(nullptr);
+    write_waiting();
     writer_->finish();
     file_.commit();
     context.report("file", file_.path().string());
@@ -83,15 +94,40 @@ struct PetsirdWriter {
  private:
   using Coincidences = std::vector<petsird::CoincidenceEvent>;
 
-  static petsird::TimeInterval interval_of(const EventBatch& batch) {
-    const auto ms = [](double seconds) { return static_cast<std::uint32_t>(std::llround(1000 * seconds)); };
-    return {ms(batch.start_s), ms(batch.start_s + batch.duration_s)};
+  // The first events say what a reader should correct them for.
+  void begin(const Quantity* quantity) {
+    if (quantity) petsird::state_simulation(header_, *quantity);
+    writer_.emplace([this](std::span<const std::byte> bytes) { file_.write(bytes); }, std::move(header_));
   }
 
-  void write(std::span<const petsird::CoincidenceEvent> prompts, petsird::TimeInterval interval) {
-    petsird::EventLists delayeds;
-    if (!delayeds_.empty()) delayeds.push_back(delayeds_);
-    writer_->write_events(interval, {prompts}, delayeds);
+  /// The scan time of a batch.
+  struct Stretch {
+    double start_s = 0, duration_s = 0;
+    friend bool operator==(const Stretch&, const Stretch&) = default;
+  };
+
+  // Delayeds whose time has no prompts.
+  void write_waiting() {
+    if (!delayeds_.empty()) write({}, delayeds_stretch_);
+  }
+
+  // In blocks of equal times, none longer than asked for but by the rounding to ms.
+  void write(std::span<const petsird::CoincidenceEvent> prompts, const Stretch& stretch) {
+    constexpr double rounding = 1e-9;  // of a batch that is meant to be a whole number of blocks
+    const auto blocks = static_cast<std::size_t>(std::max(1.0, std::ceil(stretch.duration_s / block_s_ - rounding)));
+    const auto ms = [&](std::size_t block) {
+      const double share = static_cast<double>(block) / static_cast<double>(blocks);
+      return static_cast<std::uint32_t>(std::llround(1000 * (stretch.start_s + stretch.duration_s * share)));
+    };
+    const auto part = [&](std::span<const petsird::CoincidenceEvent> events, std::size_t block) {
+      const std::size_t begin = events.size() * block / blocks, end = events.size() * (block + 1) / blocks;
+      return events.subspan(begin, end - begin);
+    };
+    for (std::size_t block = 0; block < blocks; ++block) {
+      petsird::EventLists delayeds;
+      if (!delayeds_.empty()) delayeds.push_back(part(delayeds_, block));
+      writer_->write_events({ms(block), ms(block + 1)}, {part(prompts, block)}, delayeds);
+    }
     delayeds_.clear();
   }
 
@@ -114,11 +150,13 @@ struct PetsirdWriter {
     if (outside > 0) context.books().rejected(outside, "ToF outside the scanner's bins");
   }
 
+  double block_s_;
   petsird::BinEdges edges_mm_;
   AtomicFile file_;
+  petsird::Header header_;  // until the first events
   std::optional<petsird::Writer> writer_;
   Coincidences prompts_, delayeds_;
-  petsird::TimeInterval delayeds_interval_;
+  Stretch delayeds_stretch_;
 };
 
 TOFSTREAM_GADGET(PetsirdWriter, "petsird_writer", "Writes simulated list mode in the standard's binary form");

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/picture/image_view.hpp"
+#include "gadgets/formats/picture/quantity_view.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {
@@ -14,6 +14,11 @@ namespace tofstream {
 constexpr auto enum_names(ColourMap) {
   return names(ColourMap::inverted_grey, "inverted_grey", ColourMap::grey, "grey", ColourMap::hot, "hot",
                ColourMap::viridis, "viridis");
+}
+
+enum class CutAt { centre, hottest };
+constexpr auto enum_names(CutAt) {
+  return names(CutAt::centre, "centre", CutAt::hottest, "hottest");
 }
 
 namespace {
@@ -24,7 +29,7 @@ struct PngWriter {
     bool mip = true;
     ColourMap colours = ColourMap::inverted_grey;
     std::vector<float> point_mm;
-    std::string unit;
+    CutAt at = CutAt::centre;
     std::string title;
     Every every = Every::final;
     std::vector<int> at_iterations;
@@ -34,8 +39,11 @@ struct PngWriter {
       param<&Params::mip>("mip", "Draw maximum-intensity projections too"),
       param<&Params::colours>("colours", "Colour map"),
       param<&Params::point_mm>("point_mm", range(-1e4, 1e4), unit("mm"),
-                               "Slices go through [x, y, z]; none: the centre"),
-      param<&Params::unit>("unit", "What the colour bar says"), param<&Params::title>("title", "Above the picture"),
+                               "Slices go through [x, y, z]; none: as `at` says"),
+      param<&Params::at>("at",
+                         "Where slices go without point_mm: through the image's centre, or where 3 x 3 x 3 voxels are "
+                         "hottest, so that a lone source is not missed"),
+      param<&Params::title>("title", "Above the picture"),
       param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"),
       param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
@@ -49,9 +57,11 @@ struct PngWriter {
             .note = "besides, three slices of the image"};
   }
 
-  explicit PngWriter(const Params& p) : p_(p) {
+  PngWriter(const Params& p, Context& context) : p_(p) {
     if (!p.point_mm.empty() && p.point_mm.size() != 3)
       throw std::invalid_argument(fmt::format("point_mm needs three numbers, not {}", p.point_mm.size()));
+    context.output_file(p.file);
+    if (p.mip) context.output_file(projections(p.file));
   }
 
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
@@ -67,13 +77,18 @@ struct PngWriter {
  private:
   void draw(const std::filesystem::path& file, Context& context) const {
     const auto image = on_host(*last_);
-    ViewSettings view{.title = p_.title, .unit = p_.unit, .map = p_.colours};
+    ViewSettings view{.title = p_.title, .map = p_.colours, .at_hottest = p_.at == CutAt::hottest};
+    if (last_->quantity) tell_quantity(*last_->quantity, view);
     if (!p_.point_mm.empty()) view.point_mm = Vec3{p_.point_mm[0], p_.point_mm[1], p_.point_mm[2]};
-    const std::filesystem::path target = context.output_dir() / file;
-    write_view_png(target, *image, view);
+    write_view_png(context.output_file(file), *image, view);
+    report_image(*last_, context);
     if (!p_.mip) return;
     view.kind = ViewSettings::Kind::mip;
-    write_view_png(target.parent_path() / (target.stem().string() + "_mip.png"), *image, view);
+    write_view_png(context.output_file(projections(file)), *image, view);
+  }
+
+  static std::filesystem::path projections(const std::filesystem::path& file) {
+    return file.parent_path() / (file.stem().string() + "_mip.png");
   }
 
   Params p_;

@@ -28,7 +28,7 @@ struct StripWriter {
     return {.host_bytes = text_over_event * inputs[0], .lower = "batch_events"};
   }
 
-  StripWriter(const Params& p, Context& context) : p_(p), file_(context.output_dir() / p.file) {}
+  StripWriter(const Params& p, Context& context) : p_(p), file_(context.output_file(p.file)) {}
 
   void process(const EventBatch& batch, Context& context) {
     const EventView events = batch.view();

@@ -128,7 +128,6 @@ struct ZmqImageSink {
     std::string endpoint = "tcp://127.0.0.1:5556";
     KeyParams keys;
     Every every = Every::update;
-    std::string unit;
     int high_water_mark = 4;
     double linger_s = 2;
   };
@@ -137,7 +136,6 @@ struct ZmqImageSink {
           "endpoint", "Where subscribers connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT"),
       param<&Params::keys>("keys", key_words),
       param<&Params::every>("every", "Publish the final image only, or each iteration or update besides"),
-      param<&Params::unit>("unit", "Of a voxel's value, as it stands in the image's header: at most 16 bytes"),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 16),
                                       "Images that wait in ZeroMQ for a slow subscriber; it misses the others"),
       param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"),
@@ -152,9 +150,6 @@ struct ZmqImageSink {
   }
 
   ZmqImageSink(const Params& p, Context& context) : p_(p) {
-    if (p.unit.size() > wire::longest_image_unit)
-      throw std::invalid_argument(
-          fmt::format("unit '{}' is longer than {} bytes: abbreviate it", p.unit, wire::longest_image_unit));
     publisher_ = std::make_unique<Publisher>(
         SocketGuard::Settings{.end = SocketEnd::binds,
                               .endpoint = p.endpoint,
@@ -177,7 +172,7 @@ struct ZmqImageSink {
 
  private:
   void publish(bool is_final, Context& context) {
-    publisher_->publish(estimate_image(*last_, events_.events(), run_, is_final, p_.unit));
+    publisher_->publish(estimate_image(*last_, events_.events(), run_, is_final));
     context.report("images", ++images_);
   }
 

@@ -1,11 +1,13 @@
 // Sends simulated events live over ZeroMQ as frames of fixed-size records (share/doc/wire.md).
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/gadget.hpp"
+#include "gadgets/formats/petsird/quantity.hpp"
 #include "gadgets/formats/wire/records.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/stream_header.hpp"
@@ -50,12 +52,12 @@ struct ZmqSink {
       : sender_({.to = {p.pattern, p.endpoint, p.keys, p.high_water_mark, p.linger_s},
                  .repeat_header_s = p.repeat_header_s,
                  .speed = p.speed},
-                context) {
-    sender_.set_header(stream_header(p.scanner, p.crystal_efficiency_spread, p.delayeds));
-  }
+                context),
+        header_(stream_header(p.scanner, p.crystal_efficiency_spread, p.delayeds)) {}
 
   void process(const EventBatch& batch, Context& context) {
     if (batch.count == 0) return;
+    if (header_) set_header(batch.quantity.get());
     const wire::FrameHeader header = wire::record_header(batch);
     std::vector<std::byte> frame(wire::header_bytes + header.events * wire::record_bytes(header.schema));
     wire::write_records(batch, std::span(frame).subspan(wire::header_bytes));
@@ -66,11 +68,22 @@ struct ZmqSink {
     end_ns_ = header.start_ns + header.duration_ns;
   }
 
-  void flush(Context& context) { sender_.finish(end_ns_, context); }
+  void flush(Context& context) {
+    if (header_) set_header(nullptr);
+    sender_.finish(end_ns_, context);
+  }
 
  private:
+  // The first events say what a receiver should correct them for.
+  void set_header(const Quantity* quantity) {
+    if (quantity) petsird::state_simulation(*header_, *quantity);
+    sender_.set_header(encode_stream_header(std::move(*header_)));
+    header_.reset();
+  }
+
   StreamSender sender_;
-  double scanned_s_ = 0;  // scan time of the batches so far
+  std::optional<petsird::Header> header_;  // until it is sent
+  double scanned_s_ = 0;                   // scan time of the batches so far
   std::uint64_t end_ns_ = 0;
 };
 

@@ -1,16 +1,14 @@
 // Terms of events from tables and a mu map: see event_terms.hpp.
 #include "kernels/correct/event_terms.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
+#include "kernels/correct/term_lookup.hpp"
 #include "kernels/types/scanner.hpp"
 
 namespace tofstream {
@@ -21,16 +19,19 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
+void require_positive(double value) {
+  if (!(value > 0 && std::isfinite(value)))
+    throw std::invalid_argument(fmt::format("corrections need a positive exposure and reference time, not {}", value));
+}
+
 bool has_terms_of_bins(const EventBatch& batch, const EventTerms& terms) {
   return terms.tof && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
 }
 
-void check(const EventBatch& batch, const EventTerms& terms) {
-  require(batch.multiplicative.empty() && batch.additive.empty(), "the events carry correction terms already");
-  for (const double positive : {terms.exposure, terms.reference_s})
-    if (!(positive > 0 && std::isfinite(positive)))
-      throw std::invalid_argument(
-          fmt::format("corrections need a positive exposure and reference time, not {}", positive));
+void check_additive(const EventBatch& batch, const EventTerms& terms) {
+  require(batch.additive.empty(), "the events carry correction terms already");
+  require(batch.count == 0 || !batch.multiplicative.empty(), "additive terms come after multiplicative ones");
+  require_positive(terms.reference_s);
   const bool of_bins = has_terms_of_bins(batch, terms);
   if (terms.randoms) {
     require(batch.detectors != nullptr, "randoms need events that name their detectors");
@@ -44,67 +45,121 @@ void check(const EventBatch& batch, const EventTerms& terms) {
                                         : "the scatter estimate is of ToF bins, the events' terms are not");
 }
 
-/// exp(-integral of mu) of each event, on the host; empty without attenuation.
-Buffer<float> attenuation_of(const EventBatch& batch, const Attenuation* attenuation) {
-  if (!attenuation) return {};
-  const Memory memory = memory_of(attenuation->backend());
-  Buffer<float> ones(Memory::host, batch.count);
-  std::ranges::fill(ones.span(), 1.0f);
-  if (on_host(batch.memory()) && on_host(memory)) {
-    attenuation->apply(batch.view(), ones.data());
-    return ones;
+/// Values of a model that is given by pointer, in the memory where events are corrected.
+template <class Model>
+class Placed {
+ public:
+  /// The values of the model, brought there where it is another than the last.
+  const float* of(const std::shared_ptr<const Model>& model, const std::vector<float>& values, Memory memory,
+                  Stream stream) {
+    if (model == model_) return values_.data();
+    const Buffer<float> here = Buffer<float>::from(values);
+    values_ = here.to(memory, stream);
+    synchronize(stream);  // before the host's values go
+    model_ = model;
+    return values_.data();
   }
-  const EventBatch there = batch.to(memory);
-  Buffer<float> factors = ones.to(memory);
-  attenuation->apply(there.view(), factors.data());
-  Buffer<float> result = factors.to(Memory::host);
-  synchronize(nullptr);
-  return result;
-}
+
+ private:
+  std::shared_ptr<const Model> model_;
+  Buffer<float> values_;
+};
 
 }  // namespace
 
-void set_terms(EventBatch& batch, const EventTerms& terms) {
-  check(batch, terms);
-  batch.exposure = terms.exposure;
-  const Memory memory = batch.memory();
-  const EventBatch copy = on_host(memory) ? EventBatch{} : batch.to(Memory::host);
-  if (!on_host(memory)) synchronize(nullptr);
-  const EventBatch& here = on_host(memory) ? batch : copy;
-  const EventView events = here.view();
-  const Scanner* scanner = batch.scanner && batch.detectors ? batch.scanner.get() : nullptr;
-  const Buffer<float> attenuation = attenuation_of(here, terms.attenuation);
-  const bool of_bins = has_terms_of_bins(batch, terms);
-  const double window_mm = static_cast<double>(batch.tof.window_mm);
+struct EventCorrector::Tables {
+  Backend backend;
+  Memory memory = memory_of(backend);
+  Stream stream = backend == Backend::cuda ? copy_stream() : nullptr;
+  std::shared_ptr<const Scanner> scanner;
+  std::optional<detail::PairList> pairs;  // of the scanner
+  Placed<RandomsModel> randoms;
+  Placed<ScatterEstimate> scatter;
 
-  Buffer<float> multiplicative(Memory::host, batch.count);
-  Buffer<float> additive(Memory::host, terms.randoms || terms.scatter ? batch.count : 0);
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, batch.count, 1024), [&](const auto& range) {
-    for (std::int64_t i = range.begin(); i < range.end(); ++i) {
-      const double efficiency =
-          scanner ? static_cast<double>(scanner->efficiency(events.detector1[i], events.detector2[i])) : 1.0;
-      const double survival = attenuation.empty() ? 1.0 : static_cast<double>(attenuation[i]);
-      const double m = efficiency * survival * terms.exposure;
-      multiplicative[i] = static_cast<float>(m);
-      if (additive.empty()) continue;
-      if (!(m > 0)) {
-        additive[i] = std::numeric_limits<float>::infinity();
-        continue;
-      }
-      const double width_mm = of_bins ? static_cast<double>(events.bin_width_mm(i)) : 1.0;
-      double sum = 0;
-      if (terms.randoms) {
-        const double rate = static_cast<double>(terms.randoms->rate(events.detector1[i], events.detector2[i]));
-        sum += terms.randoms_scale * rate * (of_bins ? width_mm / window_mm : 1.0) / m;
-      }
-      if (terms.scatter)
-        sum += static_cast<double>(scatter_at(*terms.scatter, sinogram_place(events.lor(i)))) * width_mm / survival;
-      additive[i] = static_cast<float>(terms.reference_s * sum);
+  detail::TermLookup lookup(const EventBatch& there, const EventTerms& terms) {
+    detail::TermLookup result{.events = there.view(), .exposure = there.exposure, .reference_s = terms.reference_s};
+    result.of_bins = has_terms_of_bins(there, terms);
+    result.window_mm = static_cast<double>(there.tof.window_mm);
+    if (!there.scanner || !there.detectors) return result;
+    if (there.scanner != scanner) {
+      pairs.reset();
+      scanner = there.scanner;
+      pairs.emplace(*scanner, memory, stream);
+      synchronize(stream);
     }
+    result.has_scanner = true;
+    result.pairs = pairs->view();
+    return result;
+  }
+
+  /// Calls set(batch in this memory), which fills its array; where the batch lies elsewhere the array comes back.
+  template <class Set>
+  void with_batch(EventBatch& batch, Buffer<float> EventBatch::*array, const Set& set) {
+    const Memory home = batch.memory();
+    if (home == memory || (on_host(home) && on_host(memory))) {
+      set(batch);
+    } else {
+      EventBatch there = batch.to(memory, stream);
+      set(there);
+      batch.*array = (there.*array).to(home, stream);
+      synchronize(stream);  // before the copy of the events goes
+    }
+    synchronize(stream);
+  }
+};
+
+EventCorrector::EventCorrector(Backend backend) {
+  if (backend == Backend::cuda) require_cuda();
+  tables_ = std::make_unique<Tables>(Tables{.backend = backend});
+}
+
+EventCorrector::~EventCorrector() = default;
+EventCorrector::EventCorrector(EventCorrector&&) noexcept = default;
+
+Backend EventCorrector::backend() const {
+  return tables_->backend;
+}
+
+void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& terms) {
+  require(batch.multiplicative.empty() && batch.additive.empty(), "the events carry correction terms already");
+  require_positive(terms.exposure);
+  require(!terms.attenuation || terms.attenuation->backend() == backend(),
+          "events are corrected where lines are followed through the mu map");
+  batch.exposure = terms.exposure;
+  Tables& tables = *tables_;
+  tables.with_batch(batch, &EventBatch::multiplicative, [&](EventBatch& there) {
+    const detail::TermLookup lookup = tables.lookup(there, terms);
+    Buffer<float> multiplicative(there.memory(), there.count, tables.stream);
+    detail::fill_ones(multiplicative.data(), there.count, tables.memory, tables.stream);
+    if (terms.attenuation) terms.attenuation->apply(lookup.events, multiplicative.data(), tables.stream);
+    detail::look_up_multiplicative(lookup, multiplicative.data(), tables.memory, tables.stream);
+    there.multiplicative = std::move(multiplicative);
   });
-  batch.multiplicative = on_host(memory) ? std::move(multiplicative) : multiplicative.to(memory);
-  batch.additive = on_host(memory) ? std::move(additive) : additive.to(memory);
-  if (!on_host(memory)) synchronize(nullptr);  // before the host's arrays go
+}
+
+void EventCorrector::set_additive(EventBatch& batch, const EventTerms& terms) {
+  check_additive(batch, terms);
+  if (!terms.randoms && !terms.scatter) return;
+  Tables& tables = *tables_;
+  tables.with_batch(batch, &EventBatch::additive, [&](EventBatch& there) {
+    detail::TermLookup lookup = tables.lookup(there, terms);
+    if (terms.randoms)
+      lookup.randoms = tables.randoms.of(terms.randoms, terms.randoms->factor, tables.memory, tables.stream);
+    lookup.randoms_scale = terms.randoms_scale;
+    lookup.has_scatter = terms.scatter != nullptr;
+    if (terms.scatter)
+      lookup.scatter = scatter_view(
+          *terms.scatter, tables.scatter.of(terms.scatter, terms.scatter->values, tables.memory, tables.stream));
+    Buffer<float> additive(there.memory(), there.count, tables.stream);
+    detail::look_up_additive(lookup, additive.data(), tables.memory, tables.stream);
+    there.additive = std::move(additive);
+  });
+}
+
+void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend) {
+  EventCorrector corrector(backend);
+  corrector.set_multiplicative(batch, terms);
+  corrector.set_additive(batch, terms);
 }
 
 }  // namespace tofstream

@@ -2,6 +2,8 @@
 // m = efficiency x attenuation x exposure, c = randoms + scatter expected in the event's line of response and ToF bin.
 #pragma once
 
+#include <memory>
+
 #include "kernels/correct/attenuation.hpp"
 #include "kernels/correct/randoms.hpp"
 #include "kernels/correct/scatter.hpp"
@@ -12,25 +14,49 @@ namespace tofstream {
 /// What a batch is to be corrected for; a null pointer leaves that correction out.
 struct EventTerms {
   const Attenuation* attenuation = nullptr;
-  const RandomsModel* randoms = nullptr;
-  double randoms_scale = 1;                  // of the batch's time: rate then / rate of the model
-  const ScatterEstimate* scatter = nullptr;  // with ToF where the terms are of ToF bins, else without
-  double exposure = 1;                       // EventBatch::exposure
-  double reference_s = 1;                    // the estimate x counts decays of this time: PHYSICS 2's T
-  bool tof = true;                           // false: the projector does not look at ToF, so terms are of whole lines
+  std::shared_ptr<const RandomsModel> randoms = {};
+  double randoms_scale = 1;                             // of the batch's time: rate then / rate of the model
+  std::shared_ptr<const ScatterEstimate> scatter = {};  // with ToF where the terms are of ToF bins, else without
+  double exposure = 1;                                  // EventBatch::exposure
+  double reference_s = 1;                               // the estimate x counts decays of this time: PHYSICS 2's T
+  bool tof = true;  // false: the projector does not look at ToF, so terms are of whole lines
 };
 
-/// Sets batch.exposure and batch.multiplicative, and batch.additive where there are randoms or scatter. The scanner of
-/// the batch gives efficiencies (1 where it has none). Additive terms, as the EM step needs them, are c / m in units of
-/// its forward projection:
-///   c / m = reference_s (randoms_scale r_ij share / (e_ij a exposure) + S width / a)
-/// with r_ij randoms per s of the pair and share = bin width / coincidence window (1 without ToF), S scatter per s and
-/// mm of a pair of efficiency 1 and exposure 1, a the attenuation, e_ij the efficiency. An event on a pair of
-/// efficiency 0 gets an infinite one, so that EM skips and counts it. The batch may lie in any memory;
-/// tables are looked up on the host, lines through mu are followed on the backend of `attenuation`. Throws
-/// std::invalid_argument for events that carry terms already, randoms for events without detectors or a coincidence
-/// window, a scatter estimate that is of ToF bins where the events' terms are not or the other way round, and an
-/// exposure or reference time that is not positive.
-void set_terms(EventBatch& batch, const EventTerms& terms);
+/// Sets the terms of batch after batch. What they are looked up in, the scanner's efficiencies, the randoms' factors
+/// and the scatter, is brought to where events are corrected once and kept until another is given. Results are complete
+/// on return and lie in the batch's memory, which may be any; on a GPU they are made on copy_stream(), beside what the
+/// device computes. The CPU and a GPU evaluate one text. Not for two threads at once.
+class EventCorrector {
+ public:
+  /// `backend`: that of the attenuation too. Throws std::runtime_error for a missing GPU.
+  explicit EventCorrector(Backend backend);
+  ~EventCorrector();
+  EventCorrector(EventCorrector&&) noexcept;
+
+  Backend backend() const;
+
+  /// Sets batch.exposure and batch.multiplicative = e_ij a exposure: efficiency (1 where the batch's scanner has none),
+  /// attenuation and exposure. Throws std::invalid_argument for events that carry terms already, an exposure that is
+  /// not positive and finite, and attenuation on another backend.
+  void set_multiplicative(EventBatch& batch, const EventTerms& terms);
+
+  /// Sets batch.additive where there are randoms or scatter, after set_multiplicative with the same terms. As the EM
+  /// step needs them, they are c / m in units of its forward projection:
+  ///   c / m = reference_s (randoms_scale r_ij share / (e_ij a exposure) + S width / a)
+  /// with r_ij randoms per s of the pair and share = bin width / coincidence window (1 without ToF), S scatter per s
+  /// and mm of a pair of efficiency 1 and exposure 1, a the attenuation, e_ij the efficiency. An event on a pair of
+  /// efficiency 0 gets an infinite one, so that EM skips and counts it. Throws std::invalid_argument for events that
+  /// have additive terms or no multiplicative ones, randoms for events without detectors or a coincidence window, a
+  /// scatter estimate that is of ToF bins where the events' terms are not or the other way round, and a reference time
+  /// that is not positive.
+  void set_additive(EventBatch& batch, const EventTerms& terms);
+
+ private:
+  struct Tables;
+  std::unique_ptr<Tables> tables_;
+};
+
+/// Both terms of one batch. `backend`: as EventCorrector's.
+void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend = Backend::cpu);
 
 }  // namespace tofstream

@@ -1,4 +1,4 @@
-// Interpolation in a coarse scatter estimate: see scatter.hpp.
+// A coarse scatter estimate: see scatter.hpp.
 #include "kernels/correct/scatter.hpp"
 
 #include <algorithm>
@@ -8,49 +8,6 @@
 #include <fmt/format.h>
 
 namespace tofstream {
-
-namespace {
-
-/// Two neighbouring samples and the share of the second.
-struct Bracket {
-  int first = 0, second = 0;
-  float share = 0;
-  Bracket reversed(int count) const { return {count - 1 - first, count - 1 - second, share}; }
-};
-
-/// Of a position in units of the spacing from the first sample, kept within the samples.
-Bracket bracket(float position, int count) {
-  const float inside = std::clamp(position, 0.0f, static_cast<float>(count - 1));
-  const int first = std::min(static_cast<int>(inside), std::max(count - 2, 0));
-  return {first, std::min(first + 1, count - 1), inside - static_cast<float>(first)};
-}
-
-Bracket centred(float value, float spacing, int count) {
-  return bracket(value / spacing + 0.5f * static_cast<float>(count - 1), count);
-}
-
-/// Multilinear interpolation at one angle.
-float at_angle(const ScatterEstimate& e, int angle, const Bracket& s, const Bracket& a, const Bracket& b,
-               const Bracket& t) {
-  const auto line = [&](int za, int zb, int tof) {
-    const std::size_t row =
-        (((static_cast<std::size_t>(tof) * static_cast<std::size_t>(e.size[3]) + static_cast<std::size_t>(zb)) *
-              static_cast<std::size_t>(e.size[2]) +
-          static_cast<std::size_t>(za)) *
-             static_cast<std::size_t>(e.size[1]) +
-         static_cast<std::size_t>(angle)) *
-        static_cast<std::size_t>(e.size[0]);
-    const float low = e.values[row + static_cast<std::size_t>(s.first)];
-    return low + s.share * (e.values[row + static_cast<std::size_t>(s.second)] - low);
-  };
-  const auto plane = [&](int zb, int tof) {
-    return std::lerp(line(a.first, zb, tof), line(a.second, zb, tof), a.share);
-  };
-  const auto volume = [&](int tof) { return std::lerp(plane(b.first, tof), plane(b.second, tof), b.share); };
-  return std::lerp(volume(t.first), volume(t.second), t.share);
-}
-
-}  // namespace
 
 void validate(const ScatterEstimate& e) {
   std::size_t samples = 1;
@@ -98,16 +55,7 @@ ScatterEstimate ScatterEstimate::without_tof() const {
 }
 
 float scatter_at(const ScatterEstimate& e, const SinogramPlace& place) {
-  const float angle = place.phi / std::numbers::pi_v<float> * static_cast<float>(e.size[1]);
-  const int first = std::clamp(static_cast<int>(angle), 0, e.size[1] - 1);
-  const float share = std::clamp(angle - static_cast<float>(first), 0.0f, 1.0f);
-  const Bracket s = centred(place.s, e.radial_mm, e.size[0]), t = centred(place.tof, e.tof_mm, e.size[4]);
-  const Bracket a = centred(place.z_a, e.axial_mm, e.size[2]), b = centred(place.z_b, e.axial_mm, e.size[3]);
-  const float here = at_angle(e, first, s, a, b, t);
-  // At phi + pi the ends change places and s and ToF their sign.
-  const float next = first + 1 < e.size[1] ? at_angle(e, first + 1, s, a, b, t)
-                                           : at_angle(e, 0, s.reversed(e.size[0]), b, a, t.reversed(e.size[4]));
-  return std::lerp(here, next, share);
+  return scatter_at(scatter_view(e, e.values.data()), place);
 }
 
 }  // namespace tofstream

@@ -54,8 +54,23 @@ struct ScatterEstimate {
 /// fit the values, spacings that are not positive, values that are negative or not finite.
 void validate(const ScatterEstimate& estimate);
 
+/// What interpolation in an estimate reads, passed by value: its samples lie in one kind of memory.
+struct ScatterView {
+  int size[5] = {1, 1, 1, 1, 1};
+  float radial_mm = 1, axial_mm = 1, tof_mm = 1;
+  const float* values = nullptr;
+};
+
+/// A view of the estimate whose samples lie at `values`.
+inline ScatterView scatter_view(const ScatterEstimate& e, const float* values) {
+  return {{e.size[0], e.size[1], e.size[2], e.size[3], e.size[4]}, e.radial_mm, e.axial_mm, e.tof_mm, values};
+}
+
 /// The estimate at a place, linear in each of its five coordinates; beyond the outermost samples it keeps their value.
-/// The step from the last angle to the first goes on with the line turned over.
+/// The step from the last angle to the first goes on with the line turned over. On the host and a CUDA device.
+TOFSTREAM_HOST_DEVICE inline float scatter_at(const ScatterView& estimate, const SinogramPlace& place);
 float scatter_at(const ScatterEstimate& estimate, const SinogramPlace& place);
 
 }  // namespace tofstream
+
+#include "kernels/correct/scatter-inl.hpp"

@@ -9,14 +9,18 @@
 
 namespace tofstream {
 
-SlotImages::SlotImages(std::int64_t voxels, std::int64_t budget_bytes) : voxels_(voxels) {
+SlotImages::SlotImages(std::int64_t voxels, bool deterministic, std::int64_t budget_bytes)
+    : voxels_(voxels), deterministic_(deterministic) {
   const std::int64_t image_bytes = std::max<std::int64_t>(voxels, 1) * static_cast<std::int64_t>(sizeof(float));
-  slots_ = static_cast<int>(
-      std::clamp<std::int64_t>(budget_bytes / image_bytes, 1, tbb::this_task_arena::max_concurrency()));
+  slots_ = static_cast<int>(std::clamp<std::int64_t>(
+      budget_bytes / image_bytes, 1, deterministic ? deterministic_slots : tbb::this_task_arena::max_concurrency()));
 }
 
 int SlotImages::slots_for(std::int64_t count) const {
-  return count < voxels_ / voxels_an_event ? 1 : slots_;
+  if (!deterministic_) return count < voxels_ / voxels_an_event ? 1 : slots_;
+  const std::int64_t images =
+      count * voxels_an_event / 4 / std::max<std::int64_t>(voxels_, 1);  // a quarter of the work
+  return static_cast<int>(std::min<std::int64_t>(1 + images, slots_));
 }
 
 void SlotImages::accumulate(std::int64_t count, float* target,
@@ -26,7 +30,7 @@ void SlotImages::accumulate(std::int64_t count, float* target,
     work(0, 0, count, target);
     return;
   }
-  images_.resize(static_cast<std::size_t>(slots_ - 1));
+  images_.resize(static_cast<std::size_t>(slots_ - 1));  // those that are not used stay empty
   const auto image_of = [&](int slot) -> float* {
     if (slot == 0) return target;
     auto& image = images_[static_cast<std::size_t>(slot - 1)];
@@ -49,13 +53,13 @@ void SlotImages::accumulate(std::int64_t count, float* target,
     images_.clear();  // half-filled images must not reach the next call
     throw;
   }
-  add_images(target);
+  add_images(target, slots - 1);
 }
 
-void SlotImages::add_images(float* target) {
+void SlotImages::add_images(float* target, int images) {
   tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, voxels_, 1 << 14), [&](const auto& range) {
-    for (auto& image : images_) {
-      float* from = image.data();
+    for (int i = 0; i < images; ++i) {
+      float* from = images_[static_cast<std::size_t>(i)].data();
       for (std::int64_t v = range.begin(); v < range.end(); ++v) {
         target[v] += from[v];
         from[v] = 0;

@@ -8,10 +8,12 @@
 
 namespace tofstream {
 
-CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, std::int64_t image_floats)
+CpuProjector::CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel,
+                           const CpuProjectorSettings& settings)
     : grid_((validate_basis(grid), grid)),
       kernel_(std::move(kernel)),
-      slots_(image_floats > 0 ? image_floats : grid.voxels()) {}
+      reach_mm_(settings.reach_mm),
+      slots_(settings.image_floats > 0 ? settings.image_floats : grid.voxels(), settings.deterministic) {}
 
 void CpuProjector::forward(const EventView& events, const float* image, float* expectation, Stream) {
   constexpr std::int64_t grain = 1024;

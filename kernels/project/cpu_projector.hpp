@@ -19,16 +19,23 @@ class CpuKernel {
   virtual EmTally em_step(const EventView& events, const float* image, float* accumulator) const = 0;
 };
 
+struct CpuProjectorSettings {
+  float reach_mm = 0;             // what reach_mm() says
+  bool deterministic = false;     // the same bits on any number of threads
+  std::int64_t image_floats = 0;  // length of the images it is given, where the kernel reads them in a layout of its
+                                  // own; 0 stands for the grid's voxels
+};
+
 /// A projector over a kernel. Its scratch images make it stateful: one call at a time. The same
 /// events give the same image, bit for bit, on as many threads.
 class CpuProjector final : public Projector {
  public:
-  /// `image_floats`: length of the images it is given, where the kernel reads them in a layout of
-  /// its own; 0 stands for the grid's voxels. Throws std::invalid_argument for an invalid grid.
-  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, std::int64_t image_floats = 0);
+  /// Throws std::invalid_argument for an invalid grid.
+  CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, const CpuProjectorSettings& settings);
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }
+  float reach_mm() const override { return reach_mm_; }
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override;
   void back(const EventView& events, const float* values, float* image, Stream stream) override;
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override;
@@ -36,6 +43,7 @@ class CpuProjector final : public Projector {
  private:
   Grid grid_;
   std::unique_ptr<const CpuKernel> kernel_;
+  float reach_mm_;
   SlotImages slots_;
 };
 

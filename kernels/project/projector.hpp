@@ -53,6 +53,9 @@ class Projector {
   virtual ~Projector() = default;
   virtual const Grid& grid() const = 0;
   virtual Backend backend() const = 0;
+  /// How far it reaches beyond the image, in mm: a line no point of which lies in the box of all voxels, grown by so
+  /// much on every side, touches no voxel (or blob). Infinite where events are no lines.
+  virtual float reach_mm() const = 0;
 
   /// expectation[i] = (A x)_i for each event, without multiplicative or additive terms. `image`:
   /// grid().voxels() floats; `expectation`: events.count floats. Queued on the stream where there

@@ -29,6 +29,10 @@ PairList::PairList(const Scanner& scanner, Memory memory, Stream stream) : scann
   view_.elements = place(elements_, scanner.geometric.elements, memory, stream);
   view_.detectors = scanner.detectors->on(memory, stream);
   view_.calibration = scanner.calibration;
+  view_.types = place(types_, scanner.types, memory, stream);
+  view_.type_count = static_cast<int>(scanner.types.size());
+  view_.module_count = scanner.modules();
+  view_.module_pair = place(module_pair_, scanner.module_pair, memory, stream);
 }
 
 std::vector<PairModule> PairList::list_modules() const {

@@ -1,6 +1,6 @@
 // All pairs of detectors that a scanner can record, numbered module pair after module pair, and their efficiencies:
 // tables of the scanner in one kind of memory, and look-ups in them that the host and a CUDA device share. Internal to
-// the sensitivity.
+// the sensitivity and to events' corrections.
 #pragma once
 
 #include <cmath>
@@ -46,6 +46,16 @@ struct PairView {
   const ElementResponse* elements = nullptr;
   const Detector* detectors = nullptr;
   float calibration = 1;
+  const ModuleType* types = nullptr;
+  int type_count = 0;
+  std::uint32_t module_count = 0;
+  const std::int32_t* module_pair = nullptr;  // as Scanner::module_pair; null: all pairs of different modules count
+
+  TOFSTREAM_HOST_DEVICE std::uint32_t module_of(std::uint32_t detector) const {
+    int type = type_count - 1;
+    while (types[type].first_detector > detector) --type;
+    return types[type].first_module + (detector - types[type].first_detector) / types[type].elements;
+  }
 };
 
 /// Row of the n-th cell below the diagonal of a square table, row after row.
@@ -72,7 +82,21 @@ class PairCursor {
             module2_.first_detector + static_cast<std::uint32_t>(column)};
   }
 
-  /// Scanner::efficiency of the pair that pair() gave last.
+  /// Goes to a pair by its detectors, detector1 >= detector2; false where the scanner does not record it. The numbers
+  /// that pair() is asked for next are looked up anew.
+  TOFSTREAM_HOST_DEVICE bool find(DetectorPair pair) {
+    begin_ = end_ = 0;
+    block_.module1 = list_.module_of(pair.detector1);
+    block_.module2 = list_.module_of(pair.detector2);
+    module1_ = list_.modules[block_.module1];
+    module2_ = list_.modules[block_.module2];
+    const std::size_t cell = static_cast<std::size_t>(block_.module1) * list_.module_count + block_.module2;
+    const std::int32_t group = list_.module_pair ? list_.module_pair[cell] : 0;
+    block_.table = list_.tables ? group : -1;
+    return list_.module_pair ? group >= 0 : block_.module1 != block_.module2;
+  }
+
+  /// Scanner::efficiency of the pair that pair() gave or find() found last.
   TOFSTREAM_HOST_DEVICE float efficiency(DetectorPair pair) const {
     double result = block_.table >= 0 && module1_.energies * module2_.energies > 1 ? over_energies(pair) : simple(pair);
     if (list_.elements)
@@ -132,6 +156,15 @@ class PairCursor {
   PairModule module1_{}, module2_{};
 };
 
+/// Scanner::efficiency of any two detectors, by the same tables as the sensitivity's.
+TOFSTREAM_HOST_DEVICE inline float efficiency_of(const PairView& list, std::uint32_t detector1,
+                                                 std::uint32_t detector2) {
+  PairCursor cursor(list);
+  const bool ordered = detector1 >= detector2;
+  const DetectorPair pair{ordered ? detector1 : detector2, ordered ? detector2 : detector1};
+  return cursor.find(pair) ? cursor.efficiency(pair) : 0.0f;
+}
+
 /// Owns the tables in one kind of memory.
 class PairList {
  public:
@@ -149,6 +182,8 @@ class PairList {
 
   const Scanner& scanner_;
   PairView view_;
+  Buffer<ModuleType> types_;
+  Buffer<std::int32_t> module_pair_;
   Buffer<PairBlock> blocks_;
   Buffer<PairModule> modules_;
   Buffer<PairTable> tables_;

@@ -2,7 +2,6 @@
 // these can touch the image. The host and a CUDA device choose alike, bit for bit. Internal to the sensitivity.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/math/host_device.hpp"
@@ -20,15 +19,17 @@ TOFSTREAM_HOST_DEVICE inline std::uint64_t mixed(std::uint64_t seed, std::uint64
   return z ^ (z >> 31);
 }
 
-/// All `pairs` of a list, or one pair from each of `cells` cells of equal size. Cell k of a sample belongs to replicate
-/// (k + a random shift of its group) mod replicates.
+/// All `pairs` of a list, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
+/// `replicates`, a prime, and each replicate draws one cell of every group: replicate r the cell shift + r stride (mod
+/// replicates), shift and stride drawn for the group. So any two replicates are as two cells drawn at random, which
+/// their spread takes them for.
 struct PairSample {
   std::int64_t pairs = 0;
   std::int64_t cells = 0;
   int replicates = 1;
   std::uint64_t seed = 0;
 
-  TOFSTREAM_HOST_DEVICE bool exact() const { return cells == pairs; }
+  TOFSTREAM_HOST_DEVICE bool exact() const { return replicates == 1; }
   TOFSTREAM_HOST_DEVICE std::int64_t draws() const { return cells / replicates; }  // of one replicate
 
   struct Draw {
@@ -38,10 +39,10 @@ struct PairSample {
   /// The n-th draw of a replicate; numbers ascend with n.
   TOFSTREAM_HOST_DEVICE Draw draw(int replicate, std::int64_t n) const {
     if (exact()) return {n, 1.0f};
-    const std::uint64_t shift = mixed(~seed, static_cast<std::uint64_t>(n));
-    const auto shifted =
-        (static_cast<std::uint64_t>(replicate) + (shift >> 33)) % static_cast<std::uint64_t>(replicates);
-    const std::int64_t cell = n * replicates + static_cast<std::int64_t>(shifted);
+    const std::uint64_t random = mixed(~seed, static_cast<std::uint64_t>(n)), prime = replicates;
+    const std::uint64_t shift = (random >> 33) % prime, stride = 1 + (random & 0x7fffffff) % (prime - 1);
+    const std::int64_t cell =
+        n * replicates + static_cast<std::int64_t>((shift + static_cast<std::uint64_t>(replicate) * stride) % prime);
     const std::int64_t begin = cell_begin(cell), size = cell_begin(cell + 1) - begin;
     const double u = static_cast<double>(mixed(seed, static_cast<std::uint64_t>(cell)) >> 11) * 0x1p-53;
     const auto inside = static_cast<std::int64_t>(u * static_cast<double>(size));
@@ -55,15 +56,13 @@ struct PairSample {
   }
 };
 
-/// The image's box with a margin, and whether the line between two points meets it.
+/// The image's box grown by a projector's reach, and whether the line between two points meets it.
 class Reach {
  public:
-  /// The margin is in voxels of the largest edge.
-  Reach(const Grid& grid, float margin_voxels) {
-    const float margin = margin_voxels * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+  Reach(const Grid& grid, float reach_mm) {
     for (int a = 0; a < 3; ++a) {
-      low_[a] = grid.origin_mm[a] - 0.5f * grid.voxel_mm[a] - margin;
-      high_[a] = grid.origin_mm[a] + (static_cast<float>(grid.size[a]) - 0.5f) * grid.voxel_mm[a] + margin;
+      low_[a] = grid.origin_mm[a] - 0.5f * grid.voxel_mm[a] - reach_mm;
+      high_[a] = grid.origin_mm[a] + (static_cast<float>(grid.size[a]) - 0.5f) * grid.voxel_mm[a] + reach_mm;
     }
   }
 

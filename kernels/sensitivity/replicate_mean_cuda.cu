@@ -12,9 +12,9 @@ __global__ void end_each_batch(ReplicateArrays arrays, std::int64_t voxels) {
   if (v < voxels) arrays.end_batch(v);
 }
 
-__global__ void end_each_replicate(ReplicateArrays arrays, int count, std::int64_t voxels) {
+__global__ void end_each_replicate(ReplicateArrays arrays, SymmetryGroup symmetries, std::int64_t voxels) {
   const std::int64_t v = elementwise::element();
-  if (v < voxels) arrays.end_replicate(v, count);
+  if (v < voxels) arrays.end_replicate(symmetries, v);
 }
 
 }  // namespace
@@ -25,9 +25,10 @@ void end_batch_cuda(const ReplicateArrays& arrays, std::int64_t voxels, Stream s
   check_launch("add a batch to the sensitivity");
 }
 
-void end_replicate_cuda(const ReplicateArrays& arrays, int count, std::int64_t voxels, Stream stream) {
+void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symmetries, std::int64_t voxels,
+                        Stream stream) {
   if (voxels == 0) return;
-  end_each_replicate<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, count, voxels);
+  end_each_replicate<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, symmetries, voxels);
   check_launch("add a replicate to the sensitivity");
 }
 

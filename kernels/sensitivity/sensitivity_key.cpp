@@ -17,7 +17,7 @@ namespace tofstream {
 
 namespace {
 
-constexpr std::string_view algorithm = "tofstream sensitivity 3";  // new number, new results
+constexpr std::string_view algorithm = "tofstream sensitivity 5";  // new number, new results
 
 class Hash {
  public:
@@ -100,7 +100,6 @@ void add_scanner(Hash& hash, const Scanner& scanner) {
     hash.value(element.area_mm2);
     hash.value(element.front);
     hash.value(element.back);
-    hash.value(element.mean_shift_mm);
   }
 }
 
@@ -116,9 +115,10 @@ std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std:
   add_scanner(hash, scanner);
   hash.value(settings.exact_pairs);
   hash.value(settings.sampled_pairs);
+  hash.value(settings.error);
+  hash.value(settings.symmetric);
   hash.value(settings.seed);
-  hash.value(settings.replicates);
-  hash.value(settings.margin_voxels);
+  hash.value(settings.replicate_pairs);
   hash.value(mu_per_mm != nullptr);
   if (mu_per_mm) {
     add_grid(hash, mu_per_mm->grid);

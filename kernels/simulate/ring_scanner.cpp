@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/math/interaction_depth.hpp"
 #include "kernels/simulate/random.hpp"
 
 namespace tofstream {
@@ -32,15 +33,15 @@ double sector_angle(const RingScanner& ring, int sector) {
   return 2 * std::numbers::pi * sector / ring.modules_transaxial;
 }
 
-/// Visits the elements of a module in the order of their numbers.
+/// Visits the elements of a module in the order of their numbers, each with the middle of its face in the module's
+/// frame.
 template <class Visit>
 void for_each_element(const RingScanner& ring, Visit&& visit) {
   double front_mm = 0;
   for (std::size_t layer = 0; layer < ring.layers.size(); ++layer) {
-    const double middle_mm = front_mm + 0.5 * ring.layers[layer].depth_mm;
     for (int axial = 0; axial < ring.crystals_axial; ++axial)
       for (int across = 0; across < ring.crystals_transaxial; ++across)
-        visit(layer, Vec3d{middle_mm, centre_of(across, ring.crystals_transaxial, ring.pitch_transaxial_mm),
+        visit(layer, Vec3d{front_mm, centre_of(across, ring.crystals_transaxial, ring.pitch_transaxial_mm),
                            centre_of(axial, ring.crystals_axial, ring.pitch_axial_mm)});
     front_mm += ring.layers[layer].depth_mm;
   }
@@ -56,10 +57,8 @@ GeometricEfficiency efficiencies_of(const RingScanner& ring) {
   double front = 0;
   for (const CrystalLayer& layer : ring.layers) {
     const double depth = layer.depth_mm * layer.attenuation_per_cm / 10;
-    // The mean of an exponential cut to the layer, in mean free paths from its front.
-    const double mean = 1 - depth / std::expm1(depth);
     layers.push_back({static_cast<float>(ring.crystal_transaxial_mm * ring.crystal_axial_mm), static_cast<float>(front),
-                      static_cast<float>(front + depth), static_cast<float>((mean / depth - 0.5) * layer.depth_mm)});
+                      static_cast<float>(front + depth)});
     front += depth;
   }
   for_each_element(ring, [&](std::size_t layer, Vec3d) { result.elements.push_back(layers[layer]); });
@@ -106,11 +105,17 @@ std::shared_ptr<Scanner> scanner_of(const RingScanner& ring) {
   std::vector<Vec3> positions;
   positions.reserve(static_cast<std::size_t>(ring.detectors()));
   for (const RigidTransform& module : geometry.module_transforms)
-    for_each_element(ring, [&](std::size_t, Vec3d local) { positions.push_back(apply(module, local).as<float>()); });
+    for_each_element(ring, [&](std::size_t layer, Vec3d face) {
+      const Vec3d point = face + Vec3d{ring.layers[layer].mean_depth_mm(), 0, 0};
+      positions.push_back(apply(module, point).as<float>());
+    });
   scanner->detectors = std::make_shared<const DetectorTable>(positions);
   ModuleType type;
   type.modules = static_cast<std::uint32_t>(ring.modules());
   type.elements = static_cast<std::uint32_t>(ring.elements());
+  type.element_size_mm = Vec3d{ring.depth_mm() / static_cast<double>(ring.layers.size()), ring.crystal_transaxial_mm,
+                               ring.crystal_axial_mm}
+                             .as<float>();
   scanner->types = {type};
   if (ring.tof_fwhm_ps > 0)
     scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm()),
@@ -121,6 +126,10 @@ std::shared_ptr<Scanner> scanner_of(const RingScanner& ring) {
 }
 
 }  // namespace
+
+double CrystalLayer::mean_depth_mm() const {
+  return mean_interaction_depth(depth_mm, 0.1 * attenuation_per_cm);
+}
 
 double RingScanner::depth_mm() const {
   return std::accumulate(layers.begin(), layers.end(), 0.0,
@@ -214,8 +223,9 @@ RingGeometry ring_geometry(const RingScanner& ring) {
     result.crystal_corners[i] =
         Vec3d{i & 1 ? half.x : -half.x, i & 2 ? half.y : -half.y, i & 4 ? half.z : -half.z}.as<float>();
   const auto f = [](double value) { return static_cast<float>(value); };
-  for_each_element(ring, [&](std::size_t, Vec3d c) {
-    result.element_transforms.push_back({1, 0, 0, f(c.x), 0, 1, 0, f(c.y), 0, 0, 1, f(c.z)});
+  for_each_element(ring, [&](std::size_t layer, Vec3d face) {
+    const double middle_mm = face.x + 0.5 * ring.layers[layer].depth_mm;
+    result.element_transforms.push_back({1, 0, 0, f(middle_mm), 0, 1, 0, f(face.y), 0, 0, 1, f(face.z)});
   });
   for (int along = 0; along < ring.modules_axial; ++along)
     for (int sector = 0; sector < ring.modules_transaxial; ++sector) {

@@ -17,6 +17,8 @@ namespace tofstream {
 struct CrystalLayer {
   double depth_mm = 20;
   double attenuation_per_cm = 0.83;  // of 511 keV photons in the scintillator
+  /// Where the photons that it stops interact on average, below its face (interaction_depth.hpp).
+  double mean_depth_mm() const;
 };
 
 struct RingScanner {
@@ -78,10 +80,10 @@ struct RingGeometry {
 RingGeometry ring_geometry(const RingScanner& ring);
 Vec3d apply(const RigidTransform& transform, Vec3d point);
 
-/// The kernels' scanner: detectors at the centres of crystals (a layer of a crystal is a detector
-/// of its own), module pairs in coincidence, ToF, and `geometric` efficiencies that match
-/// EventSimulator, scaled so that efficiency(i, j) x line integral in mm of the activity in Bq/mL =
-/// trues per second without attenuation. Throws as validate() does.
+/// The kernels' scanner: detectors at the mean depth of interaction of photons that come along their
+/// crystals (a layer of a crystal is a detector of its own), module pairs in coincidence, ToF, and `geometric`
+/// efficiencies that match EventSimulator, scaled so that efficiency(i, j) x line integral in mm of the activity in
+/// Bq/mL = trues per second without attenuation. Throws as validate() does.
 std::shared_ptr<const Scanner> make_scanner(const RingScanner& ring);
 
 /// The same efficiencies as tables by classes of module pairs (same step around the ring and along

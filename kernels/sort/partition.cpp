@@ -65,6 +65,7 @@ EventBatch without_events(const EventBatch& batch) {
   result.tof = batch.tof;
   result.exposure = batch.exposure;
   result.delayed = batch.delayed;
+  result.quantity = batch.quantity;
   return result;
 }
 

@@ -23,7 +23,7 @@ namespace tofstream {
 enum class StripForm {
   full,      // eq. 7 times the share of angles at which both photons meet the strips: integrates to the sensitivity
   eq7,       // eq. 7: strips without ends
-  gaussian,  // N = a C^-1 a, and without (b C^-1 a)^2, as the authors' program: loses weight away from the centre
+  gaussian,  // N = a C^-1 a, and without (b C^-1 a)^2, as the authors' CPU program: loses weight away from the centre
 };
 
 /// A pixel belongs to an event where b C^-1 b is at most this: within 3 sigma (001, section 3).

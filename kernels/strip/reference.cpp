@@ -24,6 +24,8 @@ class StripReference final : public ReferenceProjector {
     validate(grid, settings);
   }
 
+  float reach_mm() const override { return std::numeric_limits<float>::infinity(); }
+
   void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const override {
     require_strip_events(events);
     const auto event = StripEventTerms<double>::make(settings_.form, settings_.geometry, settings_.resolution,

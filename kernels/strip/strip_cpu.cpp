@@ -9,6 +9,7 @@
 // clang-format on
 
 #include <algorithm>
+#include <limits>
 
 #include <hwy/highway.h>
 
@@ -104,12 +105,15 @@ class CpuStripProjector final : public Projector {
   CpuStripProjector(const Grid& grid, const StripSettings& settings)
       : geometry_(settings.geometry),
         projector_(grid, HWY_DYNAMIC_DISPATCH(make_strip_kernel)(StripSetup::make(grid, settings)),
-                   grid.voxels() + strip_padding),
+                   {.reach_mm = std::numeric_limits<float>::infinity(),
+                    .deterministic = true,  // its images are small: it costs next to nothing
+                    .image_floats = grid.voxels() + strip_padding}),
         padded_(Buffer<float>::zeros(Memory::host, grid.voxels() + strip_padding)),
         padded_sum_(Buffer<float>::zeros(Memory::host, grid.voxels() + strip_padding)) {}
 
   const Grid& grid() const override { return projector_.grid(); }
   Backend backend() const override { return Backend::cpu; }
+  float reach_mm() const override { return projector_.reach_mm(); }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     require_strip_events(events);

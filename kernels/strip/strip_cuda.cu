@@ -1,4 +1,5 @@
 // The strip projector in CUDA: which way events go, and what the ways share.
+#include <limits>
 #include <optional>
 
 #include "kernels/cuda/check.hpp"
@@ -26,6 +27,7 @@ class StripCuda final : public Projector {
 
   const Grid& grid() const override { return model_.grid; }
   Backend backend() const override { return Backend::cuda; }
+  float reach_mm() const override { return std::numeric_limits<float>::infinity(); }
   std::optional<Image> closed_form_sensitivity() const override {
     return strip_sensitivity_image(settings_.geometry, model_.grid);
   }

@@ -60,6 +60,7 @@ EventBatch EventBatch::without_arrays() const {
   result.duration_s = duration_s;
   result.exposure = exposure;
   result.delayed = delayed;
+  result.quantity = quantity;
   for (int a = 0; a < 4; ++a) result.axis_begin[a] = axis_begin[a];
   return result;
 }

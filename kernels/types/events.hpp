@@ -8,10 +8,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 
 #include "kernels/math/host_device.hpp"
 #include "kernels/math/vec3.hpp"
 #include "kernels/types/memory.hpp"
+#include "kernels/types/quantity.hpp"
 
 namespace tofstream {
 
@@ -125,6 +127,7 @@ struct EventBatch {
   double exposure = 1;    // mean over that time of what scales all LORs alike: decay and live time; sensitivity is
                           // weighted with duration_s * exposure
   bool delayed = false;   // delayed coincidences, which estimate randoms and are never reconstructed
+  std::shared_ptr<const Quantity> quantity;  // what an image of them shows, and how corrected; null: nobody says
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;
@@ -142,6 +145,9 @@ struct EventBatch {
   EventBatch without_arrays() const;
   std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
   std::size_t bytes() const;
+  /// The runtime's note that a gadget gave fewer events than it took: what is reconstructed is no longer all that the
+  /// sensitivity counts on.
+  void note_rejecting(const std::string& gadget) { quantity = with_rejecting(quantity, gadget); }
 };
 
 /// Calls visit(array) for each of the batch's per-event arrays: what a sort, a cut or a copy must

@@ -17,7 +17,6 @@ namespace tofstream {
 struct ElementResponse {
   float area_mm2 = 0;         // of the face that records
   float front = 0, back = 0;  // optical depths, dimensionless
-  float mean_shift_mm = 0;    // from the detector's position to the mean interaction point, along the outward normal
 };
 
 /// W of an element for photons at cosine `c` to the module's normal, in mm^2. A photon that
@@ -31,10 +30,10 @@ TOFSTREAM_HOST_DEVICE inline float element_response(const ElementResponse& eleme
 /// Mean trues on a pair for a line integral of decays of 1 /mm^2 (decays/mm^3 times mm), in mm^2, from the
 /// elements, the modules' normals and the detectors' positions (mm). Lines through two small areas number
 /// W_1 W_2 / d^2 (mm^2 sr); a decay sends its pair along a line, whichever photon goes which way, with density
-/// 1 / (2 pi) per sr. d joins the mean points of interaction.
+/// 1 / (2 pi) per sr. d joins the positions, which are the mean points of interaction.
 TOFSTREAM_HOST_DEVICE inline float pair_response(const ElementResponse& e1, Vec3 n1, Vec3 position1,
                                                  const ElementResponse& e2, Vec3 n2, Vec3 position2) {
-  const Vec3 along = (position2 + e2.mean_shift_mm * n2) - (position1 + e1.mean_shift_mm * n1);
+  const Vec3 along = position2 - position1;
   const float d2 = dot(along, along), inverse = 1 / std::sqrt(d2);
   const float w1 = element_response(e1, -inverse * dot(along, n1));
   const float w2 = element_response(e2, inverse * dot(along, n2));

@@ -25,13 +25,16 @@ EventBatch description_of(std::span<const EventBatch> batches) {
   result.count = 0;
   result.duration_s = 0;
   double exposed_s = 0;
+  QuantitySoFar quantity;
   for (const EventBatch& batch : batches) {
     if (!can_join(first, batch)) throw std::invalid_argument("batches of different kinds of events cannot be joined");
     result.count += batch.count;
     result.start_s = std::min(result.start_s, batch.start_s);
     result.duration_s += batch.duration_s;
     exposed_s += batch.duration_s * batch.exposure;
+    quantity.add(batch.quantity);
   }
+  result.quantity = quantity.get();
   result.exposure = result.duration_s > 0 ? exposed_s / result.duration_s : first.exposure;
   return result;
 }

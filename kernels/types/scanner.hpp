@@ -35,7 +35,7 @@ struct ModulePairTable {
 
 struct Scanner {
   std::string name;
-  std::shared_ptr<const DetectorTable> detectors;  // centres, in the scanner frame
+  std::shared_ptr<const DetectorTable> detectors;  // points at which photons are taken as detected, scanner frame
   std::vector<ModuleType> types;
   std::vector<TofModel> tof;  // [type1 * types + type2]; empty: non-ToF
   float calibration = 1;

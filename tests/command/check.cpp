@@ -54,7 +54,7 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
       run_command("check listmode_osem --backend cpu --set image.size=[100,100,100] --memory --json").json();
   const std::size_t image = 4'000'000;
   CHECK(held(json, "estimate") == 2 * image);   // with the inverse sensitivity
-  CHECK(held(json, "projected") == 5 * image);  // while the sensitivity is made     // the sensitivity
+  CHECK(held(json, "projected") == 6 * image);  // while the sensitivity is made
   CHECK(json["memory"]["device"]["at_least"] == 0);
   for (const auto& edge : json["memory"]["edges"])
     if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 64 * image);

@@ -25,7 +25,7 @@ TEST_CASE("a corrected scan reconstructs to the phantom's activity in Bq/mL") {
         "subsets.iterations=2 --set "
         "projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 --set "
         "projected.sensitivity.sampled_pairs=2000000 --set variables.mu_map=" +
-        mu + " --input " + scan + " --out " + folder.path().string() + more);
+        mu + " --input " + scan + " --overwrite --out " + folder.path().string() + more);
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     return statistics(read_nifti(folder / "image.nii.gz"), Cylinder{{0, 0, 0}, 70, 80}).mean;
   };

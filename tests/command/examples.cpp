@@ -20,7 +20,7 @@ std::vector<std::string> lines_after(const std::string& text, const std::string&
 
 bool can_run(const std::string& need) {
   if (need == "gpu") return why_no_cuda().empty();
-  if (need == "python") return !skip_without_numpy();
+  if (need == "python") return !python_with_numpy().empty();
   FAIL("an example may need gpu or python, not ", need);
   return false;
 }

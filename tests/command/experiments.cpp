@@ -3,6 +3,7 @@
 #include "gadgets/formats/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/script.hpp"
 
 using namespace tofstream;
 
@@ -16,7 +17,7 @@ TEST_CASE("a scan with attenuation reconstructs to its activity by a coarse map 
   const auto run =
       run_command("run joseph_osem --quiet --backend cpu --input " + path("scan.petsird") + " --out " + path("image") +
                   " --set image.size=[64,64,32] --set image.voxel_mm=[4,4,4] --set subsets.reference_s=1"
-                  " --set projected.sensitivity.cache=false --set projected.sensitivity.mu_map=" +
+                  " --set projected.sensitivity.cache=false --set mu_map=" +
                   path("mu.nii.gz"));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const Image image = read_nifti(out / "image" / "image.nii.gz");
@@ -29,9 +30,8 @@ TEST_CASE("a mu map with a wrong value is refused, by name") {
   Image mu = Image::zeros(Grid::centred(4, 4, 4, {50, 50, 50}));
   mu.voxels[7] = -0.1f;
   write_nifti(out / "mu.nii.gz", mu);
-  const auto run =
-      run_command("run simulate_osem --quiet --backend cpu --out " + (out / "image").string() +
-                  " --set photons.events=1000 --set projected.sensitivity.mu_map=" + (out / "mu.nii.gz").string());
+  const auto run = run_command("run simulate_osem --quiet --backend cpu --out " + (out / "image").string() +
+                               " --set photons.events=1000 --set mu_map=" + (out / "mu.nii.gz").string());
   CHECK(run.code != 0);
   CHECK(run.err.find("mu.nii.gz: attenuation must not be negative") != std::string::npos);
 }
@@ -55,9 +55,8 @@ TEST_CASE("a phantom's image has its activity, on the grid asked for, and profil
 }
 
 TEST_CASE("the script of the paper's experiments simulates, reconstructs, measures and draws") {
-  const std::filesystem::path script = "tools/paper_experiments";
-  if (!std::filesystem::exists(script)) return;  // an installed test has no scripts beside it
-  if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
+  const std::filesystem::path script = script_or_skip("paper_experiments");
+  if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
   const std::string command = "python3 " + script.string() + " hot_rods --backend cpu --events-scale 0.0002 --pairs " +
@@ -74,9 +73,8 @@ TEST_CASE("the script of the paper's experiments simulates, reconstructs, measur
 }
 
 TEST_CASE("the script of the corrected NEMA phantom compares means over scans with their errors") {
-  const std::filesystem::path script = "tools/nema_corrections";
-  if (!std::filesystem::exists(script)) return;
-  if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
+  const std::filesystem::path script = script_or_skip("nema_corrections");
+  if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
   const std::string command = "python3 " + script.string() + " --backend cpu --events 100000 --realisations 2 " +

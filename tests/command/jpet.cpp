@@ -4,6 +4,7 @@
 
 #include "gadgets/formats/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/script.hpp"
 
 using namespace tofstream;
 
@@ -96,9 +97,8 @@ TEST_CASE("a file that holds no events of strips, and strips where a ring is wan
 }
 
 TEST_CASE("the script of figure 3 measures, draws, and says that so few events are not enough") {
-  const std::filesystem::path script = "tools/jpet_figure";
-  if (!std::filesystem::exists(script)) return;  // an installed test has no scripts beside it
-  if (std::system("python3 --version >/dev/null 2>&1") != 0) return;
+  const std::filesystem::path script = script_or_skip("jpet_figure");
+  if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
   const int status = std::system(("python3 " + script.string() + " --backend cpu --events 500 --tofstream " +

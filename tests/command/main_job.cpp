@@ -2,6 +2,7 @@
 #include "gadgets/formats/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/gpu.hpp"
 
 using namespace tofstream;
 
@@ -114,16 +115,26 @@ TEST_CASE("the resolution model's pipeline runs, and every iteration can be writ
     CHECK(std::filesystem::exists(out / "psf" / name));
 }
 
+TEST_CASE("the version names the commit and the flags that the program was built from") {
+  const auto said = run_command("--version");
+  CHECK(said.code == 0);
+  CHECK(said.out.find("tofstream ") == 0);
+  CHECK(said.out.find(" (") != std::string::npos);
+  CHECK(said.out.find("), commit ") != std::string::npos);
+}
+
 TEST_CASE("without a GPU the CUDA backend says so, and auto takes the CPU") {
-  if (why_no_cuda().empty()) return;
-  const auto result = run_command("run listmode_osem --backend cuda --out /tmp/none --input " + scan().string());
+  const WithoutGpu hidden;
+  const TemporaryFolder folder;
+  const auto result = run_command("run listmode_osem --backend cuda --out " + (folder / "none").string() + " --input " +
+                                  scan().string());
   CHECK(result.code == 2);
   CHECK(result.err.find("CUDA") != std::string::npos);
 }
 
 TEST_CASE("the reference page of gadgets is what the gadgets declare") {
   const std::filesystem::path page = "share/doc/reference/gadgets.md";
-  if (!std::filesystem::exists(page)) return;  // an installed test has no documents beside it
+  if (!std::filesystem::exists(page)) return skip_test("sources beside the test");
   CHECK_MESSAGE(text_of(page) == run_command("gadgets --markdown").out,
                 "write it anew: tofstream gadgets --markdown > ", page.string());
 }

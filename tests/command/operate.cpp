@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/command/command.hpp"
+#include "tests/support/skip.hpp"
 
 using namespace tofstream;
 
@@ -104,10 +105,7 @@ TEST_CASE("a run is asked, changed, watched and stopped by its output folder") {
 }
 
 TEST_CASE("abort ends a run at once, and top, in a terminal, with it") {
-  if (std::system("script -qec true /dev/null >/dev/null 2>&1 </dev/null") != 0) {
-    std::puts("skipped: no pseudo-terminal");
-    return;
-  }
+  if (std::system("script -qec true /dev/null >/dev/null 2>&1 </dev/null") != 0) return skip_test("pseudo-terminal");
   BackgroundRun run(endless);
   run.wait_for_events();
   const auto screen = run.out.parent_path() / "screen";
@@ -136,13 +134,13 @@ TEST_CASE("a killed run's socket is in nobody's way; another file, or a second r
   const std::string killed = simulate + "--set 'end.fault={kill_at: 0}' --out " + out.string();
   CHECK(run_command(killed).code == 128 + 9);
   CHECK(std::filesystem::exists(out / "control.sock"));
-  const CommandResult again = run_command(simulate + "--out " + out.string());
+  const CommandResult again = run_command(simulate + "--overwrite --out " + out.string());
   CHECK_MESSAGE(again.code == 0, again.err);
   CHECK(again.err == "");
   CHECK_FALSE(std::filesystem::exists(out / "control.sock"));
 
   std::ofstream(out / "control.sock") << "mine";
-  const CommandResult warned = run_command(simulate + "--out " + out.string());
+  const CommandResult warned = run_command(simulate + "--overwrite --out " + out.string());
   CHECK(warned.code == 0);
   CHECK(warned.err.find("a file of that name is in the way; the run goes on without") != std::string::npos);
   const CommandResult refused =
@@ -150,7 +148,7 @@ TEST_CASE("a killed run's socket is in nobody's way; another file, or a second r
   CHECK(refused.code == 2);
   CHECK(refused.err.find("a file of that name is in the way") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(folder / "b"));
-  CHECK(run_command(simulate + "--control none --out " + out.string()).err == "");
+  CHECK(run_command(simulate + "--control none --overwrite --out " + out.string()).err == "");
 }
 
 TEST_CASE("an image carries what made it, and the report shows it") {

@@ -106,6 +106,13 @@ TEST_CASE_FIXTURE(Server,
   const auto sent = send("--pipeline small --input " + scan + " --out " + (folder / "sent").string());
   REQUIRE_MESSAGE(sent.code == 0, sent.err);
   CHECK(sent.out.find("20000 events received, 20000 reconstructed") != std::string::npos);
+  const std::string again = "--pipeline small --input " + scan + " --out " + (folder / "sent").string();
+  CHECK(send(again).err.find("holds the run 'small'") != std::string::npos);
+  const auto files = nlohmann::json::parse(text_of(folder / "sent" / "run.json"))["files"];
+  REQUIRE(files.size() == 1);
+  CHECK(files[0]["name"] == "image.nii.gz");
+  const auto over = send(again + " --overwrite");
+  REQUIRE_MESSAGE(over.code == 0, over.err);
   slow.signal(SIGKILL);
   CHECK(slow.wait() == 128 + SIGKILL);
   wait_until_says(log, "session-1: the client has vanished");
@@ -125,11 +132,13 @@ TEST_CASE_FIXTURE(Server,
 
 TEST_CASE_FIXTURE(Server, "send says what is wrong, whose fault it is, and ends as run does") {
   CHECK(send("--list").out == "pipeline small\n");
-  const auto unknown = send("--pipeline smal --input " + scan);
+  const std::string nowhere = " --out " + (folder / "nowhere").string();
+  const auto unknown = send("--pipeline smal --input " + scan + nowhere);
   CHECK(unknown.code == 2);
   CHECK(unknown.err.find("the server offers no pipeline 'smal', did you mean 'small'?") != std::string::npos);
   std::ofstream(folder / "mine.yaml") << body << "  feed: {use: file_source, path: /etc/passwd}\n";
-  const auto forbidden = send("--pipeline " + (folder / "mine.yaml").string() + " --input " + scan);
+  const auto forbidden = send("--pipeline " + (folder / "mine.yaml").string() + " --input " + scan + nowhere);
+  CHECK_FALSE(std::filesystem::exists(folder / "nowhere"));
   CHECK(forbidden.code == 2);
   CHECK(forbidden.err.find("mine.yaml:11:15: gadgets.feed: gadget 'file_source' is not allowed") != std::string::npos);
   std::ofstream(folder / "fails.yaml")

@@ -244,16 +244,6 @@ TEST_CASE("an output folder that cannot be written is an error before anything s
   CHECK(report.errors[0].what.find((folder.path / "file" / "sub").string()) != std::string::npos);
 }
 
-TEST_CASE("run.json of an earlier run does not survive the start of the next") {
-  TemporaryFolder folder;
-  std::ofstream(folder.path / "run.json") << "{\"exit_code\": 0, \"old\": true}";
-  const RunReport report =
-      run_text("gadgets:\n  feed: {use: count}\n  last: {use: collect, from: feed, throw_in_flush: true}\n",
-               {.output_dir = folder.path});
-  CHECK(report.exit_code == exit_run);
-  CHECK(!read_run_json(folder).contains("old"));
-}
-
 TEST_CASE("run.json holds the resolved pipeline, books, gadgets, edges, latency and versions") {
   TemporaryFolder folder;
   run_text(R"(

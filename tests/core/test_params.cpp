@@ -209,3 +209,54 @@ TEST_CASE("the registry refuses a second gadget of a name, reserved parameters a
                                   "two gadgets are named 'bad': rename one"});
   CHECK(registry().problems().empty());
 }
+
+namespace {
+
+struct Lattice {
+  std::optional<std::array<int, 3>> size;
+  std::array<double, 2> edges_mm{1, 1};
+  bool operator==(const Lattice&) const = default;
+  static constexpr auto default_word = "auto";
+  static constexpr auto params =
+      describe(param<&Lattice::size>("size", one_for_all, range(1, 9), "Nodes"),
+               param<&Lattice::edges_mm>("edges_mm", one_for_all, positive, unit("mm"), "Edges"));
+};
+
+struct OnLattice {
+  struct Params {
+    Lattice image{.edges_mm = {7, 7}};
+  };
+  static constexpr auto params = describe(param<&Params::image>("image", "Where"));
+  int operator()(int x, const Params&) const { return x; }
+};
+
+struct ReadLattice {
+  Lattice image;
+  Lines problems;
+};
+
+ReadLattice read_lattice(Value value) {
+  static const GadgetInfo made = describe_gadget<OnLattice>("on_lattice", "Has a word for all defaults");
+  OnLattice::Params params;
+  Problems problems;
+  read_params(made.params, &params, map_of("image", std::move(value)), "g", problems);
+  ReadLattice read{params.image, {}};
+  for (const Problem& problem : problems.all()) read.problems.push_back(problem.text());
+  return read;
+}
+
+}  // namespace
+
+TEST_CASE("a word stands for all defaults of a map, and one value for all of a list") {
+  CHECK(read_lattice(scalar("auto")).image == Lattice{});
+  CHECK(read_lattice(scalar("aut")).problems ==
+        Lines{"g.image must be auto or a map, not 'aut', did you mean 'auto'?"});
+  CHECK(read_lattice(map_of("size", scalar("4"))).image.size == std::array{4, 4, 4});
+  CHECK(read_lattice(map_of("edges_mm", scalar("2.5"))).image.edges_mm == std::array{2.5, 2.5});
+  CHECK(read_lattice(map_of("edges_mm", list({"2", "3"}))).image.edges_mm == std::array{2.0, 3.0});
+  CHECK(read_lattice(map_of("size", scalar("10"))).problems == Lines{"g.image.size must be in [1, 9], not 10"});
+  CHECK(read_lattice(map_of("size", list({"1", "2"}))).problems ==
+        Lines{"g.image.size must be a list of 3 x integer, not a list of 2"});
+  CHECK(flow_text(detail::write_value(Lattice{})) == "auto");
+  CHECK(flow_text(detail::write_value(Lattice{.size = std::array{1, 2, 3}})) == "{size: [1, 2, 3], edges_mm: [1, 1]}");
+}

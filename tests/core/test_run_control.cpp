@@ -1,5 +1,6 @@
 // Gadgets that watch and steer the run that they are in.
 #include <algorithm>
+#include <utility>
 
 #include "core/testing.hpp"
 #include "gadgets.hpp"
@@ -9,26 +10,30 @@ using namespace tofstream::test;
 
 namespace {
 
-// At one batch it sets a live parameter of another gadget, at a later one it stops the run.
+// Behind `shifted`: at a batch it sets the offset there, and stops the run when batches come that have it.
 struct Steersman {
+  static constexpr std::uint64_t offset = 1'000'000;
   struct Params {
     std::uint64_t set_at = 10;
     std::uint64_t stop_at = 20;
   };
   static constexpr auto params = describe(param<&Params::set_at>("set_at", "Batch at which to set the offset"),
-                                          param<&Params::stop_at>("stop_at", "Batch at which to stop"));
+                                          param<&Params::stop_at>("stop_at", "Batch, with the offset, to stop at"));
   void process(const Batch& batch, const Params& p, Context& context) {
     RunControl* run = context.control();
     if (!run) return;
     if (batch.number == p.set_at)
       for (const Problem& problem : run->set_parameter("shifted", "by", Value::scalar("1000000")))
         Witness::current->note(problem.text());
-    if (batch.number == p.stop_at) {
+    if (batch.number >= offset + p.stop_at && !std::exchange(has_stopped_, true)) {
       Witness::current->note(outcome(run->snapshot()));
       run->request_stop();
       Witness::current->note(outcome(run->snapshot()));
     }
   }
+
+ private:
+  bool has_stopped_ = false;
 };
 TOFSTREAM_GADGET(Steersman, "steersman", "Sets another gadget's parameter, then stops the run");
 
@@ -82,7 +87,7 @@ gadgets:
   feed: {use: count, endless: true, pause_ms: 0.1}
   shifted: {use: offset, from: feed}
   last: {use: collect, from: shifted}
-  helm: {use: steersman, from: feed}
+  helm: {use: steersman, from: shifted}
 )");
   CHECK(report.exit_code == 0);
   CHECK(report.stopped);
@@ -163,6 +168,6 @@ TEST_CASE("without a run a gadget finds no control, and a test may give it one o
   Witness witness;
   GadgetTest<Steersman> steered("{stop_at: 11}", ".", &run);
   steered.send(Batch{.number = 10});
-  steered.send(Batch{.number = 11});
+  steered.send(Batch{.number = Steersman::offset + 11});
   CHECK(run.said == std::vector<std::string>{"shifted.by=1000000", "stop"});
 }

@@ -76,12 +76,17 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
   CHECK(!read_checkpoint(folder.path()));
   CHECK(checkpoint_update(folder.path()) == 0);
   const Image image = ramp();
-  write_checkpoint(file, {17, 2}, image);
+  Quantity said{.unit = "Bq/mL", .scale = "simulated", .reference_s = 1, .rejecting = {"inner (tof_window)"}};
+  said[Correction::attenuation] = {CorrectionState::made, "mu.nii.gz"};
+  said.attenuated_by = {"corrected", "mu.nii.gz", 7};
+  write_checkpoint(file, {17, 2}, image, &said);
   const auto read = read_checkpoint(folder.path());
   REQUIRE(read);
   CHECK(read->step.update == 17);
   CHECK(read->step.iteration == 2);
   CHECK(read->image.grid == image.grid);
+  REQUIRE(read->quantity);
+  CHECK(*read->quantity == said);
   CHECK(std::ranges::equal(read->image.voxels.span(), image.voxels.span()));
   const std::string whole = text_of(file);
   for (const std::size_t at : {std::size_t{1}, std::size_t{9}, std::size_t{20}, whole.size() - 1}) {
@@ -93,4 +98,6 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
   }
   std::ofstream(file, std::ios::binary) << whole.substr(0, whole.size() - 4);
   CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("its size"));
+  write_checkpoint(file, {17, 2}, image);
+  CHECK(read_checkpoint(file)->quantity == nullptr);
 }

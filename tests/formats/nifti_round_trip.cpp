@@ -1,11 +1,15 @@
 // NIfTI-1 written and read: bytes of the affine, voxel types, flips and permutations, broken files.
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <span>
+#include <stdexcept>
 
 #include <unistd.h>
 
+#include "gadgets/formats/gzip.hpp"
 #include "gadgets/formats/nifti.hpp"
 #include "kernels/analysis/compare.hpp"
 
@@ -242,6 +246,29 @@ TEST_CASE("what cannot be read is refused in one line that names the file") {
   const std::string whole = bytes_of(folder / "b.nii.gz");
   write_bytes(folder / "b.nii.gz", whole.substr(0, whole.size() / 2));
   CHECK(error_of(folder / "b.nii.gz").starts_with("truncated"));
+}
+
+TEST_CASE("gzip of several members is read as one, as other programs write it") {
+  const Folder folder;
+  const Image image = random_image(Grid::centred(40, 40, 40, {1, 1, 1}));
+  write_nifti(folder / "a.nii", image);
+  const std::string plain = bytes_of(folder / "a.nii");
+  const auto member = [](const std::string& bytes) {
+    std::string result;
+    const std::array one = {std::as_bytes(std::span(bytes))};
+    write_gzip(one, [&](std::span<const std::byte> more) {
+      result.append(reinterpret_cast<const char*>(more.data()), more.size());
+    });
+    return result;
+  };
+  for (const std::size_t cut : {std::size_t{100}, std::size_t{352}, std::size_t{100001}}) {
+    write_bytes(folder / "b.nii.gz", member(plain.substr(0, cut)) + member(plain.substr(cut)));
+    CHECK(read_nifti(folder / "b.nii.gz").voxels.to_vector() == image.voxels.to_vector());
+  }
+  std::string broken = member(plain);
+  broken[broken.size() / 2] = static_cast<char>(broken[broken.size() / 2] ^ 0x55);
+  write_bytes(folder / "b.nii.gz", broken);
+  CHECK(error_of(folder / "b.nii.gz").starts_with("truncated or broken"));
 }
 
 TEST_CASE("what cannot be written leaves nothing behind") {

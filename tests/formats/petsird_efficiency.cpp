@@ -58,7 +58,7 @@ TEST_CASE("PETSIRD efficiency: components that are absent count as one") {
 
 TEST_CASE("PETSIRD scanner model: detectors, ToF and efficiencies agree with the header") {
   const ScannerInformation scanner = toy::scanner();
-  const auto model = to_scanner(scanner);
+  const auto model = to_scanner(scanner, {DetectorDepth::Kind::centre});
   REQUIRE(model->types.size() == 2);
   CHECK(model->detectors->size() == 16);
   CHECK(model->types[1].first_detector == 12);

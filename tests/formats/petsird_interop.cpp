@@ -8,11 +8,13 @@
 #include "gadgets/formats/petsird/to_scanner.hpp"
 #include "gadgets/formats/petsird/tof_bins.hpp"
 #include "tests/formats/petsird_toy.hpp"
+#include "tests/support/interop.hpp"
 
 namespace {
 
 using namespace tofstream::petsird;
 using nlohmann::json;
+using tofstream::interop_folder_or_skip;
 namespace fs = std::filesystem;
 
 json read_json(const fs::path& path) {
@@ -73,7 +75,7 @@ const std::vector<std::string> streams_of_head{"petsird/gen_cpp_head",         "
 }  // namespace
 
 TEST_CASE("PETSIRD interop: counts, checksums, first events and crystal centres are those of the notes") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   for (const char* name : {"petsird/points_tof_60k", "petsird/phantom_tof_400k", "petsird/sim_points_200k_head",
                            "safir/safir_virtual_point5", "safir/safir_dualring_point0"}) {
@@ -103,7 +105,7 @@ TEST_CASE("PETSIRD interop: counts, checksums, first events and crystal centres 
 }
 
 TEST_CASE("PETSIRD interop: events a block") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   for (const char* name : {"petsird/points_tof_60k", "safir/safir_virtual_point5", "safir/safir_dualring_point0"}) {
     const json truth = read_json(folder / (std::string(name) + ".truth.json"));
@@ -123,7 +125,7 @@ TEST_CASE("PETSIRD interop: events a block") {
 }
 
 TEST_CASE("PETSIRD interop: every kind of block") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   const toy::Bytes bytes = toy::read_file(folder / "petsird/all_block_types.petsird");
   toy::Recording recording;
@@ -164,7 +166,7 @@ TEST_CASE("PETSIRD interop: every kind of block") {
 }
 
 TEST_CASE("PETSIRD interop: centres and efficiencies are those that PETSIRD's tool printed") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   for (const auto& [stream, printed] : {std::pair("gen_cpp_head", "gen_cpp_head.first_events.txt"),
                                         std::pair("points_tof_60k", "points_tof_60k.first_events.txt"),
@@ -195,7 +197,7 @@ TEST_CASE("PETSIRD interop: centres and efficiencies are those that PETSIRD's to
 }
 
 TEST_CASE("PETSIRD interop: ToF puts events where the sources were") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   toy::Recording recording;
   toy::decode(toy::read_file(folder / "petsird/points_tof_60k.petsird"), recording);
@@ -219,7 +221,7 @@ TEST_CASE("PETSIRD interop: ToF puts events where the sources were") {
 }
 
 TEST_CASE("PETSIRD interop: headers written again are the same bytes") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   for (const std::string& name : streams_of_head) {
     CAPTURE(name);
@@ -234,7 +236,7 @@ TEST_CASE("PETSIRD interop: headers written again are the same bytes") {
 }
 
 TEST_CASE("PETSIRD interop: whole files written again are the same bytes") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   for (const char* name : {"petsird/gen_cpp_head", "petsird/points_tof_60k", "petsird/phantom_tof_400k",
                            "safir/safir_virtual_point5", "safir/safir_dualring_point0"}) {
@@ -255,7 +257,7 @@ TEST_CASE("PETSIRD interop: whole files written again are the same bytes") {
 }
 
 TEST_CASE("PETSIRD interop: v0.9.1, with the faults of its generator") {
-  const fs::path folder = toy::interop_folder();
+  const fs::path folder = interop_folder_or_skip();
   if (folder.empty()) return;
   const toy::Bytes bytes = toy::read_file(folder / "petsird/gen_py_2types_v0.9.1.petsird");
   toy::Recording recording;

@@ -233,14 +233,4 @@ inline Bytes read_file(const std::filesystem::path& path) {
   return {view.begin(), view.end()};
 }
 
-/// The folder of streams written by the standard's own software; empty if TOFSTREAM_INTEROP_DATA does not name it.
-inline std::filesystem::path interop_folder() {
-  const char* folder = std::getenv("TOFSTREAM_INTEROP_DATA");
-  if (folder == nullptr) {
-    MESSAGE("skipped: TOFSTREAM_INTEROP_DATA does not name a folder");
-    return {};
-  }
-  return folder;
-}
-
 }  // namespace tofstream::petsird::toy

@@ -19,8 +19,12 @@ Sensitivity some_result() {
   Sensitivity s{.image = Image::filled(Grid::centred(5, 4, 3, {1, 2, 3}), 2.5f),
                 .exact = false,
                 .pairs = std::int64_t{1} << 40,
+                .drawn = 99,
                 .projected = 77,
-                .relative_error = 0.015};
+                .relative_error = 0.015,
+                .symmetries = 16,
+                .noise = {Image::filled(Grid::centred(5, 4, 3, {1, 2, 3}), 2.25f),
+                          Image::filled(Grid::centred(5, 4, 3, {1, 2, 3}), 1e-4f), 0.75}};
   s.image.voxels[7] = 9;
   return s;
 }
@@ -46,7 +50,13 @@ TEST_CASE("a result is computed once, then found") {
   CHECK(found.image.voxels.to_vector() == expected.image.voxels.to_vector());
   CHECK(found.exact == false);
   CHECK(found.pairs == expected.pairs);
+  CHECK(found.noise.held_out.grid == expected.noise.held_out.grid);
+  CHECK(found.noise.held_out.voxels.to_vector() == expected.noise.held_out.voxels.to_vector());
+  CHECK(found.noise.variance.voxels.to_vector() == expected.noise.variance.voxels.to_vector());
+  CHECK(found.noise.undrawn == 0.75);
+  CHECK(found.drawn == 99);
   CHECK(found.projected == 77);
+  CHECK(found.symmetries == 16);
   CHECK(found.relative_error == 0.015);
   CHECK(!cache.load(std::string(64, 'b')));
 }
@@ -58,6 +68,7 @@ TEST_CASE("the sensitivity of blobs is found as one of blobs") {
   blobs.image.grid.voxel_mm = {3, 3, 3};
   blobs.image.grid.blob = {4, 8};
   blobs.image = Image::filled(blobs.image.grid, 1.5f);
+  blobs.noise = {Image::filled(blobs.image.grid, 1.5f), Image::filled(blobs.image.grid, 1e-4f)};
   cache.store(key, blobs);
   const auto found = cache.load(key);
   REQUIRE(found.has_value());

@@ -57,7 +57,7 @@ TEST_CASE("an image's bytes lie where the document says") {
     std::memcpy(&value, message.data() + offset, sizeof value);
     return value;
   };
-  CHECK(std::memcmp(message.data(), "TOFI\x01\x00\x80\x00", 8) == 0);
+  CHECK(std::memcmp(message.data(), "TOFI\x02\x00\x80\x00", 8) == 0);
   CHECK(at(12, std::uint32_t{}) == 1);
   CHECK(at(16, std::uint64_t{}) == 0x0123456789abcdef);
   CHECK(at(24, std::uint64_t{}) == 24);
@@ -72,6 +72,23 @@ TEST_CASE("an image's bytes lie where the document says") {
   CHECK(at(116, std::uint32_t{}) == 1);
   CHECK(at(120, std::uint64_t{}) == 48);
   CHECK(at(128 + 4, float{}) == 0.25F);
+}
+
+TEST_CASE("an image on the wire says whether it is quantitative, and why not") {
+  ImageHeader marked = header();
+  marked.not_quantitative_because = "inner (tof_window) left out valid events";
+  auto message = encode_image(marked, voxels());
+  CHECK(message.size() == 128 + 48 + 4 * 12);
+  auto decoded = decode_image(message);
+  REQUIRE_MESSAGE(std::holds_alternative<ReceivedImage>(decoded), why_not(message));
+  CHECK(std::get<ReceivedImage>(decoded).header == marked);
+  CHECK(std::ranges::equal(std::get<ReceivedImage>(decoded).image().voxels.span(), voxels()));
+  marked = header();
+  marked.is_quantitative = true;
+  message = encode_image(marked, voxels());
+  CHECK(message[12] == std::byte{3});  // final, quantitative
+  decoded = decode_image(message);
+  CHECK(std::get<ReceivedImage>(decoded).header == marked);
 }
 
 TEST_CASE("no damaged image is believed: each bit that is flipped and each byte that is missing shows") {

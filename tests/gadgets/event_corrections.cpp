@@ -9,6 +9,7 @@
 #include "kernels/correct/randoms.hpp"
 #include "kernels/simulate/ring_scanner.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/gpu.hpp"
 
 using namespace tofstream;
 
@@ -66,7 +67,8 @@ double randoms_term(double cps, double reference_s = 1) {
 }  // namespace
 
 TEST_CASE("with the delayeds of the whole scan events wait for its end, and keep their order and time") {
-  RegisteredGadgetTest<EventBatch> gadget("event_corrections", "{randoms: {from: delayeds}, reference_s: 2}");
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: delayeds}, reference_s: 2, backend: cpu}");
   const std::int64_t pairs = coincident_pairs();
   for (int k = 0; k < 3; ++k) {
     gadget.send(batch_of(10 + k, 4 * k, 4));
@@ -88,9 +90,38 @@ TEST_CASE("with the delayeds of the whole scan events wait for its end, and keep
   CHECK(books.rejected_total() == 3 * static_cast<std::uint64_t>(pairs));
 }
 
+TEST_CASE("on a GPU events come out there, with the CPU's terms and in their order") {
+  if (!gpu_or_skip()) return;
+  for (const char* use : {"whole_scan", "so_far"}) {
+    std::vector<std::vector<float>> terms[2];
+    for (const bool gpu : {false, true}) {
+      RegisteredGadgetTest<EventBatch> gadget(
+          "event_corrections", fmt::format("{{randoms: {{from: delayeds, use: {}}}, reference_s: 2, backend: {}}}", use,
+                                           gpu ? "cuda" : "cpu"));
+      for (int k = 0; k < 5; ++k) {
+        gadget.send(batch_of(3 * coincident_pairs(), 4 * k, 4, true));
+        gadget.send(batch_of(1000 + k, 4 * k, 4));
+      }
+      gadget.finish();
+      for (std::size_t k = 0; k < gadget.out.all().size(); ++k) {
+        const auto batch = gadget.out.pointer(k);
+        CHECK(batch->memory() == (gpu ? Memory::device : Memory::host));
+        CHECK(batch->count == 1000 + static_cast<int>(k));
+        terms[gpu].push_back(batch->multiplicative.to_vector());
+        terms[gpu].push_back(batch->additive.to_vector());
+      }
+    }
+    REQUIRE(terms[1].size() == 10);
+    REQUIRE(terms[0].size() == 10);
+    for (std::size_t k = 0; k < 10; ++k)
+      for (std::size_t i = 0; i < terms[0][k].size(); ++i)
+        REQUIRE(terms[1][k][i] == doctest::Approx(terms[0][k][i]).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("a live stream is corrected by the delayeds that have come") {
   RegisteredGadgetTest<EventBatch> gadget("event_corrections",
-                                          "{randoms: {from: delayeds, use: so_far}, reference_s: 1}");
+                                          "{randoms: {from: delayeds, use: so_far}, reference_s: 1, backend: cpu}");
   const std::int64_t pairs = coincident_pairs();
   gadget.send(batch_of(5, 0, 1));
   REQUIRE(gadget.out.all().size() == 1);
@@ -106,10 +137,10 @@ TEST_CASE("a live stream is corrected by the delayeds that have come") {
 }
 
 TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fast") {
-  RegisteredGadgetTest<EventBatch> gadget(
-      "event_corrections",
-      "{randoms: {from: delayeds}, reference_s: 1, decay: {isotope: O-15, reference_time_s: 10}, dead_time: "
-      "{live_fraction: 0.9}}");
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{backend: cpu, randoms: {from: delayeds}, reference_s: 1, decay: {isotope: "
+                                          "O-15, reference_time_s: 10}, dead_time: "
+                                          "{live_fraction: 0.9}}");
   gadget.send(batch_of(5, 0, 60));
   gadget.send(batch_of(5, 60, 60));
   gadget.send(batch_of(12 * coincident_pairs(), 0, 120, true));
@@ -128,7 +159,7 @@ TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fas
 
 TEST_CASE("a given rate needs no delayeds, which are counted as not used") {
   RegisteredGadgetTest<EventBatch> gadget("event_corrections",
-                                          "{randoms: {from: rate, rate_cps: 500}, reference_s: 1}");
+                                          "{randoms: {from: rate, rate_cps: 500}, reference_s: 1, backend: cpu}");
   gadget.send(batch_of(7, 0, 1, true));
   gadget.send(batch_of(5, 0, 1));
   CHECK(gadget.out.pointer(0)->additive[0] == doctest::Approx(randoms_term(500)));
@@ -143,7 +174,8 @@ TEST_CASE("another normalisation goes with the events, so that the sensitivity m
   file << "]\n";
   file.close();
   RegisteredGadgetTest<EventBatch> gadget(
-      "event_corrections", fmt::format("{{normalisation: {{from: file, file: {}}}}}", (folder / "n.yaml").string()));
+      "event_corrections",
+      fmt::format("{{backend: cpu, normalisation: {{from: file, file: {}}}}}", (folder / "n.yaml").string()));
   gadget.send(batch_of(5, 0, 1));
   gadget.send(batch_of(5, 1, 1));
   const auto batch = gadget.out.pointer(0);
@@ -157,7 +189,7 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   const auto refused = [](const char* yaml, const char* why) {
     CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("event_corrections", yaml), doctest::Contains(why));
   };
-  refused("{randoms: {from: delayeds}}", "reference_s: 1");
+  refused("{randoms: {from: delayeds}, reference_s: 0}", "reference_s");
   refused("{randoms: {from: rate}, reference_s: 1}", "rate_cps");
   refused("{randoms: {rate_cps: 5}}", "from: rate");
   refused("{normalisation: {from: file}}", "normalisation");
@@ -165,4 +197,35 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   refused("{decay: {isotope: Xx-1}}", "F-18");
   refused("{mu_map: nowhere.nii}", "no such file");
   refused("{scatter: {file: nowhere.nii}, reference_s: 1}", "no such file");
+}
+
+TEST_CASE("events say what they were corrected for, and by what") {
+  Quantity simulated{.unit = "Bq/mL"};
+  simulated.corrections.fill({CorrectionState::called_for, ""});
+  simulated[Correction::normalisation].state = CorrectionState::made;
+  const auto said = std::make_shared<const Quantity>(simulated);
+  const auto after = [&](const char* yaml, bool with_delayeds) {
+    RegisteredGadgetTest<EventBatch> gadget("event_corrections", yaml);
+    for (const bool delayed : {true, false}) {
+      if (delayed && !with_delayeds) continue;
+      EventBatch batch = batch_of(20, 0, 1, delayed);
+      batch.quantity = said;
+      gadget.send(std::move(batch));
+    }
+    gadget.finish();
+    return *gadget.out.pointer(0)->quantity;
+  };
+  const Quantity decayed = after("{decay: {isotope: F-18}, dead_time: {live_fraction: 0.9}}", false);
+  CHECK(decayed[Correction::decay].state == CorrectionState::made);
+  CHECK(decayed[Correction::dead_time].how == "live fraction 0.9");
+  CHECK(decayed[Correction::randoms].state == CorrectionState::called_for);
+  CHECK(decayed.attenuated_by.gadget == "event_corrections");
+  CHECK(decayed.reference_s == 0);  // nothing in the events depends on it
+  const Quantity relative = after("{normalisation: {from: none}}", false);
+  CHECK(relative[Correction::normalisation].state == CorrectionState::called_for);
+  CHECK(relative.unit.empty());
+  const Quantity randoms = after("{randoms: {from: delayeds}, reference_s: 5}", true);
+  CHECK(randoms[Correction::randoms].state == CorrectionState::made);
+  CHECK(randoms.reference_s == 5);
+  CHECK(after("{randoms: {from: delayeds}}", false)[Correction::randoms].how == "no delayed coincidence has come");
 }

@@ -154,7 +154,7 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
   const TemporaryFolder folder;
   const Made once = run(pipeline(photons(1), offline), folder / "offline");
   const Made other = run(pipeline(photons(2), offline), folder / "other");
-  const Made slowly = run(pipeline(photons(1, ", fault: {delay_ms: 15}"), live_subsets), folder / "live");
+  const Made slowly = run(pipeline(photons(1, ", fault: {delay_ms: 50}"), live_subsets), folder / "live");
   // A rate from the first second on, not a sum that grows.
   const auto total = [](const Estimate& estimate) {
     double sum = 0;

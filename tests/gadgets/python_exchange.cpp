@@ -172,8 +172,42 @@ class Delay:
   python->finish();
   std::vector<std::int64_t> counts;
   for (const auto& batch : python->out.all()) counts.push_back(batch->count);
-  CHECK(counts == std::vector<std::int64_t>{5, 15, 5, 15, 15});
+  CHECK(counts == std::vector<std::int64_t>{5, 15, 5, 15, 15, 0});  // the last one says that five are missing
+  CHECK(python->out.pointer(4)->quantity == nullptr);
+  CHECK(python->out.pointer(5)->quantity->rejecting == std::vector<std::string>{"python"});
   CHECK(python->context.recorded().rejected.at("python") == 5);
+}
+
+TEST_CASE("events that Python leaves out are missing for the sensitivity: those that go on say so from then on") {
+  if (skip_without_numpy()) return;
+  const auto rejecting = [](const std::shared_ptr<const EventBatch>& batch) {
+    return batch->quantity ? batch->quantity->rejecting.size() : 0;
+  };
+  const auto send = [](PythonUnderTest<>& python, float first_tof) {
+    EventBatch batch = ten_detector_batch(20);
+    batch.tof_mm[0] = first_tof;
+    batch.quantity = std::make_shared<const Quantity>(Quantity{.unit = "Bq/mL"});
+    python->send(std::move(batch));
+  };
+  PythonUnderTest<> gate("@gadget\ndef gate(events):\n  return events[events.tof_mm > -50]\n");
+  send(gate, 0);
+  send(gate, -100);  // one event is left out
+  send(gate, 0);
+  REQUIRE(gate->out.all().size() == 3);
+  CHECK(rejecting(gate->out.pointer(0)) == 0);
+  CHECK(rejecting(gate->out.pointer(1)) == 1);
+  CHECK(rejecting(gate->out.pointer(2)) == 1);
+  CHECK(gate->out.pointer(2)->quantity->unit == "Bq/mL");
+
+  PythonUnderTest<> none("@gadget\ndef gate(events, info):\n  info.reject(len(events), 'all')\n");
+  send(none, 0);
+  REQUIRE(none->out.all().size() == 1);  // without an event, for its quantity alone
+  CHECK(none->out.pointer(0)->count == 0);
+  CHECK(rejecting(none->out.pointer(0)) == 1);
+
+  PythonUnderTest<> passes("@gadget\ndef gate(events):\n  return events\n");
+  send(passes, 0);
+  CHECK(rejecting(passes->out.pointer(0)) == 0);
 }
 
 TEST_CASE("info is given where there is room for it, arguments by name or by place") {

@@ -54,7 +54,7 @@ TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, 
     for (std::size_t s = 0; s < 8; ++s) {
       const int k = static_cast<int>(s % 4);
       CHECK(numbers(*subsets[s]) == range_of(25 * k, 25 * (k + 1)));
-      CHECK(subsets[s]->time_fraction == doctest::Approx(0.25));
+      CHECK(subsets[s]->time_fraction == doctest::Approx(2.5));  // a quarter of 10 s
       CHECK(subsets[s]->step.iteration == static_cast<int>(s / 4) + 1);
       CHECK(subsets[s]->step.subset == k);
       CHECK(subsets[s]->step.ends_iteration == (k == 3));
@@ -66,7 +66,7 @@ TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, 
 }
 
 TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 0, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 1.0));   // ten events a second
   gadget.send(numbered_batch(10, 10, 1, 3.0));  // then fewer
   gadget.finish();
@@ -96,8 +96,8 @@ TEST_CASE("delayeds are not reconstructed together with prompts") {
   CHECK_THROWS_WITH(gadget.send(std::move(delayeds)), doctest::Contains("event_corrections"));
 }
 
-TEST_CASE("with a reference of one second the fraction is the subset's time in seconds") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
+TEST_CASE("unless told otherwise the reference is one second: the fraction is the subset's time in seconds") {
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 4.0));
   gadget.finish();
   CHECK(gadget.out.pointer(0)->time_fraction == doctest::Approx(2.0));
@@ -205,4 +205,14 @@ TEST_CASE("exactly one way to cut must be chosen, and an empty stream has no sub
   RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 4, backend: cpu}");
   gadget.finish();
   CHECK(gadget.out.empty());
+}
+
+TEST_CASE("few events make fewer subsets, so that none has less than the least") {
+  for (const auto& [least, subsets] : {std::pair{10, 8}, std::pair{30, 3}, std::pair{99, 1}, std::pair{1000, 1}}) {
+    RegisteredGadgetTest<Subset> gadget("subset_builder",
+                                        fmt::format("{{subsets: 8, least_events: {}, backend: cpu}}", least));
+    gadget.send(numbered_batch(0, 100, 0, 10));
+    gadget.finish();
+    CHECK(gadget.out.size() == static_cast<std::size_t>(subsets));
+  }
 }

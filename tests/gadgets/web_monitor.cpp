@@ -117,7 +117,7 @@ TEST_CASE("a page is shown the pipeline, the run's figures and each estimate") {
   test.send(estimate(0, 1));  // the start image is nobody's estimate
   test.send(estimate(2, 5));
   const std::string image = image_numbered(page, 1);
-  CHECK(image.size() == 80 + 2 * 4 * 5 * 6);
+  CHECK(image.size() == 96 + 2 * 4 * 5 * 6);
   CHECK(at<std::uint32_t>(image, 12) == 2);
   CHECK(at<float>(image, 64) == 5);
   CHECK(ask(port_of(test), "/").body.find("<html") != std::string::npos);

@@ -53,7 +53,9 @@ void check_against_reference(Backend backend, CudaPath path = CudaPath::automati
       CHECK(error_of_range(found.em, expected.em) < (path == CudaPath::tiled ? 1e-4 : 1e-5));
       CHECK(found.tally.used == expected.tally.used);
       CHECK(found.tally.skipped == expected.tally.skipped);
-      CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-5));
+      // One line of 84 meets the support's last tenths of a millimetre, whose weight a tile's floats know to a percent.
+      CHECK(found.tally.log_sum ==
+            doctest::Approx(expected.tally.log_sum).epsilon(path == CudaPath::tiled ? 2e-4 : 1e-5));
     }
 }
 

@@ -32,10 +32,10 @@ std::shared_ptr<const Scanner> unequal_scanner() {
   return with_normalisation(*make_scanner(small_ring()), {.crystal_efficiency = crystals});
 }
 
-ScatterEstimate flat_scatter(int tof_samples) {
+std::shared_ptr<const ScatterEstimate> flat_scatter(int tof_samples) {
   ScatterEstimate e{{3, 2, 2, 2, tof_samples}, 100, 90, 50, {}};
   e.values.assign(static_cast<std::size_t>(24 * tof_samples), 0.02f);
-  return e;
+  return std::make_shared<const ScatterEstimate>(std::move(e));
 }
 
 }  // namespace
@@ -67,13 +67,13 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
   const auto scanner = unequal_scanner();
   const Grid grid = Grid::centred(110, 110, 60, {2, 2, 2});
   const Attenuation attenuation(mu_per_mm(grid), Backend::cpu);
-  const RandomsModel randoms = randoms_of_rate(*scanner, 3000);
+  const auto randoms = std::make_shared<const RandomsModel>(randoms_of_rate(*scanner, 3000));
   for (const bool of_bins : {true, false}) {
     EventBatch events = random_events(scanner, 2000, 9);
-    const ScatterEstimate scatter = flat_scatter(of_bins ? 3 : 1);
+    const auto scatter = flat_scatter(of_bins ? 3 : 1);
     std::vector<float> survival(2000, 1.0f);
     attenuation.apply(events.view(), survival.data());
-    set_terms(events, {&attenuation, &randoms, 1.5, &scatter, 0.8, 20.0, of_bins});
+    set_terms(events, {&attenuation, randoms, 1.5, scatter, 0.8, 20.0, of_bins});
     CHECK(events.exposure == 0.8);
     int infinite = 0;
     for (std::int64_t i = 0; i < events.count; ++i) {
@@ -87,7 +87,7 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
       }
       const float share = of_bins ? 1.0f / 21 : 1.0f, width = of_bins ? events.tof.bin_width_mm : 1.0f;
       CHECK(events.additive[i] ==
-            doctest::Approx(20 * (1.5f * randoms.rate(a, b) * share / m + 0.02f * width / kept)).epsilon(1e-4));
+            doctest::Approx(20 * (1.5f * randoms->rate(a, b) * share / m + 0.02f * width / kept)).epsilon(1e-4));
     }
     CHECK(infinite > 0);
   }
@@ -95,47 +95,90 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
 
 TEST_CASE("what does not fit together is refused in plain words") {
   const auto scanner = make_scanner(small_ring());
-  const RandomsModel randoms = randoms_of_rate(*scanner, 1);
-  const ScatterEstimate lines = flat_scatter(1), bins = flat_scatter(3);
+  const auto randoms = std::make_shared<const RandomsModel>(randoms_of_rate(*scanner, 1));
+  const auto lines = flat_scatter(1), bins = flat_scatter(3);
   const auto refused = [&](const EventTerms& terms, const char* why, auto&& change) {
     EventBatch events = random_events(scanner, 5, 1);
     change(events);
     CHECK_THROWS_WITH(set_terms(events, terms), doctest::Contains(why));
   };
   const auto as_is = [](EventBatch&) {};
-  refused({.scatter = &lines}, "the scatter estimate has not", as_is);
-  refused({.scatter = &bins, .tof = false}, "the events' terms are not", as_is);
+  refused({.scatter = lines}, "the scatter estimate has not", as_is);
+  refused({.scatter = bins, .tof = false}, "the events' terms are not", as_is);
   refused({.exposure = 0}, "positive exposure", as_is);
-  refused({.randoms = &randoms}, "coincidence window", [](EventBatch& e) { e.tof.window_mm = 0; });
+  refused({.randoms = randoms}, "coincidence window", [](EventBatch& e) { e.tof.window_mm = 0; });
   refused({}, "already", [](EventBatch& e) { set_terms(e, {}); });
 }
 
-TEST_CASE("terms set with CUDA are the CPU's, for events on the host and on the device") {
+TEST_CASE("one corrector takes up another scanner, other randoms and other scatter") {
+  const auto equal = make_scanner(small_ring()), unequal = unequal_scanner();
+  EventCorrector corrector(Backend::cpu);
+  const auto set = [&](const std::shared_ptr<const Scanner>& scanner, double cps, float scatter) {
+    auto estimate = *flat_scatter(3);
+    for (float& value : estimate.values) value = scatter;
+    const EventTerms terms{.randoms = std::make_shared<const RandomsModel>(randoms_of_rate(*scanner, cps)),
+                           .scatter = std::make_shared<const ScatterEstimate>(std::move(estimate))};
+    EventBatch events = random_events(scanner, 3000, 2), alone = events;
+    corrector.set_multiplicative(events, terms);
+    corrector.set_additive(events, terms);
+    set_terms(alone, terms);
+    CHECK(events.multiplicative.to_vector() == alone.multiplicative.to_vector());
+    CHECK(events.additive.to_vector() == alone.additive.to_vector());
+    return events.additive.to_vector();
+  };
+  const auto first = set(equal, 3000, 0.1f);
+  CHECK(set(unequal, 3000, 0.1f) != first);
+  CHECK(set(equal, 6000, 0.1f) != first);
+  CHECK(set(equal, 3000, 0.2f) != first);
+  CHECK(set(equal, 3000, 0.1f) == first);
+}
+
+TEST_CASE("additive terms are not set before multiplicative ones, nor twice") {
+  const auto scanner = make_scanner(small_ring());
+  EventBatch events = random_events(scanner, 5, 1);
+  EventCorrector corrector(Backend::cpu);
+  const EventTerms terms{.scatter = flat_scatter(3)};
+  CHECK_THROWS_WITH(corrector.set_additive(events, terms), doctest::Contains("after multiplicative"));
+  corrector.set_multiplicative(events, terms);
+  corrector.set_additive(events, terms);
+  CHECK_THROWS_WITH(corrector.set_additive(events, terms), doctest::Contains("already"));
+}
+
+TEST_CASE("terms set with CUDA are the CPU's, each alone and all together, for events on the host and on the device") {
   if (!gpu_or_skip()) return;
   const auto scanner = unequal_scanner();
   const Grid grid = Grid::centred(110, 110, 60, {2, 2, 2});
   const Attenuation cpu(mu_per_mm(grid), Backend::cpu), cuda(mu_per_mm(grid), Backend::cuda);
-  const RandomsModel randoms = randoms_of_rate(*scanner, 3000);
-  const ScatterEstimate scatter = flat_scatter(3);
+  const auto randoms = std::make_shared<const RandomsModel>(randoms_of_rate(*scanner, 3000));
+  ScatterEstimate uneven = *flat_scatter(3);
+  for (std::size_t v = 0; v < uneven.values.size(); ++v) uneven.values[v] *= 1 + static_cast<float>(v % 7);
+  const auto scatter = std::make_shared<const ScatterEstimate>(uneven);
   const EventBatch events = random_events(scanner, 20000, 4);
-  EventTerms terms{&cpu, &randoms, 1, &scatter, 0.9, 1.0, true};
-  EventBatch reference = events;
-  set_terms(reference, terms);
-  terms.attenuation = &cuda;
-  for (const Memory memory : {Memory::host, Memory::device}) {
-    EventBatch there = events.to(memory);
-    set_terms(there, terms);
-    CHECK(there.multiplicative.memory() == memory);
-    const auto m = there.multiplicative.to_vector(), c = there.additive.to_vector();
-    double worst = 0;
-    for (std::int64_t i = 0; i < events.count; ++i) {
-      const auto n = static_cast<std::size_t>(i);
-      worst = std::max(worst, static_cast<double>(std::abs(m[n] - reference.multiplicative[i])));
-      if (std::isfinite(c[n]))
-        worst = std::max(worst, static_cast<double>(std::abs(c[n] / reference.additive[i] - 1)));
-      else
-        CHECK(std::isinf(reference.additive[i]));
-    }
-    CHECK(worst < 2e-5);
-  }
+  for (const bool attenuated : {false, true})
+    for (const bool random : {false, true})
+      for (const bool scattered : {false, true})
+        for (const Memory memory : {Memory::host, Memory::pinned, Memory::device}) {
+          EventTerms terms{.exposure = 0.9, .reference_s = 20};
+          if (random) terms.randoms = randoms;
+          if (scattered) terms.scatter = scatter;
+          terms.attenuation = attenuated ? &cpu : nullptr;
+          EventBatch reference = events;
+          set_terms(reference, terms);
+          terms.attenuation = attenuated ? &cuda : nullptr;
+          EventBatch there = events.to(memory);
+          set_terms(there, terms, Backend::cuda);
+          CHECK(there.multiplicative.memory() == memory);
+          REQUIRE(there.additive.empty() == reference.additive.empty());
+          const auto m = there.multiplicative.to_vector(), c = there.additive.to_vector();
+          double worst = 0;
+          for (std::int64_t i = 0; i < events.count; ++i) {
+            const auto n = static_cast<std::size_t>(i);
+            worst = std::max(worst, static_cast<double>(std::abs(m[n] - reference.multiplicative[i])));
+            if (c.empty()) continue;
+            CHECK(std::isinf(c[n]) == std::isinf(reference.additive[i]));
+            if (std::isfinite(c[n]))
+              worst = std::max(worst, static_cast<double>(std::abs(c[n] / reference.additive[i] - 1)));
+          }
+          CHECK(worst < 2e-5);
+        }
 }

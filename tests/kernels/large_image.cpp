@@ -108,10 +108,7 @@ TEST_CASE("projectors in CUDA reach the last voxel of an image of 1024^3, by til
   if (!gpu_or_skip()) return;
   const Grid grid = large(1024, 1024, 1024);
   constexpr std::size_t needed = std::size_t{12} << 30;
-  if (free_device_bytes() < needed) {
-    std::puts("skipped: no CUDA device with 12 GiB of free memory");
-    return;
-  }
+  if (free_device_bytes() < needed) return skip_test("CUDA device with 12 GiB of free memory", "TOFSTREAM_REQUIRE_GPU");
   for (const Make make : {joseph, tor})
     for (const CudaPath path : {CudaPath::direct, CudaPath::tiled}) {
       CAPTURE(static_cast<int>(path));

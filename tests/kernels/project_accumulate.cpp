@@ -29,7 +29,7 @@ TEST_CASE("Slot images add every event once, the same way twice") {
 }
 
 TEST_CASE("Slot images stay within their budget and take few events in one piece") {
-  CHECK(SlotImages(1 << 20, 1 << 20).slots() == 1);
+  CHECK(SlotImages(1 << 20, false, 1 << 20).slots() == 1);
   SlotImages slots(1 << 20);
   int calls = 0;
   std::vector<float> target(1 << 20, 0.0f);

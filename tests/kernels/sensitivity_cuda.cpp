@@ -7,7 +7,7 @@
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/sensitivity/pair_batch.hpp"
 #include "kernels/sensitivity/sensitivity.hpp"
-#include "kernels/simulate/ring_scanner.hpp"
+#include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"
 
@@ -15,24 +15,9 @@ using namespace tofstream;
 
 namespace {
 
-/// Closed-form efficiencies, two layers: as eXplore Vista, with fewer crystals.
-RingScanner small_ring() {
-  RingScanner ring;
-  ring.inner_radius_mm = 59;
-  ring.modules_transaxial = 18;
-  ring.modules_axial = 2;
-  ring.crystals_transaxial = 4;
-  ring.crystals_axial = 4;
-  ring.pitch_transaxial_mm = ring.pitch_axial_mm = 5;
-  ring.module_pitch_axial_mm = 25.7;
-  ring.layers = {{7, 0.83}, {8, 0.7}};
-  ring.min_sector_difference = 6;
-  return ring;
-}
-
 detail::PairSample sample_of(const detail::PairList& list, bool exact) {
   return exact ? detail::PairSample{list.size(), list.size(), 1, 1}
-               : detail::PairSample{list.size(), list.size() / 4 / 8 * 8, 8, 5};
+               : detail::PairSample{list.size(), list.size() / 4 / 7 * 7, 7, 5};
 }
 
 /// What the CPU and CUDA draw; images that many lines miss.
@@ -83,7 +68,11 @@ void check_images(const Scanner& scanner, const Make& make, const Image* mu) {
     CHECK(actual.pairs == expected.pairs);
     CHECK(actual.projected == expected.projected);
     CHECK(actual.relative_error == doctest::Approx(expected.relative_error).epsilon(1e-3));
+    CHECK(actual.symmetries == expected.symmetries);
     CHECK(compare(actual.image, expected.image).nrms < 1e-6);
+    if (exact) continue;
+    CHECK(compare(actual.noise.held_out, expected.noise.held_out).nrms < 1e-6);
+    CHECK(compare(actual.noise.variance, expected.noise.variance).nrms < 1e-4);
   }
 }
 
@@ -93,7 +82,7 @@ TEST_CASE("CUDA draws the same pairs as the CPU, with the same efficiencies") {
   if (!gpu_or_skip()) return;
   const Grid off_centre = {{5, 9, 7}, {2, 2, 5}, {12, -8, -15}};
   for (const std::uint32_t energies : {1u, 2u}) check_draws(testing::toy_scanner(energies, 1), off_centre);
-  check_draws(*make_scanner(small_ring()), off_centre);
+  check_draws(*make_scanner(testing::small_ring()), off_centre);
 }
 
 TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") {
@@ -107,9 +96,32 @@ TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") 
     const Make tor = [&](Backend backend) {
       return make_tor_projector(grid, {.response = RadialResponse::gaussian(2.6f, 3), .cuda_path = path}, backend);
     };
-    for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(small_ring())})
+    for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(testing::small_ring())})
       for (const Make& make : {joseph, tor})
         for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu})
           check_images(scanner, make, attenuation);
+  }
+}
+
+TEST_CASE("CUDA takes the same bias from a back projection as the CPU, with the same bits each time") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = Grid::centred(61, 53, 47, {2, 2, 2});
+  const auto random = [&](std::uint64_t seed, float low, float high) {
+    return Image{grid, Buffer<float>::from(testing::random_numbers(grid.voxels(), seed, low, high))};
+  };
+  const Image sensitivity = random(1, 0.5f, 1), estimate = random(2, 0, 9), start = random(3, 0, 2);
+  const SampleNoise here{random(4, 0.51f, 1.02f), random(5, 0, 0.01f)};
+  const SampleNoise there{here.held_out.to(Memory::device), here.variance.to(Memory::device)};
+  Image expected = start.to(Memory::host);
+  const double updates = remove_sample_bias(here, sensitivity, estimate, expected);
+  CHECK(updates == doctest::Approx(4).epsilon(0.1));  // 2 % of a mean variance of 0.5 %
+  std::vector<float> first;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    Image back = start.to(Memory::device);
+    CHECK(remove_sample_bias(there, sensitivity.to(Memory::device), estimate.to(Memory::device), back) ==
+          doctest::Approx(updates).epsilon(1e-12));
+    CHECK(compare(back.to(Memory::host), expected).max_abs < 1e-6);
+    if (repeat == 0) first = back.voxels.to_vector();
+    CHECK(back.voxels.to_vector() == first);
   }
 }

@@ -21,6 +21,7 @@ class StepProjector : public Projector {
  public:
   const Grid& grid() const override { return ::grid; }
   Backend backend() const override { return Backend::cpu; }
+  float reach_mm() const override { return 0; }
   void forward(const EventView& events, const float* image, float* expectation, Stream) override {
     for (std::int64_t i = 0; i < events.count; ++i) {
       double sum = 0;
@@ -108,6 +109,10 @@ TEST_CASE("the list of pairs holds every pair in coincidence once, with the scan
       for (std::uint32_t d1 = 0; d1 < scanner.detectors->size(); ++d1)
         for (std::uint32_t d2 = 0; d2 < d1; ++d2) expected += scanner.in_coincidence(d1, d2);
       CHECK(list.size() == expected);
+      for (std::uint32_t d1 = 0; d1 < scanner.detectors->size(); ++d1)  // in either order, in coincidence or not
+        for (std::uint32_t d2 = 0; d2 < scanner.detectors->size(); ++d2)
+          REQUIRE(detail::efficiency_of(list.view(), d1, d2) ==
+                  doctest::Approx(scanner.efficiency(d1, d2)).epsilon(1e-6));
     }
   }
 }
@@ -127,7 +132,7 @@ TEST_CASE("exact sensitivity is the sum over all pairs, with and without attenua
     CHECK(last == 1);
     CHECK(s.exact);
     CHECK(s.relative_error == 0);
-    CHECK(s.projected > s.pairs / 2);
+    CHECK(s.projected > s.pairs / 3);
     CHECK(s.projected <= s.pairs);
     const Comparison c = compare(s.image, by_definition(scanner, projector, attenuation));
     CHECK(c.max_abs < 1e-5 * c.reference_mean);
@@ -173,7 +178,6 @@ TEST_CASE("lines that cannot touch the image are left out, and no others") {
   scanner.detectors = std::make_shared<DetectorTable>(positions);
   StepProjector projector;
   SensitivitySettings settings;
-  settings.margin_voxels = 0;
   const Sensitivity s = compute_sensitivity(scanner, projector, settings);
   CHECK(s.projected < s.pairs);
   const Comparison c = compare(s.image, by_definition(scanner, projector));
@@ -202,7 +206,7 @@ TEST_CASE("a sample agrees with the exact sensitivity within the error it states
     ratio2 += std::pow(c.rms / rms / s.relative_error, 2) / seeds;
     total += c.mean / c.reference_mean / seeds;
   }
-  CHECK(std::sqrt(ratio2) < 1.15);
+  CHECK(std::sqrt(ratio2) < 1.25);
   CHECK(std::sqrt(ratio2) > 0.6);
   CHECK(total == doctest::Approx(1).epsilon(0.03));
 }
@@ -223,7 +227,11 @@ TEST_CASE("the same seed gives the same image, another seed another") {
 TEST_CASE("settings and scanners that make no sense are refused") {
   StepProjector projector;
   SensitivitySettings settings;
-  settings.replicates = 1;
+  for (const double error : {0.0, -0.01, std::nan("")}) {
+    settings.error = error;
+    CHECK_THROWS_AS(compute_sensitivity(toy_scanner(), projector, settings), std::invalid_argument);
+  }
+  settings = {.replicate_pairs = 0};
   CHECK_THROWS_AS(compute_sensitivity(toy_scanner(), projector, settings), std::invalid_argument);
   Scanner alone = toy_scanner();
   alone.module_pair.assign(100, -1);
@@ -250,6 +258,9 @@ TEST_CASE("the key changes with all that the result depends on") {
   SensitivitySettings settings;
   settings.seed = 9;
   add(scanner, grid, "joseph", settings);
+  add(scanner, grid, "joseph", {.error = 0.015});
+  add(scanner, grid, "joseph", {.sampled_pairs = 1000});
+  add(scanner, grid, "joseph", {.symmetric = false});
   for (int change = 0; change < 7; ++change) {
     Scanner other = scanner;
     if (change == 0) other.calibration = 1;

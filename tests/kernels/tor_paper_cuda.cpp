@@ -47,7 +47,8 @@ struct Expected {
     for (std::int64_t i = 0; i < events.count; ++i) events.additive[i] = 0.01f * static_cast<float>(i % 3);
     image = random_numbers(c.grid.voxels(), 1, 0.5f, 1.5f);
     values = random_numbers(events.count, 2);
-    projections = project(*tor::make_reference(c.grid, {c.response}), events, image, values);
+    projections = project(*tor::make_reference(c.grid, {.response = c.response, .cuda_path = CudaPath::paper}), events,
+                          image, values);
   }
 
   std::unique_ptr<Projector> paper(const PaperScheme& scheme) const {
@@ -163,7 +164,7 @@ TEST_CASE("an iteration that updates on the GPU equals one whose images go throu
   const auto plan = projector->plan(there.view());
   const Grid& grid = projector->grid();
   Image sensitivity = Image::zeros(grid);
-  make_tor_reference(grid, {expected.c.response})
+  make_tor_reference(grid, {.response = expected.c.response, .cuda_path = CudaPath::paper})
       ->back(expected.events.view(), nullptr, sensitivity.voxels.data(), nullptr);
   const Image inverse = inverse_sensitivity(sensitivity).to(Memory::device);
   Image sum = Image::zeros(grid, Memory::device);

@@ -28,7 +28,7 @@ void walk(const Walk& w, const tor::Pass& pass, const Lines& lines, std::int64_t
   const Slices slices = Slices::make(w.grid, span.axis, static_cast<double>(w.response.tube_radius_mm()), w.words);
   CHECK((slices.tile_words() <= w.words || slices.tile_rows == 1));
   const Line line = lines.line(i, span);
-  const single_lane::TubeWeight<float, true> weight(pass, line.tube, nullptr);
+  const single_lane::TubeWeight<float, true, const float*, true> weight(pass, line.tube, 1.0f, nullptr);
   for (int slice = span.first; slice < span.end; ++slice)
     for (int tile = 0; tile < slices.tiles; ++tile) {
       const int begin = slices.tile_begin(tile), end = slices.tile_end(tile);
@@ -52,12 +52,12 @@ void check_walk(const Walk& w, bool structure_of_arrays) {
   std::vector<Lor> lors = random_lines(w.grid, 80, 21);
   for (const Lor& lor : awkward_lines()) lors.push_back(lor);
   const EventBatch events = batch_of(lors, w.tof);
-  const tor::Pass pass = tor::make_pass(tor::make_model(w.grid, {.response = w.response}), events.view());
+  const tor::Pass pass = tor::make_pass(tor::make_model(w.grid, {.response = w.response}), events.view(), true);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(events.count * Lines::words_a_line));
   const Lines lines(words.data(), events.count, structure_of_arrays);
   for (std::int64_t i = 0; i < events.count; ++i) lines.store(i, pass.tube(i), pass.scale(i));
   const auto image = random_numbers(w.grid.voxels(), 3, 0.5f, 1.5f);
-  const auto reference = make_tor_reference(w.grid, {w.response});
+  const auto reference = make_tor_reference(w.grid, {.response = w.response, .cuda_path = CudaPath::paper});
   std::vector<float> found;
   for (std::int64_t i = 0; i < events.count; ++i) {
     double sum = 0;

@@ -73,10 +73,9 @@ TEST_CASE_FIXTURE(Allowed, "paths lead into the folders that the operator names,
   std::ofstream(folder / "data" / "mu.nii.gz") << "";
   std::ofstream(folder / "secret") << "";
   std::filesystem::create_symlink(folder / "secret", folder / "data" / "link");
-  const auto mu_map = [&](const std::string& path) { return set("projected.sensitivity.mu_map=" + path); };
+  const auto mu_map = [&](const std::string& path) { return set("projected.mu_map=" + path); };
   const std::string good = (folder / "data" / "mu.nii.gz").string();
-  CHECK(contains(mu_map(good),
-                 "--set projected.sensitivity.mu_map=" + good + ": gadgets.projected.sensitivity.mu_map: "));
+  CHECK(contains(mu_map(good), "--set projected.mu_map=" + good + ": gadgets.projected.mu_map: "));
   CHECK(contains(mu_map(good), "--data"));
   options.permissions.data = {folder / "data"};
   CHECK(mu_map(good) == "");

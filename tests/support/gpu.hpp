@@ -1,24 +1,46 @@
 // How a test asks for a GPU: without one it says so and returns, or fails where TOFSTREAM_REQUIRE_GPU=1.
 #pragma once
 
-#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "kernels/types/memory.hpp"
+#include "tests/support/skip.hpp"
 
 namespace tofstream {
 
-/// True where a CUDA device can be used. Otherwise prints 'skipped: no CUDA device' and returns false.
+/// True where a CUDA device can be used; otherwise the test must return.
 inline bool gpu_or_skip() {
   const std::string reason = why_no_cuda();
-  if (reason.empty()) return true;
-  const char* demanded = std::getenv("TOFSTREAM_REQUIRE_GPU");
-  if (demanded && std::string(demanded) == "1") FAIL("TOFSTREAM_REQUIRE_GPU=1, but: ", reason);
-  std::puts("skipped: no CUDA device");
+  uses_gpu() = reason.empty();
+  if (uses_gpu()) return true;
+  MESSAGE(reason);
+  skip_test("CUDA device", "TOFSTREAM_REQUIRE_GPU");
   return false;
 }
+
+/// While it lives, commands that a test runs find no GPU.
+class WithoutGpu {
+ public:
+  WithoutGpu() {
+    if (const char* set = std::getenv(name)) before_ = set;
+    ::setenv(name, "", 1);
+  }
+  ~WithoutGpu() {
+    if (before_)
+      ::setenv(name, before_->c_str(), 1);
+    else
+      ::unsetenv(name);
+  }
+  WithoutGpu(const WithoutGpu&) = delete;
+  WithoutGpu& operator=(const WithoutGpu&) = delete;
+
+ private:
+  static constexpr const char* name = "CUDA_VISIBLE_DEVICES";
+  std::optional<std::string> before_;
+};
 
 }  // namespace tofstream

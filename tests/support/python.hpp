@@ -10,6 +10,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "tests/support/skip.hpp"
+
 namespace tofstream {
 
 /// TOFSTREAM_PYTHON, python3 or /usr/bin/python3, the first that has both; "" where none has.
@@ -28,9 +30,7 @@ inline const std::string& python_with_numpy() {
 /// True, and the test must return, where there is none. TOFSTREAM_REQUIRE_PYTHON=1 makes that a failure.
 inline bool skip_without_numpy() {
   if (!python_with_numpy().empty()) return false;
-  const char* demand = std::getenv("TOFSTREAM_REQUIRE_PYTHON");
-  CHECK_MESSAGE(!(demand && *demand == '1'), "TOFSTREAM_REQUIRE_PYTHON=1, but no Python here has NumPy and pyzmq");
-  MESSAGE("skipped: no NumPy");
+  skip_test("NumPy and pyzmq", "TOFSTREAM_REQUIRE_PYTHON");
   return true;
 }
 

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/run_folder.hpp"
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/formats/phantom_yaml.hpp"
 #include "gadgets/formats/picture/plot.hpp"
@@ -39,22 +43,38 @@ struct Study {
   std::vector<fs::path> files;
 };
 
-// `label=folder`, `label=image`, or either without a label. A folder stands for its numbered images (image_0001.nii.gz,
-// ...), else for its final image.
+// What of a run's files stands for the study: the numbered images of the writer of image.nii.gz (or of the only
+// writer), else its final one.
+std::vector<fs::path> images_of_run(const fs::path& folder) {
+  std::map<std::string, std::vector<fs::path>> by_writer;
+  std::optional<std::string> chosen;
+  for (const RunFile& file : files_of_run(folder)) {
+    if (!file.name.ends_with(".nii.gz") && !file.name.ends_with(".nii")) continue;
+    by_writer[file.gadget].push_back(folder / file.name);
+    if (file.name == "image.nii.gz") chosen = file.gadget;
+  }
+  if (by_writer.empty()) throw InputError(fmt::format("{}: its run left no images", folder.string()));
+  if (!chosen && by_writer.size() > 1)
+    throw InputError(
+        fmt::format("{}: its run has images of several gadgets, and none is called image.nii.gz: name the "
+                    "images instead of the folder",
+                    folder.string()));
+  std::vector<fs::path> images = chosen ? by_writer[*chosen] : by_writer.begin()->second;
+  std::ranges::sort(images);
+  if (images.size() == 1) return images;
+  // The final image, image.nii.gz, goes before image_0001.nii.gz and is the last of these once more.
+  const std::string first = images[0].filename().string(), second = images[1].filename().string();
+  if (second.starts_with(first.substr(0, first.find('.')) + "_")) images.erase(images.begin());
+  return images;
+}
+
+// `label=folder`, `label=image`, or either without a label. A folder stands for the images of its run.
 Study study_of(const std::string& argument) {
   const auto equals = argument.find('=');
   const fs::path path = equals == std::string::npos ? argument : argument.substr(equals + 1);
-  Study study{equals == std::string::npos ? path.string() : argument.substr(0, equals), {}};
-  if (!fs::is_directory(path)) {
-    study.files = {path};
-    return study;
-  }
-  for (const auto& entry : fs::directory_iterator(path))
-    if (entry.path().filename().string().starts_with("image_") && entry.path().string().ends_with(".nii.gz"))
-      study.files.push_back(entry.path());
-  std::ranges::sort(study.files);
-  if (study.files.empty()) study.files = {path / "image.nii.gz"};
-  return study;
+  const std::string label = equals == std::string::npos ? path.string() : argument.substr(0, equals);
+  if (!fs::is_directory(path)) return {label, {path}};
+  return {label, from_input([&] { return images_of_run(path); })};
 }
 
 NemaLayout nema_layout(const PhantomFile& file) {
@@ -208,7 +228,10 @@ void add_analyse(CLI::App& app) {
   auto* command =
       app.add_subcommand("analyse", "Measure a phantom's regions in images: NEMA contrast and variability, or means");
   auto options = std::make_shared<Options>();
-  command->add_option("images", options->images, "Images or output folders, each as PATH or LABEL=PATH")->required();
+  command
+      ->add_option("images", options->images,
+                   "Images, or output folders for the images of their runs, each as PATH or LABEL=PATH")
+      ->required();
   command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")->required();
   command->add_option("--plot", options->plot, "Draw contrast-noise curves into this PNG or SVG");
   command->add_flag("--json", options->json, "Print JSON");

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
@@ -24,6 +25,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/machine.hpp"
 #include "tools/command/parallelproj_peer.hpp"
+#include "tools/command/verdict.hpp"
 
 namespace tofstream::command {
 
@@ -36,11 +38,12 @@ struct Options {
   std::vector<std::string> projectors = {"joseph", "tor"};
   std::vector<std::string> backends = {"cpu", "cuda"};
   std::vector<int> threads = {1, 2};
-  std::int64_t events = 1'000'000, check_events = 2000;
+  std::int64_t events = 1'000'000, check_events = checked_events;
   double tube_width_voxels = 3;
   int repeats = 5;
   std::string cuda_path = "automatic", peer, output;
   bool json = false;
+  double wrong = 0;
 };
 
 struct Case {
@@ -64,12 +67,16 @@ Grid image_grid(const Case& c) {
   return grid;
 }
 
-std::unique_ptr<Projector> make(const Case& c, const Options& options, CudaPath path) {
+std::unique_ptr<Projector> make_right(const Case& c, const Options& options, CudaPath path) {
   if (c.projector == "blobs") return make_blob_projector(image_grid(c), {.cuda_path = path}, c.backend);
   if (c.projector == "tor")
     return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels, path),
                               c.backend);
   return make_joseph_projector(c.workload.grid, {.cuda_path = path}, c.backend);
+}
+
+std::unique_ptr<Projector> make(const Case& c, const Options& options, CudaPath path) {
+  return made_wrong(make_right(c, options, path), options.wrong);
 }
 
 std::unique_ptr<Projector> make_reference(const Case& c, const Options& options) {
@@ -127,7 +134,9 @@ ordered_json measure(const Case& c, const Options& options) {
           ns([&] { projector->planned_em_step(plan.get(), view, image_there.voxels.data(), back.voxels.data()); });
     }
   }
-  result["nrms_to_reference"] = deviation(c, options, random, image);
+  const double nrms = deviation(c, options, random, image);
+  result["nrms_to_reference"] = nrms;
+  result["accurate"] = is_accurate(nrms);
   return result;
 }
 
@@ -208,6 +217,7 @@ void bench_projectors(const Options& options) {
   const ordered_json report{
       {"bench", "projectors"}, {"machine", machine()}, {"events", options.events}, {"results", results}};
   write_report(report, options.json, options.output);
+  end_by_verdict(results, {"workload", "projector", "backend"});
 }
 
 }  // namespace
@@ -218,6 +228,18 @@ void write_report(const ordered_json& report, bool print, const std::string& out
   AtomicFile file(output);
   file.write(report.dump(2) + "\n");
   file.commit();
+}
+
+void end_by_verdict(const ordered_json& rows, const std::vector<std::string>& name_keys) {
+  const std::vector<std::string> failed = failures(rows, name_keys);
+  if (failed.empty()) return;
+  fmt::print(stderr, "tofstream: {} of {} results do not hold: {}\n", failed.size(), rows.size(),
+             fmt::join(failed, ", "));
+  throw ExitWith{1};
+}
+
+void add_wrong_option(CLI::App& command, double& share) {
+  command.add_option("--wrong", share, "For tests: results too large by this share")->group("");
 }
 
 void add_bench(CLI::App& app) {
@@ -252,6 +274,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
       ->check(CLI::Range(1, 1000));
   command->add_option("--peer", options->peer, "A libparallelproj shared library (CPU build) to measure beside");
+  add_wrong_option(*command, options->wrong);
   command->add_option("-o,--output", options->output, "Write the results as JSON");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example: tofstream bench projectors --workload W1 --threads 1 2 -o results.json");

@@ -11,6 +11,7 @@
 
 #include "gadgets/formats/scanner_yaml.hpp"
 #include "gadgets/formats/shared_files.hpp"
+#include "kernels/analysis/compare.hpp"
 #include "kernels/project/event_feed.hpp"
 #include "kernels/project/joseph/joseph.hpp"
 #include "kernels/update/em_update.hpp"
@@ -19,6 +20,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/long_list.hpp"
 #include "tools/command/machine.hpp"
+#include "tools/command/verdict.hpp"
 
 namespace tofstream::command {
 
@@ -34,6 +36,7 @@ struct Options {
   double voxel_mm = 2, tube_width_voxels = 3;
   std::vector<std::string> projectors = {"joseph", "tor"}, memories;
   bool json = false;
+  double wrong = 0;
 
   Backend where() const { return backend == "cuda" ? Backend::cuda : Backend::cpu; }
 };
@@ -49,8 +52,10 @@ double seconds_since(Clock::time_point began) {
 }
 
 std::unique_ptr<Projector> make(const std::string& name, const Options& options, const Grid& grid, CudaPath path) {
-  if (name == "joseph") return make_joseph_projector(grid, {.cuda_path = path}, options.where());
-  return make_tor_projector(grid, tor_settings(grid, options.tube_width_voxels, path), options.where());
+  if (name == "joseph")
+    return made_wrong(make_joseph_projector(grid, {.cuda_path = path}, options.where()), options.wrong);
+  return made_wrong(make_tor_projector(grid, tor_settings(grid, options.tube_width_voxels, path), options.where()),
+                    options.wrong);
 }
 
 struct Pass {
@@ -118,7 +123,8 @@ double copy_gb_per_s(const Batches& batches) {
 }
 
 double nrms_to_reference(const std::string& name, const Case& c, const Options& options, const Batches& batches) {
-  const std::int64_t count = std::min(batches.front()->count, checkable_events(name != "joseph", c.grid, 2000));
+  const std::int64_t count =
+      std::min(batches.front()->count, checkable_events(name != "joseph", c.grid, checked_events));
   EventBatch here = batches.front()->without_arrays();
   here.count = count;
   for_each_array_pair(here, *batches.front(), [&]<class T>(Buffer<T>& to, const Buffer<T>& from) {
@@ -214,9 +220,15 @@ void bench_longlist(const Options& options) {
             sums, rows);
   }
   report["results"] = rows;
-  for (const std::string& name : options.projectors)
-    report["nrms_to_reference"][name] = nrms_to_reference(name, c, options, drawn);
+  ordered_json judged = ordered_json::array();
+  for (const std::string& name : options.projectors) {
+    const double nrms = nrms_to_reference(name, c, options, drawn);
+    report["nrms_to_reference"][name] = nrms;
+    judged.push_back({{"projector", name}, {"accurate", is_accurate(nrms)}});
+  }
+  report["verdicts"] = judged;
   write_report(report, options.json, options.output);
+  end_by_verdict(judged, {"projector"});
 }
 
 }  // namespace
@@ -243,6 +255,7 @@ void add_bench_longlist(CLI::App& bench) {
   command->add_option("--backend", options->backend, "cuda, or cpu for a look at the same (default: cuda)")
       ->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--write-petsird", options->petsird, "Also write the events to this file");
+  add_wrong_option(*command, options->wrong);
   command->add_option("-o,--output", options->output, "Write the results as JSON");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Example: tofstream bench longlist --projector joseph -o longlist.json");

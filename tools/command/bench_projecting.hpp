@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <random>
+#include <vector>
 
-#include "kernels/analysis/compare.hpp"
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/types/image.hpp"
@@ -59,25 +61,29 @@ inline double median_ms(Backend backend, int repeats, const std::function<void()
   return median(time_ms(backend, 0, first > 20 ? std::min(repeats, 5) : repeats, work));
 }
 
-/// How many of `wanted` events a double-precision reference projects in a few seconds. Those of the TOR and of blobs
-/// look at every voxel for every event, by definition.
-inline std::int64_t checkable_events(bool every_voxel, const Grid& grid, std::int64_t wanted) {
-  constexpr std::int64_t affordable = 400'000'000;
+/// How many of `wanted` events a double-precision reference projects in some seconds on a core or two. Those of the TOR
+/// and of blobs look at every voxel for every event, by definition.
+inline std::int64_t checkable_events(bool every_voxel, const Grid& grid, std::int64_t wanted,
+                                     std::int64_t affordable = 2'400'000'000) {
   return every_voxel ? std::min(wanted, std::max<std::int64_t>(affordable / grid.voxels(), 16)) : wanted;
 }
+inline constexpr std::int64_t checked_events = 5000;  // are wanted
 
-/// Normalised RMS deviation of the fused step's image from the reference's, for the same events in the projector's
-/// memory (`there`) and on the host (`here`); `image` is on the host.
-inline double em_step_nrms(Projector& projector, const EventView& there, Projector& reference, const EventView& here,
-                           const Image& image) {
-  const Memory memory = memory_of(projector.backend());
-  const Image image_there = image.to(memory);
-  Image result = Image::zeros(image.grid, memory), expected = Image::zeros(image.grid);
-  projector.em_step(there, image_there.voxels.data(), result.voxels.data());
-  reference.em_step(here, image.voxels.data(), expected.voxels.data());
-  const Image result_here = result.to(Memory::host);
-  synchronize(nullptr);
-  return compare(result_here, expected).nrms;
-}
+/// The sums of an EM step by a double-precision reference: A^T (1 / (A x + c)). Every core takes its share of the
+/// events.
+std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image);
+
+/// Normalised RMS deviation (RMS over the range of what is expected) over the voxels that either touches: others, which
+/// are most of a large image and few events, would only dilute it. Not a number where a result is none.
+double touched_nrms(const Image& result, const std::vector<double>& expected);
+
+/// The same of the fused step's sums from the reference's, for the same events in the projector's memory (`there`) and
+/// on the host (`here`); `image` is on the host.
+double em_step_nrms(Projector& projector, const EventView& there, const Projector& reference, const EventView& here,
+                    const Image& image);
+
+/// A projector of the CPU whose back projections and EM steps come out larger by this share, for tests of what
+/// benchmarks say to a wrong kernel; share 0 gives the projector itself. Throws InputError for one of the GPU.
+std::unique_ptr<Projector> made_wrong(std::unique_ptr<Projector> projector, double share);
 
 }  // namespace tofstream::command

@@ -27,13 +27,20 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// The same for all backends, whose images are compared; parts large enough for a GPU.
+SensitivitySettings benchmark_settings() {
+  SensitivitySettings settings = default_sensitivity(Backend::cuda);
+  settings.sampled_pairs = 20'000'000;
+  return settings;
+}
+
 struct Options {
   std::vector<std::string> scanners = {"explore_vista", "long_axial"};
   std::vector<std::string> projectors = {"joseph", "tor"};
   std::vector<std::string> backends = {"cpu", "cuda"};
   std::vector<int> size;
   double voxel_mm = 0;
-  SensitivitySettings settings;
+  SensitivitySettings settings = benchmark_settings();
   std::int64_t check_pairs = 2000;
   int repeats = 3;
   std::string output;
@@ -89,7 +96,7 @@ double deviation(const Case& c, const std::string& name, Projector& projector, c
                  const Options& options) {
   SensitivitySettings settings = options.settings;
   settings.exact_pairs = 0;
-  settings.sampled_pairs = checkable_events(name == "tor", c.grid, options.check_pairs);
+  settings.sampled_pairs = checkable_events(name == "tor", c.grid, options.check_pairs, 400'000'000);
   const auto reference = name == "tor" ? make_tor_reference(c.grid, tor_settings(c.grid, 3, CudaPath::automatic))
                                        : make_joseph_reference(c.grid, {});
   const Image expected = compute_sensitivity(*c.scanner, *reference, settings, mu).image;
@@ -110,7 +117,6 @@ ordered_json measure(const Case& c, const std::string& name, Backend backend, bo
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
   }
   const double time = median(seconds);
-  const std::int64_t drawn = made.exact ? made.pairs : options.settings.sampled_pairs;
   ordered_json result{{"scanner", c.name},
                       {"image", c.grid.size},
                       {"voxel_mm", c.grid.voxel_mm.x},
@@ -119,11 +125,12 @@ ordered_json measure(const Case& c, const std::string& name, Backend backend, bo
                       {"attenuated", attenuated},
                       {"exact", made.exact},
                       {"pairs", made.pairs},
-                      {"drawn", drawn},
+                      {"drawn", made.drawn},
                       {"projected", made.projected},
                       {"seconds", time},
-                      {"pairs_per_second", static_cast<double>(drawn) / time},
+                      {"pairs_per_second", static_cast<double>(made.drawn) / time},
                       {"relative_error", made.relative_error},
+                      {"symmetries", made.symmetries},
                       {"nrms_to_reference", nrms}};
   if (earlier) result["nrms_to_other_backend"] = compare(made.image, *earlier).nrms;
   earlier = std::move(made.image);
@@ -183,7 +190,10 @@ void add_bench_sensitivity(CLI::App& bench) {
   command->add_option("--exact-pairs", options->settings.exact_pairs, "Enumerate all pairs up to so many")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command->add_option("--sampled-pairs", options->settings.sampled_pairs, "Otherwise draw so many")
+  command->add_option("--error", options->settings.error, "Otherwise draw until the relative error is so small")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->capture_default_str();
+  command->add_option("--sampled-pairs", options->settings.sampled_pairs, "Draw at most so many")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
       ->capture_default_str();
   command->add_option("--check-pairs", options->check_pairs, "Pairs of the check against the reference")

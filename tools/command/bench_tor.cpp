@@ -10,6 +10,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/machine.hpp"
 #include "tools/command/tor_tables.hpp"
+#include "tools/command/verdict.hpp"
 
 namespace tofstream::command {
 
@@ -27,6 +28,7 @@ struct Options {
 std::string cell(const ordered_json& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "NO";
   if (value.is_number_integer()) return std::to_string(value.get<std::int64_t>());
   return fmt::format("{:.3g}", value.get<double>());
 }
@@ -66,10 +68,14 @@ void bench_tor(const Options& options) {
   if (!options.tables.empty() && !options.paper)
     throw InputError("--table chooses among the paper's tables: give --paper too");
   require_cuda();
-  ordered_json tables;
+  ordered_json tables, rows = ordered_json::array();
   const auto add = [&](const TorTable& table) {
     if (!options.json) print(table);
     tables[table.name] = {{"title", table.title}, {"rows", table.rows}};
+    for (ordered_json row : table.rows) {
+      row["table"] = table.name;
+      rows.push_back(std::move(row));
+    }
   };
   if (options.paper) {
     for (const TorTableMaker& maker : paper_tables())
@@ -80,6 +86,7 @@ void bench_tor(const Options& options) {
   ordered_json report{{"bench", "tor"},
                       {"machine", machine()},
                       {"events", options.settings.events},
+                      {"nrms_must_be_at_most", nrms_bound},
                       {"workload",
                        "random LORs from a cylinder of radius 443 mm and length 180 mm, ToF sigma 40.5 mm; 75x75x26 "
                        "voxels of 4 mm, cubes of 512 mm; Gaussian tube, FWHM 0.43 of its width"}};
@@ -87,6 +94,7 @@ void bench_tor(const Options& options) {
     report["paper"] = "Cui, Pratx, Prevrhal, Levin, Med. Phys. 2011, doi 10.1118/1.3661998: GeForce GTX 480, CUDA 3.2";
   report["tables"] = tables;
   write_report(report, options.json, options.output);
+  end_by_verdict(rows, {"table", "step", "path", "L", "T_w", "tof"});
 }
 
 }  // namespace
@@ -106,7 +114,9 @@ void add_bench_tor(CLI::App& bench) {
       ->check(CLI::Range(1, 1000));
   command->add_option("-o,--output", options->output, "Write the results as JSON");
   command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench tor --paper --table figure_5 table_5 -o paper.json");
+  command->footer(
+      "Example: tofstream bench tor --paper --table figure_5 table_5 -o paper.json\n"
+      "Exit code 1 where a result is not the reference's.");
   command->callback([options] { bench_tor(*options); });
 }
 

@@ -30,4 +30,10 @@ inline double median(std::vector<double> values) {
 /// std::runtime_error.
 void write_report(const nlohmann::ordered_json& report, bool print, const std::string& output);
 
+/// Where a row does not hold (verdict.hpp), names them on stderr and throws ExitWith{1}.
+void end_by_verdict(const nlohmann::ordered_json& rows, const std::vector<std::string>& name_keys);
+
+/// --wrong SHARE, which no help shows: results too large by that share, for tests of what a benchmark says to it.
+void add_wrong_option(CLI::App& command, double& share);
+
 }  // namespace tofstream::command

@@ -2,16 +2,21 @@
 // that made it.
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gadgets/formats/journal/summary.hpp"
 #include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/nifti_quantity.hpp"
 #include "gadgets/formats/petsird/describe.hpp"
 #include "gadgets/formats/petsird/detection_bins.hpp"
+#include "gadgets/formats/quantity_json.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/operate/yaml_text.hpp"
 
@@ -39,21 +44,24 @@ ordered_json vec_json(const Vec3& v) {
   return {v.x, v.y, v.z};
 }
 
-// Grid, voxels' statistics, and the provenance where the image carries ours.
+// Grid, voxels' statistics, what they are, and the provenance where the image carries ours.
 ordered_json inspect_image(const std::string& file) {
   const Image image = read_nifti(file);
   const std::string comment = read_nifti_comment(file);
   double sum = 0;
-  float highest = image.voxels.span()[0];
+  float highest = image.voxels.span()[0], lowest = highest;
   for (const float v : image.voxels.span()) {
     sum += static_cast<double>(v);
     highest = std::max(highest, v);
+    lowest = std::min(lowest, v);
   }
   ordered_json result{{"size", {image.grid.size[0], image.grid.size[1], image.grid.size[2]}},
                       {"voxel_mm", vec_json(image.grid.voxel_mm)},
                       {"origin_mm", vec_json(image.grid.origin_mm)},
                       {"mean", sum / static_cast<double>(image.grid.voxels())},
+                      {"lowest", lowest},
                       {"highest", highest}};
+  if (const auto quantity = read_nifti_quantity(file)) result["quantity"] = to_json(*quantity);
   const auto provenance = ordered_json::parse(comment, nullptr, false);
   if (provenance.is_object() && provenance.contains("resolved")) {
     result["provenance"] = provenance;
@@ -63,14 +71,28 @@ ordered_json inspect_image(const std::string& file) {
   return result;
 }
 
+petsird::Point centre_of(const petsird::Summary& summary, std::uint64_t bin) {
+  const auto& scanner = summary.header.scanner;
+  return petsird::bin_centre(scanner, petsird::nth_bin(scanner, bin));
+}
+
 ordered_json inspect_petsird(const Options& options) {
   const petsird::Summary summary = petsird::summarise_file(options.file);
   ordered_json result(petsird::to_json(summary));
-  if (options.bin) {
-    const auto& scanner = summary.header.scanner;
-    result["bin_centre_mm"] = petsird::bin_centre(scanner, petsird::nth_bin(scanner, *options.bin));
-  }
+  if (options.bin) result["bin_centre_mm"] = centre_of(summary, *options.bin);
   return result;
+}
+
+void print_petsird(const Options& options) {
+  from_input([&] {
+    const petsird::Summary summary = petsird::summarise_file(options.file);
+    std::string text = petsird::in_words(summary);
+    if (options.bin)
+      text += fmt::format("{:<15} {:.6g} mm\n", fmt::format("bin {}", *options.bin),
+                          fmt::join(centre_of(summary, *options.bin), ", "));
+    fmt::print("{}", text);
+    return 0;
+  });
 }
 
 ordered_json inspected(const Options& options) {
@@ -89,18 +111,59 @@ void print(const std::string& indent, const ordered_json& values) {
   }
 }
 
+void print_line(const char* name, const std::string& text) {
+  fmt::print("{:<15} {}\n", name, text);
+}
+
+// "144 x 144 x 45"
+std::string product(const ordered_json& numbers) {
+  return fmt::format("{:.6g}", fmt::join(numbers.get<std::vector<double>>(), " x "));
+}
+
+void print_corrections(const ordered_json& corrections) {
+  const auto in_state = [&](std::initializer_list<const char*> states) {
+    std::string names;
+    for (const auto& [name, record] : corrections.items())
+      if (std::ranges::find(states, record.at("state").get<std::string>()) != states.end())
+        names += (names.empty() ? "" : ", ") + name;
+    return names.empty() ? std::string("none") : names;
+  };
+  print_line("corrections",
+             fmt::format("made: {}; not made: {}", in_state({"made"}), in_state({"not made", "called for"})));
+}
+
+void print_image(const ordered_json& image) {
+  const auto number = [&](const char* key) { return image.at(key).get<double>(); };
+  print_line("voxels",
+             fmt::format("{} of {} mm, the first at {} mm", product(image.at("size")), product(image.at("voxel_mm")),
+                         fmt::format("{:.6g}", fmt::join(image.at("origin_mm").get<std::vector<double>>(), ", "))));
+  print_line("range",
+             fmt::format("{:.6g} to {:.6g}, mean {:.6g}", number("lowest"), number("highest"), number("mean")));
+  if (const auto quantity = image.find("quantity"); quantity != image.end()) {
+    const auto why = quantity->at("not_quantitative").get<std::vector<std::string>>();
+    print_line("unit", quantity->at("unit").get<std::string>());
+    print_line("quantitative", why.empty() ? "yes" : fmt::format("no: {}", fmt::join(why, "; ")));
+    print_corrections(quantity->at("corrections"));
+  } else {
+    print_line("unit", "not said");
+  }
+  if (const auto comment = image.find("comment"); comment != image.end())
+    print_line("comment", comment->get<std::string>());
+  if (const auto made_by = image.find("provenance"); made_by != image.end()) fmt::print("\n{}", yaml_text(*made_by));
+}
+
 void inspect(const Options& options) {
   if (options.bin && (is_image(options.file) || holds_a_journal(options.file)))
     throw InputError("--bin is for a PETSIRD file");
-  ordered_json result = from_input([&] { return inspected(options); });
-  if (options.json) {
+  const bool is_petsird = !is_image(options.file) && !holds_a_journal(options.file);
+  if (is_petsird && !options.json) return print_petsird(options);
+  const ordered_json result = from_input([&] { return inspected(options); });
+  if (options.json)
     fmt::print("{}\n", result.dump(2));
-    return;
-  }
-  const ordered_json made_by = result.value("provenance", ordered_json());
-  result.erase("provenance");
-  print("", result);
-  if (!made_by.is_null()) fmt::print("\n{}", yaml_text(made_by));
+  else if (is_image(options.file))
+    print_image(result);
+  else
+    print("", result);
 }
 
 }  // namespace

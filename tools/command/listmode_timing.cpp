@@ -46,14 +46,6 @@ const Grid& grid_of(const ListmodeCase& c) {
   return found != grids.end() ? found->second : grids[c.workload] = find_workload(c.workload).grid;
 }
 
-std::unique_ptr<Projector> make(const ListmodeCase& c, Backend backend, CudaPath path, bool deterministic) {
-  if (c.projector == "joseph")
-    return make_joseph_projector(grid_of(c), {.cuda_path = path, .deterministic = deterministic}, backend);
-  TorSettings settings = tor_settings(grid_of(c), c.tube_width_voxels, path);
-  settings.deterministic = deterministic;
-  return make_tor_projector(grid_of(c), settings, backend);
-}
-
 std::unique_ptr<Projector> make_reference(const ListmodeCase& c) {
   if (c.projector == "joseph") return make_joseph_reference(grid_of(c), {});
   return make_tor_reference(grid_of(c), tor_settings(grid_of(c), c.tube_width_voxels, CudaPath::automatic));
@@ -94,6 +86,15 @@ double inconsistency(const Peer& peer, const Image& image, std::int64_t count) {
 
 }  // namespace
 
+std::unique_ptr<Projector> ListmodeTiming::make(const ListmodeCase& c, CudaPath path, bool deterministic) const {
+  if (c.projector == "joseph")
+    return made_wrong(make_joseph_projector(grid_of(c), {.cuda_path = path, .deterministic = deterministic}, backend_),
+                      wrong_);
+  TorSettings settings = tor_settings(grid_of(c), c.tube_width_voxels, path);
+  settings.deterministic = deterministic;
+  return made_wrong(make_tor_projector(grid_of(c), settings, backend_), wrong_);
+}
+
 void ListmodeTiming::draw(const ListmodeCase& c) {
   if (workload_ == c.workload && here_.count >= c.events) return;
   workload_.clear();
@@ -104,14 +105,19 @@ void ListmodeTiming::draw(const ListmodeCase& c) {
   workload_ = c.workload;
 }
 
+EventView ListmodeTiming::binned(const ListmodeCase& c, EventView events) {
+  if (c.bin_sigma > 0) events.tof.bin_width_mm = static_cast<float>(c.bin_sigma) * events.tof.sigma_mm;
+  return events;
+}
+
 EventView ListmodeTiming::here(const ListmodeCase& c) {
   draw(c);
-  return here_.view().slice(0, c.events);
+  return binned(c, here_.view().slice(0, c.events));
 }
 
 EventView ListmodeTiming::there(const ListmodeCase& c) {
   draw(c);
-  return (backend_ == Backend::cuda ? there_ : here_).view().slice(0, c.events);
+  return binned(c, (backend_ == Backend::cuda ? there_ : here_).view().slice(0, c.events));
 }
 
 EventBatch ListmodeTiming::sorted(const ListmodeCase& c) const {
@@ -119,7 +125,7 @@ EventBatch ListmodeTiming::sorted(const ListmodeCase& c) const {
 }
 
 double ListmodeTiming::em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic) {
-  const auto projector = make(c, backend_, CudaPath::automatic, deterministic);
+  const auto projector = make(c, CudaPath::automatic, deterministic);
   const Image image = test_image(grid_of(c)).to(memory_of(backend_));
   Image sum = Image::zeros(grid_of(c), memory_of(backend_));
   const auto plan = projector->plan(events);
@@ -129,12 +135,12 @@ double ListmodeTiming::em_step_ms(const ListmodeCase& c, const EventView& events
 
 double ListmodeTiming::pass_ms(const ListmodeCase& c, Order order, bool deterministic) {
   if (order == Order::random) return em_step_ms(c, there(c), deterministic);
-  return em_step_ms(c, sorted(c).view(), deterministic);
+  return em_step_ms(c, binned(c, sorted(c).view()), deterministic);
 }
 
 double ListmodeTiming::first_pass_ms(const ListmodeCase& c) {
   const EventView events = there(c);
-  const auto projector = make(c, backend_, CudaPath::automatic, false);
+  const auto projector = make(c, CudaPath::automatic, false);
   const Image image = test_image(grid_of(c)).to(memory_of(backend_));
   Image sum = Image::zeros(grid_of(c), memory_of(backend_));
   return median_ms(backend_, repeats_, [&] {
@@ -145,7 +151,7 @@ double ListmodeTiming::first_pass_ms(const ListmodeCase& c) {
 
 double ListmodeTiming::plan_ms(const ListmodeCase& c) {
   const EventView events = there(c);
-  const auto projector = make(c, backend_, CudaPath::automatic, false);
+  const auto projector = make(c, CudaPath::automatic, false);
   return projector->plan(events) ? median_ms(backend_, repeats_, [&] { (void)projector->plan(events); }) : 0;
 }
 
@@ -154,7 +160,7 @@ bool ListmodeTiming::identical(const ListmodeCase& c, int runs) {
   const Image image = test_image(grid_of(c)).to(memory_of(backend_));
   std::vector<float> first;
   for (int run = 0; run < runs; ++run) {
-    const auto projector = make(c, backend_, CudaPath::automatic, true);
+    const auto projector = make(c, CudaPath::automatic, true);
     Image sum = Image::zeros(grid_of(c), memory_of(backend_));
     projector->em_step(events, image.voxels.data(), sum.voxels.data());
     std::vector<float> sums = sum.voxels.to_vector();
@@ -166,10 +172,10 @@ bool ListmodeTiming::identical(const ListmodeCase& c, int runs) {
   return true;
 }
 
-double ListmodeTiming::adjointness(const ListmodeCase& c, bool deterministic) {
+double ListmodeTiming::adjointness(const ListmodeCase& c, CudaPath path) {
   const EventView events = there(c);
   const Memory memory = memory_of(backend_);
-  const auto projector = make(c, backend_, CudaPath::automatic, deterministic);
+  const auto projector = make(c, path, false);
   std::vector<float> y(static_cast<std::size_t>(c.events));
   std::mt19937 engine(8);
   std::uniform_real_distribution<float> uniform(0.5f, 1.5f);
@@ -184,15 +190,17 @@ double ListmodeTiming::adjointness(const ListmodeCase& c, bool deterministic) {
   return std::abs(by_forward - by_back) / by_forward;
 }
 
-double ListmodeTiming::nrms(const ListmodeCase& c, bool deterministic) {
-  const std::string key = fmt::format("{} {} {} {}", c.projector, c.tube_width_voxels, c.workload, deterministic);
-  if (const auto found = nrms_.find(key); found != nrms_.end()) return found->second;
+ListmodeTiming::Agreement ListmodeTiming::agreement(const ListmodeCase& c, bool deterministic) {
+  const std::string key =
+      fmt::format("{} {} {} {} {}", c.projector, c.tube_width_voxels, c.workload, c.bin_sigma, deterministic);
+  if (const auto found = agreements_.find(key); found != agreements_.end()) return found->second;
   // So few events would go the direct path on a GPU.
-  const auto projector = make(c, backend_, CudaPath::tiled, deterministic);
+  const auto projector = make(c, CudaPath::tiled, deterministic);
   const auto reference = make_reference(c);
-  const std::int64_t count = std::min(c.events, checkable_events(c.projector != "joseph", grid_of(c), 2000));
-  return nrms_[key] = em_step_nrms(*projector, there(c).slice(0, count), *reference, here(c).slice(0, count),
-                                   test_image(grid_of(c)));
+  const std::int64_t count = std::min(c.events, checkable_events(c.projector != "joseph", grid_of(c), checked_events));
+  const double nrms =
+      em_step_nrms(*projector, there(c).slice(0, count), *reference, here(c).slice(0, count), test_image(grid_of(c)));
+  return agreements_[key] = {nrms, count};
 }
 
 ListmodeTiming::PeerTimes ListmodeTiming::peer(const ListmodeCase& c, Peer& peer, Order order) {

@@ -20,12 +20,15 @@ struct ListmodeCase {
   double tube_width_voxels = 0;  // of the TOR
   std::string workload;          // PHYSICS 8
   std::int64_t events = 0;
+  double bin_sigma = 0;  // width of the ToF bins in sigma; 0: unbinned (1 mm)
 };
 
 /// Events with ToF, in the order that they are drawn in unless something else is said. Times are in ms, medians.
 class ListmodeTiming {
  public:
-  ListmodeTiming(Backend backend, int repeats) : backend_(backend), repeats_(repeats) {}
+  /// `wrong`: by which share the sums are made too large, for tests of what is said to that.
+  ListmodeTiming(Backend backend, int repeats, double wrong = 0)
+      : backend_(backend), repeats_(repeats), wrong_(wrong) {}
 
   /// An EM step whose plan is made; of events in random order, or partitioned and sorted.
   enum class Order { random, sorted };
@@ -35,12 +38,17 @@ class ListmodeTiming {
   double plan_ms(const ListmodeCase& c);
   /// Whether that many first passes of deterministic projectors give the same sums bit for bit.
   bool identical(const ListmodeCase& c, int runs);
-  /// |<A x, y> - <x, A^T y>| / <A x, y> for an image x and values y that are uniform in [0.5, 1.5); by the
-  /// deterministic setting A^T goes by tiles on a GPU.
-  double adjointness(const ListmodeCase& c, bool deterministic);
-  /// Normalised RMS of an EM step's sum from the double-precision reference's, of as many events as that can take in a
-  /// moment, by the way on which all of them go. Measured once for each projector, workload and setting.
-  double nrms(const ListmodeCase& c, bool deterministic);
+  /// |<A x, y> - <x, A^T y>| / <A x, y> for an image x and values y that are uniform in [0.5, 1.5), on a GPU by this
+  /// path.
+  double adjointness(const ListmodeCase& c, CudaPath path);
+  /// An EM step's sums against the double-precision reference's (bench_projecting.hpp: touched_nrms), of as many events
+  /// as that can take in some seconds, by the way on which all of them go. Measured once for each projector, workload
+  /// and setting.
+  struct Agreement {
+    double nrms;
+    std::int64_t events;
+  };
+  Agreement agreement(const ListmodeCase& c, bool deterministic);
 
   struct PeerTimes {
     double forward_ms, back_ms;
@@ -60,13 +68,17 @@ class ListmodeTiming {
   EventView there(const ListmodeCase& c);
   EventBatch sorted(const ListmodeCase& c) const;
   void draw(const ListmodeCase& c);
+  std::unique_ptr<Projector> make(const ListmodeCase& c, CudaPath path, bool deterministic) const;
+  /// With the case's ToF bins.
+  static EventView binned(const ListmodeCase& c, EventView events);
   double em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic);
 
   Backend backend_;
   int repeats_;
+  double wrong_;
   std::string workload_;  // whose events are held, on the host and where they are projected
   EventBatch here_, there_;
-  std::map<std::string, double> nrms_;
+  std::map<std::string, Agreement> agreements_;
 };
 
 }  // namespace tofstream::command

@@ -5,7 +5,6 @@
 #include <string>
 #include <thread>
 
-#include "commit.hpp"
 #include "core/version.hpp"
 #include "kernels/types/memory.hpp"
 
@@ -27,7 +26,7 @@ nlohmann::ordered_json machine() {
           {"threads", std::thread::hardware_concurrency()},
           {"gpu", cuda_device_name()},
           {"version", version()},
-          {"commit", TOFSTREAM_COMMIT}};
+          {"commit", std::string(commit())}};
 }
 
 }  // namespace tofstream::command

@@ -5,7 +5,7 @@
 
 namespace tofstream::command {
 
-/// Processor, cores, GPU and program version of this machine.
+/// Processor, cores, GPU and program version of this machine, with the commit.
 nlohmann::ordered_json machine();
 
 }  // namespace tofstream::command

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -23,6 +24,11 @@ int fail_output(const std::error_code& cause) {
   return fail(1, fmt::format("cannot write to standard output: {}", cause.message()).c_str());
 }
 
+std::string version_line() {
+  return fmt::format("tofstream {} ({}), commit {}", tofstream::version(), tofstream::build_flags(),
+                     tofstream::commit());
+}
+
 // What was printed may still wait in the buffer: a full disk shows itself when that is written.
 int delivered() {
   errno = 0;
@@ -35,7 +41,7 @@ int delivered() {
 int main(int argc, char** argv) {
   const tofstream::command::FreedMemory freed_memory;
   CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
-  app.set_version_flag("--version", "tofstream " + std::string(tofstream::version()));
+  app.set_version_flag("--version", version_line());
   app.require_subcommand(1);
   app.fallthrough();  // so that --plugins may follow the command
   app.footer(

@@ -54,8 +54,7 @@ void add_phantom(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")->required();
   command->add_option("-o,--output", options->output, "NIfTI file to write")->required();
-  command->add_flag("--mu", options->mu,
-                    "Attenuation in 1/cm, as `sensitivity.mu_map` reads it; else activity in Bq/mL");
+  command->add_flag("--mu", options->mu, "Attenuation in 1/cm, as `mu_map` reads it; else activity in Bq/mL");
   auto* size = command->add_option("--size", options->size, "Voxels along x, y, z (default: as the phantom needs)")
                    ->expected(3)
                    ->check(CLI::Range(1, 4096));

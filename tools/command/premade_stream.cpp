@@ -75,7 +75,7 @@ PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, st
 
   PremadeStream stream;
   wire::FrameHeader frame{.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird, .stream = 1};
-  stream.frames.push_back(wire::encode_frame(frame, stream_header(scanner, 0, false)));
+  stream.frames.push_back(wire::encode_frame(frame, encode_stream_header(stream_header(scanner, 0, false))));
   frame.kind = wire::FrameKind::data;
   frame.schema = schema;
   frame.events = frame_events;

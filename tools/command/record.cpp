@@ -29,6 +29,7 @@ void record(Options options) {
                    fmt::format("feed.resume={}", options.resume), fmt::format("feed.sync_ms={}", options.sync_ms)};
   for (std::string& set : key_sets("feed", options.keys)) pipeline.sets.push_back(std::move(set));
   options.settings.output_dir = journal;
+  options.settings.earlier_run = EarlierRun::resume;  // the journal says itself whether it may be gone on with
   run_pipeline(load("record", pipeline), options.settings);
 }
 

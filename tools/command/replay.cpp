@@ -155,8 +155,7 @@ void add_replay(CLI::App& app) {
   command->add_option("--set", options->pipeline_options.sets, "Override a parameter of the pipeline, as for run")
       ->allow_extra_args(false);
   command->add_option("--backend", options->pipeline_options.backend, "Of the pipeline: cpu, cuda or auto");
-  command->add_option("-o,--out", options->settings.output_dir, "Folder of the pipeline's results (default: results)");
-  options->settings.output_dir = "results";
+  add_output_options(*command, options->settings);
   command
       ->add_option("--speed", options->speed,
                    "Times the pace at which the frames came in; 0: as fast as the receiver takes them")

@@ -21,10 +21,10 @@ void add_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   add_pipeline_options(*command, options->pipeline, options->pipeline_options);
   command->add_flag("--json", options->settings.json, "Print JSON");
-  command->add_option("-o,--out", options->settings.output_dir, "Folder of the results (default: results)")
-      ->default_str("results");
-  options->settings.output_dir = "results";
+  add_output_options(*command, options->settings);
   command->add_flag("--quiet", options->settings.quiet, "No progress");
+  command->add_flag("--verbose", options->settings.verbose,
+                    "At the end also a table of what each gadget did: messages, events, time");
   command->add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
   command->add_option("--metrics", options->settings.metrics, "Serve figures to Prometheus at host:port");
   command->add_flag("--metrics-public", options->settings.metrics_public, "Let other machines ask for them");

@@ -1,6 +1,7 @@
 // Running a pipeline from the command line: see running.hpp.
 #include "tools/command/running.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -25,6 +26,7 @@
 #include "tools/operate/control_server.hpp"
 #include "tools/operate/metrics.hpp"
 #include "tools/operate/report_html.hpp"
+#include "tools/operate/run_end.hpp"
 
 namespace tofstream::command {
 
@@ -104,6 +106,20 @@ Observers make_observers(const RunSettings& settings) {
   return observers;
 }
 
+// A pipeline that goes on from what a killed run left in the same folder is that run's.
+EarlierRun earlier_run(const Pipeline& pipeline, const RunSettings& settings) {
+  const auto resumes = [&](const PipelineGadget& gadget) {
+    const Value* from = gadget.resolved.find("resume_from");
+    std::error_code not_there;
+    return from && !from->text.empty() && std::filesystem::equivalent(from->text, settings.output_dir, not_there);
+  };
+  if (std::ranges::none_of(pipeline.gadgets, resumes)) return settings.earlier_run;
+  if (settings.earlier_run == EarlierRun::overwrite)
+    throw InputError(fmt::format("--overwrite would clear {}, from which resume_from goes on: leave one of them out",
+                                 settings.output_dir.string()));
+  return EarlierRun::resume;
+}
+
 // A socket that was asked for is wrong input where it cannot be; one that a run has anyway is gone without.
 class Control {
  public:
@@ -136,6 +152,15 @@ void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOpti
   command.add_option("--backend", options.backend, "cpu, cuda or auto");
 }
 
+void add_output_options(CLI::App& command, RunSettings& settings) {
+  settings.output_dir = "results";
+  command.add_option("-o,--out", settings.output_dir, "Folder of the results (default: results)")
+      ->default_str("results");
+  command.add_flag_callback(
+      "--overwrite", [&settings] { settings.earlier_run = EarlierRun::overwrite; },
+      "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
+}
+
 Pipeline load(const std::string& name, const PipelineOptions& options) {
   const auto file = from_input([&] { return find_shared("pipelines", name); });
   Pipeline pipeline = from_input([&] { return load_pipeline(file, options); });
@@ -144,9 +169,12 @@ Pipeline load(const std::string& name, const PipelineOptions& options) {
 }
 
 void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
+  const EarlierRun earlier = earlier_run(pipeline, settings);
   Observers observers = make_observers(settings);
   Control* control = nullptr;  // goes before the engine that it asks
   Engine engine(std::move(pipeline), {.output_dir = settings.output_dir,
+                                      .earlier_run = earlier,
+                                      .more_files = {report_html_name},
                                       .opened = [&](RunControl& run) { control->open_default(run); },
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
@@ -176,7 +204,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   if (settings.json)
     fmt::print("{}\n", run_json(report));
   else if (report.exit_code == exit_ok)
-    fmt::print("{}", run_table(report));
+    fmt::print("{}{}", settings.verbose ? run_table(report) + "\n" : "", run_end(report));
   if (!report.still_running.empty()) {  // threads are left in gadget code
     std::fflush(nullptr);
     std::_Exit(report.exit_code);

@@ -1,4 +1,4 @@
-// Runs a pipeline for a person at a terminal: signals, progress, the table at the end, the exit code.
+// Runs a pipeline for a person at a terminal: signals, progress, words at the end, the exit code.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,15 @@
 #include <CLI/CLI.hpp>
 
 #include "core/pipeline.hpp"
+#include "core/run_folder.hpp"
 
 namespace tofstream::command {
 
 struct RunSettings {
-  std::filesystem::path output_dir = ".";
-  bool json = false;             // print run.json instead of the table
+  std::filesystem::path output_dir;  // empty: files go to the working folder, without run.json and report.html
+  EarlierRun earlier_run = EarlierRun::refuse;
+  bool json = false;             // print run.json instead of words
+  bool verbose = false;          // at the end also what each gadget did: messages, events, time
   bool quiet = false;            // no progress
   std::filesystem::path trace;   // of the run, for Perfetto; empty: none
   std::string metrics;           // host:port of the Prometheus endpoint; empty: none
@@ -24,6 +27,9 @@ struct RunSettings {
 
 /// The pipeline argument, --input, --set and --backend, which `run` and `check` have alike.
 void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options);
+
+/// --out, and --overwrite for a folder that holds another run.
+void add_output_options(CLI::App& command, RunSettings& settings);
 
 /// Finds `name` (a file, or a pipeline that comes with the program) and checks it. Throws InputError with every
 /// problem; what may go wrong while it runs is printed on stderr, a line each.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/make_folder.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "tools/command/commands.hpp"
 
@@ -53,7 +54,7 @@ std::vector<fs::path> Scaffold::write() const {
     if (fs::exists(fs::symlink_status(path)))
       throw InputError(fmt::format("{} exists: choose another name, or remove it first", path.string()));
   for (const auto& [path, text] : files_) {
-    fs::create_directories(path.parent_path());
+    make_folder(path.parent_path());
     std::ofstream file(path, std::ios::binary);
     file << text << std::flush;
     if (!file) throw std::runtime_error(fmt::format("{} cannot be written: is the disk full?", path.string()));

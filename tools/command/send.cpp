@@ -1,17 +1,21 @@
 // `tofstream send`: a recording to a reconstruction server, its images back.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "core/atomic_file.hpp"
 #include "core/pipeline.hpp"
+#include "core/run_folder.hpp"
 #include "gadgets/formats/nifti.hpp"
 #include "gadgets/wire/journal_replay.hpp"
 #include "tools/command/commands.hpp"
@@ -34,6 +38,7 @@ struct Options {
   std::vector<std::string> settings;
   double speed = 0, patience_s = 10;
   KeyParams keys;
+  EarlierRun earlier_run = EarlierRun::refuse;
   bool list = false, json = false, quiet = false;
 };
 
@@ -104,41 +109,71 @@ serve::Hello hello_of(const Options& options) {
 
 class Results {
  public:
-  Results(fs::path folder, bool numbers) : folder_(std::move(folder)), numbers_(numbers) {}
+  explicit Results(const Options& options)
+      : pipeline_(options.pipeline),
+        input_(Value::scalar(options.input.string())),
+        folder_(options.out, pipeline_, options.earlier_run),
+        numbers_(options.images == "all") {}
 
   void write(const wire::ReceivedImage& received, std::string_view provenance) {
-    prepare();
     const wire::ImageHeader& header = received.header;
-    const Image image = received.image();
-    const NiftiText text{.description = fmt::format("tofstream, iteration {}", header.iteration),
-                         .comment = provenance.size() <= longest_nifti_comment ? std::string(provenance) : ""};
-    if (numbers_ && !header.is_final)
-      write_nifti(folder_ / fmt::format("image_{:06}.nii.gz", header.update), image, text);
-    else
-      write_nifti(folder_ / "image.nii.gz", image, text);
+    const std::string name =
+        numbers_ && !header.is_final ? fmt::format("image_{:06}.nii.gz", header.update) : final_image;
+    own(name);
+    const std::string label =
+        header.not_quantitative_because.empty() ? "" : ", not quantitative: " + header.not_quantitative_because;
+    const std::string unit = header.unit.empty() ? "" : ", " + header.unit;
+    write_nifti(folder_.path() / name, received.image(),
+                {.description = fmt::format("tofstream, iteration {}{}{}", header.iteration, unit, label),
+                 .unit = header.unit,
+                 .comment = provenance.size() <= longest_nifti_comment ? std::string(provenance) : ""});
     ++images_;
   }
-  void write(const Json& run_json) {
-    prepare();
-    AtomicFile file(folder_ / "run.json");
+  /// The server's run.json; the files that it names are the server's own, and ours take their place.
+  void write(Json run_json) {
+    own(final_image);
+    if (!fs::exists(folder_.path() / final_image)) files_.erase(std::ranges::find(files_, final_image));
+    run_json["files"] = files_json();
+    write_run_json(run_json);
+  }
+
+  const fs::path& folder() const { return folder_.path(); }
+  std::uint64_t images() const { return images_; }
+
+ private:
+  static constexpr const char* final_image = "image.nii.gz";
+
+  // With the first that the server gives the folder is this run's: one that does not begin leaves nothing behind. Each
+  // file is in run.json before it is there.
+  void own(const std::string& name) {
+    if (files_.empty()) {
+      files_ = {final_image};
+      folder_.begin({{final_image, gadget}}, input_);
+    } else if (std::ranges::find(files_, name) != files_.end()) {
+      return;
+    }
+    if (name != final_image) files_.push_back(name);
+    write_run_json({{"pipeline", pipeline_}, {"outcome", "running"}, {"exit_code", nullptr}, {"files", files_json()}});
+  }
+
+  Json files_json() const {
+    Json list = Json::array();
+    for (const std::string& name : files_) list.push_back({{"name", name}, {"gadget", gadget}});
+    return list;
+  }
+
+  void write_run_json(const Json& run_json) const {
+    AtomicFile file(folder_.path() / "run.json");
     file.write(run_json.dump(2) + "\n");
     file.commit();
   }
 
-  const fs::path& folder() const { return folder_; }
-  std::uint64_t images() const { return images_; }
-
- private:
-  // With the first that the server gives: a run that does not begin leaves nothing behind.
-  void prepare() {
-    if (std::exchange(is_prepared_, true)) return;
-    fs::create_directories(folder_);
-    fs::remove(folder_ / "run.json");  // that of an earlier run must not pass for this one's
-  }
-
-  const fs::path folder_;
+  static constexpr const char* gadget = "";  // they are written by this program, and by no gadget of the server's
+  const std::string pipeline_;
+  const Value input_;
+  RunFolder folder_;
   const bool numbers_;
-  bool is_prepared_ = false;
+  std::vector<std::string> files_;
   std::uint64_t images_ = 0;
 };
 
@@ -229,7 +264,7 @@ void send(const Options& options) {
   if (options.list) return print_list(options, client);
   const serve::Hello hello = hello_of(options);
   const serve::FrameReader reader = reader_of(options);
-  Results results(options.out, hello.images == serve::Images::all);
+  Results results = from_input([&] { return Results(options); });
   std::optional<ProgressText> progress;
   serve::Listener listener;
   listener.on_image = [&](const wire::ReceivedImage& image, std::string_view provenance) {
@@ -264,6 +299,9 @@ void add_send(CLI::App& app) {
       ->check(CLI::IsMember({"last", "newest", "all"}))
       ->capture_default_str();
   command->add_option("-o,--out", options->out, "Folder of the results")->capture_default_str();
+  command->add_flag_callback(
+      "--overwrite", [&earlier = options->earlier_run] { earlier = EarlierRun::overwrite; },
+      "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
   command->add_option("--patience", options->patience_s, "Seconds of silence after which the server is gone")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.hpp"
+#include "core/make_folder.hpp"
 #include "gadgets/formats/shared_files.hpp"
 #include "gadgets/wire/stream_header.hpp"
 #include "tools/command/commands.hpp"
@@ -18,15 +19,17 @@ namespace {
 struct Options {
   std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
-  std::optional<double> seconds, randoms_cps, crystal_efficiency_spread;
+  std::optional<double> seconds, block_seconds, randoms_cps, crystal_efficiency_spread;
   bool no_attenuation = false, delayeds = false, header_only = false;
   RunSettings settings;
 };
 
 // A PETSIRD file without time blocks.
 void write_header(const Options& options, const std::string& scanner) {
-  auto bytes = from_input(
-      [&] { return stream_header(scanner, options.crystal_efficiency_spread.value_or(0), options.delayeds); });
+  auto bytes = from_input([&] {
+    return encode_stream_header(
+        stream_header(scanner, options.crystal_efficiency_spread.value_or(0), options.delayeds));
+  });
   bytes.push_back({});  // the end of the stream
   AtomicFile file(options.output);
   file.write(bytes);
@@ -44,11 +47,13 @@ void simulate(Options options) {
     pipeline.sets.push_back(fmt::format("{}={}", key, value));
   };
   const std::string scanner = from_input([&] { return find_shared("scanners", options.scanner).string(); });
+  from_input([&] { return make_folder(output.parent_path()); });
   if (options.header_only) return write_header(options, scanner);
   set("scanner", scanner);
   set("photons.phantom", from_input([&] { return find_shared("phantoms", options.phantom).string(); }));
   if (options.events) set("photons.events", *options.events);
   if (options.seconds) set("photons.seconds", *options.seconds);
+  if (options.block_seconds) set("file.block_s", *options.block_seconds);
   if (options.seed) set("photons.seed", *options.seed);
   if (options.randoms_cps) set("photons.randoms_cps", *options.randoms_cps);
   if (options.crystal_efficiency_spread) set("crystal_efficiency_spread", *options.crystal_efficiency_spread);
@@ -57,8 +62,7 @@ void simulate(Options options) {
         from_input([&] { return find_shared("phantoms", options.scatter_phantom).string(); }));
   if (options.delayeds) set("delayeds", "true");
   if (options.no_attenuation) set("photons.attenuation", "false");
-  set("file.file", output.filename().string());
-  options.settings.output_dir = output.parent_path();
+  set("file.file", output.string());
   run_pipeline(load("simulate", pipeline), options.settings);
 }
 
@@ -67,13 +71,14 @@ void simulate(Options options) {
 void add_simulate(CLI::App& app) {
   auto* command = app.add_subcommand("simulate", "Simulate list mode of a phantom in a scanner, as a PETSIRD file");
   auto options = std::make_shared<Options>();
-  command->add_option("-o,--output", options->output, "PETSIRD file to write")->required();
+  command->add_option("-o,--output", options->output, "PETSIRD file to write; nothing else is written")->required();
   command->add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")
       ->capture_default_str();
   command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
       ->capture_default_str();
   command->add_option("--events", options->events, "Events to detect (default: 1000000)");
   command->add_option("--seconds", options->seconds, "Or the scan time to simulate");
+  command->add_option("--block-seconds", options->block_seconds, "Longest time block of the file, in s (default: 0.1)");
   command->add_option("--seed", options->seed, "Same seed, same events");
   command->add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
   command->add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "gadgets/formats/phantom_yaml.hpp"
 #include "gadgets/formats/shared_files.hpp"
@@ -33,12 +34,12 @@ EventBatch strip_events(std::int64_t count) {
 /// MLEM of a batch, whose projector and images are made once.
 class Mlem {
  public:
-  Mlem(const StripSettings& settings, Backend backend, const EventView& events, const Image& sensitivity)
-      : projector_(make_strip_projector(sensitivity.grid, settings, backend)),
+  Mlem(std::unique_ptr<Projector> projector, const EventView& events, const Image& sensitivity)
+      : projector_(std::move(projector)),
         events_(events),
-        inverse_(inverse_sensitivity(sensitivity.to(memory_of(backend)))),
-        estimate_(Image::filled(sensitivity.grid, 1, memory_of(backend))),
-        sum_(Image::zeros(sensitivity.grid, memory_of(backend))) {
+        inverse_(inverse_sensitivity(sensitivity.to(memory_of(projector_->backend())))),
+        estimate_(Image::filled(sensitivity.grid, 1, memory_of(projector_->backend()))),
+        sum_(Image::zeros(sensitivity.grid, memory_of(projector_->backend()))) {
     synchronize(nullptr);
   }
   void iterate() {
@@ -64,9 +65,10 @@ Grid strip_grid() {
   return Grid::centred(1, 65, 75, {4, 4, 4});
 }
 
-StripTiming::StripTiming(std::int64_t events, std::int64_t checked, int repeats)
+StripTiming::StripTiming(std::int64_t events, std::int64_t checked, int repeats, double wrong)
     : checked_(std::min(events, checked)),
       repeats_(repeats),
+      wrong_(wrong),
       on_host_(strip_events(events)),
       sensitivity_(strip_sensitivity_image({}, strip_grid())) {}
 
@@ -79,12 +81,13 @@ EventView StripTiming::events(Backend backend, std::int64_t count) {
 }
 
 double StripTiming::iteration_ms(const StripSettings& settings, Backend backend) {
-  Mlem mlem(settings, backend, events(backend, on_host_.count), sensitivity_);
+  Mlem mlem(make_strip_projector(strip_grid(), settings, backend), events(backend, on_host_.count), sensitivity_);
   return median_ms(backend, repeats_, [&] { mlem.iterate(); });
 }
 
 double StripTiming::nrms(const StripSettings& settings, Backend backend) {
-  Mlem mlem(settings, backend, events(backend, checked_), sensitivity_);
+  Mlem mlem(made_wrong(make_strip_projector(strip_grid(), settings, backend), wrong_), events(backend, checked_),
+            sensitivity_);
   for (int k = 0; k < checked_iterations; ++k) mlem.iterate();
   return compare(mlem.estimate(), reference(settings)).nrms;
 }

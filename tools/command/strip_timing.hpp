@@ -18,7 +18,8 @@ Grid strip_grid();
 class StripTiming {
  public:
   /// Draws events of the paper's phantom; the first `checked` of them serve the comparison with the reference.
-  StripTiming(std::int64_t events, std::int64_t checked, int repeats);
+  /// `wrong`: by which share sums are made too large, for tests of what is said to that.
+  StripTiming(std::int64_t events, std::int64_t checked, int repeats, double wrong = 0);
 
   /// Milliseconds of an iteration with everything it needs: sums set to zero, EM step, update. Median of `repeats`, of
   /// fewer where one takes long.
@@ -39,6 +40,7 @@ class StripTiming {
 
   std::int64_t checked_;
   int repeats_;
+  double wrong_;
   EventBatch on_host_, on_device_;
   Image sensitivity_;
   std::optional<StripForm> reference_form_;

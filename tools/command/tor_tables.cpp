@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include "kernels/cuda/device.hpp"
 #include "tools/command/paper_tables.hpp"
 #include "tools/command/tor_timing.hpp"
+#include "tools/command/verdict.hpp"
 
 namespace tofstream::command {
 
@@ -71,16 +74,18 @@ PaperScheme simple_scheme() {
 }
 
 ordered_json step_row(const std::string& name, bool tof, double iteration_ms, TorTiming::Parts parts, double simple_ms,
-                      double cpu_ms, double nrms, const char* paper) {
-  return {{"step", name},
-          {"tof", tof_name(tof)},
-          {"forward_ms", number_or_null(parts.forward)},
-          {"back_ms", number_or_null(parts.back)},
-          {"iteration_ms", iteration_ms},
-          {"x_simple", number_or_null(simple_ms / iteration_ms)},
-          {"x_cpu", number_or_null(cpu_ms / iteration_ms)},
-          {"nrms", nrms},
-          {"paper", paper}};
+                      double cpu_ms, std::optional<double> nrms, const char* paper) {
+  ordered_json row{{"step", name},
+                   {"tof", tof_name(tof)},
+                   {"forward_ms", number_or_null(parts.forward)},
+                   {"back_ms", number_or_null(parts.back)},
+                   {"iteration_ms", iteration_ms},
+                   {"x_simple", number_or_null(simple_ms / iteration_ms)},
+                   {"x_cpu", number_or_null(cpu_ms / iteration_ms)},
+                   {"nrms", nrms ? ordered_json(*nrms) : ordered_json()},
+                   {"paper", paper}};
+  row["accurate"] = nrms ? ordered_json(is_accurate(*nrms)) : ordered_json();
+  return row;
 }
 
 /// Figure 5: steps added one after the other, and, which the paper does not have, each alone left out of the whole.
@@ -90,7 +95,7 @@ TorTable measure_figure_5(const TorTableSettings& settings) {
     const auto bench = bench_of(settings, tof);
     const TorTiming& timing = bench->timing;
     const double cpu = timing.one_thread_ms();
-    table.rows.push_back(step_row("CPU, one thread", tof, cpu, {}, 0, cpu, 0, "Core 2 Duo: 1x"));
+    table.rows.push_back(step_row("CPU, one thread", tof, cpu, {}, 0, cpu, {}, "Core 2 Duo: 1x"));
     double simple = 0;
     const auto add = [&](const std::string& name, const PaperScheme& scheme, const char* paper) {
       const TorSettings with = timing.settings(CudaPath::paper, scheme);
@@ -152,6 +157,17 @@ std::pair<double, double> fitted(const std::vector<double>& x, const std::vector
   return {slope, (sy - slope * sx) / n};
 }
 
+/// r^2 of that line: the share of the spread of y that it explains.
+double determination(const std::vector<double>& x, const std::vector<double>& y, double slope, double intercept) {
+  const double mean = std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
+  double left = 0, spread = 0;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    left += std::pow(y[i] - slope * x[i] - intercept, 2);
+    spread += std::pow(y[i] - mean, 2);
+  }
+  return 1 - left / spread;
+}
+
 /// A row of table I with the line a N + b of the paper's section III.A; `unit`: millions of events in its columns.
 ordered_json table_1_row(const std::string& on, int threads, int blocks, bool tof, const std::vector<double>& ms,
                          double unit) {
@@ -166,6 +182,7 @@ ordered_json table_1_row(const std::string& on, int threads, int blocks, bool to
   const auto [slope, intercept] = fitted(x, y);
   row["a"] = slope;
   row["b"] = intercept;
+  row["r2"] = determination(x, y, slope, intercept);  // the paper: 0.9999
   return row;
 }
 
@@ -206,6 +223,7 @@ TorTable measure_table_2(const TorTableSettings& settings) {
     const TorSettings fast = timing.settings(CudaPath::paper),
                       plain = timing.settings(CudaPath::paper, {.fast_math = false});
     const double fast_ms = timing.iteration_ms(fast), plain_ms = timing.iteration_ms(plain);
+    const double fast_nrms = timing.nrms(fast), plain_nrms = timing.nrms(plain);
     table.rows.push_back({{"T_w", row.tube_width},
                           {"paper_saved_ms", row.saved_ms},
                           {"paper_saved_percent", row.saved_percent},
@@ -214,8 +232,9 @@ TorTable measure_table_2(const TorTableSettings& settings) {
                           {"fast_ms", fast_ms},
                           {"saved_percent", 100 * (1 - fast_ms / plain_ms)},
                           {"nrms", compare(timing.estimate(fast), timing.estimate(plain)).nrms},
-                          {"fast_nrms_to_reference", timing.nrms(fast)},
-                          {"plain_nrms_to_reference", timing.nrms(plain)}});
+                          {"fast_nrms_to_reference", fast_nrms},
+                          {"plain_nrms_to_reference", plain_nrms},
+                          {"accurate", is_accurate(fast_nrms) && is_accurate(plain_nrms)}});
   }
   return table;
 }
@@ -230,8 +249,10 @@ void add_measured(ordered_json row, double paper_ms, bool tof, const TorTiming& 
   row["tiles_ms"] = tiled_ms;
   row["x_paper"] = paper_ms / scheme_ms;
   row["x_scheme"] = scheme_ms / tiled_ms;
-  row["scheme_nrms"] = timing.nrms(scheme);
-  row["tiles_nrms"] = timing.nrms(tiled);
+  const double scheme_nrms = timing.nrms(scheme), tiles_nrms = timing.nrms(tiled);
+  row["scheme_nrms"] = scheme_nrms;
+  row["tiles_nrms"] = tiles_nrms;
+  row["accurate"] = is_accurate(scheme_nrms) && is_accurate(tiles_nrms);
   table.rows.push_back(std::move(row));
 }
 
@@ -306,11 +327,13 @@ TorTable measure_paths(const TorTableSettings& settings) {
     const auto bench = bench_of(settings, tof);
     const TorTiming& timing = bench->timing;
     const auto add = [&](const char* path, double plan, double iteration, const ordered_json& nrms) {
+      const ordered_json accurate = nrms.is_null() ? ordered_json() : ordered_json(is_accurate(nrms.get<double>()));
       table.rows.push_back({{"path", path},
                             {"tof", tof_name(tof)},
                             {"plan_ms", number_or_null(plan)},
                             {"iteration_ms", iteration},
-                            {"nrms", nrms}});
+                            {"nrms", nrms},
+                            {"accurate", accurate}});
     };
     add("CPU, one thread", 0, timing.one_thread_ms(), nullptr);
     for (const auto& [name, path] : {std::pair{"direct", CudaPath::direct}, std::pair{"paper", CudaPath::paper},

@@ -2,17 +2,11 @@
 #include "tools/command/tor_timing.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <mutex>
 
 #include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include "kernels/analysis/compare.hpp"
 #include "kernels/cuda/stopwatch.hpp"
-#include "kernels/project/expectation.hpp"
-#include "kernels/project/reference.hpp"
 #include "kernels/project/tor/paper/iteration.hpp"
 #include "kernels/project/tor/paper/paper.hpp"
 #include "kernels/simulate/workloads.hpp"
@@ -101,20 +95,14 @@ double TorTiming::one_thread_ms() const {
   });
 }
 
-std::int64_t TorTiming::checked_events() const {
-  // The reference looks at every voxel for every event, by definition.
-  constexpr std::int64_t affordable = 50'000'000;
-  return std::min(case_.events, std::max<std::int64_t>(affordable / case_.grid.voxels(), 16));
-}
-
 double TorTiming::nrms(const TorSettings& settings) const {
   const auto projector = make(settings);
   const Image image = test_image(case_.grid).to(Memory::device);
   Image sum = Image::zeros(case_.grid, Memory::device);
-  projector->em_step(events().slice(0, checked_events()), image.voxels.data(), sum.voxels.data());
+  projector->em_step(events().slice(0, checked()), image.voxels.data(), sum.voxels.data());
   const Image here = sum.to(Memory::host);
   synchronize(nullptr);
-  return compare(here, reference_sum()).nrms;
+  return touched_nrms(here, reference_sum(settings.cuda_path));
 }
 
 Image TorTiming::estimate(const TorSettings& settings) const {
@@ -126,30 +114,16 @@ Image TorTiming::estimate(const TorSettings& settings) const {
   return here;
 }
 
-const Image& TorTiming::reference_sum() const {
-  if (reference_) return *reference_;
-  const Image image = test_image(case_.grid);
-  const std::vector<double> wide(image.voxels.data(), image.voxels.data() + image.voxels.size());
-  std::vector<double> sum(wide.size(), 0.0);
-  std::mutex adding;
-  const std::int64_t count = checked_events();
-  constexpr std::int64_t pieces = 16;
-  tbb::parallel_for(std::int64_t{0}, pieces, [&](std::int64_t piece) {
-    const std::int64_t begin = count * piece / pieces, end = count * (piece + 1) / pieces;
-    if (begin == end) return;
-    const EventView events = on_host_.view().slice(begin, end - begin);
-    const auto projector = make_tor_reference(case_.grid, settings(CudaPath::automatic));
-    const auto& reference = dynamic_cast<const ReferenceProjector&>(*projector);
-    std::vector<double> values = reference.forward(events, wide);
-    for (double& value : values) value = usable(value) ? 1 / value : 0;
-    const std::vector<double> part = reference.back(events, values);
-    const std::scoped_lock lock(adding);
-    for (std::size_t v = 0; v < sum.size(); ++v) sum[v] += part[v];
-  });
-  reference_ = Image::zeros(case_.grid);
-  for (std::size_t v = 0; v < sum.size(); ++v)
-    reference_->voxels[static_cast<std::int64_t>(v)] = static_cast<float>(sum[v]);
-  return *reference_;
+const std::vector<double>& TorTiming::reference_sum(CudaPath path) const {
+  auto& sum = path == CudaPath::paper ? paper_reference_ : reference_;
+  if (sum.empty())
+    sum = reference_em_step(*make_tor_reference(case_.grid, settings(path)), on_host_.view().slice(0, checked()),
+                            test_image(case_.grid));
+  return sum;
+}
+
+std::int64_t TorTiming::checked() const {
+  return std::min(case_.events, checkable_events(true, case_.grid, checked_events));
 }
 
 }  // namespace tofstream::command

@@ -2,8 +2,9 @@
 // double-precision reference.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/types/events.hpp"
@@ -40,8 +41,8 @@ class TorTiming {
   Parts parts_ms(const TorSettings& settings) const;
   /// Of an iteration on one thread of the CPU, run once.
   double one_thread_ms() const;
-  /// Normalised RMS of an EM step's sum from the reference's, over as many events as the reference can take in a
-  /// moment.
+  /// An EM step's sums against the reference's (bench_projecting.hpp: touched_nrms), of as many events as the reference
+  /// can take in some seconds.
   double nrms(const TorSettings& settings) const;
   /// The estimate after one iteration.
   Image estimate(const TorSettings& settings) const;
@@ -49,15 +50,15 @@ class TorTiming {
  private:
   EventView events() const { return on_device_.view().slice(0, case_.events); }
   std::unique_ptr<Projector> make(const TorSettings& settings) const;
-  const Image& reference_sum() const;
-  std::int64_t checked_events() const;
+  const std::vector<double>& reference_sum(CudaPath path) const;  // of the scheme of 2011, or of all else
+  std::int64_t checked() const;
 
   TorCase case_;
   const EventBatch& on_host_;
   EventBatch on_device_;
   Image inverse_sensitivity_;  // on the device
   int repeats_;
-  mutable std::optional<Image> reference_;
+  mutable std::vector<double> reference_, paper_reference_;
 };
 
 }  // namespace tofstream::command

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/picture/image_view.hpp"
+#include "gadgets/formats/picture/quantity_view.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {
@@ -17,6 +17,7 @@ struct Options {
   std::string image, output, title, unit, colours = "inverted_grey";
   bool mip = false, voxels = false;
   std::vector<float> point_mm;
+  std::string at = "centre";
   std::optional<double> low, high;
   int width = 1200;
 };
@@ -25,12 +26,17 @@ void run(const Options& options) {
   const Image image = from_input([&] { return read_nifti(options.image); });
   ViewSettings view{.kind = options.mip ? ViewSettings::Kind::mip : ViewSettings::Kind::slices,
                     .title = options.title,
-                    .unit = options.unit,
                     .map = from_input([&] { return colour_map(options.colours); }),
+                    .at_hottest = options.at == "hottest",
                     .low = options.low,
                     .high = options.high,
                     .interpolate = !options.voxels,
                     .width_px = options.width};
+  from_input([&] {
+    tell_quantity(options.image, view);
+    return 0;
+  });
+  if (!options.unit.empty()) view.unit = options.unit;
   if (!options.point_mm.empty()) view.point_mm = Vec3{options.point_mm[0], options.point_mm[1], options.point_mm[2]};
   from_input([&] {
     write_view_png(options.output, image, view);
@@ -49,11 +55,13 @@ void add_view(CLI::App& app) {
   command->add_flag("--mip", options->mip, "Maximum-intensity projections instead of slices");
   command->add_option("--point", options->point_mm, "Slices go through this point, x y z in mm (default: the centre)")
       ->expected(3);
+  command->add_option("--at", options->at, "Without --point: centre, or hottest, where 3 x 3 x 3 voxels are hottest")
+      ->check(CLI::IsMember({"centre", "hottest"}));
   command->add_option("--colours", options->colours, "inverted_grey, grey, hot or viridis");
   command->add_option("--low", options->low, "Value of the first colour");
   command->add_option("--high", options->high, "Value of the last colour");
   command->add_option("--title", options->title, "Above the picture");
-  command->add_option("--unit", options->unit, "What the colour bar says");
+  command->add_option("--unit", options->unit, "What the colour bar says of a foreign image; ours say it themselves");
   command->add_option("--width", options->width, "Width in pixels")->check(CLI::Range(400, 8000));
   command->add_flag("--voxels", options->voxels, "Show voxels as they are, without interpolation");
   command->footer("Example: tofstream view out/image.nii.gz --point 0 0 10 -o slices.png");

@@ -91,6 +91,29 @@ std::string images(const std::vector<ReportPicture>& pictures) {
   return text;
 }
 
+// What each image is, as the gadget that wrote it reports.
+std::string image_facts(const Json& run) {
+  const auto listed = [](const Json& values, const char* between) {
+    std::string text;
+    for (const Json& value : values)
+      text +=
+          (text.empty() ? "" : between) + (value.is_number() ? fmt::format("{:g}", value.get<double>()) : words(value));
+    return text.empty() ? std::string("-") : text;
+  };
+  Rows rows;
+  for (const auto& [name, gadget] : at(run, {"gadgets"}).items()) {
+    const Json& figures = at(gadget, {"figures"});
+    if (at(figures, {"unit"}).is_null()) continue;
+    rows.push_back(
+        {name, listed(at(figures, {"size"}), " x "), listed(at(figures, {"voxel_mm"}), " x "),
+         words(at(figures, {"unit"})),
+         at(figures, {"quantitative"}) == true ? "yes" : "no: " + listed(at(figures, {"not_quantitative"}), "; "),
+         listed(at(figures, {"corrections_made"}), ", "), listed(at(figures, {"corrections_not_made"}), ", ")});
+  }
+  return html::table({"image of", "voxels", "mm", "unit", "quantitative", "corrected for", "not corrected for"}, rows,
+                     false);
+}
+
 std::string curves(const Json& run) {
   std::string text;
   for (const ReportCurve& curve : report_curves(run))
@@ -181,7 +204,7 @@ std::string versions(const Json& run) {
 std::string report_html(const Json& run, const std::vector<ReportPicture>& pictures) {
   std::string body = summary(run);
   body += section("Errors", errors(run));
-  body += section("Images", images(pictures));
+  body += section("Images", image_facts(run) + images(pictures));
   body += section("Curves", curves(run));
   body += section("Books", books(run));
   body += section("Latency, from a message's entry to the end of a sink's work on it", latency(run));
@@ -202,13 +225,13 @@ std::string report_html(const Json& run, const std::vector<ReportPicture>& pictu
 
 void write_report_html(const Json& run, const std::filesystem::path& output_dir) {
   const std::string page = report_html(run, pictures_of(run));
-  AtomicFile file(output_dir / "report.html");
+  AtomicFile file(output_dir / report_html_name);
   file.write(page);
   file.commit();
 }
 
 void end_with_report_html(RunReport& report, const std::filesystem::path& output_dir) try {
-  if (output_dir.empty() || !std::filesystem::exists(output_dir / "run.json")) return;
+  if (output_dir.empty() || !report.began) return;
   write_report_html(Json::parse(run_json(report)), output_dir);
 } catch (const std::exception& error) {
   if (report.exit_code != exit_ok) return;

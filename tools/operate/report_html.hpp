@@ -11,6 +11,9 @@
 
 namespace tofstream {
 
+/// Its name in the output folder.
+inline constexpr const char* report_html_name = "report.html";
+
 /// A picture for the report, or why there is none.
 struct ReportPicture {
   std::string title;
@@ -30,7 +33,7 @@ std::vector<ReportPicture> pictures_of(const nlohmann::ordered_json& run);
 /// Writes report.html into a run's folder, by rename. Throws std::system_error.
 void write_report_html(const nlohmann::ordered_json& run, const std::filesystem::path& output_dir);
 
-/// Writes it of a run that is over beside its run.json, which a run that did not begin has not. What goes wrong is an
+/// Writes it of a run that is over beside its run.json; of one that did not begin, none. What goes wrong is an
 /// error of the run, unless it has one: the first cause stands.
 void end_with_report_html(RunReport& report, const std::filesystem::path& output_dir);
 

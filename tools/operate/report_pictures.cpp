@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/picture/image_view.hpp"
+#include "gadgets/formats/picture/quantity_view.hpp"
 #include "tools/operate/report_html.hpp"
 
 namespace tofstream {
@@ -24,7 +24,8 @@ void draw(const std::string& title, const std::filesystem::path& file, std::vect
     if (std::filesystem::file_size(file) > largest_file)
       throw std::runtime_error("the file is larger than a GiB: tofstream view draws it");
     const Image image = read_nifti(file);
-    ViewSettings view{.unit = "", .width_px = width_px};
+    ViewSettings view{.width_px = width_px};
+    tell_quantity(file, view);
     pictures.push_back({title + ", slices through its centre", view_png(image, view), ""});
     view.kind = ViewSettings::Kind::mip;
     pictures.push_back({title + ", maximum-intensity projections", view_png(image, view), ""});

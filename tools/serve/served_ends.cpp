@@ -41,11 +41,12 @@ class ClientSource final : public GadgetInstance {
 // In zmq_image_sink's place.
 class ClientImages final : public GadgetInstance {
  public:
-  ClientImages(Link link, Every every, std::string unit)
-      : link_(std::move(link)), every_(every), unit_(std::move(unit)) {}
+  ClientImages(Link link, Every every) : link_(std::move(link)), every_(every) {}
 
   void process(std::span<Payload> inputs, EmitTarget&, Context& context, const void*) override {
-    last_ = std::static_pointer_cast<const Estimate>(inputs[0].data);
+    auto estimate = std::static_pointer_cast<const Estimate>(inputs[0].data);
+    if (estimate->is_announcement()) return;
+    last_ = std::move(estimate);
     require_voxels(*last_);
     events_.take_in(context.message());
     if (is_due(*last_, every_)) send(false, context);
@@ -58,15 +59,14 @@ class ClientImages final : public GadgetInstance {
  private:
   void send(bool is_final, Context& context) {
     if (!link_->wants(is_final)) return;
-    const auto image = estimate_image(*last_, events_.events(), run_, is_final, unit_);
-    const std::string provenance = provenance_json(context.control()->snapshot(), events_.events());
+    const auto image = estimate_image(*last_, events_.events(), run_, is_final);
+    const std::string provenance = provenance_of(*last_, events_.events(), context);
     context.wait_outside([&] { link_->put_image(make_image(image, provenance), context.cancel_token()); });
     context.report("images", ++images_);
   }
 
   const Link link_;
   const Every every_;
-  const std::string unit_;
   const std::uint64_t run_ = random_identity();
   std::shared_ptr<const Estimate> last_;
   EventSpan events_;
@@ -82,7 +82,7 @@ Every every_of(const PipelineGadget& gadget) {
 
 std::unique_ptr<GadgetInstance> make_end(const Link& link, const PipelineGadget& gadget) {
   if (gadget.info->kind == GadgetKind::source) return std::make_unique<ClientSource>(link);
-  return std::make_unique<ClientImages>(link, every_of(gadget), parameter_text(gadget, "unit"));
+  return std::make_unique<ClientImages>(link, every_of(gadget));
 }
 
 }  // namespace

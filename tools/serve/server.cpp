@@ -14,6 +14,7 @@
 #include <zmq.hpp>
 
 #include "core/log.hpp"
+#include "core/make_folder.hpp"
 #include "gadgets/formats/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
@@ -52,9 +53,7 @@ void check_folders(const ServerOptions& options) {
     if (!registry().find(gadget))
       throw std::runtime_error(
           fmt::format("--allow {0}: no gadget is called '{0}'{1}", gadget, did_you_mean(gadget, registry().names())));
-  std::error_code wrong;
-  fs::create_directories(options.out, wrong);
-  if (wrong) throw std::runtime_error(fmt::format("output folder {}: {}", options.out.string(), wrong.message()));
+  make_folder(options.out);
 }
 
 }  // namespace
@@ -271,6 +270,7 @@ class Server::Impl {
     session.say(make_json_message(Kind::accepted,
                                   Json{{"session", session.name()}, {"largest_frame", options_.largest_frame}}));
     session.start({.output_dir = options_.out / session.name(),
+                   .more_files = {report_html_name},
                    .stop_deadline = options_.stop_deadline,
                    .name = session.name(),
                    .turns = turns_},

@@ -14,6 +14,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "core/make_folder.hpp"
 #include "gadgets/formats/journal/reader.hpp"
 #include "gadgets/formats/random_identity.hpp"
 #include "gadgets/formats/wall_clock.hpp"
@@ -31,7 +32,7 @@ std::shared_ptr<const File> open_segment(const std::filesystem::path& path, int 
 Writer::Writer(std::filesystem::path folder, const WriterOptions& options)
     : folder_(std::move(folder)), options_(options) {
   try {
-    std::filesystem::create_directories(folder_);
+    make_folder(folder_);
     lock_folder();
     if (is_journal(folder_)) {
       continue_journal();

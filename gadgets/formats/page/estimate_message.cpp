@@ -18,6 +18,7 @@ namespace {
 namespace endian = boost::endian;
 
 constexpr std::uint8_t flag_final = 1;
+constexpr std::size_t longest_unit = 16, longest_words = 4096, words_alignment = 16;
 constexpr double largest_code = 65535;
 
 // The header as it lies in the message, without padding.
@@ -30,6 +31,7 @@ struct HeaderBytes {
   std::array<endian::little_uint32_buf_t, 3> voxel_mm, origin_mm;  // bits of a float32
   endian::little_uint32_buf_t scale, offset, seconds;              // bits of a float32
   endian::little_uint64_buf_t end_event;
+  std::array<char, longest_unit> unit;  // filled up with zeros
 };
 static_assert(sizeof(HeaderBytes) == estimate_header_bytes);
 
@@ -60,12 +62,21 @@ std::uint16_t code_of(float value, const Span& span) {
       std::clamp(std::round((double{value} - span.least) / span.scale), 0.0, largest_code));
 }
 
+std::string_view words_of(const EstimateCaption& caption) {
+  return std::string_view(caption.not_quantitative_because).substr(0, longest_words);
+}
+
+/// Where the voxels begin.
+std::size_t header_size(const EstimateCaption& caption) {
+  return sizeof(HeaderBytes) + (words_of(caption).size() + words_alignment - 1) / words_alignment * words_alignment;
+}
+
 HeaderBytes header_of(const Grid& grid, int factor, const EstimateCaption& caption, const Span& span) {
-  HeaderBytes header;
+  HeaderBytes header{};
   std::ranges::copy(estimate_magic, header.magic.begin());
   header.version = estimate_version;
   header.flags = caption.is_final ? flag_final : 0;
-  header.header_size = static_cast<std::uint16_t>(estimate_header_bytes);
+  header.header_size = static_cast<std::uint16_t>(header_size(caption));
   header.number = caption.number;
   header.iteration = caption.iteration;
   header.subset = caption.subset;
@@ -79,6 +90,7 @@ HeaderBytes header_of(const Grid& grid, int factor, const EstimateCaption& capti
   header.offset = bits(span.least);
   header.seconds = bits(caption.seconds);
   header.end_event = caption.end_event;
+  std::ranges::copy(std::string_view(caption.unit).substr(0, longest_unit), header.unit.begin());
   return header;
 }
 
@@ -97,9 +109,11 @@ std::string estimate_message(const Image& image, const EstimateCaption& caption,
   const std::span<const float> values = image.voxels.span();
   const Span span = span_of(values);
   const HeaderBytes header = header_of(image.grid, factor, caption, span);
-  std::string message(sizeof header + values.size() * sizeof(std::uint16_t), '\0');
+  const std::size_t begin = header_size(caption);
+  std::string message(begin + values.size() * sizeof(std::uint16_t), '\0');
   std::copy_n(reinterpret_cast<const char*>(&header), sizeof header, message.data());
-  auto* code = reinterpret_cast<unsigned char*>(message.data()) + sizeof header;
+  std::ranges::copy(words_of(caption), message.data() + sizeof header);
+  auto* code = reinterpret_cast<unsigned char*>(message.data()) + begin;
   for (const float value : values) {
     endian::store_little_u16(code, code_of(value, span));
     code += sizeof(std::uint16_t);

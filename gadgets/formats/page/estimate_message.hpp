@@ -1,4 +1,5 @@
-// An estimate as the live page receives it: a header of 80 bytes, little-endian, then one uint16 a voxel.
+// An estimate as the live page receives it: a header of 96 bytes, little-endian, words on why it
+// is not quantitative, if it is not, then one uint16 a voxel.
 // share/doc/page.md has it byte by byte.
 #pragma once
 
@@ -12,8 +13,8 @@
 namespace tofstream::page {
 
 inline constexpr std::string_view estimate_magic = "TOFE";
-inline constexpr std::uint8_t estimate_version = 1;
-inline constexpr std::size_t estimate_header_bytes = 80;
+inline constexpr std::uint8_t estimate_version = 2;
+inline constexpr std::size_t estimate_header_bytes = 96;
 
 /// What is said of an estimate besides its voxels.
 struct EstimateCaption {
@@ -21,8 +22,10 @@ struct EstimateCaption {
   std::uint32_t iteration = 0;  // from 1
   std::uint32_t subset = 0;     // from 1
   bool is_final = false;
-  float seconds = 0;            // since the run began
-  std::uint64_t end_event = 0;  // events of the stream that it stems from
+  float seconds = 0;                          // since the run began
+  std::uint64_t end_event = 0;                // events of the stream that it stems from
+  std::string unit = {};                      // of a value, cut at 16 bytes; empty where nobody says
+  std::string not_quantitative_because = {};  // empty where it is, or nobody says
 };
 
 /// The message, of at most `most_voxels` (at least 1): where the image has more, of its block means. Values are `offset

@@ -10,6 +10,9 @@
 
 #include "gadgets/formats/petsird/detection_bins.hpp"
 #include "gadgets/formats/petsird/error.hpp"
+#include "gadgets/formats/petsird/quantity.hpp"
+#include "gadgets/formats/petsird/ring_size.hpp"
+#include "gadgets/formats/quantity_json.hpp"
 
 namespace tofstream::petsird {
 namespace {
@@ -61,6 +64,7 @@ void Summariser::on_schema(const Schema& schema) {
 }
 
 void Summariser::on_header(Header&& header) {
+  summary_.quantity = quantity_of(header);
   auto& tables = header.scanner.efficiencies.module_pair_efficiencies;
   for (const auto& row : tables) {
     for (const auto& entry : row) summary_.efficiency_tables += entry.size();
@@ -115,6 +119,8 @@ Summary Summariser::summary(const Decoder& decoder) const {
   if (summary.counts.blocks[static_cast<std::size_t>(BlockKind::event)] == 0) {
     summary.fewest_prompts = 0;
   }
+  if (summary.counts.delayeds > 0)
+    summary.quantity[Correction::randoms] = {CorrectionState::called_for, "the stream has delayed coincidences"};
   if (summary.counts.time_blocks() == 0) summary.first_start_ms = 0;
   if (summary.counts.rejected > 0) {
     summary.warnings.push_back(fmt::format("{} events out of range were rejected", summary.counts.rejected));
@@ -141,6 +147,10 @@ Summary summarise_file(const std::filesystem::path& path) {
   return summariser.summary(decoder);
 }
 
+double seconds_of(const Summary& summary) {
+  return 1e-3 * static_cast<double>(summary.last_stop_ms - summary.first_start_ms);
+}
+
 json to_json(const Summary& summary) {
   const ScannerInformation& scanner = summary.header.scanner;
   const StreamCounts& counts = summary.counts;
@@ -151,6 +161,8 @@ json to_json(const Summary& summary) {
   }
   std::size_t modules = 0;
   for (const auto& type : scanner.geometry.replicated_modules) modules += type.transforms.size();
+  const RingSize size = ring_size(scanner);
+  const double seconds = seconds_of(summary);
   return {{"format", "PETSIRD"},
           {"encoding", "yardl binary 1"},
           {"schema_sha256", summary.schema_sha256},
@@ -161,6 +173,14 @@ json to_json(const Summary& summary) {
           {"module_types", module_types_json(scanner)},
           {"detection_bins", detection_bins(scanner)},
           {"tof_bins", for_pairs(scanner.tof_bin_edges_mm, bins)},
+          {"scanner",
+           {{"diameter_mm", size.diameter_mm},
+            {"axial_length_mm", size.axial_length_mm},
+            {"crystals", size.crystals},
+            {"rings", size.rings},
+            {"crystal_mm", {size.tangential_mm, size.axial_mm, size.depth_mm}}}},
+          {"quantity", tofstream::to_json(summary.quantity)},
+          {"prompts_per_s", seconds > 0 ? static_cast<double>(counts.prompts) / seconds : 0.0},
           {"tof_fwhm_mm", for_pairs(scanner.tof_resolution_fwhm_mm, [](float fwhm) { return fwhm; })},
           {"efficiency_tables", summary.efficiency_tables},
           {"time_blocks", counts.time_blocks()},

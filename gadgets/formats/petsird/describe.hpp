@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "gadgets/formats/petsird/decoder.hpp"
+#include "kernels/types/quantity.hpp"
 
 namespace tofstream::petsird {
 
@@ -29,6 +30,7 @@ struct Summary {
   Version version = Version::unknown;
   Header header;  ///< without the tables of module pair efficiencies, which may be GBs
   std::size_t efficiency_tables = 0;
+  Quantity quantity;  ///< of an image of the events, before any correction
   StreamCounts counts;
   std::uint64_t bytes = 0;
   EventSums prompts;
@@ -63,6 +65,13 @@ class Summariser final : public Handler {
 
 /// Decodes a file. Throws Error if it cannot be opened or is not a good stream.
 Summary summarise_file(const std::filesystem::path& path);
+
+/// The time that the stream's events cover, in s.
+double seconds_of(const Summary& summary);
+
+/// What people ask of a scan: the scanner's size, its ToF, window, duration, counts and rates, and what the file says
+/// of corrections. A line each, ended by '\n'.
+std::string in_words(const Summary& summary);
 
 /// Keys: format, schema_sha256, time_blocks, prompts, delayeds, detection_bins, tof_bins (a number, or
 /// rows [type1][type2] for several types of modules), and more.

@@ -6,11 +6,23 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/formats/petsird/materials.hpp"
+#include "gadgets/formats/petsird/quantity.hpp"
+
 namespace tofstream::petsird {
 
 namespace {
 
 constexpr double fwhm_per_sigma = 2.354820;
+
+constexpr std::uint32_t crystal_material = 1;
+
+// A module has one box, and so one material: of layers that differ, their mean by depth.
+BulkMaterial material_of(const RingScanner& ring) {
+  double free_paths = 0;
+  for (const CrystalLayer& layer : ring.layers) free_paths += 0.1 * layer.attenuation_per_cm * layer.depth_mm;
+  return scintillator(crystal_material, free_paths / ring.depth_mm());
+}
 
 std::vector<float> floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
@@ -24,6 +36,7 @@ Replicated<DetectorModule> modules_of(const RingScanner& ring) {
     const Vec3 c = geometry.crystal_corners[corner];
     box[corner] = {c.x, c.y, c.z};
   }
+  modules.object.detecting_elements.object.material_id = crystal_material;
   modules.object.detecting_elements.transforms.assign(geometry.element_transforms.begin(),
                                                       geometry.element_transforms.end());
   modules.transforms.assign(geometry.module_transforms.begin(), geometry.module_transforms.end());
@@ -64,6 +77,7 @@ RingHeader header_of(const RingScanner& ring) {
   info.model_name = ring.name;
   info.collimator_type = "NONE";
   info.geometry.replicated_modules.push_back(modules_of(ring));
+  info.bulk_materials.push_back(material_of(ring));
   info.tof_bin_edges_mm = {{floats(ring.tof_bin_edges_mm())}};
   // Without ToF the resolution is that of the one bin: the whole window.
   info.tof_resolution_fwhm_mm = {
@@ -72,7 +86,8 @@ RingHeader header_of(const RingScanner& ring) {
       {static_cast<float>(ring.energy_low_keV), static_cast<float>(ring.energy_high_keV)}};
   info.energy_resolution_at_511 = {static_cast<float>(ring.energy_resolution)};
   info.efficiencies.calibration_factor = tabulated ? scanner->calibration : 1.0f;
-  info.efficiencies.method_description = "closed-form geometry of the simulated scanner; trues/s for 1 Bq/mL mm";
+  info.efficiencies.method_description =
+      tabulated ? ring_scale_words : "left out: the tables of pair efficiencies would be too large";
   if (!scanner->bin_efficiency.empty()) info.efficiencies.detection_bin_efficiencies = {scanner->bin_efficiency};
   info.efficiencies.module_pair_sgid_lut = {{module_pairs(*scanner)}};
   if (tabulated) info.efficiencies.module_pair_efficiencies = {{pair_efficiencies(*scanner)}};

@@ -31,8 +31,9 @@ Vec3 first_element_size(const Replicated<DetectorModule>& modules) {
   return high - low;
 }
 
-void add_types(const ScannerInformation& source, Scanner& scanner) {
+void add_types(const ScannerInformation& source, const DetectorDepth& depth, Scanner& scanner) {
   std::vector<Vec3> positions;
+  const auto points = detector_points(source, depth);
   ModuleType next;
   for (std::size_t type = 0; type < module_types(source); ++type) {
     const BinCounts counts = bin_counts(source, type);
@@ -44,10 +45,8 @@ void add_types(const ScannerInformation& source, Scanner& scanner) {
     next.first_detector += counts.modules * counts.elements;
     next.first_module += counts.modules;
     next.first_bin += counts.bins();
-    for (const Point& centre : crystal_centres(source, type)) {
-      positions.push_back(
-          {static_cast<float>(centre[0]), static_cast<float>(centre[1]), static_cast<float>(centre[2])});
-    }
+    for (const Point& p : points[type])
+      positions.push_back({static_cast<float>(p[0]), static_cast<float>(p[1]), static_cast<float>(p[2])});
   }
   scanner.detectors = std::make_shared<const DetectorTable>(positions);
 }
@@ -135,10 +134,10 @@ void add_efficiencies(const ScannerInformation& source, Scanner& scanner) {
 
 }  // namespace
 
-std::shared_ptr<const Scanner> to_scanner(const ScannerInformation& scanner) {
+std::shared_ptr<const Scanner> to_scanner(const ScannerInformation& scanner, const DetectorDepth& depth) {
   auto model = std::make_shared<Scanner>();
   model->name = scanner.model_name;
-  add_types(scanner, *model);
+  add_types(scanner, depth, *model);
   add_tof(scanner, *model);
   add_efficiencies(scanner, *model);
   model->validate();

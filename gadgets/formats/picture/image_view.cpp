@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -59,6 +60,8 @@ Panels make_panels(const Image& image, const ViewSettings& settings) {
   constexpr const char* names[] = {"Sagittal", "Coronal", "Transverse"};
   constexpr std::array<const char*, 4> letters[] = {{"A", "P", "H", "F"}, {"R", "L", "H", "F"}, {"R", "L", "A", "P"}};
   const Grid& grid = image.grid;
+  auto point = settings.point_mm;
+  if (!point && settings.at_hottest && settings.kind == ViewSettings::Kind::slices) point = hottest_place_mm(image);
   Panels panels(3);
   double cut[3];
   for (std::size_t n = 0; n < 3; ++n) {
@@ -70,7 +73,7 @@ Panels make_panels(const Image& image, const ViewSettings& settings) {
       panels[n].caption = fmt::format("{} maximum", names[axis]);
       continue;
     }
-    const int index = settings.point_mm ? voxel_at(grid, axis, (*settings.point_mm)[axis]) : grid.size[axis] / 2;
+    const int index = point ? voxel_at(grid, axis, (*point)[axis]) : grid.size[axis] / 2;
     const float mm = grid.origin_mm[axis] + static_cast<float>(index) * grid.voxel_mm[axis];
     panels[n].plane = slice(image, along, index);
     panels[n].caption = fmt::format("{}, {} = {:.1f} mm", names[axis], "xyz"[axis], mm + 0.0f);
@@ -241,6 +244,19 @@ void draw_colour_bar(Canvas& canvas, double x, double y, int height, const Range
   canvas.text(x, y - 9, ticks.unit_label(settings.unit), {.size = 14});
 }
 
+double note_height(const ViewSettings& settings) {
+  constexpr double line = 24;
+  return settings.note.empty() ? 0 : line;
+}
+
+/// One line; what does not fit is cut.
+void draw_note(Canvas& canvas, double y, const ViewSettings& settings) {
+  constexpr double size = 14, widest_letter = 0.55 * size;
+  const auto room = static_cast<std::size_t>((settings.width_px - 2 * margin) / widest_letter);
+  const std::string text = settings.note.size() <= room ? settings.note : settings.note.substr(0, room - 3) + "...";
+  canvas.text(margin, y + 8, text, {.size = size, .colour = {0.64, 0.08, 0.11}});
+}
+
 void validate(const Image& image, const ViewSettings& settings) {
   tofstream::validate(image.grid);
   if (settings.width_px < 400 || settings.width_px > 8000)
@@ -260,15 +276,41 @@ void draw(Canvas::Write write, const Image& image, const ViewSettings& settings)
     right = std::max(right, p.x + p.width);
     widest = std::max(widest, p.plane.width_mm());
   }
-  Canvas canvas(std::move(write), false, settings.width_px, static_cast<int>(bottom + scale_bar_band + margin / 2));
+  Canvas canvas(std::move(write), false, settings.width_px,
+                static_cast<int>(bottom + scale_bar_band + note_height(settings) + margin / 2));
   if (!settings.title.empty()) canvas.text(margin, margin + 14, settings.title, {.size = 21, .bold = true});
   for (const Panel& p : panels) draw_panel(canvas, p, range, settings);
   draw_scale_bar(canvas, margin, bottom + 28, scale, widest);
+  if (!settings.note.empty()) draw_note(canvas, bottom + scale_bar_band, settings);
   draw_colour_bar(canvas, std::round(right + gap), top, static_cast<int>(bottom - top), range, settings);
   canvas.finish();
 }
 
 }  // namespace
+
+Vec3 hottest_place_mm(const Image& image) {
+  const Grid& grid = image.grid;
+  const auto mean_about = [&](int x, int y, int z) {
+    double sum = 0;
+    int count = 0;
+    for (int k = std::max(z - 1, 0); k <= std::min(z + 1, grid.size[2] - 1); ++k)
+      for (int j = std::max(y - 1, 0); j <= std::min(y + 1, grid.size[1] - 1); ++j)
+        for (int i = std::max(x - 1, 0); i <= std::min(x + 1, grid.size[0] - 1); ++i, ++count)
+          sum += static_cast<double>(image.voxels[grid.index(i, j, k)]);
+    return sum / count;
+  };
+  const int margin = grid.size[2] > 4 ? 2 : 0;  // the ends themselves, and what they would be averaged into
+  double most = -std::numeric_limits<double>::infinity();
+  Vec3 hottest = grid.centre(grid.size[0] / 2, grid.size[1] / 2, grid.size[2] / 2);
+  for (int k = margin; k < grid.size[2] - margin; ++k)
+    for (int j = 0; j < grid.size[1]; ++j)
+      for (int i = 0; i < grid.size[0]; ++i)
+        if (const double mean = mean_about(i, j, k); mean > most) {
+          most = mean;
+          hottest = grid.centre(i, j, k);
+        }
+  return hottest;
+}
 
 void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings) {
   if (is_svg(path)) throw std::invalid_argument(fmt::format("{}: an image is drawn as .png", path.string()));

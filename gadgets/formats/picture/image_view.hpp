@@ -15,9 +15,11 @@ struct ViewSettings {
   enum class Kind { slices, mip };
   Kind kind = Kind::slices;
   std::string title;
-  std::string unit = "Bq/mL";
+  std::string unit = {};  // above the colour bar
+  std::string note = {};  // below the panels, as "not quantitative: ..."; cut where it has no room
   ColourMap map = ColourMap::inverted_grey;
-  std::optional<Vec3> point_mm;  // slices go through it; default: centre of the image
+  std::optional<Vec3> point_mm;  // slices go through it
+  bool at_hottest = false;       // or through the hottest place; default: centre of the image
   std::optional<double> low;     // value of the map's first colour; default: 0, or the minimum
                                  // where that is negative
   std::optional<double> high;    // value of its last; default: the 99.9th percentile of what is
@@ -25,6 +27,10 @@ struct ViewSettings {
   bool interpolate = true;       // bilinear; false shows voxels as they are
   int width_px = 1200;
 };
+
+/// Centre of the voxel about which the mean of 3 x 3 x 3 voxels is the largest: a lone noisy voxel is no hot place. The
+/// slice at each end of the axis, where a scanner is hardly sensitive, does not count.
+Vec3 hottest_place_mm(const Image& image);
 
 /// Draws a host image. Anatomical convention: seen from the feet and from the front, so the
 /// patient's left is on the right. Of an image one voxel thick there is one slice, across it. The file appears by

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include <boost/endian/buffers.hpp>
 #include <fmt/format.h>
@@ -19,7 +20,9 @@ namespace endian = boost::endian;
 
 static_assert(std::endian::native == std::endian::little, "voxels are copied as they lie");
 
-constexpr std::uint32_t flag_final = 1;
+constexpr std::uint32_t flag_final = 1, flag_quantitative = 2;
+constexpr std::size_t words_alignment = 16;  // so that voxels stay aligned
+constexpr std::size_t longest_words = 4096;
 constexpr std::uint32_t voxels_are_float32 = 1;
 
 // The header as it lies on the wire, without padding.
@@ -56,11 +59,20 @@ ImageHeader header_of(const HeaderBytes& raw) {
                      .end_event = raw.end_event.value(),
                      .made_ns = raw.made_ns.value(),
                      .grid = {},
-                     .unit = {raw.unit.begin(), std::ranges::find(raw.unit, '\0')}};
+                     .unit = {raw.unit.begin(), std::ranges::find(raw.unit, '\0')},
+                     .is_quantitative = (raw.flags.value() & flag_quantitative) != 0};
   for (std::size_t axis = 0; axis < 3; ++axis) header.grid.size[axis] = static_cast<int>(raw.size[axis].value());
   header.grid.voxel_mm = vector_of(raw.voxel_mm);
   header.grid.origin_mm = vector_of(raw.origin_mm);
   return header;
+}
+
+std::string_view words_of(const ImageHeader& header) {
+  return std::string_view(header.not_quantitative_because).substr(0, longest_words);
+}
+
+std::size_t voxels_at(const ImageHeader& header) {
+  return image_header_bytes + (words_of(header).size() + words_alignment - 1) / words_alignment * words_alignment;
 }
 
 BadImage bad(std::string what) {
@@ -69,8 +81,8 @@ BadImage bad(std::string what) {
 
 }  // namespace
 
-std::size_t image_message_bytes(const Grid& grid) {
-  return image_header_bytes + sizeof(float) * static_cast<std::size_t>(grid.voxels());
+std::size_t image_message_bytes(const ImageHeader& header) {
+  return voxels_at(header) + sizeof(float) * static_cast<std::size_t>(header.grid.voxels());
 }
 
 Image ReceivedImage::image() const {
@@ -90,20 +102,24 @@ std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> by
   if (raw.version.value() != image_version)
     return bad(fmt::format("an image of version {}, but only version {} is known: use one release at both ends",
                            raw.version.value(), image_version));
-  const auto voxels = bytes.subspan(image_header_bytes);
-  if (raw.header_size.value() != image_header_bytes || raw.payload_size.value() != voxels.size())
+  const std::size_t begin = raw.header_size.value();
+  if (begin < image_header_bytes || begin > bytes.size() || raw.payload_size.value() != bytes.size() - begin)
     return bad("the image's sizes and its length disagree: send whole images, one a message");
   if (crc32c_around(bytes, checksum_at) != raw.checksum.value())
     return bad("the image's checksum is wrong: it was damaged on its way, or the sender reckons differently");
-  if (raw.voxel_type.value() != voxels_are_float32 || (raw.flags.value() & ~flag_final) != 0)
+  if (raw.voxel_type.value() != voxels_are_float32 || (raw.flags.value() & ~(flag_final | flag_quantitative)) != 0)
     return bad("an image of an unknown kind of voxels, or with unknown flags: use one release at both ends");
-  const ImageHeader header = header_of(raw);
+  ImageHeader header = header_of(raw);
+  const auto* const words = reinterpret_cast<const char*>(bytes.data());
+  header.not_quantitative_because.assign(words + image_header_bytes,
+                                         std::find(words + image_header_bytes, words + begin, '\0'));
   try {
     validate(header.grid);
   } catch (const std::invalid_argument& wrong) {
     return bad(fmt::format("the image's grid: {}: mend the sender", wrong.what()));
   }
-  if (image_message_bytes(header.grid) != bytes.size())
+  const auto voxels = bytes.subspan(begin);
+  if (voxels.size() != sizeof(float) * static_cast<std::size_t>(header.grid.voxels()))
     return bad("the image's grid and its length disagree: mend the sender");
   return ReceivedImage{header, voxels};
 }
@@ -118,8 +134,8 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
   HeaderBytes raw{};
   std::ranges::copy(image_magic, raw.magic.begin());
   raw.version = image_version;
-  raw.header_size = static_cast<std::uint16_t>(image_header_bytes);
-  raw.flags = header.is_final ? flag_final : 0;
+  raw.header_size = static_cast<std::uint16_t>(voxels_at(header));
+  raw.flags = (header.is_final ? flag_final : 0) | (header.is_quantitative ? flag_quantitative : 0);
   raw.run = header.run;
   raw.update = header.update;
   raw.iteration = header.iteration;
@@ -135,8 +151,10 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
   std::ranges::copy(header.unit, raw.unit.begin());
   raw.voxel_type = voxels_are_float32;
   raw.payload_size = voxels.size_bytes();
-  std::vector<std::byte> message(image_message_bytes(header.grid));
-  std::memcpy(message.data() + image_header_bytes, voxels.data(), voxels.size_bytes());
+  std::vector<std::byte> message(image_message_bytes(header));
+  const std::string_view words = words_of(header);
+  std::memcpy(message.data() + image_header_bytes, words.data(), words.size());
+  std::memcpy(message.data() + voxels_at(header), voxels.data(), voxels.size_bytes());
   std::memcpy(message.data(), &raw, image_header_bytes);
   raw.checksum = crc32c_around(message, checksum_at);
   std::memcpy(message.data(), &raw, image_header_bytes);

@@ -1,6 +1,6 @@
-// Images, in which a reconstruction's estimates go over the wire: a header of 128 bytes, little-endian, then one
-// float32 a voxel. share/doc/images-on-the-wire.md has the format byte by byte. Pure functions over bytes; a damaged
-// image is a result, no exception.
+// Images, in which a reconstruction's estimates go over the wire: a header of 128 bytes, little-endian, words
+// on why the image is not quantitative, if it is not, then one float32 a voxel. share/doc/images-on-the-wire.md has the
+// format byte by byte. Pure functions over bytes; a damaged image is a result, no exception.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 namespace tofstream::wire {
 
 inline constexpr std::string_view image_magic = "TOFI";
-inline constexpr std::uint16_t image_version = 1;
+inline constexpr std::uint16_t image_version = 2;
 inline constexpr std::size_t image_header_bytes = 128;
 /// The longest name of a unit, in bytes of UTF-8.
 inline constexpr std::size_t longest_image_unit = 16;
@@ -30,9 +30,11 @@ struct ImageHeader {
   std::uint32_t subset = 0;       // from 1
   std::uint64_t first_event = 0;  // the image stems from the events first <= number < end of the stream
   std::uint64_t end_event = 0;
-  std::uint64_t made_ns = 0;  // the sender's clock, since 1970-01-01 UTC
-  Grid grid;                  // of voxels
-  std::string unit;           // of a voxel's value; empty where it is not known
+  std::uint64_t made_ns = 0;                  // the sender's clock, since 1970-01-01 UTC
+  Grid grid;                                  // of voxels
+  std::string unit;                           // of a voxel's value; empty where it is not known
+  bool is_quantitative = false;               // the values are that unit's
+  std::string not_quantitative_because = {};  // why not, in words; empty where nobody says
 
   friend bool operator==(const ImageHeader&, const ImageHeader&) = default;
 };
@@ -51,8 +53,8 @@ struct BadImage {
   std::string what;
 };
 
-/// Bytes of a message with an image of this grid.
-std::size_t image_message_bytes(const Grid& grid);
+/// Bytes of the message that encode_image makes.
+std::size_t image_message_bytes(const ImageHeader& header);
 
 /// Reads an image from all of the bytes; the voxels are not copied.
 std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> bytes);

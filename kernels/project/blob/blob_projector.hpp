@@ -1,5 +1,5 @@
 // The list-mode projector of blobs (kernels/blob) on both of their lattices (paper 000, II.B.5 and 6): a_ij = V f(r_ij)
-// g(u_ij - t_i) as for the tube of response, whose radial response f is the blob's line integral and whose V the volume
+// G_i(u_ij - t_i) as for the tube of response, whose radial response f is the blob's line integral and whose V the volume
 // of space a node. What an event expects of the two lattices adds up; what it adds back goes to both. As the paper
 // does, ToF is taken at the blob's centre: its width must be small beside the ToF response's.
 #pragma once
@@ -13,7 +13,8 @@ namespace tofstream {
 struct BlobSettings {
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
-  bool deterministic = false;  // EM steps and back projections on a GPU give the same sums bit for bit
+  bool deterministic = false;  // EM steps and back projections give the same sums bit for bit, on a GPU and on any
+                               // number of threads
 };
 
 /// Images are coefficients: the even lattice's, then the odd one's (types/grid.hpp). Throws std::invalid_argument for a

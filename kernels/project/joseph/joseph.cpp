@@ -25,7 +25,10 @@ std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephS
   if (grid.voxels() >= std::int64_t{1} << 31)
     throw std::invalid_argument(fmt::format(
         "Joseph's projector takes images of fewer than 2^31 voxels, not {}: use larger voxels", grid.voxels()));
-  if (backend == Backend::cpu) return std::make_unique<CpuProjector>(grid, make_joseph_cpu_kernel(grid, settings));
+  if (backend == Backend::cpu)
+    return std::make_unique<CpuProjector>(
+        grid, make_joseph_cpu_kernel(grid, settings),
+        CpuProjectorSettings{.reach_mm = joseph_reach_mm(grid), .deterministic = settings.deterministic});
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
   return make_joseph_cuda(grid, settings);

@@ -19,7 +19,8 @@ struct JosephSettings {
   Edge edge = Edge::full;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
-  bool deterministic = false;  // EM steps and back projections on a GPU give the same sums bit for bit
+  bool deterministic = false;  // EM steps and back projections give the same sums bit for bit, on a GPU and on any
+                               // number of threads
 };
 
 /// Throws std::invalid_argument unless the cut is finite and positive.

@@ -102,6 +102,7 @@ class JosephCuda final : public Projector {
 
   const Grid& grid() const override { return setup_.grid; }
   Backend backend() const override { return Backend::cuda; }
+  float reach_mm() const override { return joseph_reach_mm(setup_.grid); }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {

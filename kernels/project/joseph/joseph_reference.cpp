@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/math/tof.hpp"
-#include "kernels/project/joseph/joseph.hpp"
+#include "kernels/project/joseph/joseph_backends.hpp"
 #include "kernels/project/joseph/joseph_limits.hpp"
 #include "kernels/project/reference.hpp"
 
@@ -23,6 +23,8 @@ int dominant_axis(const Vec3d& direction) {
 class JosephReference final : public ReferenceProjector {
  public:
   JosephReference(const Grid& grid, const JosephSettings& settings) : ReferenceProjector(grid), settings_(settings) {}
+
+  float reach_mm() const override { return joseph_reach_mm(grid()); }
 
   void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const override {
     const Lor lor = events.lor(i);

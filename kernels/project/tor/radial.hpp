@@ -32,7 +32,20 @@ TOFSTREAM_HOST_DEVICE constexpr bool exceeds_window(float p_half, float q_half, 
   return 2 * p_half >= static_cast<float>(columns) || 2 * q_half >= static_cast<float>(rows);
 }
 
-/// The way for a pass.
-Radial radial_of(const Pass& pass);
+/// How a footprint comes by the ToF response of a bin (tof_profile.hpp).
+enum class Tof {
+  none,
+  sharp,   // a bell with the short ramp
+  bell,    // with the long one
+  pieces,  // for all events of a batch one width
+};
+
+/// The ways for a pass.
+struct Ways {
+  Radial radial;
+  Tof tof;
+  double stretch_mm;  // to either side of a place that a piece must serve
+};
+Ways ways_of(const Pass& pass);
 
 }  // namespace tofstream::tor

@@ -52,7 +52,7 @@ std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSetting
 std::unique_ptr<Projector> tor::make_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
   const std::vector<Model> lattices = make_lattice_models(grid, settings);
   validate(settings.paper);
-  if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response);
+  if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response, settings.deterministic);
   require_cuda();
 #ifdef TOFSTREAM_HAVE_CUDA
   if (settings.cuda_path == CudaPath::paper) {

@@ -1,5 +1,6 @@
-// The tube-of-response projector of paper 000 (II.B; PHYSICS 3): a_ij = V f(r_ij) g(u_ij - t_i) for
-// voxels in a tube about the line.
+// The tube-of-response projector of paper 000 (II.B; PHYSICS 3): a_ij = V f(r_ij) G_i(u_ij - t_i) for
+// voxels in a tube about the line, G_i the ToF response integrated over the event's bin: bins add up to non-ToF. The
+// paper takes the response at the bin's centre, and so does its own scheme (CudaPath::paper) alone, for benchmarks.
 #pragma once
 
 #include <functional>
@@ -65,7 +66,8 @@ struct TorSettings {
   RadialResponse response;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
-  bool deterministic = false;  // EM steps and back projections on a GPU give the same sums bit for bit
+  bool deterministic = false;  // EM steps and back projections give the same sums bit for bit, on a GPU and on any
+                               // number of threads
   PaperScheme paper = {};      // of CudaPath::paper
 };
 
@@ -74,7 +76,7 @@ struct TorSettings {
 std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of
-/// all other versions.
+/// all other versions; with CudaPath::paper that of the paper's scheme.
 std::unique_ptr<Projector> make_tor_reference(const Grid& grid, const TorSettings& settings);
 
 }  // namespace tofstream

@@ -15,7 +15,7 @@ std::unique_ptr<Projector> make_reference(const Grid& grid, const TorSettings& s
 
 /// `lattices`: what make_lattice_models makes of the grid.
 std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
-                                    const RadialResponse& response);
+                                    const RadialResponse& response, bool deterministic);
 #ifdef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
                                      const RadialResponse& response, CudaPath path, bool deterministic);

@@ -11,14 +11,18 @@ namespace {
 
 class CpuTorProjector final : public Projector {
  public:
-  CpuTorProjector(const Grid& grid, const CpuSetup& setup, std::int64_t packed_floats)
+  CpuTorProjector(const Grid& grid, const CpuSetup& setup, std::int64_t packed_floats, bool deterministic)
       : lattices_(setup.lattices),
-        projector_(grid, make_kernel(setup), packed_floats),
+        projector_(grid, make_kernel(setup),
+                   {.reach_mm = setup.lattices.front().model.reach_mm(),
+                    .deterministic = deterministic,
+                    .image_floats = packed_floats}),
         packed_(Buffer<float>::zeros(Memory::host, packed_floats)),
         packed_sum_(Buffer<float>::zeros(Memory::host, packed_floats)) {}
 
   const Grid& grid() const override { return projector_.grid(); }
   Backend backend() const override { return Backend::cpu; }
+  float reach_mm() const override { return projector_.reach_mm(); }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     pack(image);
@@ -57,14 +61,15 @@ class CpuTorProjector final : public Projector {
 }  // namespace
 
 std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
-                                    const RadialResponse& response) {
-  CpuSetup setup{{}, response.values()};
+                                    const RadialResponse& response, bool deterministic) {
+  CpuSetup setup;
+  setup.table = response.values();
   std::int64_t packed_floats = 0;
   for (const Model& model : lattices) {
     setup.lattices.push_back({model, SliceLayout(model.grid), packed_floats});
     packed_floats += setup.lattices.back().layout.size();
   }
-  return std::make_unique<CpuTorProjector>(grid, setup, packed_floats);
+  return std::make_unique<CpuTorProjector>(grid, setup, packed_floats, deterministic);
 }
 
 }  // namespace tofstream::tor

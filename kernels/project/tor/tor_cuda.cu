@@ -20,15 +20,24 @@ namespace {
 constexpr int group_lanes = 8;  // of one event; slices of an event are many more
 constexpr int block_threads = 128;
 
-/// Calls visit(voxel, weight) for the voxels of every group_lanes-th slice of the tube from `lane`
-/// on.
+/// A thread's event, and which lane of its group it is.
+struct Place {
+  std::int64_t event;
+  int lane;
+};
+__device__ Place place() {
+  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  return {thread / group_lanes, static_cast<int>(thread % group_lanes)};
+}
+
+/// Calls visit(voxel, weight) for the voxels of every group_lanes-th slice of the tube from the lane on.
 template <bool gaussian, class Visit>
-__device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* table, int lane, Visit&& visit) {
-  const single_lane::TubeWeight<float, gaussian> weight(pass, tube, table);
+__device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* table, Place at, Visit&& visit) {
+  const single_lane::TubeWeight<float, gaussian> weight(pass, tube, pass.events.bin_width_mm(at.event), table);
   const Grid& grid = pass.model.grid;
   const std::int64_t p_stride = grid.stride(tube.axes.p), q_stride = grid.stride(tube.axes.q);
   const int columns = grid.size[tube.axes.p], rows = grid.size[tube.axes.q];
-  for (int k = tube.first + lane; k <= tube.last; k += group_lanes) {
+  for (int k = tube.first + at.lane; k <= tube.last; k += group_lanes) {
     const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
     const auto u = static_cast<float>(tube.u0 + k * tube.u_step);
     const int q_first = max(static_cast<int>(ceil(q - tube.q_half)), 0);
@@ -54,27 +63,18 @@ __device__ float group_sum(float value) {
   return value;
 }
 
-struct Place {
-  std::int64_t event;
-  int lane;
-};
-__device__ Place place() {
-  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  return {thread / group_lanes, static_cast<int>(thread % group_lanes)};
-}
-
 template <bool gaussian>
 __device__ float expectation_of(const Pass& pass, const Tube& tube, const float* table, const float* image, Place at) {
   float sum = 0;
   if (at.event < pass.events.count)
-    for_each_voxel<gaussian>(pass, tube, table, at.lane,
+    for_each_voxel<gaussian>(pass, tube, table, at,
                              [&](std::int64_t voxel, float weight) { sum += weight * __ldg(image + voxel); });
   return group_sum(sum);
 }
 
 template <bool gaussian>
 __device__ void add_along(const Pass& pass, const Tube& tube, const float* table, float value, float* image, Place at) {
-  for_each_voxel<gaussian>(pass, tube, table, at.lane, [&](std::int64_t voxel, float weight) {
+  for_each_voxel<gaussian>(pass, tube, table, at, [&](std::int64_t voxel, float weight) {
     if (weight > 0) atomicAdd(image + voxel, value * weight);
   });
 }
@@ -145,6 +145,7 @@ class CudaTorProjector final : public Projector {
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cuda; }
+  float reach_mm() const override { return lattices_.front().reach_mm(); }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     launch(events, [&](auto gaussian, unsigned blocks) {

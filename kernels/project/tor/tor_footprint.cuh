@@ -6,6 +6,7 @@
 
 #include "kernels/project/tiled/em_tiles.cuh"
 #include "kernels/project/tor/radial.hpp"
+#include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
@@ -55,51 +56,156 @@ __device__ inline float kept(float x) {
 }
 
 /// The exponent of the weight's power of two about a crossing, quadratic in columns a and rows b from it:
-/// aa a^2 + ab a b + bb b^2 + u_rate (u0 (2 (p_along a + q_along b) + u0)).
+/// level + a (aa a + ab b + a_tilt) + b (bb b + b_tilt).
 struct Exponent {
-  float aa, ab, bb, a_tilt, b_tilt, u_rate;
+  float aa, ab, bb, a_tilt, b_tilt, level;
 
-  __device__ Exponent(const Ellipse& ellipse, float radial_rate, float tof_rate)
-      : aa(kept(fmaf(radial_rate, ellipse.pp, tof_rate * ellipse.p_along * ellipse.p_along))),
-        ab(kept(fmaf(radial_rate, ellipse.pq, 2 * tof_rate * ellipse.p_along * ellipse.q_along))),
-        bb(kept(fmaf(radial_rate, ellipse.qq, tof_rate * ellipse.q_along * ellipse.q_along))),
-        a_tilt(kept(2 * tof_rate * ellipse.p_along)),
-        b_tilt(kept(2 * tof_rate * ellipse.q_along)),
-        u_rate(tof_rate) {}
-  __device__ float at(float a, float b, float u0) const {
-    const float of_a = fmaf(aa, a, fmaf(ab, b, a_tilt * u0)), of_b = fmaf(bb, b, b_tilt * u0);
-    return fmaf(a, of_a, fmaf(b, of_b, u_rate * u0 * u0));
+  __device__ float at(float a, float b) const {
+    return fmaf(a, fmaf(aa, a, fmaf(ab, b, a_tilt)), fmaf(b, fmaf(bb, b, b_tilt), level));
   }
   /// What it grows by from column a to a + 1.
-  __device__ float column_step(float a, float b, float u0) const {
-    return fmaf(aa, fmaf(2.0f, a, 1.0f), fmaf(ab, b, a_tilt * u0));
-  }
+  __device__ float column_step(float a, float b) const { return fmaf(aa, fmaf(2.0f, a, 1.0f), fmaf(ab, b, a_tilt)); }
   /// What it grows by from row b to b + 1.
-  __device__ float row_step(float a, float b, float u0) const {
-    return fmaf(bb, fmaf(2.0f, b, 1.0f), fmaf(ab, a, b_tilt * u0));
-  }
+  __device__ float row_step(float a, float b) const { return fmaf(bb, fmaf(2.0f, b, 1.0f), fmaf(ab, a, b_tilt)); }
 };
 
-template <Radial radial, bool tof>
+/// What the weight's steps from voxel to voxel grow by: from one column to the next, from one row to the next, and a
+/// column's step from one row to the next.
+struct Bends {
+  float column, row, twist;
+  __device__ explicit Bends(const Exponent& exponent)
+      : column(tiled::fast_exp2(2 * exponent.aa)),
+        row(tiled::fast_exp2(2 * exponent.bb)),
+        twist(tiled::fast_exp2(exponent.ab)) {}
+};
+
+/// The ToF response about a place on the line at u0 (mm): 2^(level + v (slope + v bend)), v = u - u0, times the ramp
+/// clamp(ramp + v climb, 0, 1).
+struct LocalTof {
+  float level = 0, slope = 0, bend = 0, ramp = 1, climb = 0;
+};
+
+/// The ToF response of a batch as a footprint has it (tof_profile.hpp), without its unit.
+template <Tof tof>
+struct FootprintTof;
+
+template <>
+struct FootprintTof<Tof::none> {
+  static constexpr float whole_mm = INFINITY;
+  __device__ static float fetch(float u0) { return u0; }
+  __device__ static LocalTof about(float) { return {}; }
+  __device__ static float ramp(const LocalTof&, float, float) { return 1; }
+  __device__ static float shaped(float y) { return y; }
+};
+
+/// Of a bell. `short_ramp`: without the ramp's last term.
+template <bool short_ramp>
+struct BellTof {
+  float rate, whole_mm, start, fall, shape[3];
+
+  explicit BellTof(const TofBell& bell)
+      : rate(-bell.rate),
+        whole_mm(bell.whole_mm),
+        start(bell.y.start),
+        fall(-bell.y.rate),
+        shape{bell.ramp[0], bell.ramp[1], bell.ramp[2]} {}
+  __device__ static float fetch(float u0) { return u0; }
+  __device__ LocalTof about(float u0) const {
+    return {rate * u0 * u0, 2 * rate * u0, rate, fmaf(fall, fabsf(u0), start), copysignf(fall, -u0)};
+  }
+  /// The ramp at u, which lies v from where `local` is made for.
+  __device__ float ramp(const LocalTof&, float u, float) const { return __saturatef(fmaf(fall, fabsf(u), start)); }
+  __device__ float shaped(float y) const {
+    return y * (short_ramp ? fmaf(y, shape[1], shape[0]) : fmaf(y, fmaf(y, shape[2], shape[1]), shape[0]));
+  }
+};
+template <>
+struct FootprintTof<Tof::sharp> : BellTof<true> {
+  using BellTof::BellTof;
+};
+template <>
+struct FootprintTof<Tof::bell> : BellTof<false> {
+  using BellTof::BellTof;
+};
+
+template <>
+struct FootprintTof<Tof::pieces> {
+  TofPieceView view;
+  float whole_mm;
+
+  /// The piece about a place, on its way from memory.
+  struct Fetched {
+    int4 piece;
+    float u0, v;  // v: of |u0| from the piece's place
+  };
+  __device__ Fetched fetch(float u0) const {
+    const float inside = fminf(fabsf(u0), view.last_mm), number = fmaf(inside, view.per_step, magic);
+    return {__ldg(reinterpret_cast<const int4*>(view.pieces) + (__float_as_uint(number) - magic_bits)), u0,
+            fmaf(magic - number, view.step_mm, inside)};
+  }
+  __device__ LocalTof about(const Fetched& fetched) const {
+    const TofPiece piece{__int_as_float(fetched.piece.x), __int_as_float(fetched.piece.y),
+                         __int_as_float(fetched.piece.z), fetched.piece.w};
+    const TofRamp ramp = piece.ramp(view.corner, view.end);
+    const float u0 = fetched.u0, v = fetched.v;
+    return {fmaf(v, fmaf(v, piece.bend, piece.slope), piece.level),
+            copysignf(1.0f, u0) * fmaf(2 * v, piece.bend, piece.slope), piece.bend,
+            fmaf(-ramp.rate, fabsf(u0), ramp.start), copysignf(ramp.rate, -u0)};
+  }
+  __device__ LocalTof about(float u0) const { return about(fetch(u0)); }
+  __device__ static float ramp(const LocalTof& local, float, float v) {
+    return __saturatef(fmaf(local.climb, v, local.ramp));
+  }
+  __device__ static float shaped(float y) { return y; }
+};
+
+/// The exponents of the slices that a visit meets.
+template <bool constant>  // but for the tilts and the level: from one slice to the next
+class Exponents {
+ public:
+  __device__ Exponents(const Ellipse& ellipse, float radial_rate, float bend)
+      : p_(ellipse.p_along), q_(ellipse.q_along) {
+    const float of_tof = constant ? bend : 0.0f;
+    aa_ = kept(fmaf(radial_rate, ellipse.pp, of_tof * p_ * p_));
+    ab_ = kept(fmaf(radial_rate, ellipse.pq, 2 * of_tof * p_ * q_));
+    bb_ = kept(fmaf(radial_rate, ellipse.qq, of_tof * q_ * q_));
+  }
+  __device__ Exponent with(const LocalTof& tof) const {
+    const float a_tilt = tof.slope * p_, b_tilt = tof.slope * q_;
+    if constexpr (constant) return {aa_, ab_, bb_, a_tilt, b_tilt, tof.level};
+    const float p_bend = tof.bend * p_, q_bend = tof.bend * q_;
+    return {fmaf(p_bend, p_, aa_), fmaf(2 * p_bend, q_, ab_), fmaf(q_bend, q_, bb_), a_tilt, b_tilt, tof.level};
+  }
+
+ private:
+  float p_, q_, aa_, ab_, bb_;
+};
+
+template <Radial radial, Tof tof>
 struct TorFootprint {
   static constexpr bool is_gaussian = radial != Radial::table && radial != Radial::blob;
-  float radius2, radial_rate, tof_rate, tof_cut, table_rate, largest;
+  static constexpr bool has_tof = tof != Tof::none;
+  float radius2, radial_rate, reach, table_rate, largest, tof_unit;
+  FootprintTof<tof> tof_response;
   BlobPolynomial polynomial;
   const float* table;
 
-  TorFootprint(const Pass& pass, const float* radial_table, float table_peak)
+  /// `response_unit`: what tof_response lacks.
+  TorFootprint(const Pass& pass, const FootprintTof<tof>& response, float response_unit, const float* radial_table,
+               float table_peak)
       : radius2(pass.model.radius2),
         radial_rate(is_gaussian ? -pass.model.radial_rate : 0.0f),
-        tof_rate(tof ? -pass.tof.rate : 0.0f),
-        tof_cut(static_cast<float>(pass.tof.cut_mm)),
+        reach(static_cast<float>(pass.reach_mm(0))),
         table_rate(pass.model.table_steps_per_mm),
         largest(is_gaussian ? 1.0f : table_peak),
+        tof_unit(response_unit),
+        tof_response(response),
         polynomial(pass.model.polynomial),
         table(radial_table) {}
 
   static constexpr bool short_visits = false;  // and they need the registers
   static constexpr int threads = has_windows(radial) ? 640 : 1024;
-  static float unit() { return 1; }
+  float unit() const { return tof_unit; }
   float largest_weight() const { return largest; }
 
   __device__ float table_at(float r2) const {
@@ -135,9 +241,11 @@ struct TorFootprint {
   __device__ void by_windows_of(const AxisTiles& axis, const Visit& visit, const Ellipse& ellipse, float value,
                                 unsigned together, Use&& use) const {
     constexpr int columns = window_columns_of(radial), rows = window_rows_of(radial);
-    const Exponent exponent(ellipse, radial_rate, tof_rate);
-    const Bends bends(exponent);
-    const float whole_u = tof_cut - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
+    constexpr bool constant = tof != Tof::pieces;
+    const Exponents<constant> exponents(ellipse, radial_rate, tof_response.about(0).bend);
+    const Bends constant_bends(exponents.with({}));
+    const float whole_u =
+        tof_response.whole_mm - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
     // Where the box about the section begins. Adding the magic number, rounded up, leaves a whole number in the low
     // bits.
@@ -146,84 +254,90 @@ struct TorFootprint {
     const float last_column = kept(magic + static_cast<float>(axis.stored[1] - 1));
     const float last_row = kept(magic + static_cast<float>(axis.stored[2] - 1));
     std::uint32_t slice = static_cast<std::uint32_t>(visit.first() * axis.plane_stride) - magic_bits * (row_stride + 1);
+    auto coming = tof_response.fetch(visit.z);  // a slice ahead
     for (int plane = 0; plane < planes; ++plane, slice += static_cast<std::uint32_t>(axis.plane_stride)) {
       const auto k = static_cast<float>(plane);
       const bool present = plane < visit.count();
       const float p_low = fmaf(k, visit.du, p_start), q_low = fmaf(k, visit.dv, q_start);
       const float column = fmaxf(__fadd_ru(p_low, magic), magic), row = fmaxf(__fadd_ru(q_low, magic), magic);
       const std::uint32_t word = slice + __float_as_uint(row) * row_stride + __float_as_uint(column);
-      const Window window{column - magic - p_low - ellipse.p_half,
-                          row - magic - q_low - ellipse.q_half,
-                          fmaf(k, visit.dz, visit.z),
-                          last_column - column,
-                          present ? last_row - row : -1.0f,
+      const float u = fmaf(k, visit.dz, visit.z);
+      const LocalTof local = tof_response.about(coming);
+      coming = tof_response.fetch(u + visit.dz);
+      const Exponent exponent = exponents.with(local);
+      const Bends bends = constant ? constant_bends : Bends(exponent);
+      const Section section{
+          ellipse,    exponent, bends, local.ramp, local.climb * ellipse.p_along, local.climb * ellipse.q_along,
+          row_stride, value};
+      const Window window{column - magic - p_low - ellipse.p_half, row - magic - q_low - ellipse.q_half,
+                          last_column - column, present ? last_row - row : -1.0f,
                           present ? word : 0};  // an absent lane's could lie anywhere
-      const bool cut = tof && __any_sync(together, present && fabsf(window.u) > whole_u);
-      if (cut) {
-        through_window<columns, rows, true>(ellipse, exponent, bends, window, row_stride, value, use);
+      const bool ramped = has_tof && __any_sync(together, present && fabsf(u) > whole_u);
+      if (ramped) {
+        through_window<columns, rows, true>(section, window, use);
       } else {
-        through_window<columns, rows, false>(ellipse, exponent, bends, window, row_stride, value, use);
+        through_window<columns, rows, false>(section, window, use);
       }
       if constexpr (!several) continue;
       const auto more_rows = [&](const Window& at) {
         return __any_sync(together, at.b <= ellipse.q_half && at.rows >= 0);
       };
       for (Window below = window.moved(0, rows, row_stride); more_rows(below); below = below.moved(0, 1, row_stride))
-        through_window<columns, 1, tof>(ellipse, exponent, bends, below, row_stride, value, use);
+        through_window<columns, 1, has_tof>(section, below, use);
       for (Window beside = window.moved(columns, 0, row_stride);
            __any_sync(together, beside.a <= ellipse.p_half && beside.columns >= 0);
            beside = beside.moved(1, 0, row_stride)) {
         Window at = beside;
         do {
-          through_window<1, rows, tof>(ellipse, exponent, bends, at, row_stride, value, use);
+          through_window<1, rows, has_tof>(section, at, use);
           at = at.moved(0, rows, row_stride);
         } while (more_rows(at));
       }
     }
   }
 
+  /// A tube's section by a slice: the exponent about the line's crossing and what it grows by, and ToF's ramp there.
+  struct Section {
+    const Ellipse& ellipse;
+    const Exponent& exponent;
+    const Bends& bends;
+    float ramp, ramp_column, ramp_row;  // at the crossing, and by what it grows from column to column and row to row
+    std::uint32_t row_stride;
+    float value;
+  };
   /// Some rows and columns of a slice.
   struct Window {
     float a, b;           // the first column's and row's distance from the line's crossing
-    float u;              // of the crossing
     float columns, rows;  // how many follow the first, in the tile
     std::uint32_t word;   // of the first voxel
 
     __device__ Window moved(int by_columns, int by_rows, std::uint32_t row_stride) const {
       const auto c = static_cast<float>(by_columns), r = static_cast<float>(by_rows);
-      return {
-          a + c,    b + r,
-          u,        columns - c,
-          rows - r, word + static_cast<std::uint32_t>(by_columns) + static_cast<std::uint32_t>(by_rows) * row_stride};
+      return {a + c, b + r, columns - c, rows - r,
+              word + static_cast<std::uint32_t>(by_columns) + static_cast<std::uint32_t>(by_rows) * row_stride};
     }
   };
-  /// What the weight's steps from voxel to voxel grow by: from one column to the next, from one row to the next, and a
-  /// column's step from one row to the next.
-  struct Bends {
-    float column, row, twist;
-    __device__ explicit Bends(const Exponent& exponent)
-        : column(tiled::fast_exp2(2 * exponent.aa)),
-          row(tiled::fast_exp2(2 * exponent.bb)),
-          twist(tiled::fast_exp2(exponent.ab)) {}
-  };
-
-  template <int window_columns, int window_rows, bool cut, class Use>
-  __device__ void through_window(const Ellipse& ellipse, const Exponent& exponent, const Bends& bends,
-                                 const Window& window, std::uint32_t row_stride, float value, Use&& use) const {
-    float row_weight = value * tiled::fast_exp2(exponent.at(window.a, window.b, window.u));
-    float row_ratio = tiled::fast_exp2(exponent.row_step(window.a, window.b, window.u));
-    float ratio = tiled::fast_exp2(exponent.column_step(window.a, window.b, window.u));
+  /// `ramped`: where ToF's ramp is less than 1 for some voxel.
+  template <int window_columns, int window_rows, bool ramped, class Use>
+  __device__ void through_window(const Section& section, const Window& window, Use&& use) const {
+    const Ellipse& ellipse = section.ellipse;
+    const Exponent& exponent = section.exponent;
+    float row_weight = section.value * tiled::fast_exp2(exponent.at(window.a, window.b));
+    float row_ratio = tiled::fast_exp2(exponent.row_step(window.a, window.b));
+    float ratio = tiled::fast_exp2(exponent.column_step(window.a, window.b));
     float a[window_columns], a_r2[window_columns], factor[window_columns], twist[window_columns];
+    float ramp_of_column[window_columns];
 #pragma unroll
     for (int c = 0; c < window_columns; ++c) {
       a[c] = window.a + static_cast<float>(c);
       a_r2[c] = window.columns >= static_cast<float>(c) ? ellipse.pp * a[c] * a[c] : INFINITY;
       factor[c] = c > 0 ? factor[c - 1] * ratio : use.first_factor();
-      twist[c] = c > 0 ? twist[c - 1] * bends.twist : 1.0f;
-      if (c > 0) ratio *= bends.column;
+      twist[c] = c > 0 ? twist[c - 1] * section.bends.twist : 1.0f;
+      if (c > 0) ratio *= section.bends.column;
+      if constexpr (ramped) ramp_of_column[c] = section.ramp_column * a[c];
     }
     std::uint32_t word = window.word;
-    float b_a = ellipse.pq * window.b, b_u = fmaf(ellipse.q_along, window.b, window.u);
+    float b_a = ellipse.pq * window.b, ramp_of_row = fmaf(section.ramp_row, window.b, section.ramp);
     const float b_qq = -ellipse.qq * window.b;
     float within = fmaf(b_qq, window.b, radius2), within_step = fmaf(2.0f, b_qq, -ellipse.qq);
 #pragma unroll
@@ -231,21 +345,21 @@ struct TorFootprint {
       const float limit = window.rows >= static_cast<float>(r) ? within : -INFINITY;
 #pragma unroll
       for (int c = 0; c < window_columns; ++c) {
-        float of_column = fmaf(a[c], b_a, a_r2[c]);  // r^2 without what the row gives
-        if constexpr (cut) of_column = fabsf(fmaf(ellipse.p_along, a[c], b_u)) <= tof_cut ? of_column : INFINITY;
+        const float of_column = fmaf(a[c], b_a, a_r2[c]);  // r^2 without what the row gives
         float weight = factor[c];
+        if constexpr (ramped) weight *= tof_response.shaped(__saturatef(ramp_of_column[c] + ramp_of_row));
         if constexpr (radial == Radial::blob) weight *= blob_at((limit - of_column) * polynomial.inverse_radius2);
         use(of_column, limit, word + static_cast<std::uint32_t>(c), row_weight, weight);
         factor[c] *= twist[c];
       }
       use.end_row(row_weight);
       row_weight *= row_ratio;
-      row_ratio *= bends.row;
+      row_ratio *= section.bends.row;
       b_a += ellipse.pq;
       within += within_step;
       within_step -= 2 * ellipse.qq;
-      if constexpr (cut) b_u += ellipse.q_along;
-      word += row_stride;
+      if constexpr (ramped) ramp_of_row += section.ramp_row;
+      word += section.row_stride;
     }
   }
 
@@ -253,10 +367,7 @@ struct TorFootprint {
   /// use as above.
   template <class Use>
   __device__ void by_rows(const AxisTiles& axis, const Visit& visit, float value, unsigned together, Use&& use) const {
-    constexpr int columns = 4;  // at a time
     const Ellipse ellipse(axis, visit, radius2);
-    const Exponent exponent(ellipse, radial_rate, tof_rate);
-    const float column_bend = tiled::fast_exp2(2 * exponent.aa);
     const auto last_column = static_cast<float>(axis.stored[1] - 1), last_row = static_cast<float>(axis.stored[2] - 1);
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
     int slice = visit.first() * axis.plane_stride;
@@ -271,38 +382,141 @@ struct TorFootprint {
       float b = begin_row - q;
       int row_word = slice + static_cast<int>(begin_row) * axis.row_stride;
       for (int row = 0; row < rows; ++row, b += 1, row_word += axis.row_stride) {
-        const float row_u = fmaf(ellipse.q_along, b, u0);
         const float half2 = fmaf(-ellipse.row_narrowing * b, b, ellipse.row_half2);
         const float half = half2 > 0 ? half2 * rsqrtf(half2) : 0.0f, centre = ellipse.shear * b;
-        float low = centre - half, high = centre + half;
-        if (tof && fabsf(row_u) + fabsf(ellipse.p_along) * fmaxf(-low, high) > tof_cut) {
-          const float at1 = (-tof_cut - row_u) / ellipse.p_along, at2 = (tof_cut - row_u) / ellipse.p_along;
-          low = fmaxf(low, fminf(at1, at2));
-          high = fminf(high, fmaxf(at1, at2));
-        }
-        const float first = fminf(fmaxf(whole_up(p + low), 0.0f), last_column + 1);
-        const float last = row < own_rows ? fminf(whole_down(p + high), last_column) : -1.0f;
-        const int steps = __reduce_max_sync(together, (static_cast<int>(last - first) + columns) / columns);
-        float a = first - p, past = first - last;  // beyond the last column where positive
-        float weight = value * tiled::fast_exp2(exponent.at(a, b, u0));
-        float ratio = tiled::fast_exp2(exponent.column_step(a, b, u0));
-        auto word = static_cast<std::uint32_t>(row < own_rows ? row_word + static_cast<int>(first) : 0);
-        for (int step = 0; step < steps; ++step, past += columns, word += columns) {
-          if (past > 0) continue;
-#pragma unroll
-          for (int c = 0; c < columns; ++c) {
-            float weighted = weight;
-            if constexpr (radial != Radial::smooth) weighted = value * tiled::fast_exp2(exponent.at(a, b, u0));
-            if constexpr (radial == Radial::table)
-              weighted *= table_at(fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b));
-            use(past + static_cast<float>(c), 0.0f, word + static_cast<std::uint32_t>(c), use.first_factor(), weighted);
-            weight *= ratio;
-            ratio *= column_bend;
-            a += 1;
-          }
+        const RowPlace at{p,
+                          b,
+                          fmaf(ellipse.q_along, b, u0),
+                          centre - half,
+                          centre + half,
+                          row < own_rows ? last_column : -1.0f,
+                          row_word};
+        if constexpr (tof == Tof::none) {
+          along_row<false>(ellipse, at.columns(at.low, at.high), together, value, use);
+        } else if constexpr (tof == Tof::pieces) {
+          along_row<true>(ellipse, at.columns_within(ellipse, reach), together, value, use);
+        } else {
+          // The ramp of a narrow bin takes a column or none at either end of a row.
+          const Columns all = at.columns_within(ellipse, reach),
+                        whole = at.columns_within(ellipse, tof_response.whole_mm);
+          along_row<false>(ellipse, whole, together, value, use);
+          through_ramp(ellipse, all, whole, together, value, use);
         }
       }
     }
+  }
+
+  /// Columns of a row: where the first one lies from the line's crossing and along the line, how many, and its word.
+  struct Columns {
+    float a, b, u, count;
+    std::uint32_t word;
+  };
+  /// A row of a section.
+  struct RowPlace {
+    float p, b, u;      // the crossing's column, the row from it, the place of the crossing's column along the line
+    float low, high;    // between which columns from the crossing
+    float last_column;  // of the tile; negative: no row
+    int word;           // of column 0
+
+    __device__ Columns columns(float from, float to) const {
+      const float first = fminf(fmaxf(whole_up(p + from), 0.0f), fmaxf(last_column, 0.0f) + 1);
+      const float last = fminf(whole_down(p + to), last_column);
+      return {first - p, b, u, fmaxf(last - first + 1, 0.0f),
+              last_column < 0 ? 0u : static_cast<std::uint32_t>(word + static_cast<int>(first))};
+    }
+    /// Those at most `limit` from the ToF centre.
+    __device__ Columns columns_within(const Ellipse& ellipse, float limit) const {
+      float from = low, to = high;
+      if (fabsf(u) + fabsf(ellipse.p_along) * fmaxf(-low, high) > limit) {
+        const float at1 = (-limit - u) / ellipse.p_along, at2 = (limit - u) / ellipse.p_along;
+        from = fmaxf(from, fminf(at1, at2));
+        to = fminf(to, fmaxf(at1, at2));
+      }
+      return columns(from, to);
+    }
+  };
+
+  static constexpr int row_columns = 4;  // at a time
+
+  /// A smooth weight goes on from column to column by multiplications: all along the row or, of pieces, for a step.
+  struct RowWeight {
+    float value, ratio, bend;
+    LocalTof local;
+
+    /// From column a on; `local` lies `ahead` columns further.
+    __device__ RowWeight(const TorFootprint& footprint, const Ellipse& ellipse, const LocalTof& about, float row_value,
+                         float a, float b, float ahead)
+        : local(about) {
+      const float p = ellipse.p_along, rate = footprint.radial_rate, v = -ahead * p;
+      const float radial_part = rate * fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b);
+      const float radial_step = rate * fmaf(ellipse.pp, fmaf(2.0f, a, 1.0f), ellipse.pq * b);
+      value = row_value * tiled::fast_exp2(radial_part + fmaf(v, fmaf(v, local.bend, local.slope), local.level));
+      ratio = tiled::fast_exp2(fmaf(p, fmaf(local.bend, fmaf(2.0f, v, p), local.slope), radial_step));
+      bend = tiled::fast_exp2(2 * fmaf(rate, ellipse.pp, local.bend * p * p));
+    }
+    __device__ void advance() {
+      value *= ratio;
+      ratio *= bend;
+    }
+  };
+
+  /// All columns of a row, several at a time. `ramped`: with ToF's ramp.
+  template <bool ramped, class Use>
+  __device__ void along_row(const Ellipse& ellipse, const Columns& columns, unsigned together, float value,
+                            Use&& use) const {
+    constexpr bool pieces = tof == Tof::pieces;
+    constexpr float ahead = 0.5f * (row_columns - 1);
+    const int steps = __reduce_max_sync(together, (static_cast<int>(columns.count) + row_columns - 1) / row_columns);
+    float a = columns.a, past = 1 - columns.count;  // beyond the last column where positive
+    float u = fmaf(ellipse.p_along, a, columns.u);
+    std::uint32_t word = columns.word;
+    RowWeight weight(*this, ellipse, tof_response.about(u), value, a, columns.b, 0);
+    for (int step = 0; step < steps; ++step, past += row_columns, word += row_columns) {
+      if (past > 0) continue;
+      if constexpr (radial == Radial::smooth && pieces)
+        weight =
+            RowWeight(*this, ellipse, tof_response.about(fmaf(ahead, ellipse.p_along, u)), value, a, columns.b, ahead);
+#pragma unroll
+      for (int c = 0; c < row_columns; ++c) {
+        float weighted;
+        if constexpr (radial == Radial::smooth) {
+          weighted = weight.value;
+          if constexpr (ramped) weighted *= tof_response.ramp(weight.local, u, (c - ahead) * ellipse.p_along);
+          weight.advance();
+        } else {
+          weighted = value * weight_at(ellipse, a, columns.b, u);
+        }
+        use(past + static_cast<float>(c), 0.0f, word + static_cast<std::uint32_t>(c), use.first_factor(), weighted);
+        a += 1;
+        u += ellipse.p_along;
+      }
+    }
+  }
+
+  /// The columns of `all` that are not of `whole`, one at a time.
+  template <class Use>
+  __device__ void through_ramp(const Ellipse& ellipse, const Columns& all, const Columns& whole, unsigned together,
+                               float value, Use&& use) const {
+    const float before = whole.count > 0 ? whole.a - all.a : all.count, left = all.count - whole.count;
+    const int steps = __reduce_max_sync(together, static_cast<int>(left));
+    for (int step = 0; step < steps; ++step) {
+      const auto n = static_cast<float>(step);
+      const float column = n < before ? n : n + whole.count, a = all.a + column;
+      const float u = fmaf(ellipse.p_along, a, all.u);
+      const float weighted = value * weight_at(ellipse, a, all.b, u);
+      use(n < left ? -1.0f : 1.0f, 0.0f, n < left ? all.word + static_cast<std::uint32_t>(column) : 0u,
+          use.first_factor(), weighted);
+    }
+  }
+
+  /// The weight of the voxel at column a and row b from the crossing, which lies at u.
+  __device__ float weight_at(const Ellipse& ellipse, float a, float b, float u) const {
+    const float r2 = fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b);
+    const LocalTof local = tof_response.about(u);
+    float weight = tiled::fast_exp2(fmaf(radial_rate, r2, local.level));
+    if constexpr (has_tof) weight *= tof_response.shaped(tof_response.ramp(local, u, 0.0f));
+    if constexpr (radial == Radial::table) weight *= table_at(r2);
+    return weight;
   }
 
   template <class Use>

@@ -58,6 +58,56 @@ HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first, [[maybe_unused]] 
 #endif
 }
 
+/// The ToF response over a tile (tof_profile.hpp): a bell up to the ramp for narrow bins, a piece where one is good all
+/// over the tile for others, else the integral itself for each voxel. Bells and pieces are of one width: events that
+/// have a width each have none.
+class TileTof {
+ public:
+  static TileTof make(const CpuSetup& setup, const tor::Pass& pass) {
+    TileTof tof;
+    if (!pass.tof.present() || pass.events.tof_width_mm) return tof;
+    const Vec3 voxel = pass.model.grid.voxel_mm;
+    // Half a tile along any line, or the tube's section where that is less.
+    const double tile = 0.5 * std::sqrt(2.0 / 3) *
+                        std::hypot((tile_columns - 1) * std::max({voxel.x, voxel.y, voxel.z}),
+                                   (tile_rows - 1) * std::max({voxel.x, voxel.y, voxel.z}));
+    tof.half_mm_ = static_cast<float>(tile);
+    const tor::TofResponse response(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma);
+    tof.narrow_ = response.half_width_mm() <= 0.05 * response.sigma_mm();
+    if (tof.narrow_) {
+      tof.bell_ = tor::TofBell::make(response);
+      return tof;
+    }
+    tof.pieces_ =
+        setup.tof_pieces->pieces(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma, tile);
+    tof.view_ = tof.pieces_->view(tof.pieces_->pieces().data());
+    return tof;
+  }
+
+  bool present() const { return narrow_ || pieces_ != nullptr; }
+  float unit() const { return narrow_ ? bell_.unit : (pieces_ ? pieces_->unit() : 1.0f); }
+  /// What `weight` gives for a tile whose middle lies at u_middle.
+  template <class Weight>
+  HWY_INLINE FloatLanes weigh(const Weight& weight, FloatLanes a, FloatLanes b, FloatLanes u, float u_middle) const {
+    if (narrow_) {
+      if (std::abs(u_middle) + half_mm_ <= bell_.whole_mm) return weight.by_bell(a, b, u, bell_);
+      return weight(a, b, u) * splat<FloatLanes>(1 / bell_.unit);
+    }
+    const float sign = u_middle < 0 ? -1.0f : 1.0f;
+    const auto place = view_.nearest(sign * u_middle);
+    if (!pieces_->is_good(place.piece)) return weight(a, b, u) * splat<FloatLanes>(1 / pieces_->unit());
+    const tor::TofPiece& piece = view_.pieces[place.piece];
+    return weight.by_piece(a, b, u, piece, place.mm, sign, piece.ramp(view_.corner, view_.end));
+  }
+
+ private:
+  bool narrow_ = false;
+  float half_mm_ = 0;  // half a tile along any line
+  tor::TofBell bell_;
+  std::shared_ptr<const tor::TofPieces> pieces_;
+  tor::TofPieceView view_;
+};
+
 /// One thread's view of the events on one lattice: the tiles of the event at hand and their weights.
 template <bool gaussian>
 class TubeTracer {
@@ -66,6 +116,7 @@ class TubeTracer {
       : setup_(setup),
         lattice_(setup.lattices[lattice]),
         pass_(tor::make_pass(lattice_.model, events)),
+        tof_(TileTof::make(setup, pass_)),
         kept_weights_(Memory::host, static_cast<std::int64_t>(capacity * hn::Lanes(d_))),
         kept_tiles_(capacity) {}
 
@@ -73,7 +124,8 @@ class TubeTracer {
     tube_ = pass_.tube(i);
     slices_ = lattice_.layout.slices(tube_.axes.slice);
     slices_.base += lattice_.offset;
-    scale_ = pass_.scale(i);
+    bin_width_mm_ = pass_.events.bin_width_mm(i);
+    scale_ = pass_.scale(i) * tof_.unit();
     tiles_ = not_gathered;
   }
 
@@ -119,13 +171,16 @@ class TubeTracer {
     // Copies, so that what `visit` writes cannot change them: they stay in registers.
     const tor::Tube tube = tube_;
     const SliceLayout::Slices slices = slices_;
-    const TubeWeight<FloatLanes, gaussian> weight(pass_, tube, setup_.table.data());
+    const TubeWeight<FloatLanes, gaussian> weight(pass_, tube, bin_width_mm_, setup_.table.data());
+    const bool pieces = tof_.present(), ends = !pieces || line_ends_within_tof(tube);
+    const float to_middle = 0.5f * (tube.p_along * (tile_columns - 1) + tube.q_along * (tile_rows - 1));
     const FloatLanes lane = lane_index<FloatLanes>();
     const FloatLanes lane_row = round_down(lane * splat<FloatLanes>(1.0f / tile_columns));
     const FloatLanes lane_column = lane - lane_row * splat<FloatLanes>(tile_columns);
     for (int k = tube.first; k <= tube.last; ++k) {
       const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
-      const FloatLanes u = splat<FloatLanes>(static_cast<float>(tube.u0 + k * tube.u_step));
+      const auto u_crossing = static_cast<float>(tube.u0 + k * tube.u_step);
+      const FloatLanes u = splat<FloatLanes>(u_crossing);
       const int box_first = std::max(static_cast<int>(std::ceil(p - tube.p_half)), 0);
       const int box_last = std::min(static_cast<int>(std::floor(p + tube.p_half)), slices.columns - 1);
       const int q_first = std::max(static_cast<int>(std::ceil(q - tube.q_half)), 0);
@@ -141,20 +196,36 @@ class TubeTracer {
         const FloatLanes b = lane_row + splat<FloatLanes>(b_first);
         const std::int64_t row_place = slices.base + k * slices.slice_stride + row * slices.row_stride;
         for (int column = p_first; column <= p_last; column += tile_columns) {
-          const FloatLanes a = lane_column + splat<FloatLanes>(static_cast<float>(column - p));
-          visit(row_place + column, slices.row_stride, weight(a, b, u));
+          const auto a_first = static_cast<float>(column - p);
+          const FloatLanes a = lane_column + splat<FloatLanes>(a_first);
+          FloatLanes weights;
+          if (pieces) {
+            const float u_middle = u_crossing + tube.p_along * a_first + tube.q_along * b_first + to_middle;
+            weights = tof_.weigh(weight, a, b, u, u_middle);
+            if (ends) weights = weight.between_ends(weights, weight.along(a, b, u));
+          } else {
+            weights = weight(a, b, u);
+          }
+          visit(row_place + column, slices.row_stride, weights);
         }
       }
     }
+  }
+
+  /// Whether a voxel may lie within ToF's reach and behind an end of the line.
+  bool line_ends_within_tof(const tor::Tube& tube) const {
+    const auto reach = static_cast<float>(pass_.tof.cut_mm + 0.5 * static_cast<double>(bin_width_mm_));
+    return tube.u_low > -reach || tube.u_high < reach;
   }
 
   const FloatTag d_;
   const CpuSetup& setup_;
   const CpuLattice& lattice_;
   tor::Pass pass_;
+  TileTof tof_;
   tor::Tube tube_;
   SliceLayout::Slices slices_{};
-  float scale_ = 0;
+  float scale_ = 0, bin_width_mm_ = 1;
   std::size_t tiles_ = not_gathered;  // of the event at hand
   Buffer<float> kept_weights_;
   std::vector<std::int64_t> kept_tiles_;

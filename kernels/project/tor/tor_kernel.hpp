@@ -7,6 +7,7 @@
 
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/project/tor/slice_layout.hpp"
+#include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/tor_model.hpp"
 
 namespace tofstream::tor {
@@ -21,6 +22,7 @@ struct CpuLattice {
 struct CpuSetup {
   std::vector<CpuLattice> lattices;  // one of voxels, or two of blobs
   std::vector<float> table;          // RadialResponse::values()
+  std::shared_ptr<TofPieceCache> tof_pieces = std::make_shared<TofPieceCache>();
 };
 
 std::unique_ptr<const CpuKernel> make_kernel(const CpuSetup& setup);

@@ -24,6 +24,9 @@ struct Model {
   float table_steps_per_mm = 0;  // of RadialResponse::values()
   float scale = 0;               // voxel volume, times the Gaussian's peak
   double tof_cut_sigma = 3;
+
+  /// Projector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's radius.
+  float reach_mm() const { return 1.001f * static_cast<float>(radius_mm); }
 };
 
 /// Throws as make_tor_projector does.
@@ -32,18 +35,23 @@ Model make_model(const Grid& grid, const TorSettings& settings);
 /// `grid` is valid as a basis, and the response suits it.
 std::vector<Model> make_lattice_models(const Grid& grid, const TorSettings& settings);
 
-/// The ToF response of a batch of events.
+/// The ToF response of a batch of events: its integral over an event's bin (TofKernel::bin_integral), or, for the
+/// scheme of paper 000 alone (II.B.7), its value at the bin's centre times the bin's width.
 struct TofTerm {
   double cut_mm = -1;  // negative: non-ToF
-  float rate = 0;      // 1/mm^2, of 2^(-rate (u - t)^2)
-  float peak = 1;      // 1/mm
+  bool at_centre = false;
+  TofKernel<float> kernel;
+  float rate = 0;  // 1/mm^2, of 2^(-rate (u - t)^2) at the centre
+
+  TOFSTREAM_HOST_DEVICE bool present() const { return cut_mm >= 0; }
 };
 
-inline TofTerm make_tof_term(const EventView& events, double cut_sigma) {
+inline TofTerm make_tof_term(const EventView& events, double cut_sigma, bool at_centre) {
   if (!events.has_tof()) return {};
   const auto kernel = TofKernel<double>::make(events.tof.sigma_mm, cut_sigma);
   const double rate = 0.5 * std::numbers::log2e * kernel.inverse_sigma * kernel.inverse_sigma;
-  return {kernel.cut_mm, static_cast<float>(rate), static_cast<float>(kernel.density_peak)};
+  return {kernel.cut_mm, at_centre, TofKernel<float>::make(events.tof.sigma_mm, static_cast<float>(cut_sigma)),
+          static_cast<float>(rate)};
 }
 
 /// A batch of events under a model.
@@ -52,18 +60,22 @@ struct Pass {
   EventView events;
   TofTerm tof;
 
+  /// How far from the event's ToF centre a voxel may lie along the line; negative for non-ToF.
+  TOFSTREAM_HOST_DEVICE double reach_mm(std::int64_t event) const {
+    if (!tof.present() || tof.at_centre) return tof.cut_mm;
+    return tof.cut_mm + 0.5 * static_cast<double>(events.bin_width_mm(event));
+  }
   TOFSTREAM_HOST_DEVICE Tube tube(std::int64_t event) const {
-    return make_tube(model.grid, events.lor(event), model.radius_mm, tof.cut_mm);
+    return make_tube(model.grid, events.lor(event), model.radius_mm, reach_mm(event));
   }
   /// What each weight of the event is to be multiplied by.
   TOFSTREAM_HOST_DEVICE float scale(std::int64_t event) const {
-    const float width = tof.cut_mm >= 0 ? events.bin_width_mm(event) : 1.0f;
-    return model.scale * tof.peak * width;
+    return tof.at_centre ? model.scale * tof.kernel.density_peak * events.bin_width_mm(event) : model.scale;
   }
 };
 
-inline Pass make_pass(const Model& model, const EventView& events) {
-  return {model, events, make_tof_term(events, model.tof_cut_sigma)};
+inline Pass make_pass(const Model& model, const EventView& events, bool tof_at_centre = false) {
+  return {model, events, make_tof_term(events, model.tof_cut_sigma, tof_at_centre)};
 }
 
 }  // namespace tofstream::tor

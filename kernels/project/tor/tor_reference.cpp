@@ -1,6 +1,7 @@
 // The TOR projector in double precision, straight from its definition (paper 000, II.B, eq. 3;
-// PHYSICS 3): every voxel of the grid, or blob of both lattices, is asked for its weight a_ij = V f(r_ij) g(u_ij -
-// t_i).
+// PHYSICS 3): every voxel of the grid, or blob of both lattices, is asked for its weight a_ij = V f(r_ij) times the
+// share of the ToF response, seen from u_ij, in the event's bin about t_i. For CudaPath::paper the response at the
+// bin's centre times the bin's width stands for that share, as in the paper (II.B.7).
 #include <cmath>
 
 #include "kernels/math/tof.hpp"
@@ -17,6 +18,8 @@ class TorReference final : public ReferenceProjector {
     tor::make_lattice_models(grid, settings);  // refuses what the other versions refuse
   }
 
+  float reach_mm() const override { return 1.001f * settings_.response.tube_radius_mm(); }
+
   void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const override {
     const Lor lor = events.lor(i);
     const Vec3d end1 = lor.end1.as<double>(), end2 = lor.end2.as<double>();
@@ -24,7 +27,8 @@ class TorReference final : public ReferenceProjector {
     if (!(length > 0) || !std::isfinite(length)) return;
     const Vec3d direction = (1 / length) * (end2 - end1);
     const Vec3d middle = 0.5 * (end1 + end2);
-    const bool has_tof = events.has_tof();
+    const bool has_tof = events.has_tof(), at_centre = settings_.cuda_path == CudaPath::paper;
+    const double width = events.bin_width_mm(i);
     const auto tof =
         TofKernel<double>::make(has_tof ? events.tof.sigma_mm : 1.0f, static_cast<double>(settings_.tof_cut_sigma));
     const double cell = static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
@@ -35,7 +39,8 @@ class TorReference final : public ReferenceProjector {
       const double u = dot(offset, direction);
       const double r = std::sqrt(std::max(0.0, dot(offset, offset) - u * u));
       if (std::abs(u) > 0.5 * length || r > settings_.response.tube_radius_mm()) return;
-      const double g = has_tof ? tof.density(u - lor.tof_mm) * events.bin_width_mm(i) : 1.0;
+      double g = 1;
+      if (has_tof) g = at_centre ? tof.density(u - lor.tof_mm) * width : tof.bin_integral(u - lor.tof_mm, width);
       visit(voxel, volume * settings_.response(r) * g);
     });
   }

@@ -1,6 +1,8 @@
 // The TOR projector on CUDA with tiles of the image in shared memory (paper 000, II.B, by today's means): the tubes of
 // tube.hpp and the weights of weight-inl.hpp, walked a visit at a time (project/tiled/visit_plan.hpp). tor_plan.cu
 // makes the visits.
+#include <stdexcept>
+
 #include "kernels/project/tor/tor_footprint.cuh"
 #include "kernels/project/tor/tor_tiled.cuh"
 
@@ -18,22 +20,54 @@ TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float
 
 bool TorTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 5'000;
-  if (path_ == CudaPath::direct || events.count == 0) return false;
+  if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
   return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
+}
+
+TofPieceView TorTiled::pieces_of(const Pass& pass, double stretch_mm, Stream stream) {
+  const auto wanted =
+      tof_cache_.pieces(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma, stretch_mm);
+  if (wanted != tof_pieces_) {
+    tof_on_device_ = Buffer<TofPiece>::from(wanted->pieces()).to(Memory::device, stream);
+    synchronize(stream);  // another stream may be the next to read them
+    tof_pieces_ = wanted;
+  }
+  return wanted->view(tof_on_device_.data());
 }
 
 /// Calls step with the footprint that suits the events.
 template <class Step>
-void TorTiled::with_footprint(const EventView& events, Step&& step) const {
+void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& step) {
   const Pass pass = make_pass(model_, events);
+  const Ways ways = ways_of(pass);
+  TofBell bell;
+  TofPieceView pieces;
+  if (ways.tof == Tof::pieces) {
+    pieces = pieces_of(pass, ways.stretch_mm, stream);
+  } else if (ways.tof != Tof::none) {
+    bell = TofBell::make(TofResponse(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma));
+  }
   const auto with = [&]<Radial radial>() {
-    if (pass.tof.cut_mm >= 0) {
-      step(TorFootprint<radial, true>(pass, table_, table_peak_));
-    } else {
-      step(TorFootprint<radial, false>(pass, table_, table_peak_));
+    switch (ways.tof) {
+      case Tof::none:
+        return step(TorFootprint<radial, Tof::none>(pass, {}, 1, table_, table_peak_));
+      case Tof::sharp:
+        if constexpr (has_windows(radial))
+          return step(
+              TorFootprint<radial, Tof::sharp>(pass, FootprintTof<Tof::sharp>(bell), bell.unit, table_, table_peak_));
+        break;
+      case Tof::bell:
+        if constexpr (has_windows(radial) || radial == Radial::smooth)
+          return step(
+              TorFootprint<radial, Tof::bell>(pass, FootprintTof<Tof::bell>(bell), bell.unit, table_, table_peak_));
+        break;
+      case Tof::pieces:
+        return step(TorFootprint<radial, Tof::pieces>(pass, {pieces, tof_pieces_->whole_mm()}, tof_pieces_->unit(),
+                                                      table_, table_peak_));
     }
+    throw std::logic_error("TOR projector: no such footprint");  // ways_of pairs others
   };
-  switch (radial_of(pass)) {
+  switch (ways.radial) {
     case Radial::thin:
       return with.template operator()<Radial::thin>();
     case Radial::narrow:
@@ -52,14 +86,14 @@ void TorTiled::with_footprint(const EventView& events, Step&& step) const {
 void TorTiled::add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                         Stream stream) {
   const float* additive = events.additive ? events.additive + made.first_event : nullptr;
-  with_footprint(events, [&](const auto& footprint) {
+  with_footprint(events, stream, [&](const auto& footprint) {
     workspace_.em_step(made, footprint, additive, image, accumulator, stream);
   });
 }
 
 void TorTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
                     Stream stream) {
-  with_footprint(events, [&](const auto& footprint) {
+  with_footprint(events, stream, [&](const auto& footprint) {
     workspace_.back(made, footprint, values ? values + made.first_event : nullptr, image, stream);
   });
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/tor_model.hpp"
 
 namespace tofstream::tor {
@@ -15,7 +16,7 @@ class TorTiled {
   /// `lattices`: one of voxels, or two of blobs. `table`: the radial response's samples on the device, of which
   /// `table_peak` is the largest; kept by the caller.
   TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path, bool deterministic);
-  /// Whether these events are to be planned: many enough.
+  /// Whether these events are to be planned: many enough, and their ToF bins of one width.
   bool takes(const EventView& events) const;
   /// Whether a back projection alone is to be planned, for one use.
   bool takes_back(const EventView& events) const {
@@ -31,7 +32,9 @@ class TorTiled {
 
  private:
   template <class Step>
-  void with_footprint(const EventView& events, Step&& step) const;
+  void with_footprint(const EventView& events, Stream stream, Step&& step);
+  /// The pieces of the pass's ToF response on the device, ready for the stream.
+  TofPieceView pieces_of(const Pass& pass, double stretch_mm, Stream stream);
 
   Model model_;  // of the first lattice
   std::vector<Model> lattices_;
@@ -40,6 +43,9 @@ class TorTiled {
   const float* table_;
   float table_peak_;
   tiled::Workspace workspace_;
+  TofPieceCache tof_cache_;
+  std::shared_ptr<const TofPieces> tof_pieces_;  // of tof_on_device_
+  Buffer<TofPiece> tof_on_device_;
 };
 
 }  // namespace tofstream::tor

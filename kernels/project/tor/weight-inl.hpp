@@ -1,4 +1,4 @@
-// The weight of a voxel in a tube, f(r) g(u - t) without its constant factors (paper 000, eq. 3;
+// The weight of a voxel in a tube, f(r) times the ToF response, without its constant factors (paper 000, eq. 3;
 // PHYSICS 3), over a number V: float on host and device, SIMD lanes on the CPU
 // (math/lanes-inl.hpp).
 #if defined(TOFSTREAM_TOR_WEIGHT_INL) == defined(HWY_TARGET_TOGGLE)
@@ -9,6 +9,8 @@
 #endif
 
 #include "kernels/math/lanes-inl.hpp"
+#include "kernels/math/tof_bin-inl.hpp"
+#include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/tor_model.hpp"
 
 TOFSTREAM_LANES_BEGIN
@@ -41,17 +43,21 @@ TOFSTREAM_HOST_DEVICE inline V blob_response(const BlobPolynomial& polynomial, V
 }
 
 /// One event's weight as a function of a voxel's place; `gaussian` says which radial response. Of another that is no
-/// blob's it is interpolate(table, position), which a Table of another kind brings with it.
-template <class V, bool gaussian, class Table = const float*>
+/// blob's it is interpolate(table, position), which a Table of another kind brings with it. ToF `at_centre`: as TofTerm
+/// has it for paper 000's scheme.
+template <class V, bool gaussian, class Table = const float*, bool at_centre = false>
 struct TubeWeight {
   V pp, pq, qq, p_along, q_along;       // as Tube has them
   V radius2, u_middle, u_half;          // where the weight is zero
   V radial_rate, tof_rate, table_rate;  // as Model and TofTerm have them
+  float per_sigma;
   Table table;
   BlobPolynomial polynomial;
+  TofBin bin;
   bool blob, tof;
 
-  TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube, Table radial_table)
+  /// `bin_width_mm`: of the event's ToF bin.
+  TOFSTREAM_HOST_DEVICE TubeWeight(const tor::Pass& pass, const tor::Tube& tube, float bin_width_mm, Table radial_table)
       : pp(splat<V>(tube.pp)),
         pq(splat<V>(tube.pq)),
         qq(splat<V>(tube.qq)),
@@ -63,19 +69,56 @@ struct TubeWeight {
         radial_rate(splat<V>(-pass.model.radial_rate)),
         tof_rate(splat<V>(-pass.tof.rate)),
         table_rate(splat<V>(pass.model.table_steps_per_mm)),
+        per_sigma(pass.tof.kernel.inverse_sigma),
         table(radial_table),
         polynomial(pass.model.polynomial),
+        bin(TofBin::make(pass.tof.kernel, bin_width_mm)),
         blob(pass.model.blob),
-        tof(pass.tof.cut_mm >= 0) {}
+        tof(pass.tof.present()) {}
 
   /// Weight of the voxel `a` columns and `b` rows from the crossing of its slice, which lies at u.
   TOFSTREAM_HOST_DEVICE V operator()(V a, V b, V u_crossing) const {
+    const V u = along(a, b, u_crossing);
+    V w;
+    if constexpr (at_centre) {
+      w = radial(a, b, tof_rate * u * u);
+    } else {
+      w = radial(a, b, splat<V>(0.0f));
+      if (tof) w = w * bin_integral(bin, u * splat<V>(per_sigma));
+    }
+    return between_ends(w, u);
+  }
+
+  /// The same by a bell where its ramp is 1. Without what bells lack (TofBell::unit).
+  TOFSTREAM_HOST_DEVICE V by_bell(V a, V b, V u_crossing, const tor::TofBell& bell) const {
+    const V u = along(a, b, u_crossing);
+    return radial(a, b, splat<V>(-bell.rate) * u * u);
+  }
+  /// The same near the place of a piece of the ToF response, to what the piece is good to; `sign` is that of u there.
+  /// Without what pieces lack (TofPieces::unit).
+  TOFSTREAM_HOST_DEVICE V by_piece(V a, V b, V u_crossing, const tor::TofPiece& piece, float place, float sign,
+                                   tor::TofRamp ramp) const {
+    const V u = along(a, b, u_crossing);
+    const V v = mul_add(splat<V>(sign), u, splat<V>(-place));
+    V w = radial(a, b, mul_add(v, mul_add(splat<V>(piece.bend), v, splat<V>(piece.slope)), splat<V>(piece.level)));
+    if (piece.kind != tor::TofPiece::whole) {
+      const V y = mul_add(v, splat<V>(-ramp.rate), splat<V>(ramp.start - ramp.rate * place));
+      w = w * minimum(maximum(y, splat<V>(0.0f)), splat<V>(1.0f));
+    }
+    return w;
+  }
+
+  /// The voxel's place along the line.
+  TOFSTREAM_HOST_DEVICE V along(V a, V b, V u_crossing) const {
+    return mul_add(p_along, a, mul_add(q_along, b, u_crossing));
+  }
+  /// 2^exponent times the radial response, zero outside the tube.
+  TOFSTREAM_HOST_DEVICE V radial(V a, V b, V exponent) const {
     const V r2 = mul_add(a, mul_add(pp, a, pq * b), qq * b * b);
-    const V u = mul_add(p_along, a, mul_add(q_along, b, u_crossing));
     const V lowest = splat<V>(-120.0f);  // reached only far outside, where the weight is zero
     V w;
     if constexpr (gaussian) {
-      w = power_of_two(maximum(mul_add(radial_rate, r2, tof_rate * u * u), lowest));
+      w = power_of_two(maximum(mul_add(radial_rate, r2, exponent), lowest));
     } else {
       if (blob) {
         const V w2 = maximum(splat<V>(1.0f) - r2 * splat<V>(polynomial.inverse_radius2), splat<V>(0.0f));
@@ -83,11 +126,13 @@ struct TubeWeight {
       } else {
         w = interpolate(table, square_root(minimum(r2, radius2)) * table_rate);
       }
-      if (tof) w = w * power_of_two(maximum(tof_rate * u * u, lowest));
+      if (tof) w = w * power_of_two(maximum(exponent, lowest));
     }
-    const V zero = splat<V>(0.0f);
-    w = select(less(radius2, r2), zero, w);
-    return select(less(u_half, absolute(u - u_middle)), zero, w);
+    return select(less(radius2, r2), splat<V>(0.0f), w);
+  }
+  /// w, zero behind the line's ends and beyond ToF's reach.
+  TOFSTREAM_HOST_DEVICE V between_ends(V w, V u) const {
+    return select(less(u_half, absolute(u - u_middle)), splat<V>(0.0f), w);
   }
 };
 

@@ -1,12 +1,17 @@
 // An estimate's message (share/doc/page.md): its header, codes and values; the same as a NIfTI-1 file in memory.
 
-const headerBytes = 80;
+const headerBytes = 96;
+const text = new TextDecoder();
+
+function words(buffer, from, to) {
+  return text.decode(new Uint8Array(buffer, from, to - from)).replace(/\0+$/, '');
+}
 
 // Throws where the bytes are no such message.
 export function parseEstimate(buffer) {
   const view = new DataView(buffer);
   const magic = buffer.byteLength < headerBytes ? '' : String.fromCharCode(...new Uint8Array(buffer, 0, 4));
-  if (magic !== 'TOFE' || view.getUint8(4) !== 1) throw new Error('an image of an unknown kind came: is the page as new as the program?');
+  if (magic !== 'TOFE' || view.getUint8(4) !== 2) throw new Error('an image of an unknown kind came: is the page as new as the program?');
   const ints = (at) => [0, 4, 8].map((k) => view.getUint32(at + k, true));
   const floats = (at) => [0, 4, 8].map((k) => view.getFloat32(at + k, true));
   const size = ints(24);
@@ -26,6 +31,8 @@ export function parseEstimate(buffer) {
     offset: view.getFloat32(64, true),
     seconds: view.getFloat32(68, true),
     endEvent: Number(view.getBigUint64(72, true)),
+    unit: words(buffer, 80, 96),
+    notQuantitative: words(buffer, headerBytes, start), // why not; empty where it is, or nobody says
     codes: new Uint16Array(buffer, start, voxels),
   };
 }

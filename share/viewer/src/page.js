@@ -54,13 +54,15 @@ function describe(estimate) {
   const when = estimate === newest ? (estimate.isFinal ? 'final' : 'live') : 'past';
   $('caption').textContent = `${when}: ${step}, after ${duration(estimate.seconds)}, ${count(estimate.endEvent)} events; ${x} × ${y} × ${z}${of}`;
   $('caption').dataset.number = estimate.number;
+  $('mark').hidden = estimate.notQuantitative === '';
+  $('mark').textContent = `Not quantitative: ${estimate.notQuantitative}`;
 }
 
-function showScale(low, high) {
+function showScale(low, high, unit) {
   const context = $('scale').getContext('2d');
   context.putImageData(new ImageData(view.table.slice(), 256, 1), 0, 0);
   $('scale-low').textContent = low.toPrecision(3);
-  $('scale-high').textContent = high.toPrecision(3);
+  $('scale-high').textContent = `${high.toPrecision(3)} ${unit}`.trim();
 }
 
 let isDrawing = false;
@@ -78,7 +80,7 @@ async function draw() {
     }
     isDrawing = false;
     describe(estimate);
-    showScale(low, high);
+    showScale(low, high, estimate.unit);
     if (estimate === newest && !estimate.isTold) connection.tell({ type: 'shown', number: estimate.number });
     estimate.isTold = true;
   }

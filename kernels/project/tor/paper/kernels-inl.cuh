@@ -20,9 +20,10 @@ namespace {  // both files have kernels of their own
 template <Radial radial>
 __device__ auto weight_of(const Task& task, const Tube& tube) {
   if constexpr (radial == Radial::texture) {
-    return single_lane::TubeWeight<float, false, TextureTable>(task.pass, tube, {task.texture});
+    return single_lane::TubeWeight<float, false, TextureTable, true>(task.pass, tube, 1.0f, {task.texture});
   } else {
-    return single_lane::TubeWeight<float, radial == Radial::gaussian>(task.pass, tube, task.table);
+    return single_lane::TubeWeight<float, radial == Radial::gaussian, const float*, true>(task.pass, tube, 1.0f,
+                                                                                          task.table);
   }
 }
 

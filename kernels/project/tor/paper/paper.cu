@@ -1,6 +1,7 @@
 // Paper 000's own GPU scheme as a projector (II.B.1-11): plan.cuh lays lines out, kernels.cuh projects them slice by
 // slice, and here a pass of list-mode EM is put together of them. Of two lattices of blobs one comes after the other
-// (II.B.5 and 6).
+// (II.B.5 and 6). ToF is sampled at the bin's centre, as the paper says (II.B.7), where all else integrates over the bin:
+// for bins much narrower than the response.
 #include <algorithm>
 #include <optional>
 
@@ -70,7 +71,7 @@ class BatchPlan final : public EventPlan {
   BatchPlan(const std::vector<Model>& lattices, const PaperScheme& scheme, const EventView& events, Stream stream)
       : count_(events.count) {
     for (const Model& model : lattices)
-      lines_.push_back(std::make_unique<LinePlan>(make_pass(model, events), scheme, stream));
+      lines_.push_back(std::make_unique<LinePlan>(make_pass(model, events, true), scheme, stream));
   }
   std::size_t bytes() const override {
     std::size_t sum = 0;
@@ -108,6 +109,7 @@ class CudaPaperProjector final : public PaperProjector {
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cuda; }
+  float reach_mm() const override { return lattices_.front().reach_mm(); }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
     planned_forward(BatchPlan(lattices_, settings_.paper, events, stream), events, image, expectation, stream);
@@ -181,7 +183,7 @@ class CudaPaperProjector final : public PaperProjector {
 
   Task task(std::size_t lattice, const LinePlan& lines, const EventView& events) const {
     Task task;
-    task.pass = make_pass(lattices_[lattice], events);
+    task.pass = make_pass(lattices_[lattice], events, true);
     task.lines = lines.lines();
     std::ranges::copy(slices_, task.slices);
     std::copy_n(lines.axis_begin(), 4, task.axis_begin);

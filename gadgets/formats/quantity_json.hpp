@@ -1,0 +1,19 @@
+// What an image's values are, as JSON: in images' provenance, in checkpoints and on the live page.
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/types/quantity.hpp"
+
+namespace tofstream {
+
+/// For people and programs: unit, quantitative, not_quantitative (why not), corrections {name: {state, how}}; and what
+/// from_json needs besides.
+nlohmann::ordered_json to_json(const Quantity& quantity);
+
+/// What to_json made. Throws nlohmann::json::exception for anything else.
+Quantity quantity_from_json(const nlohmann::ordered_json& json);
+
+}  // namespace tofstream

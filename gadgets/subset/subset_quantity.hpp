@@ -1,0 +1,29 @@
+// The unit of an image of subsets: what events say of it, and the time whose decays it counts.
+#pragma once
+
+#include <memory>
+
+#include "kernels/types/events.hpp"
+#include "kernels/types/quantity.hpp"
+
+namespace tofstream {
+
+inline constexpr auto* reference_words =
+    "Scan time that the image counts decays of: 1 makes it an activity; 0: the whole scan, however long it was";
+
+/// What an image of subsets shows, from what their events say of it and the time whose decays it counts.
+class SubsetQuantity {
+ public:
+  /// What a batch says counts from now on, also where it holds no event.
+  void add(const EventBatch& batch) { events_.add(batch.quantity); }
+  /// Of all so far. `reference_s` 0: they state no scan time, so nothing is known of a rate. Throws std::runtime_error
+  /// where their randoms or scatter were made for another time.
+  std::shared_ptr<const Quantity> get(double reference_s);
+
+ private:
+  QuantitySoFar events_;
+  std::shared_ptr<const Quantity> from_, made_;
+  double made_for_s_ = -1;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,130 @@
+// What an image is, as a user meets it: in the file, in run.json, in report.html, in the log and in the last lines.
+#include <fstream>
+
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/formats/shared_files.hpp"
+#include "kernels/analysis/roi.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+const std::string coarse =
+    " --quiet --backend cpu --set image.size=[40,40,20] --set image.voxel_mm=[6,6,6] --set subsets.subsets=4 "
+    "--set subsets.iterations=2 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
+    "--set projected.sensitivity.sampled_pairs=1000000 ";
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+void simulate(const std::filesystem::path& scan, const std::string& more) {
+  const auto made =
+      run_command("simulate --quiet --phantom uniform_cylinder --seed 5 " + more + " -o " + scan.string());
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+}
+
+// A field of a NIfTI file's header.
+std::string header_text(const std::filesystem::path& file, std::size_t at, std::size_t size) {
+  const std::string field = text_of(file).substr(at, size);
+  return field.substr(0, field.find('\0'));
+}
+
+}  // namespace
+
+TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says so") {
+  const TemporaryFolder folder;
+  std::vector<double> means;
+  for (const char* events : {"60000", "600000"}) {
+    simulate(folder / "scan.petsird", std::string("--no-attenuation --events ") + events);
+    const auto ran = run_command("run listmode_osem --set file.file=image.nii --input " +
+                                 (folder / "scan.petsird").string() + coarse + "--overwrite --out " +
+                                 (folder / "out").string());
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    means.push_back(statistics(read_nifti(folder / "out/image.nii"), Cylinder{{0, 0, 0}, 70, 50}).mean);
+    CHECK(holds(ran.out, "image.nii: 40 x 40 x 20 voxels of 6 mm, Bq/mL\n2 iterations x 4 subsets of "));
+    CHECK(holds(ran.out, "corrections made: normalisation; not made: none\n"));
+    CHECK_FALSE(holds(ran.out, "latency"));
+    CHECK_FALSE(holds(ran.err, "not quantitative"));
+  }
+  CHECK(means[1] == doctest::Approx(means[0]).epsilon(0.02));  // with the scan's length: ten times as much
+  CHECK(header_text(folder / "out/image.nii", 328, 16) == "Bq/mL");
+  CHECK(header_text(folder / "out/image.nii", 148, 80) == "tofstream, iteration 2, Bq/mL");
+  const auto image = run_command("inspect --json " + (folder / "out/image.nii").string()).json();
+  CHECK(image["quantity"]["unit"] == "Bq/mL");
+  CHECK(image["quantity"]["quantitative"] == true);
+  CHECK(image["quantity"] == image["provenance"]["quantity"]);
+  const auto words = run_command("inspect " + (folder / "out/image.nii").string()).out;
+  CHECK(holds(words, "unit            Bq/mL\nquantitative    yes\n"));
+
+  const auto whole = run_command("run listmode_osem --verbose --set subsets.reference_s=0 --input " +
+                                 (folder / "scan.petsird").string() + coarse + "--overwrite --out " + (folder / "out").string());
+  CHECK(holds(whole.out, "Bq s/mL"));
+  CHECK(holds(whole.out, "msgs in"));
+}
+
+TEST_CASE("an attenuated scan that nobody corrects is marked, and the log names the correction") {
+  const TemporaryFolder folder;
+  simulate(folder / "scan.petsird", "--events 60000 --randoms-cps 100000 --delayeds");
+  const auto about = run_command("inspect " + (folder / "scan.petsird").string());
+  CHECK(holds(about.out, "the file has efficiencies, delayeds for the randoms; its events need attenuation, randoms"));
+  const auto ran = run_command("run listmode_osem --input " + (folder / "scan.petsird").string() + coarse + "--out " +
+                               folder.path().string());
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  for (const char* name : {"attenuation", "randoms"})
+    CHECK(count(ran.err, std::string("the data call for a correction for ") + name) == 1);
+  CHECK(holds(ran.out, "Bq/mL, not quantitative: no correction for attenuation, randoms\n"));
+  const auto figures = nlohmann::json::parse(text_of(folder / "run.json"))["gadgets"]["file"]["figures"];
+  CHECK(figures["quantitative"] == false);
+  CHECK(figures["corrections_not_made"] == nlohmann::json{"attenuation", "randoms"});
+  CHECK(holds(text_of(folder / "report.html"), "no: no correction for attenuation, randoms"));
+}
+
+TEST_CASE("a window that leaves out valid events marks the image, its file and its report") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "window.yaml") << "include: " << find_shared("pipelines", "simulate_osem").string()
+                                        << "\npipeline: window\ngadgets:\n"
+                                           "  photons: {phantom: uniform_cylinder, events: 60000, attenuation: false}\n"
+                                           "  inner: {use: tof_window, from: photons, half_width_mm: 60}\n"
+                                           "  sorted: {from: inner}\n";
+  const auto ran = run_command("run " + (folder / "window.yaml").string() + coarse +
+                               "--set file.file=image.nii --out " + folder.path().string());
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK(count(ran.err, "inner (tof_window) leaves out valid events") == 1);
+  CHECK(holds(ran.out, "Bq/mL, not quantitative: inner (tof_window) left out valid events\n"));
+  CHECK(holds(header_text(folder / "image.nii", 148, 80), "not quantitative: inner (tof_window)"));
+  const auto image = run_command("inspect --json " + (folder / "image.nii").string()).json();
+  CHECK(image["quantity"]["rejecting"] == nlohmann::json{"inner (tof_window)"});
+  CHECK(holds(text_of(folder / "report.html"), "inner (tof_window) left out valid events"));
+}
+
+TEST_CASE("event_corrections and the projector have one mu map, or the log names both gadgets") {
+  const TemporaryFolder folder;
+  simulate(folder / "scan.petsird", "--events 30000 --randoms-cps 100000 --delayeds");
+  for (const char* voxel : {"10", "12"}) {
+    const auto made = run_command("phantom uniform_cylinder --mu --voxel-mm " + std::string(voxel) + " -o " +
+                                  (folder / (std::string("mu") + voxel + ".nii")).string());
+    REQUIRE_MESSAGE(made.code == 0, made.err);
+  }
+  const auto run = [&](const std::string& more) {
+    const auto ran = run_command("run corrected_osem --input " + (folder / "scan.petsird").string() + coarse +
+                                 "--set variables.mu_map=" + (folder / "mu10.nii").string() + more + " --overwrite --out " +
+                                 (folder / "out").string());
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return ran;
+  };
+  const auto good = run("");
+  CHECK_FALSE(holds(good.err, "mu map"));
+  CHECK(holds(good.out, "6 mm, Bq/mL\n"));
+  const auto differ = run(" --set corrected.mu_map=" + (folder / "mu12.nii").string());
+  CHECK(count(differ.err, "not the same mu map: corrected has ") == 1);
+  CHECK(holds(differ.err, "projected has "));
+  CHECK(holds(differ.out, "not quantitative: not the same mu map"));
+}

@@ -1,0 +1,142 @@
+// `image: auto`: the grid comes from the scanner, and the image is that of the same grid written out, bit for bit, by
+// every way of making it; and what becomes of events that miss an image.
+#include <fmt/format.h>
+
+#include "core/engine.hpp"
+#include "core/testing.hpp"
+#include "gadgets/formats/checkpoint.hpp"
+#include "gadgets/formats/nifti.hpp"
+#include "gadgets/payloads.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+constexpr const char* offline = "use: subset_builder, subsets: 3, iterations: 2, reference_s: 1, backend: cpu";
+constexpr const char* as_it_comes = "use: live_subsets, seconds: 0.5, iterations: 2";
+constexpr const char* plain = R"(
+  projected: {use: joseph_projector, from: {events: subsets, image: estimate}, sensitivity: {exact_pairs: 0,
+    sampled_pairs: 20000, cache: false}}
+  estimate: {use: osem_update, from: projected}
+)";
+constexpr const char* blurred = R"(
+  blurred: {use: gaussian_psf, from: estimate, psf_fwhm_mm: [20, 20, 20]}
+  projected: {use: tor_projector, from: {events: subsets, image: blurred}, sensitivity: {exact_pairs: 0,
+    sampled_pairs: 20000, cache: false}}
+  resolved: {use: gaussian_psf_adjoint, from: projected, psf_fwhm_mm: [20, 20, 20]}
+  estimate: {use: osem_update, from: resolved}
+)";
+constexpr const char* blobs = R"(
+  projected: {use: blob_projector, from: {events: subsets, image: estimates}, sensitivity: {exact_pairs: 0,
+    sampled_pairs: 20000, cache: false}}
+  estimates: {use: osem_update, from: projected}
+  estimate: {use: blob_to_voxels, from: estimates}
+)";
+
+struct Made {
+  RunReport report;
+  std::filesystem::path folder;
+
+  Image image() const { return read_nifti(folder / "image.nii.gz"); }
+  std::string figure(const std::string& name) const {
+    const auto& figures = std::ranges::find(report.gadgets, "projected", &GadgetReport::name)->figures;
+    return figures.contains(name) ? std::get<std::string>(figures.at(name)) : "";
+  }
+};
+
+Made run(const std::string& image, const std::filesystem::path& folder, const std::string& subsets = offline,
+         const std::string& loop = plain) {
+  const std::string yaml = fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {}
+gadgets:
+  photons: {{use: simulator, phantom: uniform_cylinder, seconds: 2, activity_scale: 0.003, batch_events: 700,
+    attenuation: false}}
+  sorted: {{use: tof_partition, from: photons}}
+  subsets: {{{}, from: sorted}}
+{}
+  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}
+  file: {{use: nifti_writer, from: estimate}}
+  picture: {{use: png_writer, from: estimate}}
+)",
+                                       image, subsets, loop);
+  return {Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder}).run(), folder};
+}
+
+bool is_same(const Image& a, const Image& b) {
+  return a.grid == b.grid && a.voxels.to_vector() == b.voxels.to_vector();
+}
+
+}  // namespace
+
+TEST_CASE("an image of the scanner's field of view is that of the same grid written out, bit for bit") {
+  const TemporaryFolder folder;
+  for (const char* loop : {plain, blurred}) {
+    const std::string name = loop == plain ? "plain" : "blurred";
+    const Made chosen = run("{voxel_mm: 18}", folder / ("auto_" + name), offline, loop);
+    REQUIRE(chosen.report.exit_code == 0);
+    CHECK(chosen.report.books.balanced());
+    CHECK(chosen.figure("image") == "{size: [23, 23, 8], voxel_mm: [18, 18, 18], centre_mm: [0, 0, 0]}");
+    const Made written = run(chosen.figure("image"), folder / ("written_" + name), offline, loop);
+    REQUIRE(written.report.exit_code == 0);
+    CHECK(is_same(chosen.image(), written.image()));
+  }
+  const Made all = run("auto", folder / "all");
+  CHECK(all.figure("image") == "{size: [135, 135, 49], voxel_mm: [3, 3, 3], centre_mm: [0, 0, 0]}");
+  CHECK(all.figure("missed") == "");
+}
+
+TEST_CASE("so it is live, by the order that was followed, and from a checkpoint on") {
+  const TemporaryFolder folder;
+  const Made chosen = run("{voxel_mm: 18}", folder / "live", as_it_comes);
+  REQUIRE(chosen.report.exit_code == 0);
+  const std::string follow = fmt::format("{}, follow: {}", as_it_comes, (folder / "live").string());
+  for (const std::string image : {"{voxel_mm: 18}", "{size: [23, 23, 8], voxel_mm: 18}"}) {
+    const Made again = run(image, folder / (image.starts_with("{voxel") ? "again" : "again_written"), follow);
+    REQUIRE(again.report.exit_code == 0);
+    CHECK(is_same(again.image(), chosen.image()));
+  }
+  // The last checkpoint is of the last update: what is left to do is nothing, and the image is there again.
+  std::filesystem::copy(folder / "live", folder / "killed");
+  const std::string resume = ", resume_from: " + (folder / "killed").string();
+  std::string loop = plain;
+  loop.insert(loop.rfind('}'), resume);
+  const Made resumed = run("{voxel_mm: 18}", folder / "resumed", as_it_comes + resume, loop);
+  REQUIRE_MESSAGE(resumed.report.exit_code == 0, resumed.report.errors[0].text());
+  const auto first = read_checkpoint(folder / "live"), second = read_checkpoint(folder / "resumed");
+  if (second) CHECK(is_same(first->image, second->image));
+  const Made other = run("{voxel_mm: 20}", folder / "other", as_it_comes + resume, loop);
+  REQUIRE(other.report.exit_code == 1);
+  CHECK(other.report.errors[0].text().find("the checkpoint's image is {size: [23, 23, 8]") != std::string::npos);
+}
+
+TEST_CASE("blobs have lattices over the field of view, and voxels of half their edge") {
+  const TemporaryFolder folder;
+  const Made made = run("{voxel_mm: 36, basis: blobs}", folder / "blobs", offline, blobs);
+  REQUIRE_MESSAGE(made.report.exit_code == 0, made.report.errors[0].text());
+  CHECK(made.figure("image") == "{size: [12, 12, 4], voxel_mm: [36, 36, 36], centre_mm: [0, 0, 0], basis: blobs}");
+  CHECK(made.image().grid.voxel_mm == Vec3{18, 18, 18});
+}
+
+TEST_CASE("from a hundredth of events that miss the image on, the run says which image would hold them") {
+  const TemporaryFolder folder;
+  const Made narrow = run("{size: [6, 6, 9], voxel_mm: 18}", folder / "narrow");
+  CHECK(narrow.report.exit_code == 0);
+  CHECK(narrow.figure("missed").find("write image: auto, or image: {size: [23, 23, 8], voxel_mm: [18, 18, 18]") !=
+        std::string::npos);
+  CHECK(run("{size: [23, 23, 8], voxel_mm: 18}", folder / "wide").figure("missed") == "");
+}
+
+TEST_CASE("a run that reconstructs nothing fails, says why and leaves no image") {
+  const TemporaryFolder folder;
+  const Made beside = run("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "beside");
+  CHECK(beside.report.exit_code == 1);
+  const std::string text = beside.report.errors[0].text();
+  CHECK_MESSAGE(text.find("nothing was reconstructed: all ") != std::string::npos, text);
+  CHECK_MESSAGE(text.find("write image: auto") != std::string::npos, text);
+  CHECK_FALSE(std::filesystem::exists(folder / "beside/image.nii.gz"));
+  const Made live_too = run("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "live", as_it_comes);
+  CHECK(live_too.report.exit_code == 1);
+}

@@ -1,0 +1,41 @@
+// Movement of bed or gantry, which no gadget corrects, is not passed over without a word.
+#include "core/testing.hpp"
+#include "gadgets/payloads.hpp"
+#include "tests/formats/petsird_toy.hpp"
+
+using namespace tofstream;
+using namespace tofstream::petsird;
+
+namespace {
+
+ByteBlock stream(const OtherBlock& movement) {
+  toy::Bytes bytes;
+  Writer writer(toy::sink_to(bytes), toy::header());
+  const auto ten = toy::events(10, {24, 24, 5}, true);
+  writer.write_events({0, 1000}, {ten});
+  writer.write_block(movement);
+  writer.write_events({1500, 2500}, {ten});
+  writer.finish();
+  return {std::move(bytes)};
+}
+
+}  // namespace
+
+TEST_CASE("a bed or a gantry that moves is one error, which names the block and its time") {
+  RegisteredGadgetTest<EventBatch> bed("petsird_decoder");
+  CHECK_THROWS_WITH(bed.send(stream(BedMovementBlock{{1000, 1500}, toy::shift_by(0, 0, -120)})),
+                    doctest::Contains("the bed moves at 1000 ms (time block 2), and movement is not corrected"));
+  RegisteredGadgetTest<EventBatch> gantry("petsird_decoder");
+  CHECK_THROWS_WITH(
+      gantry.send(stream(GantryMovementBlock{{1000, 1500}, {toy::rotation_about_z(1), toy::shift_by(0, 0, 1)}})),
+      doctest::Contains("the gantry moves at 1000 ms (time block 2)"));
+}
+
+TEST_CASE("bed_movement: ignore goes on, and the run's report keeps it") {
+  RegisteredGadgetTest<EventBatch> decoder("petsird_decoder", "{bed_movement: ignore}");
+  decoder.send(stream(BedMovementBlock{{1000, 1500}, toy::shift_by(0, 0, -120)}));
+  decoder.finish();
+  REQUIRE(decoder.out.all().size() == 1);
+  CHECK(decoder.out.pointer(0)->count == 20);
+  CHECK(std::get<std::string>(decoder.context.figures().at("bed_movement")) == "ignored; blocks of movement: 1");
+}

@@ -1,0 +1,113 @@
+// What a projector says of its reach: the sensitivity leaves out lines beyond it, and every voxel must still be that of
+// all lines.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "kernels/blob/blob.hpp"
+#include "kernels/project/blob/blob_projector.hpp"
+#include "kernels/project/joseph/joseph.hpp"
+#include "kernels/project/tor/tor.hpp"
+#include "kernels/sensitivity/sensitivity.hpp"
+#include "tests/kernels/sensitivity_support.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+/// Every pair in coincidence at once, whether it meets the image or not.
+Image of_all_lines(const Scanner& scanner, Projector& projector) {
+  std::vector<std::uint32_t> detector1, detector2;
+  std::vector<float> values;
+  const auto count = static_cast<std::uint32_t>(scanner.detectors->size());
+  for (std::uint32_t d1 = 0; d1 < count; ++d1)
+    for (std::uint32_t d2 = 0; d2 < d1; ++d2)
+      if (scanner.in_coincidence(d1, d2)) {
+        detector1.push_back(d1);
+        detector2.push_back(d2);
+        values.push_back(scanner.efficiency(d1, d2));
+      }
+  EventView events;
+  events.count = static_cast<std::int64_t>(values.size());
+  events.detectors = scanner.detectors->on(Memory::host);
+  events.detector1 = detector1.data();
+  events.detector2 = detector2.data();
+  Image result = Image::zeros(projector.grid());
+  projector.back(events, values.data(), result.voxels.data());
+  return result;
+}
+
+/// The largest error of a voxel, relative to the voxel.
+double worst_error(Projector& projector) {
+  const Scanner scanner = testing::toy_scanner();
+  const Image expected = of_all_lines(scanner, projector);
+  const Sensitivity actual = compute_sensitivity(scanner, projector);
+  CHECK(actual.exact);
+  double worst = 0;
+  for (std::int64_t v = 0; v < expected.voxels.size(); ++v) {
+    const auto truth = static_cast<double>(expected.voxels[v]);
+    const double error = std::abs(static_cast<double>(actual.image.voxels[v]) - truth);
+    if (error > 0) worst = std::max(worst, error / truth);
+  }
+  return worst;
+}
+
+/// A projector that says another reach than its own.
+class Misstated final : public Projector {
+ public:
+  Misstated(std::unique_ptr<Projector> projector, float reach_mm)
+      : projector_(std::move(projector)), reach_mm_(reach_mm) {}
+  const Grid& grid() const override { return projector_->grid(); }
+  Backend backend() const override { return projector_->backend(); }
+  float reach_mm() const override { return reach_mm_; }
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
+    projector_->forward(events, image, expectation, stream);
+  }
+  void back(const EventView& events, const float* values, float* image, Stream stream) override {
+    projector_->back(events, values, image, stream);
+  }
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
+    return projector_->em_step(events, image, accumulator, stream);
+  }
+
+ private:
+  std::unique_ptr<Projector> projector_;
+  float reach_mm_;
+};
+
+std::unique_ptr<Projector> tube(const Grid& grid, float width_voxels) {
+  const float radius = 0.5f * width_voxels * grid.voxel_mm.z;  // its largest edge
+  return make_tor_projector(grid, {.response = RadialResponse::gaussian(0.86f * radius, radius)}, Backend::cpu);
+}
+
+// Beside the ring's axis, so that lines pass on every side of it.
+const Grid grid = {{20, 16, 12}, {2, 2, 2.5f}, {-4, -30, -12}};
+
+}  // namespace
+
+TEST_CASE("the sensitivity holds every line that touches the image, however wide the tube") {
+  for (const float width : {0.5f, 3.0f, 15.0f, 32.0f, 64.0f}) {
+    CAPTURE(width);
+    CHECK(worst_error(*tube(grid, width)) < 1e-5);
+  }
+}
+
+TEST_CASE("a reach of 8 voxels, whatever the tube, leaves out lines of wide ones") {
+  const float once = 8 * grid.voxel_mm.z;
+  Misstated narrow(tube(grid, 15), once), wide(tube(grid, 32), once), widest(tube(grid, 64), once);
+  CHECK(worst_error(narrow) < 1e-5);
+  CHECK(worst_error(wide) > 0.02);
+  CHECK(worst_error(widest) > 0.1);
+}
+
+TEST_CASE("the sensitivity holds every line that touches the image by Joseph's weights and by blobs") {
+  for (const auto edge : {JosephSettings::Edge::full, JosephSettings::Edge::clipped})
+    CHECK(worst_error(*make_joseph_projector(grid, {.edge = edge}, Backend::cpu)) < 1e-5);
+  Grid blobs = grid;
+  blobs.voxel_mm = {3, 3, 3};
+  for (const float radius : {3.0f, 24.0f}) {
+    blobs.blob = {radius, 8};
+    CHECK(worst_error(*make_blob_projector(blobs, {}, Backend::cpu)) < 1e-5);
+  }
+}

@@ -1,0 +1,38 @@
+// What benchmarks judge their results by. A row of results may have `accurate` (against the double-precision reference)
+// and `holds` (all that its line asks for); one that is false ends the command with exit code 1.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace tofstream::command {
+
+/// What a result's normalised RMS deviation from the double-precision reference may be, over the voxels that either
+/// touches (PHYSICS 8).
+inline constexpr double nrms_bound = 1e-5;
+
+inline bool is_accurate(double nrms) {
+  return nrms <= nrms_bound;  // false for what is no number
+}
+
+/// The rows that do not hold, by the texts of their `name_keys`.
+inline std::vector<std::string> failures(const nlohmann::ordered_json& rows,
+                                         const std::vector<std::string>& name_keys) {
+  std::vector<std::string> failed;
+  const auto is_false = [](const nlohmann::ordered_json& row, const char* key) {
+    return row.contains(key) && row[key].is_boolean() && !row[key].get<bool>();
+  };
+  for (const auto& row : rows) {
+    if (!is_false(row, "holds") && !is_false(row, "accurate")) continue;
+    std::string name;
+    for (const std::string& key : name_keys)
+      if (row.contains(key) && !row[key].is_null())
+        name += (name.empty() ? "" : " ") + (row[key].is_string() ? row[key].get<std::string>() : row[key].dump());
+    failed.push_back(name);
+  }
+  return failed;
+}
+
+}  // namespace tofstream::command
