@@ -32,11 +32,14 @@ TOFSTREAM_HOST_DEVICE constexpr bool exceeds_window(float p_half, float q_half, 
   return 2 * p_half >= static_cast<float>(columns) || 2 * q_half >= static_cast<float>(rows);
 }
 
+/// Columns of a row that a footprint without windows takes at a time.
+constexpr int row_columns = 4;
+
 /// How a footprint comes by the ToF response of a bin (tof_profile.hpp).
 enum class Tof {
   none,
-  sharp,   // a bell with the short ramp
-  bell,    // with the long one
+  step,    // a bell that ends at the cut: of bins that count whole
+  bell,    // a bell with a ramp
   pieces,  // for all events of a batch one width
 };
 
@@ -44,7 +47,8 @@ enum class Tof {
 struct Ways {
   Radial radial;
   Tof tof;
-  double stretch_mm;  // to either side of a place that a piece must serve
+  double stretch_mm;      // to either side of a place that a piece must serve
+  int steps_a_piece = 1;  // of row_columns, of a row
 };
 Ways ways_of(const Pass& pass);
 

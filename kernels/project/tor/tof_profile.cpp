@@ -34,8 +34,9 @@ std::optional<Fit> fit(const TofResponse& response, double unit, double place, d
     const double u = place + (n - 1) * node;
     double over = 0;
     if (kind == TofPiece::end) {
-      over = u < response.corner_mm() ? response.at(u)
-                                      : response.over_ramp(u) * (response.reach_mm() - response.corner_mm());
+      over = response.takes_whole_bins() ? response.uncut(u)
+             : u < response.corner_mm()  ? response.at(u)
+                                         : response.over_ramp(u) * (response.reach_mm() - response.corner_mm());
     } else {
       const double y = clamped_ramp(ramp, u);
       over = y > 0 ? response.at(u) / y : 0;
@@ -62,6 +63,15 @@ TofRamp ramp_between(double one, double zero) {
   return {static_cast<float>(zero * rate), static_cast<float>(rate)};
 }
 
+/// The ramp from the corner to where the response ends. A step is steep enough to split no two voxels, and not too
+/// steep for single precision.
+TofRamp end_ramp(const TofResponse& response) {
+  constexpr double half_step_mm = 5e-4;
+  const double reach = response.reach_mm();
+  if (response.takes_whole_bins()) return ramp_between(reach - half_step_mm, reach + half_step_mm);
+  return ramp_between(response.corner_mm(), reach);
+}
+
 }  // namespace
 
 TofResponse::TofResponse(double sigma_mm, double width_mm, double cut_sigma)
@@ -72,7 +82,7 @@ TofResponse::TofResponse(double sigma_mm, double width_mm, double cut_sigma)
 }
 
 double TofResponse::corner_mm() const {
-  return std::abs(kernel_.cut_mm - half_width_mm());
+  return takes_whole_bins() ? kernel_.cut_mm : std::abs(kernel_.cut_mm - half_width_mm());
 }
 
 double TofResponse::density_at_cut() const {
@@ -107,18 +117,15 @@ TofBell TofBell::make(const TofResponse& response) {
   result.rate = static_cast<float>(0.5 * std::numbers::log2e / variance);
   result.unit = static_cast<float>(unit);
   result.whole_mm = static_cast<float>(corner);
-  result.y = ramp_between(corner, reach);
+  result.y = end_ramp(response);
+  if (response.takes_whole_bins()) return result;
   // Response over bell is y + y (1 - y) (p + q y), through two places between.
   const auto beside = [&](double y) {
     const double u = reach - y * (reach - corner);
     return (response.at(u) / (unit * bell(u)) - y) / (y * (1 - y));
   };
-  double p = beside(0.5), q = 0;
-  if (2 * h > widest_of_short_ramp) {
-    constexpr double y1 = 0.25, y2 = 0.75;
-    q = (beside(y2) - beside(y1)) / (y2 - y1);
-    p = beside(y1) - q * y1;
-  }
+  constexpr double y1 = 0.25, y2 = 0.75;
+  const double q = (beside(y2) - beside(y1)) / (y2 - y1), p = beside(y1) - q * y1;
   result.ramp[0] = static_cast<float>(1 + p);
   result.ramp[1] = static_cast<float>(q - p);
   result.ramp[2] = static_cast<float>(-q);
@@ -134,7 +141,7 @@ TofPieces::TofPieces(const TofResponse& response, double half_mm) {
   step_mm_ = end / count;
   const double half = half_mm + 0.5 * step_mm_;
   whole_mm_ = static_cast<float>(corner);
-  end_ = ramp_between(corner, reach);
+  end_ = end_ramp(response);
   // At the corner the response's slope falls by the density at the cut: about there it is a smooth function times this.
   const double rate = response.density_at_cut() / response.at(corner);
   corner_ = {static_cast<float>(1 + rate * corner), static_cast<float>(rate)};
@@ -145,7 +152,7 @@ TofPieces::TofPieces(const TofResponse& response, double half_mm) {
       if (found && (!best || found->mean_square < best->mean_square)) best = found;
     };
     offer(TofPiece::whole, {});
-    offer(TofPiece::corner, corner_);
+    if (!response.takes_whole_bins()) offer(TofPiece::corner, corner_);
     offer(TofPiece::end, end_);
     if (!best) best = Fit{{-100, 0, 0, TofPiece::end}, 0, 0};  // beyond the end
     pieces_.push_back(best->piece);

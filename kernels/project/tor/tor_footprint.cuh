@@ -98,8 +98,8 @@ struct FootprintTof<Tof::none> {
   __device__ static float shaped(float y) { return y; }
 };
 
-/// Of a bell. `short_ramp`: without the ramp's last term.
-template <bool short_ramp>
+/// Of a bell. `step`: the ramp is one.
+template <bool step>
 struct BellTof {
   float rate, whole_mm, start, fall, shape[3];
 
@@ -115,12 +115,10 @@ struct BellTof {
   }
   /// The ramp at u, which lies v from where `local` is made for.
   __device__ float ramp(const LocalTof&, float u, float) const { return __saturatef(fmaf(fall, fabsf(u), start)); }
-  __device__ float shaped(float y) const {
-    return y * (short_ramp ? fmaf(y, shape[1], shape[0]) : fmaf(y, fmaf(y, shape[2], shape[1]), shape[0]));
-  }
+  __device__ float shaped(float y) const { return step ? y : y * fmaf(y, fmaf(y, shape[2], shape[1]), shape[0]); }
 };
 template <>
-struct FootprintTof<Tof::sharp> : BellTof<true> {
+struct FootprintTof<Tof::step> : BellTof<true> {
   using BellTof::BellTof;
 };
 template <>
@@ -132,6 +130,7 @@ template <>
 struct FootprintTof<Tof::pieces> {
   TofPieceView view;
   float whole_mm;
+  int steps_a_piece;  // of row_columns, of a row
 
   /// The piece about a place, on its way from memory.
   struct Fetched {
@@ -392,14 +391,14 @@ struct TorFootprint {
                           row < own_rows ? last_column : -1.0f,
                           row_word};
         if constexpr (tof == Tof::none) {
-          along_row<false>(ellipse, at.columns(at.low, at.high), together, value, use);
-        } else if constexpr (tof == Tof::pieces) {
-          along_row<true>(ellipse, at.columns_within(ellipse, reach), together, value, use);
+          along_row(ellipse, at.columns(at.low, at.high), together, value, use);
+        } else if constexpr (tof == Tof::step || tof == Tof::pieces) {
+          along_row(ellipse, at.columns_within(ellipse, reach), together, value, use);
         } else {
           // The ramp of a narrow bin takes a column or none at either end of a row.
           const Columns all = at.columns_within(ellipse, reach),
                         whole = at.columns_within(ellipse, tof_response.whole_mm);
-          along_row<false>(ellipse, whole, together, value, use);
+          along_row(ellipse, whole, together, value, use);
           through_ramp(ellipse, all, whole, together, value, use);
         }
       }
@@ -436,23 +435,21 @@ struct TorFootprint {
     }
   };
 
-  static constexpr int row_columns = 4;  // at a time
-
-  /// A smooth weight goes on from column to column by multiplications: all along the row or, of pieces, for a step.
+  /// A smooth weight goes on from column to column by multiplications: all along the row, or as far as a piece serves.
   struct RowWeight {
-    float value, ratio, bend;
-    LocalTof local;
+    float value, ratio, bend, ramp, climb;
 
     /// From column a on; `local` lies `ahead` columns further.
-    __device__ RowWeight(const TorFootprint& footprint, const Ellipse& ellipse, const LocalTof& about, float row_value,
-                         float a, float b, float ahead)
-        : local(about) {
+    __device__ RowWeight(const TorFootprint& footprint, const Ellipse& ellipse, const LocalTof& local, float row_value,
+                         float a, float b, float ahead) {
       const float p = ellipse.p_along, rate = footprint.radial_rate, v = -ahead * p;
       const float radial_part = rate * fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b);
       const float radial_step = rate * fmaf(ellipse.pp, fmaf(2.0f, a, 1.0f), ellipse.pq * b);
       value = row_value * tiled::fast_exp2(radial_part + fmaf(v, fmaf(v, local.bend, local.slope), local.level));
       ratio = tiled::fast_exp2(fmaf(p, fmaf(local.bend, fmaf(2.0f, v, p), local.slope), radial_step));
       bend = tiled::fast_exp2(2 * fmaf(rate, ellipse.pp, local.bend * p * p));
+      ramp = fmaf(v, local.climb, local.ramp);
+      climb = p * local.climb;
     }
     __device__ void advance() {
       value *= ratio;
@@ -460,28 +457,38 @@ struct TorFootprint {
     }
   };
 
-  /// All columns of a row, several at a time. `ramped`: with ToF's ramp.
-  template <bool ramped, class Use>
+  /// All columns of a row, several at a time, with the ramp of pieces alone.
+  template <class Use>
   __device__ void along_row(const Ellipse& ellipse, const Columns& columns, unsigned together, float value,
                             Use&& use) const {
     constexpr bool pieces = tof == Tof::pieces;
-    constexpr float ahead = 0.5f * (row_columns - 1);
+    float ahead = 0;  // where the response is taken, in columns
+    if constexpr (pieces)
+      ahead = 0.5f * fminf(static_cast<float>(row_columns * tof_response.steps_a_piece - 1), columns.count - 1);
     const int steps = __reduce_max_sync(together, (static_cast<int>(columns.count) + row_columns - 1) / row_columns);
     float a = columns.a, past = 1 - columns.count;  // beyond the last column where positive
     float u = fmaf(ellipse.p_along, a, columns.u);
     std::uint32_t word = columns.word;
-    RowWeight weight(*this, ellipse, tof_response.about(u), value, a, columns.b, 0);
+    const auto weight_from = [&](float at_u, float at_a) {
+      return RowWeight(*this, ellipse, tof_response.about(fmaf(ahead, ellipse.p_along, at_u)), value, at_a, columns.b,
+                       ahead);
+    };
+    RowWeight weight = weight_from(u, a);
+    int of_piece = 0;  // steps
     for (int step = 0; step < steps; ++step, past += row_columns, word += row_columns) {
       if (past > 0) continue;
-      if constexpr (radial == Radial::smooth && pieces)
-        weight =
-            RowWeight(*this, ellipse, tof_response.about(fmaf(ahead, ellipse.p_along, u)), value, a, columns.b, ahead);
+      if constexpr (pieces) {
+        if (of_piece++ == tof_response.steps_a_piece) {
+          weight = weight_from(u, a);
+          of_piece = 1;
+        }
+      }
 #pragma unroll
       for (int c = 0; c < row_columns; ++c) {
         float weighted;
         if constexpr (radial == Radial::smooth) {
           weighted = weight.value;
-          if constexpr (ramped) weighted *= tof_response.ramp(weight.local, u, (c - ahead) * ellipse.p_along);
+          if constexpr (pieces) weighted *= __saturatef(fmaf(static_cast<float>(c), weight.climb, weight.ramp));
           weight.advance();
         } else {
           weighted = value * weight_at(ellipse, a, columns.b, u);
@@ -490,6 +497,7 @@ struct TorFootprint {
         a += 1;
         u += ellipse.p_along;
       }
+      if constexpr (pieces) weight.ramp = fmaf(row_columns, weight.climb, weight.ramp);
     }
   }
 

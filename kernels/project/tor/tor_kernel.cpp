@@ -58,7 +58,7 @@ HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first, [[maybe_unused]] 
 #endif
 }
 
-/// The ToF response over a tile (tof_profile.hpp): a bell up to the ramp for narrow bins, a piece where one is good all
+/// The ToF response over a tile (tof_profile.hpp): a bell up to the step for bins that count whole, a piece where one is good all
 /// over the tile for others, else the integral itself for each voxel. Bells and pieces are of one width: events that
 /// have a width each have none.
 class TileTof {
@@ -73,7 +73,7 @@ class TileTof {
                                    (tile_rows - 1) * std::max({voxel.x, voxel.y, voxel.z}));
     tof.half_mm_ = static_cast<float>(tile);
     const tor::TofResponse response(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma);
-    tof.narrow_ = response.half_width_mm() <= 0.05 * response.sigma_mm();
+    tof.narrow_ = response.takes_whole_bins();
     if (tof.narrow_) {
       tof.bell_ = tor::TofBell::make(response);
       return tof;
@@ -214,7 +214,7 @@ class TubeTracer {
 
   /// Whether a voxel may lie within ToF's reach and behind an end of the line.
   bool line_ends_within_tof(const tor::Tube& tube) const {
-    const auto reach = static_cast<float>(pass_.tof.cut_mm + 0.5 * static_cast<double>(bin_width_mm_));
+    const auto reach = static_cast<float>(pass_.tof.reach_mm(bin_width_mm_));
     return tube.u_low > -reach || tube.u_high < reach;
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/math/tof.hpp"
+#include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/project/tor/tube.hpp"
 
@@ -35,8 +36,8 @@ Model make_model(const Grid& grid, const TorSettings& settings);
 /// `grid` is valid as a basis, and the response suits it.
 std::vector<Model> make_lattice_models(const Grid& grid, const TorSettings& settings);
 
-/// The ToF response of a batch of events: its integral over an event's bin (TofKernel::bin_integral), or, for the
-/// scheme of paper 000 alone (II.B.7), its value at the bin's centre times the bin's width.
+/// The ToF response of a batch of events: its integral over an event's bin (tof_profile.hpp), or, for the scheme of
+/// paper 000 alone (II.B.7), its value at the bin's centre times the bin's width.
 struct TofTerm {
   double cut_mm = -1;  // negative: non-ToF
   bool at_centre = false;
@@ -44,6 +45,9 @@ struct TofTerm {
   float rate = 0;  // 1/mm^2, of 2^(-rate (u - t)^2) at the centre
 
   TOFSTREAM_HOST_DEVICE bool present() const { return cut_mm >= 0; }
+  TOFSTREAM_HOST_DEVICE double reach_mm(float bin_width_mm) const {
+    return at_centre ? cut_mm : cut_mm + reach_beyond_cut_mm(bin_width_mm, kernel.inverse_sigma);
+  }
 };
 
 inline TofTerm make_tof_term(const EventView& events, double cut_sigma, bool at_centre) {
@@ -62,8 +66,7 @@ struct Pass {
 
   /// How far from the event's ToF centre a voxel may lie along the line; negative for non-ToF.
   TOFSTREAM_HOST_DEVICE double reach_mm(std::int64_t event) const {
-    if (!tof.present() || tof.at_centre) return tof.cut_mm;
-    return tof.cut_mm + 0.5 * static_cast<double>(events.bin_width_mm(event));
+    return tof.present() ? tof.reach_mm(events.bin_width_mm(event)) : tof.cut_mm;
   }
   TOFSTREAM_HOST_DEVICE Tube tube(std::int64_t event) const {
     return make_tube(model.grid, events.lor(event), model.radius_mm, reach_mm(event));

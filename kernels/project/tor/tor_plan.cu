@@ -73,20 +73,27 @@ Ways ways_of(const Pass& pass) {
   const Vec3 voxel = pass.model.grid.voxel_mm;
   const double sigma = 1 / static_cast<double>(pass.tof.kernel.inverse_sigma);
   const double width = static_cast<double>(pass.events.bin_width_mm(0)) / sigma;
-  // At most of a section by a slice, and of a row's columns at a time: lines lie 55 degrees from a slice's normal and
-  // 45 from a row's at most.
+  // At most of a section by a slice: lines lie 55 degrees from its normal at most.
   const double section = std::numbers::sqrt2 * pass.model.radius_mm;
-  const double columns = 1.5 * static_cast<double>(std::max({voxel.x, voxel.y, voxel.z})) / std::numbers::sqrt2;
   if (width <= TofBell::widest) {
     // A ramp is linear on either side of the ToF centre: no section may hold both.
     const Radial radial = radial_of(pass, section <= 1.3 * sigma, true);
-    if (radial == Radial::smooth) return {radial, Tof::bell, 0};
-    if (has_windows(radial)) return {radial, width <= TofBell::widest_of_short_ramp ? Tof::sharp : Tof::bell, 0};
+    const bool whole = takes_whole_bins(pass.events.bin_width_mm(0), pass.tof.kernel.inverse_sigma);
+    if (has_windows(radial) || radial == Radial::smooth) return {radial, whole ? Tof::step : Tof::bell, 0};
     return {radial, Tof::pieces, 0};
   }
-  constexpr double longest = 0.35;  // sigma; see tof_profile.hpp
-  const Radial radial = radial_of(pass, section <= longest * sigma, columns <= longest * sigma);
-  return {radial, Tof::pieces, has_windows(radial) ? section : (radial == Radial::smooth ? columns : 0)};
+  // Of a piece, in sigma, either way; see tof_profile.hpp.
+  constexpr double longest_of_section = 0.35, longest_of_row = 0.25;
+  // Lines lie 45 degrees from a row at most.
+  const double column = static_cast<double>(std::max({voxel.x, voxel.y, voxel.z})) / std::numbers::sqrt2;
+  const auto stretch_of = [&](int steps) { return 0.5 * (steps * row_columns - 1) * column; };
+  int steps = 1;
+  while (steps < 4 && stretch_of(steps + 1) <= longest_of_row * sigma) ++steps;
+  const Radial radial =
+      radial_of(pass, section <= longest_of_section * sigma, stretch_of(1) <= longest_of_section * sigma);
+  if (has_windows(radial)) return {radial, Tof::pieces, section};
+  if (radial == Radial::smooth) return {radial, Tof::pieces, stretch_of(steps), steps};
+  return {radial, Tof::pieces, 0};
 }
 
 std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int64_t first, Stream stream) {

@@ -6,6 +6,7 @@
 
 #include "kernels/math/tof.hpp"
 #include "kernels/project/reference.hpp"
+#include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/tor_backends.hpp"
 
 namespace tofstream {
@@ -31,6 +32,9 @@ class TorReference final : public ReferenceProjector {
     const double width = events.bin_width_mm(i);
     const auto tof =
         TofKernel<double>::make(has_tof ? events.tof.sigma_mm : 1.0f, static_cast<double>(settings_.tof_cut_sigma));
+    const auto of_bin = tor::kernel_of_bin(tof, width);
+    const double tof_reach =
+        tof.cut_mm + tor::reach_beyond_cut_mm(events.bin_width_mm(i), static_cast<float>(tof.inverse_sigma));
     const double cell = static_cast<double>(grid().voxel_mm.x) * grid().voxel_mm.y * grid().voxel_mm.z;
     const double volume = cell / grid().lattices();
 
@@ -40,7 +44,11 @@ class TorReference final : public ReferenceProjector {
       const double r = std::sqrt(std::max(0.0, dot(offset, offset) - u * u));
       if (std::abs(u) > 0.5 * length || r > settings_.response.tube_radius_mm()) return;
       double g = 1;
-      if (has_tof) g = at_centre ? tof.density(u - lor.tof_mm) * width : tof.bin_integral(u - lor.tof_mm, width);
+      if (has_tof) {
+        const double from_centre = u - lor.tof_mm;
+        if (std::abs(from_centre) > tof_reach) return;
+        g = at_centre ? tof.density(from_centre) * width : of_bin.bin_integral(from_centre, width);
+      }
       visit(voxel, volume * settings_.response(r) * g);
     });
   }

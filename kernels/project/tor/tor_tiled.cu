@@ -51,10 +51,10 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
     switch (ways.tof) {
       case Tof::none:
         return step(TorFootprint<radial, Tof::none>(pass, {}, 1, table_, table_peak_));
-      case Tof::sharp:
-        if constexpr (has_windows(radial))
+      case Tof::step:
+        if constexpr (has_windows(radial) || radial == Radial::smooth)
           return step(
-              TorFootprint<radial, Tof::sharp>(pass, FootprintTof<Tof::sharp>(bell), bell.unit, table_, table_peak_));
+              TorFootprint<radial, Tof::step>(pass, FootprintTof<Tof::step>(bell), bell.unit, table_, table_peak_));
         break;
       case Tof::bell:
         if constexpr (has_windows(radial) || radial == Radial::smooth)
@@ -62,8 +62,8 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
               TorFootprint<radial, Tof::bell>(pass, FootprintTof<Tof::bell>(bell), bell.unit, table_, table_peak_));
         break;
       case Tof::pieces:
-        return step(TorFootprint<radial, Tof::pieces>(pass, {pieces, tof_pieces_->whole_mm()}, tof_pieces_->unit(),
-                                                      table_, table_peak_));
+        return step(TorFootprint<radial, Tof::pieces>(pass, {pieces, tof_pieces_->whole_mm(), ways.steps_a_piece},
+                                                      tof_pieces_->unit(), table_, table_peak_));
     }
     throw std::logic_error("TOR projector: no such footprint");  // ways_of pairs others
   };

@@ -72,7 +72,7 @@ struct TubeWeight {
         per_sigma(pass.tof.kernel.inverse_sigma),
         table(radial_table),
         polynomial(pass.model.polynomial),
-        bin(TofBin::make(pass.tof.kernel, bin_width_mm)),
+        bin(TofBin::make(tor::kernel_of_bin(pass.tof.kernel, bin_width_mm), bin_width_mm)),
         blob(pass.model.blob),
         tof(pass.tof.present()) {}
 
