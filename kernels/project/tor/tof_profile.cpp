@@ -63,10 +63,9 @@ TofRamp ramp_between(double one, double zero) {
   return {static_cast<float>(zero * rate), static_cast<float>(rate)};
 }
 
-/// The ramp from the corner to where the response ends. A step is steep enough to split no two voxels, and not too
-/// steep for single precision.
+/// The ramp from the corner to where the response ends. A step is as steep as places are exact in single precision.
 TofRamp end_ramp(const TofResponse& response) {
-  constexpr double half_step_mm = 5e-4;
+  constexpr double half_step_mm = 1e-5;
   const double reach = response.reach_mm();
   if (response.takes_whole_bins()) return ramp_between(reach - half_step_mm, reach + half_step_mm);
   return ramp_between(response.corner_mm(), reach);

@@ -175,6 +175,7 @@ class Exponents {
     const float p_bend = tof.bend * p_, q_bend = tof.bend * q_;
     return {fmaf(p_bend, p_, aa_), fmaf(2 * p_bend, q_, ab_), fmaf(q_bend, q_, bb_), a_tilt, b_tilt, tof.level};
   }
+  __device__ Exponent without_tof() const { return {aa_, ab_, bb_, 0, 0, 0}; }
 
  private:
   float p_, q_, aa_, ab_, bb_;
@@ -366,7 +367,10 @@ struct TorFootprint {
   /// use as above.
   template <class Use>
   __device__ void by_rows(const AxisTiles& axis, const Visit& visit, float value, unsigned together, Use&& use) const {
+    constexpr bool constant = tof != Tof::pieces;
     const Ellipse ellipse(axis, visit, radius2);
+    const Exponents<constant> exponents(ellipse, radial_rate, tof_response.about(0).bend);
+    const float column_bend = kept(tiled::fast_exp2(2 * exponents.without_tof().aa));
     const auto last_column = static_cast<float>(axis.stored[1] - 1), last_row = static_cast<float>(axis.stored[2] - 1);
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
     int slice = visit.first() * axis.plane_stride;
@@ -378,6 +382,9 @@ struct TorFootprint {
       const float end_row = present ? fminf(whole_down(q + ellipse.q_half), last_row) : -1.0f;
       const int own_rows = static_cast<int>(end_row - begin_row) + 1;
       const int rows = __reduce_max_sync(together, own_rows);
+      Exponent exponent = exponents.without_tof();
+      if constexpr (constant) exponent = exponents.with(tof_response.about(u0));
+      const Rows all_rows{ellipse, exponent, column_bend, value};
       float b = begin_row - q;
       int row_word = slice + static_cast<int>(begin_row) * axis.row_stride;
       for (int row = 0; row < rows; ++row, b += 1, row_word += axis.row_stride) {
@@ -391,14 +398,14 @@ struct TorFootprint {
                           row < own_rows ? last_column : -1.0f,
                           row_word};
         if constexpr (tof == Tof::none) {
-          along_row(ellipse, at.columns(at.low, at.high), together, value, use);
+          along_row(all_rows, at.columns(at.low, at.high), together, use);
         } else if constexpr (tof == Tof::step || tof == Tof::pieces) {
-          along_row(ellipse, at.columns_within(ellipse, reach), together, value, use);
+          along_row(all_rows, at.columns_within(ellipse, reach), together, use);
         } else {
           // The ramp of a narrow bin takes a column or none at either end of a row.
           const Columns all = at.columns_within(ellipse, reach),
                         whole = at.columns_within(ellipse, tof_response.whole_mm);
-          along_row(ellipse, whole, together, value, use);
+          along_row(all_rows, whole, together, use);
           through_ramp(ellipse, all, whole, together, value, use);
         }
       }
@@ -435,21 +442,33 @@ struct TorFootprint {
     }
   };
 
+  /// The rows of a section: the exponent about its crossing, of pieces without ToF; what a column's step grows by from
+  /// one to the next, but of pieces.
+  struct Rows {
+    const Ellipse& ellipse;
+    const Exponent& exponent;
+    float column_bend, value;
+  };
+
   /// A smooth weight goes on from column to column by multiplications: all along the row, or as far as a piece serves.
   struct RowWeight {
     float value, ratio, bend, ramp, climb;
 
-    /// From column a on; `local` lies `ahead` columns further.
-    __device__ RowWeight(const TorFootprint& footprint, const Ellipse& ellipse, const LocalTof& local, float row_value,
-                         float a, float b, float ahead) {
-      const float p = ellipse.p_along, rate = footprint.radial_rate, v = -ahead * p;
-      const float radial_part = rate * fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b);
-      const float radial_step = rate * fmaf(ellipse.pp, fmaf(2.0f, a, 1.0f), ellipse.pq * b);
-      value = row_value * tiled::fast_exp2(radial_part + fmaf(v, fmaf(v, local.bend, local.slope), local.level));
-      ratio = tiled::fast_exp2(fmaf(p, fmaf(local.bend, fmaf(2.0f, v, p), local.slope), radial_step));
-      bend = tiled::fast_exp2(2 * fmaf(rate, ellipse.pp, local.bend * p * p));
-      ramp = fmaf(v, local.climb, local.ramp);
-      climb = p * local.climb;
+    /// From column a on.
+    __device__ RowWeight(const Rows& rows, float a, float b)
+        : value(rows.value * tiled::fast_exp2(rows.exponent.at(a, b))),
+          ratio(tiled::fast_exp2(rows.exponent.column_step(a, b))),
+          bend(rows.column_bend) {}
+    /// The same by a piece `ahead` columns further.
+    __device__ RowWeight(const Rows& rows, const LocalTof& piece, float a, float b, float ahead) {
+      const float p = rows.ellipse.p_along, v = -ahead * p;
+      const float level = fmaf(v, fmaf(v, piece.bend, piece.slope), piece.level);
+      const float step = p * fmaf(piece.bend, fmaf(2.0f, v, p), piece.slope);
+      value = rows.value * tiled::fast_exp2(rows.exponent.at(a, b) + level);
+      ratio = tiled::fast_exp2(rows.exponent.column_step(a, b) + step);
+      bend = tiled::fast_exp2(2 * fmaf(piece.bend, p * p, rows.exponent.aa));
+      ramp = fmaf(v, piece.climb, piece.ramp);
+      climb = p * piece.climb;
     }
     __device__ void advance() {
       value *= ratio;
@@ -459,19 +478,21 @@ struct TorFootprint {
 
   /// All columns of a row, several at a time, with the ramp of pieces alone.
   template <class Use>
-  __device__ void along_row(const Ellipse& ellipse, const Columns& columns, unsigned together, float value,
-                            Use&& use) const {
+  __device__ void along_row(const Rows& rows, const Columns& columns, unsigned together, Use&& use) const {
     constexpr bool pieces = tof == Tof::pieces;
-    float ahead = 0;  // where the response is taken, in columns
-    if constexpr (pieces)
-      ahead = 0.5f * fminf(static_cast<float>(row_columns * tof_response.steps_a_piece - 1), columns.count - 1);
     const int steps = __reduce_max_sync(together, (static_cast<int>(columns.count) + row_columns - 1) / row_columns);
     float a = columns.a, past = 1 - columns.count;  // beyond the last column where positive
-    float u = fmaf(ellipse.p_along, a, columns.u);
+    float u = fmaf(rows.ellipse.p_along, a, columns.u);
     std::uint32_t word = columns.word;
+    const float p_along = rows.ellipse.p_along;
     const auto weight_from = [&](float at_u, float at_a) {
-      return RowWeight(*this, ellipse, tof_response.about(fmaf(ahead, ellipse.p_along, at_u)), value, at_a, columns.b,
-                       ahead);
+      if constexpr (pieces) {
+        const auto most = static_cast<float>(row_columns * tof_response.steps_a_piece);
+        const float ahead = 0.5f * (fminf(most, columns.count) - 1);
+        return RowWeight(rows, tof_response.about(fmaf(ahead, p_along, at_u)), at_a, columns.b, ahead);
+      } else {
+        return RowWeight(rows, at_a, columns.b);
+      }
     };
     RowWeight weight = weight_from(u, a);
     int of_piece = 0;  // steps
@@ -491,11 +512,11 @@ struct TorFootprint {
           if constexpr (pieces) weighted *= __saturatef(fmaf(static_cast<float>(c), weight.climb, weight.ramp));
           weight.advance();
         } else {
-          weighted = value * weight_at(ellipse, a, columns.b, u);
+          weighted = rows.value * weight_at(rows.ellipse, a, columns.b, u);
         }
         use(past + static_cast<float>(c), 0.0f, word + static_cast<std::uint32_t>(c), use.first_factor(), weighted);
         a += 1;
-        u += ellipse.p_along;
+        u += p_along;
       }
       if constexpr (pieces) weight.ramp = fmaf(row_columns, weight.climb, weight.ramp);
     }
