@@ -63,11 +63,6 @@ struct alignas(16) RowEventRest {
   }
 };
 
-/// Which ends of the strips an event's photons may have missed: of the highest and of the lowest angles.
-struct NearEnds {
-  bool high = false, low = false;
-};
-
 /// The share of a standard Gaussian below `high`, in units of sqrt(1 / half_log2e) standard deviations (strip_share of
 /// one edge); `mirrored`: that above.
 TOFSTREAM_HOST_DEVICE inline float share_below(float high, bool mirrored) {

@@ -49,18 +49,6 @@ struct RowsLayout {
   }
 };
 
-/// The ends of the strips that an event's photons may have missed: it was measured within 6 sigma of one. An ellipse's
-/// pixel moves a photon by at most 3 sigma within what is measured; the share beyond an end farther away than that is
-/// nothing to some 1e-7 (sqrt(6^2 - 3^2) standard deviations of the angle).
-__device__ inline NearEnds near_ends(const Model& model, const StripResponse<float>& r) {
-  const StripPrecision<float> c = strip_precision(model.resolution, model.geometry, r);
-  const auto room = [&](float other_end) {  // variance of one end's z, by C
-    return 0.5f * model.geometry.length_mm - 6 * sqrtf((other_end * c.dl - c.cross * c.cross) / c.determinant());
-  };
-  const float up = room(c.down), down = room(c.up);
-  return {r.z_up_mm > up || r.z_down_mm < -down, r.z_up_mm < -up || r.z_down_mm > down};
-}
-
 /// Whether decays at the pixel can be seen: else it has no P, whatever a row says.
 template <StripForm form>
 __device__ bool visible(const Model& model, int pixel) {
@@ -202,7 +190,7 @@ class Rows {
     event.rows.first_word = box.y_first * layout_.stride + layout_.margin - reach;
     event.rest.packed = box.y_first << RowEventRest::first_row_shift | lane_;
     if constexpr (form == StripForm::full) {
-      const NearEnds near = near_ends(model_, response);
+      const StripNearEnds near = strip_near_ends(model_.geometry, model_.resolution, response);
       event.rest.packed |= (near.high ? RowEventRest::near_high : 0) | (near.low ? RowEventRest::near_low : 0);
     }
     if (meets) staged_[__popc(meeting & ((1u << lane_) - 1))] = event;
