@@ -125,10 +125,15 @@ struct StripEdges {
 /// An edge this far off is none: a float has no digits of the rest beside 1.
 inline constexpr float strip_reach = 4;
 
+/// An edge's place in those units.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_edge(const StripPeak<V>& peak, V angle) {
+  return (angle - peak.middle) * (peak.root * each<V>(0.70710678118654752));
+}
+
 template <class V>
 TOFSTREAM_HOST_DEVICE inline StripEdges<V> strip_edges(const StripPeak<V>& peak, const StripAngles<V>& angles) {
-  const V scaled = peak.root * each<V>(0.70710678118654752);
-  const V high = (angles.high - peak.middle) * scaled, low = (angles.low - peak.middle) * scaled;
+  const V high = strip_edge(peak, angles.high), low = strip_edge(peak, angles.low);
   const V nearer = minimum(absolute(high), absolute(low));
   return {select(less(high * low, each<V>(0.0)), nearer, each<V>(0.0) - nearer),
           maximum(absolute(high), absolute(low))};
@@ -141,12 +146,18 @@ TOFSTREAM_HOST_DEVICE inline V strip_tail(V x) {
   return select(less(x, reach), each<V>(0.5) * error_function_complement(minimum(x, reach)), each<V>(0.0));
 }
 
+/// The share of the peak below an edge that is x above its middle.
+template <class V>
+TOFSTREAM_HOST_DEVICE inline V strip_share_below(V x) {
+  const V tail = strip_tail(absolute(x));
+  return select(less(each<V>(0.0), x), each<V>(1.0) - tail, tail);
+}
+
 /// The share of the peak between the edges. Small ones keep their digits, since an event that was measured far beyond
 /// the strips' ends has no others.
 template <class V>
 TOFSTREAM_HOST_DEVICE inline V strip_share(const StripEdges<V>& edges) {
-  const V tail = strip_tail(absolute(edges.nearer));
-  V share = select(less(each<V>(0.0), edges.nearer), each<V>(1.0) - tail, tail);
+  V share = strip_share_below(edges.nearer);
   // Hardly ever is a pixel near both ends. Two fitted tails of nearly one size may differ the wrong way.
   if (!none_of(less(edges.farther, each<V>(strip_reach))))
     share = maximum(share - strip_tail(edges.farther), each<V>(0.0));

@@ -92,6 +92,28 @@ struct StripEventTerms {
   }
 };
 
+/// Which ends of the strips an event's photons may have missed: those of the highest and of the lowest angles.
+struct StripNearEnds {
+  bool high = false, low = false;
+};
+
+/// The ends that the full form has to look at: an event that was measured more than 6 sigma from the ends has the P of
+/// eq. 7. Its ellipse's pixels move a photon by at most 3 sigma within what is measured; the share beyond an end
+/// farther away than that is nothing to some 1e-7 (sqrt(6^2 - 3^2) standard deviations of the angle).
+TOFSTREAM_HOST_DEVICE inline StripNearEnds strip_near_ends(const StripGeometry& strips,
+                                                           const StripResolution& resolution,
+                                                           const StripResponse<float>& r) {
+  const StripPrecision<float> c = strip_precision(resolution, strips, r);
+  const float half = 0.5f * strips.length_mm, determinant = c.determinant();
+  // The variance of one end's z by C is (c of the other end * c.dl - c.cross^2) / determinant.
+  const float up = 36 * (c.down * c.dl - c.cross * c.cross), down = 36 * (c.up * c.dl - c.cross * c.cross);
+  const auto near = [determinant](float distance, float limit) {
+    return distance < 0 || distance * distance * determinant < limit;
+  };
+  return {near(half - r.z_up_mm, up) || near(half + r.z_down_mm, down),
+          near(half + r.z_up_mm, up) || near(half - r.z_down_mm, down)};
+}
+
 /// Pixels of a box, ends included; empty where a first one is greater than its last.
 struct StripBox {
   int y_first = 0, y_last = -1, z_first = 0, z_last = -1;

@@ -66,4 +66,13 @@ std::unique_ptr<Projector> make_strip_projector(const Grid& grid, const StripSet
 #endif
 }
 
+std::string why_strips_are_slow(const Grid& grid, const StripSettings& settings) {
+  validate(grid, settings);
+  require_cuda();
+#ifdef TOFSTREAM_HAVE_CUDA
+  if (settings.cuda_path == StripCudaPath::automatic) return why_strips_are_slow_on_cuda(grid, settings);
+#endif
+  return {};
+}
+
 }  // namespace tofstream

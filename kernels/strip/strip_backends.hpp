@@ -12,5 +12,6 @@ void require_strip_events(const EventView& events);
 
 std::unique_ptr<Projector> make_strip_cpu(const Grid& grid, const StripSettings& settings);
 std::unique_ptr<Projector> make_strip_cuda(const Grid& grid, const StripSettings& settings);
+std::string why_strips_are_slow_on_cuda(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream

@@ -103,8 +103,11 @@ namespace {
 class CpuStripProjector final : public Projector {
  public:
   CpuStripProjector(const Grid& grid, const StripSettings& settings)
+      : CpuStripProjector(grid, settings, StripSetup::make(grid, settings)) {}
+  CpuStripProjector(const Grid& grid, const StripSettings& settings, const StripSetup& setup)
       : geometry_(settings.geometry),
-        projector_(grid, HWY_DYNAMIC_DISPATCH(make_strip_kernel)(StripSetup::make(grid, settings)),
+        visible_(setup.visible()),
+        projector_(grid, HWY_DYNAMIC_DISPATCH(make_strip_kernel)(setup),
                    {.reach_mm = std::numeric_limits<float>::infinity(),
                     .deterministic = true,  // its images are small: it costs next to nothing
                     .image_floats = grid.voxels() + strip_padding}),
@@ -135,13 +138,19 @@ class CpuStripProjector final : public Projector {
   std::optional<Image> closed_form_sensitivity() const override { return strip_sensitivity_image(geometry_, grid()); }
 
  private:
-  void pad(const float* image) { std::copy_n(image, grid().voxels(), padded_.data()); }
+  // What lies where no decay is seen is looked at here, so that kernels need not.
+  void pad(const float* image) {
+    for (std::int64_t v = 0; v < grid().voxels(); ++v)
+      padded_[v] = visible_[static_cast<std::size_t>(v)] ? image[v] : 0;
+  }
   void add_sum(float* image) {
-    for (std::int64_t v = 0; v < grid().voxels(); ++v) image[v] += padded_sum_[v];
+    for (std::int64_t v = 0; v < grid().voxels(); ++v)
+      if (visible_[static_cast<std::size_t>(v)]) image[v] += padded_sum_[v];
     std::fill_n(padded_sum_.data(), padded_sum_.size(), 0.0f);
   }
 
   StripGeometry geometry_;
+  std::vector<bool> visible_;  // of each pixel
   CpuProjector projector_;
   Buffer<float> padded_, padded_sum_;
 };

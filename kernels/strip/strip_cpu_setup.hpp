@@ -34,6 +34,14 @@ struct StripSetup {
     setup.high.resize(setup.high.size() + strip_padding, 0.0f);
     return setup;
   }
+
+  /// Of each pixel: whether a decay there can be seen, of which the full form alone knows.
+  std::vector<bool> visible() const {
+    std::vector<bool> seen(static_cast<std::size_t>(grid.voxels()), true);
+    if (settings.form == StripForm::full)
+      for (std::size_t v = 0; v < seen.size(); ++v) seen[v] = low[v] < high[v];
+    return seen;
+  }
 };
 
 /// Arrays for one event at a time.

@@ -20,7 +20,7 @@ class StripCuda final : public Projector {
       angles_ = Buffer<strip::Angles>::from(strip_pixel_angles(settings.geometry, grid)).to(Memory::device);
       model_.angles = angles_.data();
     }
-    if (settings.cuda_path == StripCudaPath::automatic && strip::EmOfRows::takes(grid, settings))
+    if (settings.cuda_path == StripCudaPath::automatic && strip::EmOfRows::why_not(grid, settings).empty())
       rows_.emplace(grid, settings);
     synchronize(nullptr);  // what is here may next be used on any stream
   }
@@ -65,6 +65,10 @@ class StripCuda final : public Projector {
 
 std::unique_ptr<Projector> make_strip_cuda(const Grid& grid, const StripSettings& settings) {
   return std::make_unique<StripCuda>(grid, settings);
+}
+
+std::string why_strips_are_slow_on_cuda(const Grid& grid, const StripSettings& settings) {
+  return strip::EmOfRows::why_not(grid, settings);
 }
 
 }  // namespace tofstream

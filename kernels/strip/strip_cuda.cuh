@@ -21,11 +21,13 @@ void queue_em_of_threads(StripForm form, const Model& model, const EventView& ev
 void queue_em_of_warps(StripForm form, const Model& model, const EventView& events, const float* image, float* sums,
                        DeviceTally* tally, Stream stream);
 
-/// The EM step with image and sums in shared memory, a warp an event, a lane a row of its ellipse.
+struct RowsShape;
+
+/// The EM step with image and sums in shared memory, a warp an event, a lane a row of its ellipse or two.
 class EmOfRows {
  public:
-  /// Whether image and ellipses are small enough for it.
-  static bool takes(const Grid& grid, const StripSettings& settings);
+  /// Empty where image and ellipses are small enough for it; else what is too large.
+  static std::string why_not(const Grid& grid, const StripSettings& settings);
 
   EmOfRows(const Grid& grid, const StripSettings& settings);
   /// sums += A^T(1 / (A x + additive)), the same bit for bit at every call.
@@ -34,7 +36,7 @@ class EmOfRows {
 
  private:
   StripForm form_;
-  int reach_;
+  const RowsShape& shape_;  // one of those that kernels are compiled for
   Buffer<long long> fixed_;
   Buffer<unsigned> histogram_;
 };

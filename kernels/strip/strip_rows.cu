@@ -1,8 +1,11 @@
 // The strip projector's EM step with the image and its sums in shared memory (share/doc/gpu.md). A warp takes an event,
-// a lane one row of its ellipse: the row's polynomials are computed once, its few pixels stay in registers between the
-// two passes, and rows begin in different banks of shared memory. Sums are whole numbers: see fixed_sums.cuh.
+// a lane one row of its ellipse, or two of a tall one: the row's polynomials are computed once, its few pixels stay in
+// registers between the two passes, and rows begin in different banks of shared memory. Sums are whole numbers: see
+// fixed_sums.cuh.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
@@ -13,12 +16,14 @@ namespace tofstream::strip {
 
 namespace {
 
-constexpr int reaches[] = {5, 8};  // pixels to either side of a row's centre, as kernels are compiled
+// As kernels are compiled, the fastest first: the paper's strips with pixels from 4, 2.6, 2.5 and 1.9 mm on.
+constexpr RowsShape shapes[] = {{5, 1}, {8, 1}, {8, 2}, {12, 2}};
 constexpr int samples = 2048;
 
-std::size_t shared_bytes(StripForm form, const RowsLayout& layout) {
-  const std::size_t images = form == StripForm::full ? 4 : 2;
-  return images * static_cast<std::size_t>(layout.words()) * sizeof(float) + threads * sizeof(StagedEvent);
+std::size_t shared_bytes(StripForm form, RowsShape shape, const RowsLayout& layout) {
+  const std::size_t images = shape.has_angles(form) ? 4 : 2;
+  return images * static_cast<std::size_t>(layout.words()) * sizeof(float) +
+         static_cast<std::size_t>(shape.warps() * shape.group()) * sizeof(StagedEvent);
 }
 
 /// Counts the exponents of the largest addends of events that are spread over all.
@@ -36,16 +41,19 @@ __global__ void sample_addends(Model model, EventView events, const float* __res
     atomicAdd(histogram + (__float_as_uint(addend) >> 23), 1u);
 }
 
-/// What the warps of a block share out: groups of 32 events.
+/// What the warps of a block share out: groups of events.
 __shared__ int next_group;
 
-template <StripForm form, int reach>
-__global__ void __launch_bounds__(threads, 1)
+template <StripForm form, int reach, int windows>
+__global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
     em_of_rows(Model model, EventView events, RowsLayout layout, const float* __restrict__ image,
                const unsigned* __restrict__ histogram, FixedSums fixed, DeviceTally* tally) {
+  constexpr RowsShape shape(reach, windows);
+  constexpr int threads = shape.threads(), group_size = shape.group();
   extern __shared__ float4 memory[];
-  StagedEvent* const staged = reinterpret_cast<StagedEvent*>(memory) + threadIdx.x / 32 * 32;
-  float* const rho = reinterpret_cast<float*>(reinterpret_cast<StagedEvent*>(memory) + threads);
+  StagedEvent* const all_staged = reinterpret_cast<StagedEvent*>(memory);
+  StagedEvent* const staged = all_staged + threadIdx.x / 32 * group_size;
+  float* const rho = reinterpret_cast<float*>(all_staged + shape.warps() * group_size);
   unsigned* const sums = reinterpret_cast<unsigned*>(rho + layout.words());
   float* const low = rho + 2 * layout.words();
   float* const high = rho + 3 * layout.words();
@@ -56,13 +64,13 @@ __global__ void __launch_bounds__(threads, 1)
   for (int i = static_cast<int>(threadIdx.x); i < layout.words(); i += threads) {
     rho[i] = 0;
     sums[i] = 0;
-    if constexpr (form == StripForm::full) low[i] = high[i] = 0;
+    if constexpr (shape.has_angles(form)) low[i] = high[i] = 0;
   }
   __syncthreads();
   for (int pixel = static_cast<int>(threadIdx.x); pixel < fixed.pixels; pixel += threads) {
     const int at = layout.word(pixel);
     rho[at] = visible<form>(model, pixel) ? image[pixel] : 0.0f;
-    if constexpr (form == StripForm::full) {
+    if constexpr (shape.has_angles(form)) {
       low[at] = model.angles[pixel].low * half_log2e;
       high[at] = model.angles[pixel].high * half_log2e;
     }
@@ -81,9 +89,10 @@ __global__ void __launch_bounds__(threads, 1)
     __syncthreads();
   };
 
-  Rows<form, reach> rows(model, events, layout, image, fixed, shift, staged, rho, sums, low, high);
+  Rows<form, shape> rows(model, events, layout, image, fixed, shift, staged, rho, sums, low, high);
   // Warps take groups of events until none is left, or their sums might overflow soon: then all sums are given first.
-  const std::int64_t all_groups = (events.count + 31) / 32, groups = (all_groups + gridDim.x - 1) / gridDim.x;
+  const std::int64_t all_groups = (events.count + group_size - 1) / group_size,
+                     groups = (all_groups + gridDim.x - 1) / gridDim.x;
   const std::int64_t first_group = blockIdx.x * groups;
   const auto own_groups = static_cast<int>(max(std::int64_t{0}, min(groups, all_groups - first_group)));
   bool done = false;
@@ -93,7 +102,7 @@ __global__ void __launch_bounds__(threads, 1)
       if (lane == 0) group = atomicAdd(&next_group, 1);
       group = __shfl_sync(all_lanes, group, 0);
       if (group >= own_groups) break;
-      rows.add_group((first_group + group) * 32);
+      rows.add_group((first_group + group) * group_size);
     }
     const bool give = __syncthreads_or(!rows.has_room());
     done = next_group >= own_groups;
@@ -123,13 +132,6 @@ int needed_rows(const Grid& grid, const StripSettings& settings) {
   return static_cast<int>(std::min(height / grid.voxel_mm.y + 1.002f, 1e6f));
 }
 
-/// The smallest reach that kernels are compiled for and that suffices; 0 for none.
-int compiled_reach(const Grid& grid, const StripSettings& settings) {
-  for (const int reach : reaches)
-    if (needed_reach(grid, settings) <= reach) return reach;
-  return 0;
-}
-
 std::size_t shared_limit() {
   int device = 0, limit = 0;
   check_cuda(cudaGetDevice(&device), "ask for the device");
@@ -139,51 +141,69 @@ std::size_t shared_limit() {
   return static_cast<std::size_t>(std::max(limit - otherwise_used, 0));
 }
 
-/// Calls use(form, reach), both known when it is compiled.
+/// The first of the shapes that holds the ellipses and leaves room for the image; null for none.
+const RowsShape* shape_for(const Grid& grid, const StripSettings& settings) {
+  for (const RowsShape& shape : shapes)
+    if (needed_reach(grid, settings) <= shape.reach && needed_rows(grid, settings) <= 32 * shape.windows &&
+        shared_bytes(settings.form, shape, RowsLayout::make(grid, shape.reach)) <= shared_limit())
+      return &shape;
+  return nullptr;
+}
+
+/// Calls use(form, shape), both known when it is compiled.
 template <class Use>
-void with_kernel(StripForm form, int reach, const Use& use) {
+void with_kernel(StripForm form, RowsShape shape, const Use& use) {
   with_form(form, [&](auto f) {
-    if (reach == reaches[0]) return use(f, std::integral_constant<int, reaches[0]>{});
-    use(f, std::integral_constant<int, reaches[1]>{});
+    [&]<std::size_t... s>(std::index_sequence<s...>) {
+      (void)((shape == shapes[s] && (use(f, std::integral_constant<RowsShape, shapes[s]>{}), true)) || ...);
+    }
+    (std::make_index_sequence<std::size(shapes)>{});
   });
 }
 
 }  // namespace
 
-bool EmOfRows::takes(const Grid& grid, const StripSettings& settings) {
-  const int reach = compiled_reach(grid, settings);
-  return reach > 0 && needed_rows(grid, settings) <= 32 &&
-         shared_bytes(settings.form, RowsLayout::make(grid, reach)) <= shared_limit();
+std::string EmOfRows::why_not(const Grid& grid, const StripSettings& settings) {
+  if (shape_for(grid, settings)) return {};
+  constexpr RowsShape most = shapes[std::size(shapes) - 1];
+  const auto text = [](auto number) { return std::to_string(number); };
+  const std::size_t bytes = shared_bytes(settings.form, most, RowsLayout::make(grid, most.reach));
+  return "an event's ellipse has up to " + text(needed_rows(grid, settings)) + " rows of " +
+         text(2 * needed_reach(grid, settings) + 1) + " pixels (the fast path takes " + text(32 * most.windows) +
+         " of " + text(most.pixels()) + "), and " + text(grid.size[1]) + " x " + text(grid.size[2]) + " pixels need " +
+         text(bytes / 1024) + " KB of shared memory (there are " + text(shared_limit() / 1024) + ")";
 }
 
 EmOfRows::EmOfRows(const Grid& grid, const StripSettings& settings)
     : form_(settings.form),
-      reach_(compiled_reach(grid, settings)),
+      shape_(*shape_for(grid, settings)),
       fixed_(Buffer<long long>::zeros(Memory::device, FixedSums::bands * grid.voxels())),
       histogram_(Memory::device, exponents) {
-  const auto bytes = static_cast<int>(shared_bytes(form_, RowsLayout::make(grid, reach_)));
-  with_kernel(form_, reach_, [&](auto form, auto reach) {
-    check_cuda(
-        cudaFuncSetAttribute(em_of_rows<form.value, reach.value>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "get shared memory for the strips' EM step");
+  const auto bytes = static_cast<int>(shared_bytes(form_, shape_, RowsLayout::make(grid, shape_.reach)));
+  with_kernel(form_, shape_, [&](auto form, auto shape) {
+    check_cuda(cudaFuncSetAttribute(em_of_rows<form.value, shape.value.reach, shape.value.windows>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+               "get shared memory for the strips' EM step");
   });
 }
 
 void EmOfRows::queue(const Model& model, const EventView& events, const float* image, float* sums, DeviceTally* tally,
                      Stream stream) {
   if (events.count == 0) return;
-  const RowsLayout layout = RowsLayout::make(model.grid, reach_);
+  const RowsLayout layout = RowsLayout::make(model.grid, shape_.reach);
   const FixedSums fixed{fixed_.data(), static_cast<int>(model.grid.voxels())};
+  const auto threads = static_cast<unsigned>(shape_.threads());
   const auto blocks =
       static_cast<unsigned>(std::min<std::int64_t>((events.count + threads - 1) / threads, multiprocessors()));
   histogram_.clear(stream);
-  with_kernel(form_, reach_, [&](auto form, auto reach) {
+  with_kernel(form_, shape_, [&](auto form, auto shape) {
     constexpr int sample_threads = 64;
     sample_addends<form.value>
         <<<samples * 32 / sample_threads, sample_threads, 0, stream>>>(model, events, image, histogram_.data());
     check_launch("sample the strips' events");
-    em_of_rows<form.value, reach.value><<<blocks, threads, shared_bytes(form_, layout), stream>>>(
-        model, events, layout, image, histogram_.data(), fixed, tally);
+    em_of_rows<form.value, shape.value.reach, shape.value.windows>
+        <<<blocks, threads, shared_bytes(form_, shape_, layout), stream>>>(model, events, layout, image,
+                                                                           histogram_.data(), fixed, tally);
     check_launch("launch the strips' EM step");
   });
   constexpr int take_threads = 128;

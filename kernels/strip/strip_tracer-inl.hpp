@@ -25,8 +25,10 @@ class StripTracer {
 
   /// Finds event i's columns. Flattened, so that the event's numbers are prepared with this instruction set too.
   HWY_FLATTEN void prepare(const EventView& events, std::int64_t i) {
-    event_ = StripEventTerms<float>::make(form, setup_.settings.geometry, setup_.settings.resolution,
-                                          strip_response<float>(events, i));
+    const StripSettings& settings = setup_.settings;
+    const auto response = strip_response<float>(events, i);
+    event_ = StripEventTerms<float>::make(form, settings.geometry, settings.resolution, response);
+    if constexpr (form == StripForm::full) near_ = strip_near_ends(settings.geometry, settings.resolution, response);
     vectors_ = 0;
     passes_ = 0;
     if (!event_.finite()) return;
@@ -43,8 +45,15 @@ class StripTracer {
   HWY_ATTR float gather(const float* image) {
     vectors_ = 0;
     for (int pass = 0; pass < passes_; ++pass) {
-      const int cut = evaluate(pass);
-      if constexpr (form == StripForm::full) cut_at_ends(cut);
+      if (near_.high && near_.low) {
+        cut_at_ends<Ends::both>(evaluate<Ends::both>(pass));
+      } else if (near_.high) {
+        cut_at_ends<Ends::high>(evaluate<Ends::high>(pass));
+      } else if (near_.low) {
+        cut_at_ends<Ends::low>(evaluate<Ends::low>(pass));
+      } else {
+        evaluate<Ends::none>(pass);
+      }
       vectors_ += store_.passes[static_cast<std::size_t>(pass)].count();
     }
     if (vectors_ == 0) return 0;
@@ -71,6 +80,8 @@ class StripTracer {
 
  private:
   static constexpr int lanes = static_cast<int>(hn::MaxLanes(FloatTag()));
+  /// The ends of the strips that an event is near; the full form alone looks at them.
+  enum class Ends { none, high, low, both };
 
   /// The columns of each pass over the event, those whose chords may have more pixels than the passes before took: a
   /// vector of each.
@@ -120,6 +131,7 @@ class StripTracer {
 
   /// The weights of a pass, those of the full form without its share of angles; then returns how many vectors of it
   /// have pixels near the ends of the strips, and lists them.
+  template <Ends ends>
   HWY_INLINE int evaluate(int pass) {
     // Copies, so that what is stored cannot change them: they stay in registers.
     const StripEventTerms<float> event = event_;
@@ -150,16 +162,25 @@ class StripTracer {
       }
       const auto pixel = column.template at<form>(hn::LoadU(d_, ys + j) - event_y);
       FloatLanes weight;
-      if constexpr (form == StripForm::full) {
-        const StripPeak<FloatLanes> peak = strip_peak(event, pixel);
-        const auto edges = strip_edges<FloatLanes>(peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
-        weight = peak.shape;
-        hn::StoreU(edges.nearer, d_, nearer + at * lanes);
-        hn::StoreU(edges.farther, d_, farther + at * lanes);
-        listed[cut] = at;
-        cut += !none_of(hn::And(less(edges.nearer, splat<FloatLanes>(strip_reach)), less(zero, weight)));
-      } else {
+      if constexpr (form == StripForm::gaussian) {
         weight = strip_shape<form, FloatLanes>(event, pixel, {});
+      } else {
+        const StripPeak<FloatLanes> peak = strip_peak(event, pixel);
+        weight = peak.shape;
+        if constexpr (ends != Ends::none) {
+          StripEdges<FloatLanes> edges{zero, zero};
+          if constexpr (ends == Ends::both) {
+            edges = strip_edges<FloatLanes>(peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
+            hn::StoreU(edges.farther, d_, farther + at * lanes);
+          } else if constexpr (ends == Ends::high) {
+            edges.nearer = strip_edge(peak, hn::LoadU(d_, high + offset));
+          } else {
+            edges.nearer = zero - strip_edge(peak, hn::LoadU(d_, low + offset));
+          }
+          hn::StoreU(edges.nearer, d_, nearer + at * lanes);
+          listed[cut] = at;
+          cut += !none_of(hn::And(less(edges.nearer, splat<FloatLanes>(strip_reach)), less(zero, weight)));
+        }
       }
       hn::StoreU(weight, d_, weights + at * lanes);
       offsets[at] = offset;
@@ -169,14 +190,20 @@ class StripTracer {
 
   /// Multiplies the listed weights by their share of angles. In a loop of its own: so no branch depends on a pixel, and
   /// the chains of operations are half as long.
+  template <Ends ends>
   HWY_INLINE void cut_at_ends(int cut) {
     const std::int32_t* const listed = store_.cut.data();
     const float *const nearer = store_.nearer.data(), *const farther = store_.farther.data();
     float* const weights = store_.weights.data() + vectors_ * lanes;
     for (int n = 0; n < cut; ++n) {
       const std::int64_t at = std::int64_t{listed[n]} * lanes;
-      const StripEdges<FloatLanes> edges{hn::LoadU(d_, nearer + at), hn::LoadU(d_, farther + at)};
-      hn::StoreU(hn::LoadU(d_, weights + at) * strip_share(edges), d_, weights + at);
+      const FloatLanes edge = hn::LoadU(d_, nearer + at);
+      FloatLanes share;
+      if constexpr (ends == Ends::both)
+        share = strip_share<FloatLanes>({edge, hn::LoadU(d_, farther + at)});
+      else
+        share = strip_share_below(edge);
+      hn::StoreU(hn::LoadU(d_, weights + at) * share, d_, weights + at);
     }
   }
 
@@ -184,6 +211,7 @@ class StripTracer {
   const StripSetup& setup_;
   StripStore store_;
   StripEventTerms<float> event_{};
+  StripNearEnds near_{};
   int passes_ = 0;
   std::int64_t vectors_ = 0;
 };

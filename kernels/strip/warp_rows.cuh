@@ -10,39 +10,44 @@
 
 namespace tofstream::strip {
 
-inline constexpr int threads = 1024;  // of a block, one of which fills a multiprocessor
-inline constexpr unsigned warps = threads / 32, block_room = 0xffffffffu;  // of a block, and what its sums can hold
+inline constexpr unsigned block_room = 0xffffffffu;  // what a word of a block's sums can hold
 
-/// An image in shared memory: z is fastest, with margins in which nothing is, so that no column is checked. Rows lie
-/// two banks apart: neighbouring rows of an ellipse, whose centres are up to about a pixel apart, then seldom meet in
-/// one.
+/// For which ellipses a kernel is compiled: a lane has a row of each of `windows` windows of 32 rows, with `reach`
+/// pixels to either side of the row's centre.
+struct RowsShape {
+  int reach, windows;
+  constexpr RowsShape(int of_reach, int of_windows) : reach(of_reach), windows(of_windows) {}
+  friend constexpr bool operator==(const RowsShape&, const RowsShape&) = default;
+
+  constexpr int pixels() const { return 2 * reach + 1; }
+  /// A block fills a multiprocessor. P of two rows takes twice the registers, so there are half as many lanes; and
+  /// pixels that need two windows leave less room beside the images.
+  constexpr int threads() const { return windows == 1 ? 1024 : 512; }
+  constexpr int warps() const { return threads() / 32; }
+  /// Events that a warp prepares at once.
+  constexpr int group() const { return windows == 1 ? 32 : 16; }
+  /// Whether the angles of the strips' ends are read from shared memory; else they are computed.
+  constexpr bool has_angles(StripForm form) const { return form == StripForm::full && windows == 1; }
+};
+
+/// An image in shared memory: z is fastest, with a margin between rows in which nothing is, so that no column is
+/// checked. Rows lie two banks apart: neighbouring rows of an ellipse, whose centres are up to about a pixel apart,
+/// then seldom meet in one.
 struct RowsLayout {
   int rows, columns, margin, stride;
 
   static RowsLayout make(const Grid& grid, int reach) {
-    const int margin = 2 * reach, width = grid.size[2] + 2 * margin;
+    const int margin = 2 * reach, width = grid.size[2] + margin;
     return {grid.size[1], grid.size[2], margin, (width + 29) / 32 * 32 + 2};
   }
-  /// With what a lane without a row may read.
-  TOFSTREAM_HOST_DEVICE int words() const { return rows * stride + 64; }
+  /// With the first row's margin, and what a lane without a row may read.
+  TOFSTREAM_HOST_DEVICE int words() const { return margin + rows * stride + 64; }
   /// Of a pixel, which is counted as the image has it.
   __device__ int word(int pixel) const {
     const int column = pixel / rows;
     return (pixel - column * rows) * stride + margin + column;
   }
 };
-
-/// The ends of the strips that an event's photons may have missed: it was measured within 6 sigma of one. An ellipse's
-/// pixel moves a photon by at most 3 sigma within what is measured; the share beyond an end farther away than that is
-/// nothing to some 1e-7 (sqrt(6^2 - 3^2) standard deviations of the angle).
-__device__ inline NearEnds near_ends(const Model& model, const StripResponse<float>& r) {
-  const StripPrecision<float> c = strip_precision(model.resolution, model.geometry, r);
-  const auto room = [&](float other_end) {  // variance of one end's z, by C
-    return 0.5f * model.geometry.length_mm - 6 * sqrtf((other_end * c.dl - c.cross * c.cross) / c.determinant());
-  };
-  const float up = room(c.down), down = room(c.up);
-  return {r.z_up_mm > up || r.z_down_mm < -down, r.z_up_mm < -up || r.z_down_mm > down};
-}
 
 /// Whether decays at the pixel can be seen: else it has no P, whatever a row says.
 template <StripForm form>
@@ -117,7 +122,7 @@ __device__ inline void add_shared(unsigned address, int value) {
 }
 
 /// A warp's part of a pass.
-template <StripForm form, int reach>
+template <StripForm form, RowsShape shape>
 class Rows {
  public:
   __device__ Rows(const Model& model, const EventView& events, const RowsLayout& layout, const float* image,
@@ -138,15 +143,18 @@ class Rows {
         sums_at_(shared_address(sums)),
         lane_(static_cast<int>(threadIdx.x) % 32) {}
 
-  /// Whether the next 32 events fit the 32 bits of the block's sums, whatever the other warps add.
-  __device__ bool has_room() const { return most_ < block_room / warps - (32u << largest_log2); }
+  /// Whether the next group of events fits the 32 bits of the block's sums, whatever the other warps add.
+  __device__ bool has_room() const {
+    constexpr unsigned of_group = static_cast<unsigned>(shape.group()) << largest_log2;
+    return most_ < block_room / static_cast<unsigned>(shape.warps()) - of_group;
+  }
   __device__ void sums_given() { most_ = 0; }
   __device__ void give_tally(DeviceTally* tally) { seen_.give(tally); }
 
-  /// The EM step of 32 events from `begin` on.
+  /// The EM step of a group of events from `begin` on.
   __device__ void add_group(std::int64_t begin) {
     const std::int64_t i = begin + lane_;
-    const bool present = i < events_.count;
+    const bool present = lane_ < shape.group() && i < events_.count;
     float mine = present && events_.additive ? events_.additive[i] : 0.0f;  // expectation of this lane's event
     const unsigned meeting = stage(i, present, mine);
     const int count = __popc(meeting), own_place = __popc(meeting & ((1u << lane_) - 1));
@@ -161,8 +169,14 @@ class Rows {
   }
 
  private:
-  static constexpr int pixels = 2 * reach + 1;
-  static constexpr int near_high = 32, near_low = 64;  // bits of RowEvent::number
+  static constexpr int reach = shape.reach, pixels = shape.pixels();
+
+  /// A lane's row of a window.
+  struct Part {
+    float factor = 0;     // of P
+    int word = 0;         // of the first of its pixels
+    bool active = false;  // whether it may meet the ellipse
+  };
 
   /// Lays out the events that meet the image one after the other; bits say which they are.
   __device__ unsigned stage(std::int64_t i, bool present, float additive) {
@@ -174,10 +188,10 @@ class Rows {
     const unsigned meeting = __ballot_sync(all_lanes, meets);
     StagedEvent event{RowEvent::make(terms, model_.grid, box), RowEventRest::make(terms, additive)};
     event.rows.first_word = box.y_first * layout_.stride + layout_.margin - reach;
-    event.rest.number = lane_;
+    event.rest.packed = box.y_first << RowEventRest::first_row_shift | lane_;
     if constexpr (form == StripForm::full) {
-      const NearEnds near = near_ends(model_, response);
-      event.rest.number |= (near.high ? near_high : 0) | (near.low ? near_low : 0);
+      const StripNearEnds near = strip_near_ends(model_.geometry, model_.resolution, response);
+      event.rest.packed |= (near.high ? RowEventRest::near_high : 0) | (near.low ? RowEventRest::near_low : 0);
     }
     if (meets) staged_[__popc(meeting & ((1u << lane_) - 1))] = event;
     return meeting;
@@ -186,32 +200,31 @@ class Rows {
   /// The EM step of an event; its expectation.
   __device__ float add_event(std::int64_t begin, unsigned at) {
     const RowEvent event = StagedEvent::read_rows(at);
-    // A lane without a row goes with the last one, whose words are then read once for both.
-    const int row_number = min(lane_, event.rows - 1);
-    const float dy = fmaf(static_cast<float>(row_number), model_.grid.voxel_mm.y, event.dy);
-    PixelRow<form> row(event, dy);
-    const bool in_image =
-        static_cast<unsigned>(row.column + reach) < static_cast<unsigned>(layout_.columns + 2 * reach);
-    const bool active = in_image & (lane_ < event.rows) & PixelRow<form>::reached(event, dy);
-    if (form != StripForm::gaussian && __any_sync(all_lanes, active && !row.regular(event, reach)))
-      return add_rare(begin, StagedEvent::read_rest(at));
-    const int word = in_image ? event.first_word + row_number * layout_.stride + row.column : 0;
-    if (!active) row.exponent0 = -INFINITY;
-    const RowEventRest rest = StagedEvent::read_rest(at);
-    float p[pixels], sum = 0;
-    fill_densities(row, rest, word, p);
+    Part parts[shape.windows];
+    PixelRow<form> rows[shape.windows];
+    bool regular = true;
 #pragma unroll
-    for (int k = 0; k < pixels; ++k) sum = fmaf(p[k], rho_[word + k], sum);
-    sum = over_warp(sum * row.factor) + rest.additive;  // by the event's scale, as P
+    for (int w = 0; w < shape.windows; ++w) regular &= take_row(event, w, rows[w], parts[w]);
+    if (form != StripForm::gaussian && !__all_sync(all_lanes, regular))
+      return add_rare(begin, StagedEvent::read_rest(at));
+    const RowEventRest rest = StagedEvent::read_rest(at);
+    float p[shape.windows][pixels], sum = 0;
+    fill_densities(rows, rest, parts, p);
+#pragma unroll
+    for (int w = 0; w < shape.windows; ++w) sum += of_row(parts[w], p[w]);
+    sum = over_warp(sum) + rest.additive;  // by the event's scale, as P
     const float expectation = rest.scale * sum;
     if (!usable(expectation)) return expectation;
-    const float factor = scale_.of(__fdividef(row.factor, sum));
-    int addend[pixels];
+    int addend[shape.windows][pixels];
     int bits = 0;
 #pragma unroll
-    for (int k = 0; k < pixels; ++k) {
-      addend[k] = __float_as_int(multiply(p[k], factor));
-      bits |= addend[k];
+    for (int w = 0; w < shape.windows; ++w) {
+      const float factor = scale_.of(__fdividef(parts[w].factor, sum));
+#pragma unroll
+      for (int k = 0; k < pixels; ++k) {
+        addend[w][k] = __float_as_int(multiply(p[w][k], factor));
+        bits |= addend[w][k];
+      }
     }
     const unsigned bound = __reduce_or_sync(all_lanes, static_cast<unsigned>(bits));
     if (bound < 1u << smallest_log2 || bound >= 1u << largest_log2) {
@@ -219,42 +232,108 @@ class Rows {
       return expectation;
     }
     most_ += bound;
-    if (active) {
-      const unsigned address = sums_at_ + 4 * static_cast<unsigned>(word);
-      [&]<int... k>(std::integer_sequence<int, k...>) {
-        (add_shared<4 * k>(address, addend[k]), ...);
-      }
-      (std::make_integer_sequence<int, pixels>{});
-    }
+#pragma unroll
+    for (int w = 0; w < shape.windows; ++w)
+      if (parts[w].active) add_row(parts[w], addend[w]);
     return expectation;
   }
 
-  /// P of the row's pixels, without the event's scale and the row's factor.
-  __device__ void fill_densities(const PixelRow<form>& row, const RowEventRest& event, int word,
-                                 float (&p)[pixels]) const {
-    if (form != StripForm::full || event.number < near_high) {
+  /// The lane's row of window `w`, and what is to be known of it; false where eq. 7 does not hold in it.
+  __device__ bool take_row(const RowEvent& event, int w, PixelRow<form>& row, Part& part) const {
+    // A lane without a row goes with the last one, whose words are then read once for both.
+    const int number = 32 * w + lane_, row_number = min(number, event.rows - 1);
+    const float dy = fmaf(static_cast<float>(row_number), model_.grid.voxel_mm.y, event.dy);
+    row = PixelRow<form>(event, dy);
+    const bool in_image =
+        static_cast<unsigned>(row.column + reach) < static_cast<unsigned>(layout_.columns + 2 * reach);
+    part.active = in_image & (number < event.rows) & PixelRow<form>::reached(event, dy);
+    part.word = in_image ? event.first_word + row_number * layout_.stride + row.column : 0;
+    part.factor = row.factor;
+    const bool regular = !part.active || row.regular(event, reach);
+    if (!part.active) row.exponent0 = -INFINITY;
+    return regular;
+  }
+
+  /// The sum of the row's P times the image.
+  __device__ float of_row(const Part& part, const float (&p)[pixels]) const {
+    float sum = 0;
 #pragma unroll
-      for (int k = 0; k < pixels; ++k) p[k] = row.density(k - reach);
-      return;
+    for (int k = 0; k < pixels; ++k) sum = fmaf(p[k], rho_[part.word + k], sum);
+    return sum * part.factor;
+  }
+
+  __device__ void add_row(const Part& part, const int (&addend)[pixels]) const {
+    const unsigned address = sums_at_ + 4 * static_cast<unsigned>(part.word);
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      (add_shared<4 * k>(address, addend[k]), ...);
     }
-    // Near both ends: what is below the upper one less what is below the lower one; near one of them: what is on the
-    // strips' side of it. One text for both, or instructions would not fit their cache.
-    const bool both = event.number >= near_high + near_low, mirrored = !both && event.number >= near_low;
+    (std::make_integer_sequence<int, pixels>{});
+  }
+
+  /// P of the rows' pixels, without the event's scale and the rows' factors. Leaves rows and parts as they are.
+  __device__ void fill_densities(PixelRow<form> (&rows)[shape.windows], const RowEventRest& event,
+                                 Part (&parts)[shape.windows], float (&p)[shape.windows][pixels]) const {
+    if constexpr (form == StripForm::full)
+      if (event.packed & (RowEventRest::near_high | RowEventRest::near_low)) {
+        // One text for all windows, or instructions would not fit their cache: each takes its turn to be the first.
+#pragma unroll 1
+        for (int w = 0; w < shape.windows; ++w) {
+          fill_near_ends(rows[0], 32 * w + lane_, parts[0].word, event, p[0]);
+          rotate(rows);
+          rotate(parts);
+          rotate(p);
+        }
+        return;
+      }
+#pragma unroll
+    for (int w = 0; w < shape.windows; ++w)
+#pragma unroll
+      for (int k = 0; k < pixels; ++k) p[w][k] = rows[w].density(k - reach);
+  }
+
+  template <class T>
+  __device__ static void rotate(T (&of_windows)[shape.windows]) {
+    if constexpr (shape.windows == 2) {
+      T first;
+      memcpy(&first, &of_windows[0], sizeof(T));
+      memcpy(&of_windows[0], &of_windows[1], sizeof(T));
+      memcpy(&of_windows[1], &first, sizeof(T));
+    }
+  }
+
+  /// Near both ends: what is below the upper one less what is below the lower one; near one of them: what is on the
+  /// strips' side of it. One text for both here too.
+  __device__ void fill_near_ends(const PixelRow<form>& row, int number, int word, const RowEventRest& event,
+                                 float (&p)[pixels]) const {
+    const bool low = event.packed & RowEventRest::near_low, high = event.packed & RowEventRest::near_high;
+    const bool both = low && high, mirrored = low && !high;
 #pragma unroll
     for (int k = 0; k < pixels; ++k) p[k] = 0;
-    const float* angles = event.number & near_low ? low_ : high_;
-    for (int pass = both ? 2 : 1; pass > 0; --pass, angles = high_) {
+    auto angles = ends_of(row, number, word, low, event);
+#pragma unroll 1
+    for (int pass = both ? 2 : 1; pass > 0; --pass, angles = ends_of(row, number, word, false, event)) {
       PixelRow<form> again = row;
       // Nothing of it is to be kept from pass to pass, which would take more registers than there are.
       asm("" : "+f"(again.exponent0), "+f"(again.mixed0), "+f"(again.norm0));
 #pragma unroll
-      for (int k = 0; k < pixels; ++k)
-        p[k] = fmaxf(again.density_below(event, k - reach, angles[word + k], mirrored) - p[k], 0.0f);
+      for (int k = -reach; k <= reach; ++k)
+        p[k + reach] = fmaxf(again.density_below(event, k, angles[k], mirrored) - p[k + reach], 0.0f);
+    }
+  }
+  /// By pixel of the row, the lowest or highest angles at which photons meet both strips.
+  __device__ auto ends_of(const PixelRow<form>& row, int number, int word, bool lowest,
+                          const RowEventRest& event) const {
+    if constexpr (shape.has_angles(form)) {
+      return (lowest ? low_ : high_) + word + reach;
+    } else {
+      const int y = (event.packed >> RowEventRest::first_row_shift) + number;
+      return RowEnds(model_.geometry, model_.y(y), model_.z(row.column), model_.grid.voxel_mm.z, lowest);
     }
   }
 
   __device__ float add_rare(std::int64_t begin, const RowEventRest& event) const {
-    return add_exactly<form>(model_, events_, begin + (event.number & 31), image_, shift_, fixed_);
+    return add_exactly<form>(model_, events_, begin + (event.packed & RowEventRest::number_bits), image_, shift_,
+                             fixed_);
   }
 
   const Model& model_;

@@ -17,14 +17,23 @@ TEST_CASE("bench tor says what it needs: a GPU, and --paper for one of the paper
 
 TEST_CASE("bench tor --paper sets the paper's numbers beside what it measures and checks") {
   if (!gpu_or_skip()) return;
-  const auto made = run_command("bench tor --paper --events 1000 --repeats 1 --table figure_5 table_5 --json");
+  const auto made = run_command("bench tor --paper --events 1000 --repeats 1 --table figure_3 figure_5 table_5 --json");
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto tables = made.json()["tables"];
-  CHECK(tables["figure_5"]["rows"].size() == 2 * 23);
+  CHECK(tables["figure_5"]["rows"].size() == 2 * 25);
   for (const auto& row : tables["figure_5"]["rows"]) {
     if (row["step"] == "CPU, one thread") continue;  // which is timed alone
     CHECK(row["nrms"].get<double>() < 1e-5);
     CHECK(row["accurate"] == true);
+  }
+  CHECK(tables["figure_3"]["rows"].size() == 4);
+  for (const auto& row : tables["figure_3"]["rows"]) {
+    CHECK(row["writes"].get<int>() > 1000);
+    CHECK(row["percent_of_writes"].get<double>() < 50);
+    int voxels = 0;
+    for (const char* key : {"voxels_with_none", "voxels_with_1", "voxels_with_2", "voxels_with_more"})
+      voxels += row[key].get<int>();
+    CHECK(voxels == 75 * 75 * 26);
   }
   CHECK(tables["table_5"]["rows"].size() == 16);
   CHECK(tables["table_5"]["rows"][2]["paper_gtx_480_ms"] == 61);

@@ -23,6 +23,29 @@ double integral(double end, F&& f) {
   return sum * end / steps;
 }
 
+/// The n-th positive zero of the Bessel function J_7/2, which is that of the spherical one of order 3.
+double zero_of_bessel(int n) {
+  const auto j3 = [](double x) {
+    return (15 / (x * x * x) - 6 / x) * std::sin(x) / x - (15 / (x * x) - 1) * std::cos(x) / x;
+  };
+  double from = 4;  // below the first
+  for (int found = 0;; from += 0.5) {
+    if (j3(from) * j3(from + 0.5) > 0 || ++found < n) continue;
+    double to = from + 0.5;
+    while (to - from > 1e-12) (j3(from) * j3((from + to) / 2) > 0 ? from : to) = (from + to) / 2;
+    return from;
+  }
+}
+
+/// A blob's Fourier transform at a spatial frequency (1/mm), relative to that at 0.
+double spectrum(const Blob& blob, float edge, double frequency) {
+  const BlobProfile profile(blob, edge);
+  const double rate = 2 * std::numbers::pi * frequency;
+  const double radius = static_cast<double>(blob.radius_mm);
+  return integral(radius, [&](double r) { return r * std::sin(rate * r) / rate * profile(r); }) /
+         integral(radius, [&](double r) { return r * r * profile(r); });
+}
+
 }  // namespace
 
 TEST_CASE("an image of blobs has two lattices half an edge apart, centred together on the grid") {
@@ -38,6 +61,27 @@ TEST_CASE("an image of blobs has two lattices half an edge apart, centred togeth
   CHECK(voxels.lattices() == 1);
   CHECK(voxels.lattice(0) == voxels);
   CHECK(!(voxels == grid));
+}
+
+TEST_CASE("the clinical blobs' parameters follow from the lattice's frequencies and the radius") {
+  // Nodes of a body-centred cubic lattice repeat at sqrt(2), 2, sqrt(6), ... / edge. A blob's spectrum is zero where
+  // (2 pi radius f)^2 = alpha^2 + j_n^2: the first zero at sqrt(2) / edge and the fourth at sqrt(6) / edge leave one
+  // alpha, and one radius in edges.
+  const double j1 = zero_of_bessel(1), j4 = zero_of_bessel(4);
+  CHECK(j1 == doctest::Approx(6.98793).epsilon(1e-6));
+  const double alpha = std::sqrt((j4 * j4 - 3 * j1 * j1) / 2);
+  CHECK(alpha == doctest::Approx(8.3641).epsilon(1e-5));
+  CHECK(alpha == doctest::Approx(8.3689).epsilon(6e-4));
+  const double edges = std::sqrt(alpha * alpha + j1 * j1) / (2 * std::numbers::pi * std::numbers::sqrt2);
+  CHECK(2.5 / edges == doctest::Approx(2.0382).epsilon(1e-5));
+  CHECK(2.5 / edges == doctest::Approx(2.0375).epsilon(4e-4));
+  // And the published edge gives the published alpha by the first condition alone.
+  const double rate = 2 * std::numbers::pi * std::numbers::sqrt2 * 2.5 / 2.0375;
+  CHECK(std::sqrt(rate * rate - j1 * j1) == doctest::Approx(8.3689).epsilon(1e-5));
+  const Blob clinical{2.5f, 8.3689f};
+  CHECK(std::abs(spectrum(clinical, 2.0375f, std::sqrt(2.0) / 2.0375)) < 1e-6);
+  CHECK(std::abs(spectrum(clinical, 2.0375f, std::sqrt(6.0) / 2.0375)) < 1e-6);
+  CHECK(std::abs(spectrum(clinical, 2.0375f, 2 / 2.0375)) > 1e-4);  // of which the ripple is left
 }
 
 TEST_CASE("the radius of uniform blobs is the literature's") {

@@ -74,6 +74,51 @@ std::vector<float> ten_iterations(Projector& projector, const EventBatch& batch)
   return estimate;
 }
 
+/// EM steps of many events on a grid that takes the fast path: repeated, whole, and as the reference has them.
+void check_same_bits(const Grid& grid, const StripSettings& settings) {
+  const EventBatch few = events_of(settings, 2000);
+  // The same events many times over: a block then adds its sums up more than once.
+  EventBatch many;
+  const std::int64_t copies = 1000;
+  many.count = copies * few.count;
+  many.tof = few.tof;
+  for_each_array_pair(many, few, [&](auto& to, const auto& from) {
+    using Array = std::remove_cvref_t<decltype(to)>;
+    if (from.empty()) return;
+    to = Array(Memory::host, many.count);
+    for (std::int64_t copy = 0; copy < copies; ++copy)
+      std::memcpy(to.data() + copy * few.count, from.data(), from.bytes());
+  });
+  const EventBatch there = many.to(Memory::device);
+  // Ratios from 1 to 1e15: the dark half's are far too large for the others' scale.
+  for (const float dark : {1.0f, 1e-4f, 1e-9f, 1e-15f}) {
+    CAPTURE(dark);
+    std::vector<float> image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
+    for (std::size_t v = 0; v < image.size() / 2; ++v) image[v] *= dark;
+    const auto projector = on_gpu(grid, settings, StripCudaPath::automatic);
+    const Buffer<float> x = Buffer<float>::from(image).to(Memory::device);
+    const auto run = [&] {
+      auto sum = Buffer<float>::zeros(Memory::device, grid.voxels());
+      const EmTally tally = projector->em_step(there.view(), x.data(), sum.data());
+      CHECK(tally.used == many.count);
+      return sum.to_vector();
+    };
+    const std::vector<float> first = run();
+    const std::vector<float> second = run();
+    CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
+    // An EM step hands each event out to the pixels, whole.
+    CHECK(inner(image, first) == doctest::Approx(static_cast<double>(many.count)).epsilon(1e-5));
+    if (dark < 1e-4f) continue;  // beyond, one pixel at an ellipse's border decides about whole events
+    std::vector<float> expected(image.size(), 0.0f), scaled(image.size()), actual(image.size());
+    make_strip_reference(grid, settings)->em_step(few.view(), image.data(), expected.data());
+    for (std::size_t v = 0; v < image.size(); ++v) {  // as an update has them
+      scaled[v] = expected[v] * image[v];
+      actual[v] = first[v] * image[v] / static_cast<float>(copies);
+    }
+    CHECK(rms_of_range(actual, scaled) < 2e-5);  // rounded alike in every copy of an event
+  }
+}
+
 }  // namespace
 
 TEST_CASE("strips on CUDA project as the reference does, every form by every path") {
@@ -102,12 +147,39 @@ TEST_CASE("strips on CUDA: sigma that rises to the ends, gamma, additive terms, 
   }
 }
 
-TEST_CASE("strips on CUDA: pixels too small for shared memory or a lane's registers, an image beyond the strips") {
+TEST_CASE("strips on CUDA: small pixels, images of odd sizes, two rows of an ellipse a lane") {
+  if (!gpu_or_skip()) return;
+  for (const StripForm form : forms) {
+    CAPTURE(static_cast<int>(form));
+    StripSettings settings{.form = form};
+    const EventBatch events = events_of(settings, 500);
+    for (const Grid& grid : {Grid::centred(1, 87, 101, {3, 3, 3}), Grid::centred(1, 130, 150, {2, 2, 2}),
+                             Grid::centred(1, 129, 151, {2, 2, 2}), Grid::centred(1, 97, 113, {2, 2.3f, 1.9f})}) {
+      CAPTURE(grid.size[1]);
+      CHECK(why_strips_are_slow(grid, settings).empty());
+      check_against_reference(grid, settings, events);
+    }
+    settings.resolution.sigma_z_edge_rise = 0.1f;  // as it was measured
+    Grid beside = Grid::centred(1, 111, 133, {2, 2, 2});
+    beside.origin_mm = beside.origin_mm + Vec3{0, 17, -40};
+    CHECK(why_strips_are_slow(beside, settings).empty());
+    check_against_reference(beside, settings, events);
+  }
+}
+
+TEST_CASE("strips on CUDA: pixels too small for the fast path, which says so, and an image beyond the strips") {
   if (!gpu_or_skip()) return;
   const StripSettings settings;
   const EventBatch events = events_of(settings, 200);
-  check_against_reference(Grid::centred(1, 130, 150, {2, 2, 2}), settings, events);
+  const Grid odd = Grid::centred(1, 173, 201, {1.5f, 1.5f, 1.5f});
+  const std::string why = why_strips_are_slow(odd, settings);
+  CHECK_MESSAGE(why.find("an event's ellipse has up to 81 rows of 29 pixels (the fast path takes 64 of 25)") == 0, why);
+  CHECK_MESSAGE(why.find("173 x 201 pixels need") != std::string::npos, why);
+  check_against_reference(odd, settings, events);
   check_against_reference(Grid::centred(1, 260, 300, {1, 1, 1}), settings, events);
+  CHECK_FALSE(why_strips_are_slow(Grid::centred(1, 300, 300, {4, 4, 4}), settings).empty());
+  CHECK(
+      why_strips_are_slow(Grid::centred(1, 300, 300, {4, 4, 4}), {.cuda_path = StripCudaPath::warp_per_event}).empty());
   check_against_reference(Grid::centred(1, 80, 90, {4, 4, 4}), settings, events);
   check_against_reference(Grid::centred(1, 1, 3, {4, 4, 4}), settings, events);
 }
@@ -133,10 +205,12 @@ TEST_CASE("strips on CUDA: an image of ten iterations is the reference's") {
     CAPTURE(static_cast<int>(form));
     const StripSettings settings{.form = form};
     const EventBatch events = events_of(settings, 1000);
-    const auto expected = ten_iterations(*make_strip_reference(paper_grid(), settings), events);
-    for (const StripCudaPath path : paths) {
-      CAPTURE(static_cast<int>(path));
-      CHECK(rms_of_range(ten_iterations(*on_gpu(paper_grid(), settings, path), events), expected) < 1e-5);
+    for (const Grid& grid : {paper_grid(), Grid::centred(1, 131, 149, {2, 2, 2})}) {
+      const auto expected = ten_iterations(*make_strip_reference(grid, settings), events);
+      for (const StripCudaPath path : paths) {
+        CAPTURE(static_cast<int>(path));
+        CHECK(rms_of_range(ten_iterations(*on_gpu(grid, settings, path), events), expected) < 1e-5);
+      }
     }
   }
 }
@@ -166,46 +240,7 @@ TEST_CASE("strips on CUDA: events that are not finite or lie far outside touch n
 TEST_CASE(
     "strips on CUDA: sums in shared memory are the same bit for bit, also of ratios far apart and of many events") {
   if (!gpu_or_skip()) return;
-  const StripSettings settings{.form = StripForm::gaussian};
-  const EventBatch few = events_of(settings, 2000);
-  // The same events many times over: a block then adds its sums up more than once.
-  EventBatch many;
-  const std::int64_t copies = 1000;
-  many.count = copies * few.count;
-  many.tof = few.tof;
-  for_each_array_pair(many, few, [&](auto& to, const auto& from) {
-    using Array = std::remove_cvref_t<decltype(to)>;
-    if (from.empty()) return;
-    to = Array(Memory::host, many.count);
-    for (std::int64_t copy = 0; copy < copies; ++copy)
-      std::memcpy(to.data() + copy * few.count, from.data(), from.bytes());
-  });
-  const EventBatch there = many.to(Memory::device);
-  // Ratios from 1 to 1e15: the dark half's are far too large for the others' scale.
-  for (const float dark : {1.0f, 1e-4f, 1e-9f, 1e-15f}) {
-    CAPTURE(dark);
-    std::vector<float> image = random_numbers(paper_grid().voxels(), 1, 0.5f, 1.5f);
-    for (std::size_t v = 0; v < image.size() / 2; ++v) image[v] *= dark;
-    const auto projector = on_gpu(paper_grid(), settings, StripCudaPath::automatic);
-    const Buffer<float> x = Buffer<float>::from(image).to(Memory::device);
-    const auto run = [&] {
-      auto sum = Buffer<float>::zeros(Memory::device, paper_grid().voxels());
-      const EmTally tally = projector->em_step(there.view(), x.data(), sum.data());
-      CHECK(tally.used == many.count);
-      return sum.to_vector();
-    };
-    const std::vector<float> first = run();
-    const std::vector<float> second = run();
-    CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
-    // An EM step hands each event out to the pixels, whole.
-    CHECK(inner(image, first) == doctest::Approx(static_cast<double>(many.count)).epsilon(1e-5));
-    if (dark < 1e-4f) continue;  // beyond, one pixel at an ellipse's border decides about whole events
-    std::vector<float> expected(image.size(), 0.0f), scaled(image.size()), actual(image.size());
-    make_strip_reference(paper_grid(), settings)->em_step(few.view(), image.data(), expected.data());
-    for (std::size_t v = 0; v < image.size(); ++v) {  // as an update has them
-      scaled[v] = expected[v] * image[v];
-      actual[v] = first[v] * image[v] / static_cast<float>(copies);
-    }
-    CHECK(rms_of_range(actual, scaled) < 2e-5);  // rounded alike in every copy of an event
-  }
+  check_same_bits(paper_grid(), {.form = StripForm::gaussian});
+  for (const StripForm form : {StripForm::gaussian, StripForm::full})
+    check_same_bits(Grid::centred(1, 130, 150, {2, 2, 2}), {.form = form});
 }

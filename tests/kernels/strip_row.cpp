@@ -76,3 +76,25 @@ TEST_CASE("the share of angles below an end keeps its digits, also mirrored") {
     CHECK(strip::share_below(high, true) == doctest::Approx(strip::share_below(-high, false)));
   }
 }
+
+TEST_CASE("ends of the strips along a row are those of the table of pixels, also beyond the strips") {
+  for (const float x : {-1e30f, -40.0f, -1.0f, -0.3f, 0.0f, 1e-6f, 0.7f, 1.0f, 1.0001f, 3.0f, 1e6f})
+    CHECK(std::abs(strip::arctangent(x) - std::atan(x)) < 4e-7f);
+  const StripGeometry strips;
+  for (const Grid& grid : {Grid::centred(1, 131, 151, {2, 2, 2}), Grid::centred(1, 75, 91, {4, 4, 4})})
+    for (int j = 0; j < grid.size[1]; ++j) {
+      const float y = grid.centre(0, j, 0).y;
+      const int column = grid.size[2] / 3;
+      const float z = grid.centre(0, j, column).z;
+      const strip::RowEnds highest(strips, y, z, grid.voxel_mm.z, false), lowest(strips, y, z, grid.voxel_mm.z, true);
+      for (int k = -12; k <= 12; ++k) {
+        CHECK(std::isfinite(highest[k]));
+        CHECK(std::isfinite(lowest[k]));
+        const auto angles = strip_angles<double>(strips, static_cast<double>(y),
+                                                 static_cast<double>(z + static_cast<float>(k) * grid.voxel_mm.z));
+        if (!(angles.low < angles.high)) continue;  // no decay there is seen
+        CHECK(static_cast<double>(highest[k] / strip::half_log2e) == doctest::Approx(angles.high).epsilon(1e-6));
+        CHECK(static_cast<double>(lowest[k] / strip::half_log2e) == doctest::Approx(angles.low).epsilon(1e-6));
+      }
+    }
+}

@@ -1,8 +1,11 @@
 // Paper 000's scheme on CUDA against the double-precision reference: each combination of its switches, tiles of slices,
 // launches, plans, and the iteration that it times.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "kernels/project/tor/paper/iteration.hpp"
+#include "kernels/project/tor/paper/paper.hpp"
 #include "kernels/project/tor/tor_backends.hpp"
 #include "kernels/update/em_update.hpp"
 #include "tests/kernels/blob_support.hpp"
@@ -72,7 +75,7 @@ struct Expected {
   }
 };
 
-constexpr int switches = 9;
+constexpr int switches = 10;
 
 /// The scheme of one combination; small blocks, so that each has several lines a thread and several blocks share
 /// slices.
@@ -87,6 +90,7 @@ PaperScheme combination(unsigned bits) {
           .sort = on(6),
           .skip_slices = on(7),
           .fast_math = on(8),
+          .unrolled = on(9),
           .blocks = 3,
           .threads = 32};
 }
@@ -104,7 +108,7 @@ TEST_CASE("each combination of the paper's switches gives the reference's projec
     for (unsigned bits = 0; bits < 1u << switches; ++bits) {
       const PaperScheme scheme = combination(bits);
       if (!valid(scheme)) continue;
-      CAPTURE(fmt::format("{:09b}", bits));
+      CAPTURE(fmt::format("{:010b}", bits));
       CAPTURE(c.grid.size[0]);
       expected.check(scheme);
     }
@@ -154,6 +158,31 @@ TEST_CASE("the paper's scheme plans a batch once for several steps, and takes no
   projector->forward(none, image.data(), nullptr);
   projector->back(none, nullptr, sum.data());
   CHECK(inner(sum.to_vector(), sum.to_vector()) == 0);
+}
+
+TEST_CASE("collisions of a back projection: none of one line, many of a line that all threads have") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = Grid::centred(21, 17, 13, {4, 4, 4});
+  const std::vector<Lor> line = random_lines(grid, 1, 5);
+  const auto collisions = [&](int copies, bool staged, bool hardware) {
+    const PaperScheme scheme{.staged_slices = staged, .hardware_atomics = hardware, .blocks = 1};
+    const TorSettings settings{
+        .response = RadialResponse::gaussian(5.16f, 6), .cuda_path = CudaPath::paper, .paper = scheme};
+    const auto projector = tor::make_projector(grid, settings, Backend::cuda);
+    auto& paper = dynamic_cast<tor::paper::PaperProjector&>(*projector);
+    const EventBatch events =
+        batch_of(std::vector<Lor>(static_cast<std::size_t>(copies), line[0]), {40.5f, 0}).to(Memory::device);
+    return paper.planned_collisions(*paper.plan(events.view()), events.view());
+  };
+  for (const bool staged : {true, false}) {
+    CAPTURE(staged);
+    const auto one = collisions(1, staged, false), many = collisions(64, staged, false);
+    CHECK(one.writes > 0);
+    CHECK(std::ranges::max(one.of_voxel) == 0);
+    CHECK(many.writes == 64 * one.writes);
+    CHECK(std::ranges::max(many.of_voxel) > 1);
+  }
+  CHECK_THROWS_AS(collisions(1, true, true), std::invalid_argument);
 }
 
 TEST_CASE("an iteration that updates on the GPU equals one whose images go through the host") {

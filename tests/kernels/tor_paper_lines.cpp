@@ -43,7 +43,7 @@ void walk(const Walk& w, const tor::Pass& pass, const Lines& lines, std::int64_t
         REQUIRE(row < end);
         visit(slice * slices.slice_stride + row * slices.q_stride + column * slices.p_stride, value);
       };
-      for_each_voxel(window, at, weight, use);
+      for_each_voxel<true>(window, at, weight, use);
     }
 }
 

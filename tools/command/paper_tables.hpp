@@ -13,6 +13,9 @@ struct Pair {
   double tof, non_tof;
 };
 
+/// Section II.B.6 and figure 3: of all writes of a back projection of random lines.
+inline constexpr double collision_percent = 0.2;
+
 /// Table I: by millions of LORs; 0 where the text at hand has no number. Its cells span rows, of which that text says
 /// not which: read so that 15 and 30 blocks follow each number of threads. The GTX 285 has 30 multiprocessors.
 inline constexpr std::array<int, 4> table_1_millions = {1, 2, 5, 10};

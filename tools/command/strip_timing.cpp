@@ -61,16 +61,18 @@ class Mlem {
 
 }  // namespace
 
-Grid strip_grid() {
-  return Grid::centred(1, 65, 75, {4, 4, 4});
+Grid strip_grid(float pixel_mm) {
+  const auto pixels = [&](float length_mm) { return static_cast<int>(std::ceil(length_mm / pixel_mm)); };
+  return Grid::centred(1, pixels(260), pixels(300), {pixel_mm, pixel_mm, pixel_mm});
 }
 
-StripTiming::StripTiming(std::int64_t events, std::int64_t checked, int repeats, double wrong)
-    : checked_(std::min(events, checked)),
+StripTiming::StripTiming(const Grid& grid, std::int64_t events, std::int64_t checked, int repeats, double wrong)
+    : grid_(grid),
+      checked_(std::min(events, checked)),
       repeats_(repeats),
       wrong_(wrong),
       on_host_(strip_events(events)),
-      sensitivity_(strip_sensitivity_image({}, strip_grid())) {}
+      sensitivity_(strip_sensitivity_image({}, grid)) {}
 
 EventView StripTiming::events(Backend backend, std::int64_t count) {
   if (backend == Backend::cuda && on_device_.count == 0) {
@@ -81,12 +83,12 @@ EventView StripTiming::events(Backend backend, std::int64_t count) {
 }
 
 double StripTiming::iteration_ms(const StripSettings& settings, Backend backend) {
-  Mlem mlem(make_strip_projector(strip_grid(), settings, backend), events(backend, on_host_.count), sensitivity_);
+  Mlem mlem(make_strip_projector(grid_, settings, backend), events(backend, on_host_.count), sensitivity_);
   return median_ms(backend, repeats_, [&] { mlem.iterate(); });
 }
 
 double StripTiming::nrms(const StripSettings& settings, Backend backend) {
-  Mlem mlem(made_wrong(make_strip_projector(strip_grid(), settings, backend), wrong_), events(backend, checked_),
+  Mlem mlem(made_wrong(make_strip_projector(grid_, settings, backend), wrong_), events(backend, checked_),
             sensitivity_);
   for (int k = 0; k < checked_iterations; ++k) mlem.iterate();
   return compare(mlem.estimate(), reference(settings)).nrms;
@@ -94,11 +96,11 @@ double StripTiming::nrms(const StripSettings& settings, Backend backend) {
 
 const Image& StripTiming::reference(const StripSettings& settings) {
   if (reference_form_ == settings.form) return reference_;
-  const auto projector = make_strip_reference(strip_grid(), settings);
+  const auto projector = make_strip_reference(grid_, settings);
   const auto& wide = dynamic_cast<const ReferenceProjector&>(*projector);
   const EventView events = on_host_.view().slice(0, checked_);
   const Image inverse = inverse_sensitivity(sensitivity_);
-  std::vector<double> estimate(static_cast<std::size_t>(strip_grid().voxels()), 1.0);
+  std::vector<double> estimate(static_cast<std::size_t>(grid_.voxels()), 1.0);
   for (int k = 0; k < checked_iterations; ++k) {
     std::vector<double> ratios = wide.forward(events, estimate);
     for (double& ratio : ratios) ratio = usable(ratio) ? 1 / ratio : 0;
@@ -106,7 +108,7 @@ const Image& StripTiming::reference(const StripSettings& settings) {
     for (std::size_t v = 0; v < estimate.size(); ++v)
       estimate[v] *= sums[v] * static_cast<double>(inverse.voxels[static_cast<std::int64_t>(v)]);
   }
-  reference_ = Image::zeros(strip_grid());
+  reference_ = Image::zeros(grid_);
   for (std::size_t v = 0; v < estimate.size(); ++v)
     reference_.voxels[static_cast<std::int64_t>(v)] = static_cast<float>(estimate[v]);
   reference_form_ = settings.form;
@@ -116,16 +118,16 @@ const Image& StripTiming::reference(const StripSettings& settings) {
 StripTiming::PeerTimes StripTiming::peer(StripPeer& peer) {
   // An iteration of the original is rho <- rho A^T(1 / A(s rho)), with s in the denominator alone (001, eq. 3).
   const StripSettings settings{.form = StripForm::eq7};
-  peer.prepare(strip_grid(), settings, on_host_.view());
+  peer.prepare(grid_, settings, on_host_.view());
   const auto first_estimate = [&] {
-    peer.set_image(Image::filled(strip_grid(), 1));
+    peer.set_image(Image::filled(grid_, 1));
     peer.iterate(0, 0);
-    return peer.image(strip_grid());
+    return peer.image(grid_);
   };
   const Image theirs = first_estimate();
-  const auto projector = make_strip_projector(strip_grid(), settings, Backend::cuda);
+  const auto projector = make_strip_projector(grid_, settings, Backend::cuda);
   const Image sensitivity = sensitivity_.to(Memory::device);
-  Image sum = Image::zeros(strip_grid(), Memory::device);
+  Image sum = Image::zeros(grid_, Memory::device);
   projector->em_step(events(Backend::cuda, on_host_.count), sensitivity.voxels.data(), sum.voxels.data());
   const Image ours = sum.to(Memory::host);
   synchronize(nullptr);

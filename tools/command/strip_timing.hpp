@@ -12,14 +12,14 @@
 
 namespace tofstream::command {
 
-/// The paper's image: 65 x 75 pixels of 4 mm along y and z.
-Grid strip_grid();
+/// The paper's field of view, 260 x 300 mm along y and z; its pixels are of 4 mm: 65 x 75.
+Grid strip_grid(float pixel_mm);
 
 class StripTiming {
  public:
   /// Draws events of the paper's phantom; the first `checked` of them serve the comparison with the reference.
   /// `wrong`: by which share sums are made too large, for tests of what is said to that.
-  StripTiming(std::int64_t events, std::int64_t checked, int repeats, double wrong = 0);
+  StripTiming(const Grid& grid, std::int64_t events, std::int64_t checked, int repeats, double wrong = 0);
 
   /// Milliseconds of an iteration with everything it needs: sums set to zero, EM step, update. Median of `repeats`, of
   /// fewer where one takes long.
@@ -38,6 +38,7 @@ class StripTiming {
   EventView events(Backend backend, std::int64_t count);
   const Image& reference(const StripSettings& settings);
 
+  Grid grid_;
   std::int64_t checked_;
   int repeats_;
   double wrong_;

@@ -65,6 +65,7 @@ constexpr Step steps[] = {
     {"skip slices", &PaperScheme::skip_slices, "-36 %, with the sort"},
     {"update on the GPU", &PaperScheme::update_on_device, ""},
     {"fast math", &PaperScheme::fast_math, "-17 %"},
+    {"unrolled loop", &PaperScheme::unrolled, ""},
 };
 
 PaperScheme simple_scheme() {
@@ -86,6 +87,33 @@ ordered_json step_row(const std::string& name, bool tof, double iteration_ms, To
                    {"paper", paper}};
   row["accurate"] = nrms ? ordered_json(is_accurate(*nrms)) : ordered_json();
   return row;
+}
+
+/// Figure 3: how often two threads add to one voxel at a time, by loops of compare-and-swap, which notice it.
+TorTable measure_figure_3(const TorTableSettings& settings) {
+  TorTable table{"figure_3", "Figure 3: collisions of a back projection; the paper has at most two a voxel", {}};
+  for (const bool tof : {false, true}) {
+    const auto bench = bench_of(settings, tof);
+    for (const int blocks : {15, multiprocessors()}) {
+      const PaperScheme scheme{.hardware_atomics = false, .blocks = blocks};
+      const tor::paper::Collisions found = bench->timing.collisions(bench->timing.settings(CudaPath::paper, scheme));
+      const auto voxels_with = [&](const auto& condition) { return std::ranges::count_if(found.of_voxel, condition); };
+      const auto all = std::accumulate(found.of_voxel.begin(), found.of_voxel.end(), std::int64_t{0});
+      const double percent = 100 * static_cast<double>(all) / static_cast<double>(found.writes);
+      table.rows.push_back({{"tof", tof_name(tof)},
+                            {"blocks", blocks},
+                            {"writes", found.writes},
+                            {"collisions", all},
+                            {"percent_of_writes", percent},
+                            {"paper_percent", tof ? ordered_json() : ordered_json(paper::collision_percent)},
+                            {"voxels_with_none", voxels_with([](unsigned n) { return n == 0; })},
+                            {"voxels_with_1", voxels_with([](unsigned n) { return n == 1; })},
+                            {"voxels_with_2", voxels_with([](unsigned n) { return n == 2; })},
+                            {"voxels_with_more", voxels_with([](unsigned n) { return n > 2; })},
+                            {"most_in_a_voxel", std::ranges::max(found.of_voxel)}});
+    }
+  }
+  return table;
 }
 
 /// Figure 5: steps added one after the other, and, which the paper does not have, each alone left out of the whole.
@@ -314,10 +342,10 @@ TorTable measure_sort(const TorTableSettings& settings) {
 }  // namespace
 
 const std::vector<TorTableMaker>& paper_tables() {
-  static const std::vector<TorTableMaker> makers = {{"figure_5", measure_figure_5}, {"figure_6", measure_figure_6},
-                                                    {"table_1", measure_table_1},   {"table_2", measure_table_2},
-                                                    {"table_3", measure_table_3},   {"table_4", measure_table_4},
-                                                    {"table_5", measure_table_5},   {"sort", measure_sort}};
+  static const std::vector<TorTableMaker> makers = {
+      {"figure_3", measure_figure_3}, {"figure_5", measure_figure_5}, {"figure_6", measure_figure_6},
+      {"table_1", measure_table_1},   {"table_2", measure_table_2},   {"table_3", measure_table_3},
+      {"table_4", measure_table_4},   {"table_5", measure_table_5},   {"sort", measure_sort}};
   return makers;
 }
 

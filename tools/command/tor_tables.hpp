@@ -1,4 +1,4 @@
-// Paper 000's figures 5 and 6 and tables I to V measured on this machine's GPU, beside the paper's numbers.
+// Paper 000's figures 3, 5 and 6 and tables I to V measured on this machine's GPU, beside the paper's numbers.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct TorTableMaker {
   std::string name;
   std::function<TorTable(const TorTableSettings&)> measure;
 };
-/// figure_5, figure_6, table_1 to table_5, sort.
+/// figure_3, figure_5, figure_6, table_1 to table_5, sort.
 const std::vector<TorTableMaker>& paper_tables();
 
 /// Not of the paper: the CPU and each CUDA path on 75x75x26 voxels with T_w 3.

@@ -8,7 +8,6 @@
 
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/project/tor/paper/iteration.hpp"
-#include "kernels/project/tor/paper/paper.hpp"
 #include "kernels/simulate/workloads.hpp"
 #include "kernels/update/em_update.hpp"
 #include "tools/command/bench_projecting.hpp"
@@ -76,6 +75,12 @@ TorTiming::Parts TorTiming::parts_ms(const TorSettings& settings) const {
                                    [&] { paper.planned_forward(*plan, events(), image.voxels.data(), values.data()); });
   return {forward, median_ms(Backend::cuda, repeats_,
                              [&] { paper.planned_back(*plan, events(), values.data(), sum.voxels.data()); })};
+}
+
+tor::paper::Collisions TorTiming::collisions(const TorSettings& settings) const {
+  const auto projector = make(settings);
+  auto& paper = dynamic_cast<tor::paper::PaperProjector&>(*projector);
+  return paper.planned_collisions(*paper.plan(events()), events());
 }
 
 double TorTiming::one_thread_ms() const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/project/tor/paper/paper.hpp"
 #include "kernels/project/tor/tor.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
@@ -39,6 +40,8 @@ class TorTiming {
     double forward, back;
   };
   Parts parts_ms(const TorSettings& settings) const;
+  /// Of a PaperProjector's back projection of ones.
+  tor::paper::Collisions collisions(const TorSettings& settings) const;
   /// Of an iteration on one thread of the CPU, run once.
   double one_thread_ms() const;
   /// An EM step's sums against the reference's (bench_projecting.hpp: touched_nrms), of as many events as the reference

@@ -27,18 +27,21 @@ __device__ auto weight_of(const Task& task, const Tube& tube) {
   }
 }
 
-/// *target += value; without hardware atomics as GPUs before Fermi had to.
-__device__ inline void add(float* target, float value, bool hardware_atomics) {
+/// *target += value; without hardware atomics as GPUs before Fermi had to, and then returns the collisions: how often
+/// another thread changed the target between this one's reading and writing it.
+__device__ inline unsigned add(float* target, float value, bool hardware_atomics) {
   if (hardware_atomics) {
     atomicAdd(target, value);
-    return;
+    return 0;
   }
   auto* const bits = reinterpret_cast<unsigned*>(target);
-  unsigned seen = 0, expected;  // a guess: the first comparison reads what is there
+  unsigned seen = 0, expected, tries = 0;  // a guess: the first comparison reads what is there
   do {
     expected = seen;
     seen = atomicCAS(bits, expected, __float_as_uint(__uint_as_float(expected) + value));
+    ++tries;
   } while (seen != expected);
+  return tries > 2 ? tries - 2 : 0;
 }
 
 /// Lines [begin, end): the block's equal share of all, as far as they can be of direction `axis`.
@@ -84,6 +87,12 @@ struct Tile {
   int axis, slice, begin, end;
 };
 
+/// The voxel of the image that a word of the tile holds.
+__device__ inline std::int64_t voxel_of_word(const Slices& slices, Tile tile, int word) {
+  const int row = word / slices.row_stride, column = word - row * slices.row_stride;
+  return tile.slice * slices.slice_stride + (tile.begin + row) * slices.q_stride + column * slices.p_stride;
+}
+
 /// Calls visit(voxel of the image, word of the tile) for the tile's voxels, which the block's threads share.
 template <class Visit>
 __device__ void for_each_staged(const Slices& slices, Tile tile, Visit&& visit) {
@@ -110,19 +119,19 @@ __device__ void for_each_tile(const Task& task, Work&& work) {
 }
 
 /// Calls visit(word of the tile, weight) for the voxels of line i in the tile.
-template <Radial radial, bool fixed, class Visit>
+template <Radial radial, bool fixed, bool unrolled, class Visit>
 __device__ void for_each_in_tile(const Task& task, Tile tile, std::int64_t i, SliceSpan span, Visit&& visit) {
   const Slices& slices = task.slices[tile.axis];
   const Line line = task.lines.line(i, span);
   const Crossing at = line.crossing(tile.slice);
   if (slices.tiles > 1 && !Slices::meets(line.tube, at, tile.begin, tile.end)) return;
-  for_each_voxel(
+  for_each_voxel<unrolled>(
       slices.window<fixed>(line.tube, at, tile.begin, tile.end), at, weight_of<radial>(task, line.tube),
       [&](int column, int row, float weight) { visit((row - tile.begin) * slices.row_stride + column, weight); });
 }
 
 /// Calls visit(voxel of the image, weight) for the voxels of line i, slice after slice.
-template <Radial radial, bool fixed, class Visit>
+template <Radial radial, bool fixed, bool unrolled, class Visit>
 __device__ void for_each_of_line(const Task& task, std::int64_t i, Visit&& visit) {
   const SliceSpan span = task.lines.slices(i);
   const Slices& slices = task.slices[span.axis];
@@ -130,15 +139,15 @@ __device__ void for_each_of_line(const Task& task, std::int64_t i, Visit&& visit
   const auto weight_at = weight_of<radial>(task, line.tube);
   for (int slice = span.first; slice < span.end; ++slice) {
     const Crossing at = line.crossing(slice);
-    for_each_voxel(slices.window<fixed>(line.tube, at, 0, slices.rows), at, weight_at,
-                   [&](int column, int row, float weight) {
-                     visit(slice * slices.slice_stride + row * slices.q_stride + column * slices.p_stride, weight);
-                   });
+    for_each_voxel<unrolled>(
+        slices.window<fixed>(line.tube, at, 0, slices.rows), at, weight_at, [&](int column, int row, float weight) {
+          visit(slice * slices.slice_stride + row * slices.q_stride + column * slices.p_stride, weight);
+        });
   }
 }
 
 /// Algorithm 1; not staged, a thread follows a line after the other through the image in global memory.
-template <Radial radial, bool staged, bool fixed>
+template <Radial radial, bool staged, bool fixed, bool unrolled>
 __global__ void __launch_bounds__(1024)
     forward_kernel(const __grid_constant__ Task task, const float* __restrict__ image, float* __restrict__ sums) {
   if constexpr (staged) {
@@ -151,8 +160,8 @@ __global__ void __launch_bounds__(1024)
         const SliceSpan span = task.lines.slices(i);
         if (!span.has(tile.axis, tile.slice)) continue;
         float sum = 0;
-        for_each_in_tile<radial, fixed>(task, tile, i, span,
-                                        [&](int word, float weight) { sum = fmaf(weight, voxels[word], sum); });
+        for_each_in_tile<radial, fixed, unrolled>(
+            task, tile, i, span, [&](int word, float weight) { sum = fmaf(weight, voxels[word], sum); });
         sums[i] += sum;
       }
       __syncthreads();
@@ -161,7 +170,7 @@ __global__ void __launch_bounds__(1024)
     const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
     for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < task.lines.count(); i += threads) {
       float sum = 0;
-      for_each_of_line<radial, fixed>(
+      for_each_of_line<radial, fixed, unrolled>(
           task, i, [&](std::int64_t voxel, float weight) { sum = fmaf(weight, __ldg(image + voxel), sum); });
       sums[i] += sum;
     }
@@ -170,7 +179,7 @@ __global__ void __launch_bounds__(1024)
 
 /// Algorithm 2. As printed each block reads a slice, adds to it and writes it back, which loses sums where two blocks
 /// hold one slice; so a block adds to zeros here, and its sums to the image.
-template <Radial radial, bool staged, bool fixed>
+template <Radial radial, bool staged, bool fixed, bool unrolled>
 __global__ void __launch_bounds__(1024)
     back_kernel(const __grid_constant__ Task task, const float* __restrict__ values, float* image) {
   if constexpr (staged) {
@@ -183,8 +192,11 @@ __global__ void __launch_bounds__(1024)
         if (!span.has(tile.axis, tile.slice)) continue;
         const float value = values[i];
         if (value == 0) continue;
-        for_each_in_tile<radial, fixed>(task, tile, i, span, [&](int word, float weight) {
-          if (weight > 0) add(voxels + word, value * weight, task.hardware_atomics);
+        for_each_in_tile<radial, fixed, unrolled>(task, tile, i, span, [&](int word, float weight) {
+          if (!(weight > 0)) return;
+          const unsigned collisions = add(voxels + word, value * weight, task.hardware_atomics);
+          if (task.collisions.writes)
+            task.collisions.note(voxel_of_word(task.slices[tile.axis], tile, word), collisions);
         });
       }
       __syncthreads();
@@ -198,19 +210,25 @@ __global__ void __launch_bounds__(1024)
     for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < task.lines.count(); i += threads) {
       const float value = values[i];
       if (value == 0) continue;
-      for_each_of_line<radial, fixed>(task, i, [&](std::int64_t voxel, float weight) {
-        if (weight > 0) add(image + voxel, value * weight, task.hardware_atomics);
+      for_each_of_line<radial, fixed, unrolled>(task, i, [&](std::int64_t voxel, float weight) {
+        if (!(weight > 0)) return;
+        const unsigned collisions = add(image + voxel, value * weight, task.hardware_atomics);
+        if (task.collisions.writes) task.collisions.note(voxel, collisions);
       });
     }
   }
 }
 
-/// Calls use.operator()<radial, staged, fixed>() with what the launch says.
+/// Calls use.operator()<radial, staged, fixed, unrolled>() with what the launch says.
 template <class Use>
 void with_variant(const Launch& launch, Use&& use) {
+  const auto loops = [&]<Radial radial, bool staged, bool fixed>() {
+    launch.unrolled ? use.template operator()<radial, staged, fixed, true>()
+                    : use.template operator()<radial, staged, fixed, false>();
+  };
   const auto bounds = [&]<Radial radial, bool staged>() {
-    launch.fixed_bounds ? use.template operator()<radial, staged, true>()
-                        : use.template operator()<radial, staged, false>();
+    launch.fixed_bounds ? loops.template operator()<radial, staged, true>()
+                        : loops.template operator()<radial, staged, false>();
   };
   const auto staging = [&]<Radial radial>() {
     launch.staged ? bounds.template operator()<radial, true>() : bounds.template operator()<radial, false>();
@@ -240,15 +258,15 @@ void queue(Kernel kernel, const Task& task, const Launch& launch, Arguments... a
 
 template <bool fast_math>
 void queue_forward(const Task& task, const Launch& launch, const float* image, float* sums) {
-  with_variant(launch, [&]<Radial radial, bool staged, bool fixed>() {
-    queue(forward_kernel<radial, staged, fixed>, task, launch, image, sums);
+  with_variant(launch, [&]<Radial radial, bool staged, bool fixed, bool unrolled>() {
+    queue(forward_kernel<radial, staged, fixed, unrolled>, task, launch, image, sums);
   });
 }
 
 template <bool fast_math>
 void queue_back(const Task& task, const Launch& launch, const float* values, float* image) {
-  with_variant(launch, [&]<Radial radial, bool staged, bool fixed>() {
-    queue(back_kernel<radial, staged, fixed>, task, launch, values, image);
+  with_variant(launch, [&]<Radial radial, bool staged, bool fixed, bool unrolled>() {
+    queue(back_kernel<radial, staged, fixed, unrolled>, task, launch, values, image);
   });
 }
 

@@ -13,6 +13,17 @@ namespace tofstream::tor::paper {
 /// any from a texture.
 enum class Radial { gaussian, other, texture };
 
+/// What fig. 3 counts in a back projection; null: nothing is counted.
+struct CollisionCounts {
+  unsigned* of_voxel = nullptr;  // additions that another thread was quicker than
+  unsigned long long* writes = nullptr;
+
+  __device__ void note(std::int64_t voxel, unsigned collisions) const {
+    atomicAdd(writes, 1ull);
+    if (collisions > 0) atomicAdd(of_voxel + voxel, collisions);
+  }
+};
+
 /// What the kernels know of a batch, by value.
 struct Task {
   Pass pass;
@@ -20,12 +31,13 @@ struct Task {
   Slices slices[3];                 // across x, y, z
   std::int64_t axis_begin[4] = {};  // lines of axis a are [axis_begin[a], axis_begin[a + 1]), where partitioned
   bool partitioned = false, skip_slices = false, hardware_atomics = false;
+  CollisionCounts collisions;
   const float* table = nullptr;
   cudaTextureObject_t texture = 0;
 };
 
 struct Launch {
-  bool staged = true, fixed_bounds = true;
+  bool staged = true, fixed_bounds = true, unrolled = true;
   Radial radial = Radial::gaussian;
   unsigned blocks = 1, threads = 1024;
   Stream stream = nullptr;

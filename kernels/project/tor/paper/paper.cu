@@ -1,9 +1,10 @@
 // Paper 000's own GPU scheme as a projector (II.B.1-11): plan.cuh lays lines out, kernels.cuh projects them slice by
 // slice, and here a pass of list-mode EM is put together of them. Of two lattices of blobs one comes after the other
-// (II.B.5 and 6). ToF is sampled at the bin's centre, as the paper says (II.B.7), where all else integrates over the bin:
-// for bins much narrower than the response.
+// (II.B.5 and 6). ToF is sampled at the bin's centre, as the paper says (II.B.7), where all else integrates over the
+// bin: for bins much narrower than the response.
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
@@ -99,6 +100,7 @@ class CudaPaperProjector final : public PaperProjector {
     if (scheme.texture) texture_.emplace(settings_.response.values());
     launch_ = {.staged = scheme.staged_slices,
                .fixed_bounds = scheme.fixed_bounds,
+               .unrolled = scheme.unrolled,
                .radial = scheme.texture ? Radial::texture : (model.gaussian ? Radial::gaussian : Radial::other),
                .blocks = static_cast<unsigned>(scheme.blocks > 0 ? scheme.blocks : multiprocessors()),
                .threads = static_cast<unsigned>(scheme.threads)};
@@ -151,6 +153,18 @@ class CudaPaperProjector final : public PaperProjector {
     }
   }
 
+  Collisions planned_collisions(const EventPlan& plan, const EventView& events) override {
+    if (settings_.paper.hardware_atomics)
+      throw std::invalid_argument("collisions are counted where additions are loops: switch hardware_atomics off");
+    auto of_voxel = Buffer<unsigned>::zeros(Memory::device, grid_.voxels());
+    auto writes = Buffer<unsigned long long>::zeros(Memory::device, 1);
+    auto image = Buffer<float>::zeros(Memory::device, grid_.voxels());
+    collisions_ = {of_voxel.data(), writes.data()};
+    planned_back(plan, events, nullptr, image.data(), nullptr);
+    collisions_ = {};
+    return {writes.to_vector().front(), of_voxel.to_vector()};
+  }
+
   std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
     auto made = std::make_unique<BatchPlan>(lattices_, settings_.paper, events, stream);
     synchronize(stream);
@@ -190,6 +204,7 @@ class CudaPaperProjector final : public PaperProjector {
     task.partitioned = settings_.paper.partition;
     task.skip_slices = settings_.paper.skip_slices;
     task.hardware_atomics = settings_.paper.hardware_atomics;
+    if (collisions_.writes) task.collisions = {collisions_.of_voxel + first_voxel(lattice), collisions_.writes};
     task.table = table_.data();
     task.texture = texture_ ? texture_->get() : 0;
     return task;
@@ -210,6 +225,7 @@ class CudaPaperProjector final : public PaperProjector {
   std::vector<Model> lattices_;  // one of voxels, or two of blobs, which differ in where they lie
   Slices slices_[3];
   Launch launch_;
+  CollisionCounts collisions_;  // while they are counted
   Buffer<float> table_;
   std::optional<RadialTexture> texture_;
   Buffer<float> line_values_, ratios_;  // as a plan orders lines; as the events come

@@ -2,9 +2,19 @@
 // make_tor_projector makes it where TorSettings::cuda_path is CudaPath::paper.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "kernels/project/projector.hpp"
 
 namespace tofstream::tor::paper {
+
+/// What fig. 3 shows of a back projection by compare-and-swap loops: how many additions there were, and for each voxel
+/// how many of them found it changed by another thread between reading and writing it.
+struct Collisions {
+  std::uint64_t writes = 0;
+  std::vector<unsigned> of_voxel;
+};
 
 class PaperProjector : public Projector {
  public:
@@ -13,6 +23,9 @@ class PaperProjector : public Projector {
                                Stream stream = nullptr) = 0;
   virtual void planned_back(const EventPlan& plan, const EventView& events, const float* values, float* image,
                             Stream stream = nullptr) = 0;
+  /// The collisions of a planned back projection of ones. Throws std::invalid_argument for hardware atomics, which have
+  /// none.
+  virtual Collisions planned_collisions(const EventPlan& plan, const EventView& events) = 0;
 };
 
 }  // namespace tofstream::tor::paper

@@ -17,6 +17,7 @@ struct PaperScheme {
   bool skip_slices = true;          // II.B.7: those that no line of a block meets; off: every slice is loaded
   bool update_on_device = true;     // II.B.8; off: images go to the host and back
   bool fast_math = true;            // II.B.9: nvcc's --use_fast_math
+  bool unrolled = true;             // II.B.10: the loop over a window's columns, as far as the compiler likes
   int blocks = 0;                   // of the grid; 0: one for each multiprocessor
   int threads = 1024;               // of a block
   std::int64_t shared_bytes = 0;    // for a slice or its tile; 0: all that a block can have

@@ -100,8 +100,9 @@ struct Slices {
 };
 
 /// Calls visit(column, row, weight) for the voxels of a window; those outside the tube have weight 0. Counts columns
-/// and rows in floats too: to convert a number takes as long on a GPU as eight additions.
-template <class Weight, class Visit>
+/// and rows in floats too: to convert a number takes as long on a GPU as eight additions. `unrolled`: nvcc may unroll
+/// the columns (II.B.10); the host's compiler does as it likes.
+template <bool unrolled, class Weight, class Visit>
 TOFSTREAM_HOST_DEVICE inline void for_each_voxel(const Window& window, Crossing at, const Weight& weight,
                                                  Visit&& visit) {
   const float first_a = static_cast<float>(window.p_first) - at.p, first_b = static_cast<float>(window.q_first) - at.q;
@@ -109,8 +110,22 @@ TOFSTREAM_HOST_DEVICE inline void for_each_voxel(const Window& window, Crossing 
   for (int row = window.q_first; row < window.q_first + window.rows; ++row, rows += 1) {
     const float b = first_b + rows;
     float columns = 0;
-    for (int column = window.p_first; column < window.p_first + window.columns; ++column, columns += 1)
+    const auto next = [&](int column) {
       visit(column, row, weight(first_a + columns, b, at.u));
+      columns += 1;
+    };
+    const int end = window.p_first + window.columns;
+    if constexpr (unrolled) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+      for (int column = window.p_first; column < end; ++column) next(column);
+    } else {
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+      for (int column = window.p_first; column < end; ++column) next(column);
+    }
   }
 }
 
