@@ -10,8 +10,10 @@
 // clang-format on
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
+#include "kernels/project/tor/section_sum.hpp"
 #include "kernels/project/tor/tor_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -125,7 +127,7 @@ class TubeTracer {
     slices_ = lattice_.layout.slices(tube_.axes.slice);
     slices_.base += lattice_.offset;
     bin_width_mm_ = pass_.events.bin_width_mm(i);
-    scale_ = pass_.scale(i) * tof_.unit();
+    scale_ = pass_.scale(i, tube_) * tof_.unit();
     tiles_ = not_gathered;
   }
 
@@ -174,42 +176,74 @@ class TubeTracer {
     const TubeWeight<FloatLanes, gaussian> weight(pass_, tube, bin_width_mm_, setup_.table.data());
     const bool pieces = tof_.present(), ends = !pieces || line_ends_within_tof(tube);
     const float to_middle = 0.5f * (tube.p_along * (tile_columns - 1) + tube.q_along * (tile_rows - 1));
-    const FloatLanes lane = lane_index<FloatLanes>();
-    const FloatLanes lane_row = round_down(lane * splat<FloatLanes>(1.0f / tile_columns));
-    const FloatLanes lane_column = lane - lane_row * splat<FloatLanes>(tile_columns);
+    const Limits in_image{0, slices.columns - 1, 0, slices.rows - 1};
+    const bool by_slice = pass_.model.by_slice;
     for (int k = tube.first; k <= tube.last; ++k) {
       const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
       const auto u_crossing = static_cast<float>(tube.u0 + k * tube.u_step);
       const FloatLanes u = splat<FloatLanes>(u_crossing);
-      const int box_first = std::max(static_cast<int>(std::ceil(p - tube.p_half)), 0);
-      const int box_last = std::min(static_cast<int>(std::floor(p + tube.p_half)), slices.columns - 1);
-      const int q_first = std::max(static_cast<int>(std::ceil(q - tube.q_half)), 0);
-      const int q_last = std::min(static_cast<int>(std::floor(q + tube.q_half)), slices.rows - 1);
-      for (int row = q_first; row <= q_last; row += tile_rows) {
-        const auto b_first = static_cast<float>(row - q);
-        int p_first = box_first, p_last = box_last;
-        if (p_last - p_first >= tile_columns) {  // more than a tile: look at the rows' own extent
-          const auto reach = tube.columns_of_rows(b_first, b_first + (tile_rows - 1));
-          p_first = std::max(p_first, static_cast<int>(std::ceil(p + reach.first)));
-          p_last = std::min(p_last, static_cast<int>(std::floor(p + reach.last)));
+      const std::int64_t place = slices.base + k * slices.slice_stride;
+      const FloatLanes of_slice = by_slice ? slice_factor(weight, tube, p, q) : splat<FloatLanes>(1.0f);
+      for_each_tile_of_section(tube, p, q, in_image, [&](int column, int row, float a_first, float b_first) HWY_ATTR {
+        const FloatLanes a = lane_column() + splat<FloatLanes>(a_first), b = lane_row() + splat<FloatLanes>(b_first);
+        FloatLanes weights;
+        if (pieces) {
+          const float u_middle = u_crossing + tube.p_along * a_first + tube.q_along * b_first + to_middle;
+          weights = tof_.weigh(weight, a, b, u, u_middle);
+          if (ends) weights = weight.between_ends(weights, weight.along(a, b, u));
+        } else {
+          weights = weight(a, b, u);
         }
-        const FloatLanes b = lane_row + splat<FloatLanes>(b_first);
-        const std::int64_t row_place = slices.base + k * slices.slice_stride + row * slices.row_stride;
-        for (int column = p_first; column <= p_last; column += tile_columns) {
-          const auto a_first = static_cast<float>(column - p);
-          const FloatLanes a = lane_column + splat<FloatLanes>(a_first);
-          FloatLanes weights;
-          if (pieces) {
-            const float u_middle = u_crossing + tube.p_along * a_first + tube.q_along * b_first + to_middle;
-            weights = tof_.weigh(weight, a, b, u, u_middle);
-            if (ends) weights = weight.between_ends(weights, weight.along(a, b, u));
-          } else {
-            weights = weight(a, b, u);
-          }
-          visit(row_place + column, slices.row_stride, weights);
-        }
-      }
+        if (by_slice) weights = weights * of_slice;
+        visit(place + row * slices.row_stride + column, slices.row_stride, weights);
+      });
     }
+  }
+
+  /// Between which columns and rows of a slice to look.
+  struct Limits {
+    int first_column, last_column, first_row, last_row;
+  };
+  /// Calls visit(its first column, its first row, how far these lie from the crossing) for the tiles that cover the
+  /// tube's section by a slice, which the line crosses at column p and row q.
+  template <class Visit>
+  HWY_INLINE static void for_each_tile_of_section(const tor::Tube& tube, double p, double q, const Limits& limits,
+                                                  Visit&& visit) {
+    const int box_first = std::max(static_cast<int>(std::ceil(p - tube.p_half)), limits.first_column);
+    const int box_last = std::min(static_cast<int>(std::floor(p + tube.p_half)), limits.last_column);
+    const int q_first = std::max(static_cast<int>(std::ceil(q - tube.q_half)), limits.first_row);
+    const int q_last = std::min(static_cast<int>(std::floor(q + tube.q_half)), limits.last_row);
+    for (int row = q_first; row <= q_last; row += tile_rows) {
+      const auto b_first = static_cast<float>(row - q);
+      int p_first = box_first, p_last = box_last;
+      if (p_last - p_first >= tile_columns) {  // more than a tile: look at the rows' own extent
+        const auto reach = tube.columns_of_rows(b_first, b_first + (tile_rows - 1));
+        p_first = std::max(p_first, static_cast<int>(std::ceil(p + reach.first)));
+        p_last = std::min(p_last, static_cast<int>(std::floor(p + reach.last)));
+      }
+      for (int column = p_first; column <= p_last; column += tile_columns)
+        visit(column, row, static_cast<float>(column - p), b_first);
+    }
+  }
+
+  /// What Normalise::slice makes of the weights of a slice.
+  HWY_INLINE static FloatLanes slice_factor(const TubeWeight<FloatLanes, gaussian>& weight, const tor::Tube& tube,
+                                            double p, double q) {
+    constexpr int far = std::numeric_limits<int>::max() / 2;
+    FloatLanes sum = splat<FloatLanes>(0.0f);
+    for_each_tile_of_section(tube, p, q, {-far, far, -far, far}, [&](int, int, float a_first, float b_first) HWY_ATTR {
+      const FloatLanes a = lane_column() + splat<FloatLanes>(a_first), b = lane_row() + splat<FloatLanes>(b_first);
+      sum = sum + weight.radial(a, b, splat<FloatLanes>(0.0f));
+    });
+    return splat<FloatLanes>(tor::slice_factor(sum_of_lanes(sum)));
+  }
+
+  /// A lane's place in its tile.
+  HWY_INLINE static FloatLanes lane_row() {
+    return round_down(lane_index<FloatLanes>() * splat<FloatLanes>(1.0f / tile_columns));
+  }
+  HWY_INLINE static FloatLanes lane_column() {
+    return lane_index<FloatLanes>() - lane_row() * splat<FloatLanes>(tile_columns);
   }
 
   /// Whether a voxel may lie within ToF's reach and behind an end of the line.
