@@ -36,7 +36,7 @@ template <class Weight>
 __device__ float slice_factor_at(const Weight& weight, const Tube& tube, float p_offset, double q) {
   const auto q_offset = static_cast<float>(q - rint(q));
   return slice_factor(
-      section_sum(tube, p_offset, q_offset, [&](float a, float b) { return weight.radial(a, b, 0.0f); }));
+      section_sum(tube, p_offset, q_offset, [&](float a, float b) { return weight.radial(weight.distance2(a, b), 0.0f); }));
 }
 
 /// Calls visit(voxel, weight) for the voxels of every group_lanes-th slice of the tube from the lane on.

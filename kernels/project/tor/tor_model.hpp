@@ -66,7 +66,7 @@ struct Pass {
     if (!tof.present() || tof.at_centre) return tof.cut_mm;
     return tof.cut_mm + 0.5 * static_cast<double>(events.bin_width_mm(event));
   }
-  TOFSTREAM_HOST_DEVICE Tube tube(std::int64_t event) const {
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE Tube tube(std::int64_t event) const {
     return make_tube(model.grid, events.lor(event), model.radius_mm, reach_mm(event));
   }
   /// What each weight of the event, whose tube is `tube`, is to be multiplied by.
