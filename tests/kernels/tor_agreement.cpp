@@ -15,6 +15,8 @@ struct Case {
   Grid grid;
   RadialResponse response;
   TofModel tof;
+  Normalise normalise = Normalise::none;
+  bool tiles = true;  // whether tiles take it
 };
 
 std::vector<Case> cases() {
@@ -34,6 +36,13 @@ std::vector<Case> cases() {
   result.push_back({isotropic, RadialResponse::gaussian(5, 6), {2, 1}});
   result.push_back({off_centre, RadialResponse::table({4, 3, 2, 0}, 8), none});
   result.push_back({Grid::centred(2, 1, 1, {4, 4, 4}), RadialResponse::gaussian(5, 6), none});
+  for (const TofModel& tof : {none, wide, narrow, bins}) {
+    for (const float width : {1.42f, 2.0f, 3.0f})
+      result.push_back({isotropic, RadialResponse::gaussian(1.72f * width, 2 * width), tof, Normalise::slice});
+    result.push_back({isotropic, RadialResponse::gaussian(8.6f, 10), tof, Normalise::slice, false});
+    result.push_back({anisotropic, RadialResponse::kaiser_bessel(8, 3), tof, Normalise::slice, false});
+    result.push_back({off_centre, RadialResponse::table({4, 3, 2, 0}, 8), tof, Normalise::slice, false});
+  }
   return result;
 }
 
@@ -50,11 +59,14 @@ void check_case(const Case& c, Backend backend, CudaPath path = CudaPath::automa
   const EventBatch events = batch_of(lors, c.tof);
   const auto image = random_numbers(c.grid.voxels(), 1, 0.5f, 1.5f);
   const auto values = random_numbers(events.count, 2);
-  const auto fast = make_tor_projector(c.grid, {.response = c.response, .cuda_path = path}, backend);
-  if (path == CudaPath::tiled) CHECK(fast->plan(events.to(Memory::device).view()) != nullptr);
+  CAPTURE(static_cast<int>(c.normalise));
+  const auto fast =
+      make_tor_projector(c.grid, {.response = c.response, .cuda_path = path, .normalise = c.normalise}, backend);
+  if (path == CudaPath::tiled) CHECK((fast->plan(events.to(Memory::device).view()) != nullptr) == c.tiles);
   CHECK(fast->backend() == backend);
   const Projections found = project(*fast, events, image, values);
-  const Projections expected = project(*make_tor_reference(c.grid, {c.response}), events, image, values);
+  const Projections expected =
+      project(*make_tor_reference(c.grid, {.response = c.response, .normalise = c.normalise}), events, image, values);
   CHECK(error_of_range(found.forward, expected.forward) < tolerance);
   // Visits have float coordinates, good to 4e-6 voxels; a tube half a voxel wide is as much as ten times as sensitive.
   // Where a bin is wider than half a sigma, tiles take its response by pieces (tof_profile.hpp).
@@ -72,11 +84,12 @@ void check_case(const Case& c, Backend backend, CudaPath path = CudaPath::automa
 }
 
 /// <A x, y> and <x, A^T y> agree to 1e-5.
-void check_adjoint(Backend backend) {
+void check_adjoint(Backend backend, Normalise normalise) {
   const Grid grid = Grid::centred(40, 30, 20, {4, 4, 4});
   const EventBatch events = batch_of(random_lines(grid, 2000, 3), {30, 0});
   const auto x = random_numbers(grid.voxels(), 4), y = random_numbers(events.count, 5);
-  const auto projector = make_tor_projector(grid, {RadialResponse::gaussian(5, 6)}, backend);
+  const auto projector =
+      make_tor_projector(grid, {.response = RadialResponse::gaussian(5, 6), .normalise = normalise}, backend);
   const Projections found = project(*projector, events, x, y);
   CHECK(inner(found.forward, y) == doctest::Approx(inner(x, found.back)).epsilon(1e-5));
 }
@@ -90,7 +103,9 @@ TEST_CASE("the CPU's TOR projector agrees with the reference under every instruc
 }
 
 TEST_CASE("the CPU's TOR back projection is the adjoint of its forward projection") {
-  for_each_instruction_set([](const std::string&) { check_adjoint(Backend::cpu); });
+  for_each_instruction_set([](const std::string&) {
+    for (const auto normalise : {Normalise::none, Normalise::slice}) check_adjoint(Backend::cpu, normalise);
+  });
 }
 
 TEST_CASE("CUDA's TOR projector by tiles agrees with the CPU's where paths cross tiles, with any Gaussian") {
@@ -120,5 +135,5 @@ TEST_CASE("CUDA's TOR projector agrees with the reference and is its own adjoint
   if (!gpu_or_skip()) return;
   for (const auto path : {CudaPath::automatic, CudaPath::direct, CudaPath::tiled})
     for (const Case& c : cases()) check_case(c, Backend::cuda, path);
-  check_adjoint(Backend::cuda);
+  for (const auto normalise : {Normalise::none, Normalise::slice}) check_adjoint(Backend::cuda, normalise);
 }

@@ -130,6 +130,85 @@ TEST_CASE("along an axis a uniform image gives the chord within the bounds that 
   }
 }
 
+TEST_CASE("normalised by slices, a uniform image gives the chord on every line, however narrow the tube") {
+  const Grid grid = Grid::centred(40, 44, 36, {4, 4, 4});
+  const auto image = ones(grid);
+  const std::vector<float> image_on_cpu(image.begin(), image.end());
+  std::mt19937 engine(3);
+  std::normal_distribution<float> normal;
+  std::uniform_real_distribution<float> offset(-2, 2), slope(-0.3f, 0.3f);
+  std::vector<Lor> lors;
+  std::vector<double> lengths;
+  const auto add = [&](Vec3 through, Vec3 along) {  // it leaves the image by the end faces of its predominant axis
+    const Vec3 size = Vec3{std::abs(along.x), std::abs(along.y), std::abs(along.z)};
+    const int axis = size.x >= size.y && size.x >= size.z ? 0 : (size.y >= size.z ? 1 : 2);
+    lors.push_back({through - (400 / norm(along)) * along, through + (400 / norm(along)) * along, 0});
+    lengths.push_back(4.0 * grid.size[axis] * static_cast<double>(norm(along) / size[axis]));
+  };
+  for (int axis = 0; axis < 3; ++axis)
+    for (int i = 0; i < 12; ++i) {
+      Vec3 along{};
+      along.set(axis, 1);
+      const Vec3 through{offset(engine), offset(engine), offset(engine)};
+      add(through, along);                                                  // along an axis
+      add(through, along + Vec3{0.05f * slope(engine), slope(engine), 0});  // oblique
+      add(through, along + Vec3{slope(engine), slope(engine), slope(engine)});
+    }
+  add({2, 2, 2}, {1, 0, 0});  // between four voxels, which a tube one voxel wide would not meet
+  const EventBatch events = batch_of(lors);
+  for (const float width : {1.42f, 2.0f, 3.0f, 5.0f}) {
+    CAPTURE(width);
+    for (const auto& f : {RadialResponse::gaussian(1.72f * width, 2 * width), RadialResponse::gaussian(1.7f, 2 * width),
+                          RadialResponse::kaiser_bessel(6, 2 * width)}) {
+      const TorSettings settings{.response = f, .normalise = Normalise::slice};
+      const auto exact = Reference {
+        make_tor_reference(grid, settings)
+        } -> forward(events.view(), image);
+      const auto fast = forward_of(*make_tor_projector(grid, settings, Backend::cpu), events, image_on_cpu);
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        CHECK(exact[i] == doctest::Approx(lengths[i]).epsilon(1e-6));
+        CHECK(static_cast<double>(fast[i]) == doctest::Approx(lengths[i]).epsilon(1e-5));
+      }
+    }
+  }
+}
+
+TEST_CASE("a slice is normalised as if the image went on where the tube leaves it") {
+  const Grid whole = Grid::centred(16, 16, 16, {4, 4, 4});
+  Grid part = Grid::centred(16, 6, 16, {4, 4, 4});
+  part.origin_mm = whole.origin_mm;
+  const TorSettings settings{.response = RadialResponse::gaussian(4, 6), .normalise = Normalise::slice};
+  // Along the face of the part, where half of the tube lies beside it.
+  const EventBatch events = batch_of({{{-200, -8.3f, 1}, {200, -8.9f, 2}, 0}});
+  std::vector<double> inside(static_cast<std::size_t>(whole.voxels()), 0.0);
+  for (int z = 0; z < 16; ++z)
+    for (int y = 0; y < 6; ++y)
+      for (int x = 0; x < 16; ++x) inside[static_cast<std::size_t>(whole.index(x, y, z))] = 1;
+  const double expected = Reference {
+    make_tor_reference(whole, settings)
+    } -> forward(events.view(), inside)[0];
+  CHECK(expected < 50);
+  CHECK(Reference { make_tor_reference(part, settings) }
+        -> forward(events.view(), ones(part))[0] == doctest::Approx(expected).epsilon(1e-12));
+  const std::vector<float> image(static_cast<std::size_t>(part.voxels()), 1.0f);
+  CHECK(static_cast<double>(forward_of(*make_tor_projector(part, settings, Backend::cpu), events, image)[0]) ==
+        doctest::Approx(expected).epsilon(1e-5));
+}
+
+TEST_CASE("slices that cannot be normalised are refused in one line") {
+  const Grid grid = Grid::centred(8, 8, 8, {4, 4, 4});
+  const auto refused = [&](const Grid& of, const TorSettings& settings, const char* why) {
+    CHECK_THROWS_WITH_AS(make_tor_projector(of, settings, Backend::cpu), doctest::Contains(why), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(make_tor_reference(of, settings), doctest::Contains(why), std::invalid_argument);
+  };
+  CHECK(least_slice_radius_mm(grid) == doctest::Approx(4 / std::numbers::sqrt2).epsilon(2e-4));
+  CHECK(least_slice_radius_mm(Grid::centred(8, 8, 8, {2, 6, 4})) == doctest::Approx(std::hypot(3, 2)).epsilon(2e-4));
+  refused(grid, {.response = RadialResponse::gaussian(2, 2.8f), .normalise = Normalise::slice}, "give at least 2.82");
+  refused(grid,
+          {.response = RadialResponse::gaussian(5, 6), .cuda_path = CudaPath::paper, .normalise = Normalise::slice},
+          "normalise: none");
+}
+
 TEST_CASE("the TOR reference's back projection is the exact adjoint of its forward projection") {
   const Grid grid = Grid::centred(14, 17, 9, {4, 3, 5});
   const auto projector = reference(grid, RadialResponse::gaussian(5, 9));

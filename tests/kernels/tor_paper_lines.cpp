@@ -55,7 +55,7 @@ void check_walk(const Walk& w, bool structure_of_arrays) {
   const tor::Pass pass = tor::make_pass(tor::make_model(w.grid, {.response = w.response}), events.view(), true);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(events.count * Lines::words_a_line));
   const Lines lines(words.data(), events.count, structure_of_arrays);
-  for (std::int64_t i = 0; i < events.count; ++i) lines.store(i, pass.tube(i), pass.scale(i));
+  for (std::int64_t i = 0; i < events.count; ++i) lines.store(i, pass.tube(i), pass.scale(i, pass.tube(i)));
   const auto image = random_numbers(w.grid.voxels(), 3, 0.5f, 1.5f);
   const auto reference = make_tor_reference(w.grid, {.response = w.response, .cuda_path = CudaPath::paper});
   std::vector<float> found;

@@ -32,6 +32,11 @@ TOFSTREAM_HOST_DEVICE constexpr bool exceeds_window(float p_half, float q_half, 
   return 2 * p_half >= static_cast<float>(columns) || 2 * q_half >= static_cast<float>(rows);
 }
 
+/// Whether slices can be normalised as they are walked: of narrow Gaussian tubes, which need it most.
+constexpr bool normalises_slices(Radial radial) {
+  return radial == Radial::thin || radial == Radial::narrow;
+}
+
 /// Columns of a row that a footprint without windows takes at a time.
 constexpr int row_columns = 4;
 

@@ -1,6 +1,7 @@
 // Makes TOR projectors: checks what they are given, derives their constants, chooses the backend.
 #include "kernels/project/tor/tor.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
@@ -11,7 +12,31 @@
 
 namespace tofstream {
 
+namespace {
+
+void check_slices(const Grid& grid, const TorSettings& settings) {
+  if (settings.cuda_path == CudaPath::paper)
+    throw std::invalid_argument("TOR projector: cuda_path paper does not normalise slices: give normalise: none");
+  if (grid.has_blobs()) throw std::invalid_argument("TOR projector: slices of blobs are not normalised");
+  const float radius = settings.response.tube_radius_mm(), least = least_slice_radius_mm(grid);
+  if (radius < least)
+    throw std::invalid_argument(
+        fmt::format("TOR projector: a tube of radius {} mm may meet no voxel of a slice, so the slice cannot be "
+                    "normalised: give at least {} mm",
+                    radius, least));
+}
+
+}  // namespace
+
+float least_slice_radius_mm(const Grid& grid) {
+  const Vec3 edge = grid.voxel_mm;
+  const float widest = std::max({edge.x, edge.y, edge.z}), narrowest = std::min({edge.x, edge.y, edge.z});
+  const float middle = edge.x + edge.y + edge.z - widest - narrowest;
+  return 0.5001f * std::hypot(widest, middle);  // half the diagonal of a voxel's largest face, and a hair
+}
+
 std::vector<tor::Model> tor::make_lattice_models(const Grid& grid, const TorSettings& settings) {
+  if (settings.normalise == Normalise::slice) check_slices(grid, settings);
   std::vector<Model> models;
   for (int lattice = 0; lattice < grid.lattices(); ++lattice) {
     models.push_back(make_model(grid.lattice(lattice), settings));
@@ -41,7 +66,8 @@ tor::Model tor::make_model(const Grid& grid, const TorSettings& settings) {
           .polynomial = response.blob().value_or(BlobPolynomial{}),
           .table_steps_per_mm = static_cast<float>((RadialResponse::samples - 1) / radius),
           .scale = static_cast<float>(gaussian ? volume * response(0) : volume),
-          .tof_cut_sigma = settings.tof_cut_sigma};
+          .tof_cut_sigma = settings.tof_cut_sigma,
+          .by_slice = settings.normalise == Normalise::slice};
 }
 
 std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend) {

@@ -62,17 +62,27 @@ class RadialResponse {
   std::vector<float> values_;
 };
 
+/// What the weights of a slice across the line's predominant direction are scaled by.
+enum class Normalise {
+  none,
+  slice,  // so that, without ToF and whatever lies outside the image, they add up to the line's length in the slice
+};
+
 struct TorSettings {
   RadialResponse response;
   float tof_cut_sigma = 3;  // the ToF Gaussian is cut here and renormalised
   CudaPath cuda_path = CudaPath::automatic;
   bool deterministic = false;  // EM steps and back projections give the same sums bit for bit, on a GPU and on any
                                // number of threads
-  PaperScheme paper = {};      // of CudaPath::paper
+  Normalise normalise = Normalise::none;
+  PaperScheme paper = {};  // of CudaPath::paper
 };
 
-/// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid or scheme,
-/// std::runtime_error for a missing GPU.
+/// The least radius of a tube that is normalised slice by slice: any narrower, and it may meet no voxel of a slice.
+float least_slice_radius_mm(const Grid& grid);
+
+/// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid or scheme, and for slices that are to
+/// be normalised of too narrow a tube, of blobs or of the paper's scheme; std::runtime_error for a missing GPU.
 std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of

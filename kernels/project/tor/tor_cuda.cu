@@ -9,6 +9,7 @@
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/tiled/stretches.hpp"
+#include "kernels/project/tor/section_sum.hpp"
 #include "kernels/project/tor/tor_backends.hpp"
 #include "kernels/project/tor/tor_tiled.cuh"
 #include "kernels/project/tor/weight-inl.hpp"
@@ -30,6 +31,14 @@ __device__ Place place() {
   return {thread / group_lanes, static_cast<int>(thread % group_lanes)};
 }
 
+/// What Normalise::slice makes of the weights of a slice that the line crosses p_offset from a column, in row q.
+template <class Weight>
+__device__ float slice_factor_at(const Weight& weight, const Tube& tube, float p_offset, double q) {
+  const auto q_offset = static_cast<float>(q - rint(q));
+  return slice_factor(section_sum(tube, p_offset, q_offset,
+                                  [&](float a, float b) { return weight.radial(weight.distance2(a, b), 0.0f); }));
+}
+
 /// Calls visit(voxel, weight) for the voxels of every group_lanes-th slice of the tube from the lane on.
 template <bool gaussian, class Visit>
 __device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* table, Place at, Visit&& visit) {
@@ -45,6 +54,7 @@ __device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* 
     // The nearest column and the line's offset from it keep the distances small, so exact in float.
     const int p_near = static_cast<int>(rint(p));
     const auto p_offset = static_cast<float>(p - p_near);
+    const float of_slice = pass.model.by_slice ? slice_factor_at(weight, tube, p_offset, q) : 1.0f;
     for (int row = q_first; row <= q_last; ++row) {
       const auto b = static_cast<float>(row - q);
       const auto reach = tube.columns_of_rows(b, b);
@@ -52,7 +62,7 @@ __device__ void for_each_voxel(const Pass& pass, const Tube& tube, const float* 
       const int a_last = min(static_cast<int>(floorf(p_offset + reach.last)), columns - 1 - p_near);
       const std::int64_t row_begin = k * grid.stride(tube.axes.slice) + row * q_stride + p_near * p_stride;
       for (int a = a_first; a <= a_last; ++a)
-        visit(row_begin + a * p_stride, weight(static_cast<float>(a) - p_offset, b, u));
+        visit(row_begin + a * p_stride, of_slice * weight(static_cast<float>(a) - p_offset, b, u));
     }
   }
 }
@@ -92,15 +102,16 @@ __global__ void forward_kernel(Pass pass, const float* table, const float* image
   const Tube tube = at.event < pass.events.count ? pass.tube(at.event) : Tube{};
   const float sum = expectation_of<gaussian>(pass, tube, table, image, at);
   if (at.event >= pass.events.count || at.lane != 0) return;
-  expectation[at.event] = sum * pass.scale(at.event) + (adds ? expectation[at.event] : 0.0f);
+  expectation[at.event] = sum * pass.scale(at.event, tube) + (adds ? expectation[at.event] : 0.0f);
 }
 
 template <bool gaussian>
 __global__ void back_kernel(Pass pass, const float* table, const float* values, float* image) {
   const Place at = place();
   if (at.event >= pass.events.count) return;
-  const float value = pass.scale(at.event) * (values ? values[at.event] : 1.0f);
-  add_along<gaussian>(pass, pass.tube(at.event), table, value, image, at);
+  const Tube tube = pass.tube(at.event);
+  const float value = pass.scale(at.event, tube) * (values ? values[at.event] : 1.0f);
+  add_along<gaussian>(pass, tube, table, value, image, at);
 }
 
 template <bool gaussian, int lattices>
@@ -117,7 +128,7 @@ __global__ void em_kernel(Passes<lattices> passes, const float* table, const flo
     if (inside) tubes[l] = passes.of[l].tube(at.event);
     sum += expectation_of<gaussian>(passes.of[l], tubes[l], table, image + l * voxels, at);
   }
-  const float scale = inside ? first_pass.scale(at.event) : 0.0f;
+  const float scale = inside ? first_pass.scale(at.event, tubes[0]) : 0.0f;
   const float additive = inside && first_pass.events.additive ? first_pass.events.additive[at.event] : 0.0f;
   const float expectation = scale * sum + additive;
   const bool use = inside && usable(expectation);

@@ -6,6 +6,7 @@
 
 #include "kernels/project/tiled/em_tiles.cuh"
 #include "kernels/project/tor/radial.hpp"
+#include "kernels/project/tor/section_sum.hpp"
 #include "kernels/project/tor/tof_profile.hpp"
 #include "kernels/project/tor/weight-inl.hpp"
 
@@ -181,8 +182,10 @@ class Exponents {
   float p_, q_, aa_, ab_, bb_;
 };
 
-template <Radial radial, Tof tof>
+/// `by_slice`: with Normalise::slice.
+template <Radial radial, Tof tof, bool by_slice = false>
 struct TorFootprint {
+  static_assert(!by_slice || normalises_slices(radial));
   static constexpr bool is_gaussian = radial != Radial::table && radial != Radial::blob;
   static constexpr bool has_tof = tof != Tof::none;
   float radius2, radial_rate, reach, table_rate, largest, tof_unit;
@@ -266,9 +269,14 @@ struct TorFootprint {
       coming = tof_response.fetch(u + visit.dz);
       const Exponent exponent = exponents.with(local);
       const Bends bends = constant ? constant_bends : Bends(exponent);
-      const Section section{
-          ellipse,    exponent, bends, local.ramp, local.climb * ellipse.p_along, local.climb * ellipse.q_along,
-          row_stride, value};
+      const Section section{ellipse,
+                            exponent,
+                            bends,
+                            local.ramp,
+                            local.climb * ellipse.p_along,
+                            local.climb * ellipse.q_along,
+                            row_stride,
+                            by_slice ? value * slice_factor_at(ellipse, p_low, q_low) : value};
       const Window window{column - magic - p_low - ellipse.p_half, row - magic - q_low - ellipse.q_half,
                           last_column - column, present ? last_row - row : -1.0f,
                           present ? word : 0};  // an absent lane's could lie anywhere
@@ -294,6 +302,14 @@ struct TorFootprint {
         } while (more_rows(at));
       }
     }
+  }
+
+  /// What Normalise::slice makes of the weights of the slice where the box about the tube's section begins at column
+  /// p_low and row q_low.
+  __device__ float slice_factor_at(const Ellipse& ellipse, float p_low, float q_low) const {
+    return slice_factor(section_sum(ellipse, p_low + ellipse.p_half, q_low + ellipse.q_half, [&](float a, float b) {
+      return tiled::fast_exp2(radial_rate * fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b));
+    }));
   }
 
   /// A tube's section by a slice: the exponent about the line's crossing and what it grows by, and ToF's ramp there.

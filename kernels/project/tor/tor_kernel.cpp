@@ -1,17 +1,18 @@
-// TOR projection on the CPU (paper 000, II.B): per event the slices across the predominant
-// direction, per slice tiles of 4 columns by (lanes / 4) rows that cover the tube's ellipse, a
-// voxel a lane. A tile's rows are contiguous, so it is loaded and stored without gather or scatter.
+// TOR projection on the CPU (paper 000, II.B): per event the tiles that cover its tube (tube_tiles-inl.hpp), then their
+// weights, which forward and back projection share.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/project/tor/tor_kernel.cpp"
 #include <hwy/foreach_target.h>
 // clang-format off: must follow foreach_target.h
 #include "kernels/project/cpu_kernel-inl.hpp"
+#include "kernels/project/tor/tube_tiles-inl.hpp"
 #include "kernels/project/tor/weight-inl.hpp"
 // clang-format on
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <limits>
 
+#include "kernels/project/tor/section_sum.hpp"
 #include "kernels/project/tor/tor_kernel.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,46 +22,9 @@ using tor::CpuLattice;
 using tor::CpuSetup;
 using tor::SliceLayout;
 
-constexpr int lanes = static_cast<int>(hn::MaxLanes(FloatTag()));
-constexpr int tile_columns = std::min(lanes, 4);
-constexpr int tile_rows = lanes / tile_columns;
-static_assert(std::max(tile_rows, tile_columns) - 1 <= SliceLayout::padding);
-
-/// The tile whose first voxel is at `first`.
-template <class D>
-HWY_INLINE hn::Vec<D> load_tile(D d, const float* first, [[maybe_unused]] std::int64_t row_stride) {
-  if constexpr (hn::MaxLanes(D()) <= tile_columns) {
-    return hn::LoadU(d, first);
-  }
-#if HWY_TARGET != HWY_SCALAR
-  else {
-    const hn::Half<D> half;
-    const std::int64_t rows = static_cast<std::int64_t>(hn::MaxLanes(half)) / tile_columns;
-    return hn::Combine(d, load_tile(half, first + rows * row_stride, row_stride), load_tile(half, first, row_stride));
-  }
-#endif
-}
-
-/// Adds `values` to the tile, row after row: rows may overlap in memory where a tile sticks out of
-/// a slice.
-template <class D>
-HWY_INLINE void add_tile(D d, hn::Vec<D> values, float* first, [[maybe_unused]] std::int64_t row_stride) {
-  if constexpr (hn::MaxLanes(D()) <= tile_columns) {
-    hn::StoreU(hn::LoadU(d, first) + values, d, first);
-  }
-#if HWY_TARGET != HWY_SCALAR
-  else {
-    const hn::Half<D> half;
-    const std::int64_t rows = static_cast<std::int64_t>(hn::MaxLanes(half)) / tile_columns;
-    add_tile(half, hn::LowerHalf(half, values), first, row_stride);
-    add_tile(half, hn::UpperHalf(half, values), first + rows * row_stride, row_stride);
-  }
-#endif
-}
-
-/// The ToF response over a tile (tof_profile.hpp): a bell up to the step for bins that count whole, a piece where one is good all
-/// over the tile for others, else the integral itself for each voxel. Bells and pieces are of one width: events that
-/// have a width each have none.
+/// The ToF response over a tile (tof_profile.hpp): a bell up to the step for bins that count whole, a piece where one
+/// is good all over the tile for others, else the integral itself for each voxel. Bells and pieces are of one width:
+/// events that have a width each have none.
 class TileTof {
  public:
   static TileTof make(const CpuSetup& setup, const tor::Pass& pass) {
@@ -84,20 +48,26 @@ class TileTof {
     return tof;
   }
 
-  bool present() const { return narrow_ || pieces_ != nullptr; }
+  bool is_bell() const { return narrow_; }
+  bool is_pieces() const { return pieces_ != nullptr; }
+  /// What the weights below lack.
   float unit() const { return narrow_ ? bell_.unit : (pieces_ ? pieces_->unit() : 1.0f); }
-  /// What `weight` gives for a tile whose middle lies at u_middle.
+
+  /// Whether a bell does for a tile whose middle lies at u_middle.
+  bool holds_bell(float u_middle) const { return std::abs(u_middle) + half_mm_ <= bell_.whole_mm; }
+  const tor::TofBell& bell() const { return bell_; }
+  /// The weights of a tile whose middle lies at u_middle, by a piece where one is good.
   template <class Weight>
-  HWY_INLINE FloatLanes weigh(const Weight& weight, FloatLanes a, FloatLanes b, FloatLanes u, float u_middle) const {
-    if (narrow_) {
-      if (std::abs(u_middle) + half_mm_ <= bell_.whole_mm) return weight.by_bell(a, b, u, bell_);
-      return weight(a, b, u) * splat<FloatLanes>(1 / bell_.unit);
-    }
+  HWY_INLINE FloatLanes by_piece(const Weight& weight, FloatLanes r2, FloatLanes u, float u_middle) const {
     const float sign = u_middle < 0 ? -1.0f : 1.0f;
     const auto place = view_.nearest(sign * u_middle);
-    if (!pieces_->is_good(place.piece)) return weight(a, b, u) * splat<FloatLanes>(1 / pieces_->unit());
+    if (!pieces_->is_good(place.piece)) return exact(weight, r2, u);
     const tor::TofPiece& piece = view_.pieces[place.piece];
-    return weight.by_piece(a, b, u, piece, place.mm, sign, piece.ramp(view_.corner, view_.end));
+    return weight.by_piece(r2, u, piece, place.mm, sign, piece.ramp(view_.corner, view_.end));
+  }
+  template <class Weight>
+  HWY_INLINE FloatLanes exact(const Weight& weight, FloatLanes r2, FloatLanes u) const {
+    return weight.at(r2, u) * splat<FloatLanes>(1 / unit());
   }
 
  private:
@@ -116,105 +86,109 @@ class TubeTracer {
       : setup_(setup),
         lattice_(setup.lattices[lattice]),
         pass_(tor::make_pass(lattice_.model, events)),
-        tof_(TileTof::make(setup, pass_)),
-        kept_weights_(Memory::host, static_cast<std::int64_t>(capacity * hn::Lanes(d_))),
-        kept_tiles_(capacity) {}
+        tof_(TileTof::make(setup, pass_)) {}
 
   void trace(std::int64_t i) {
-    tube_ = pass_.tube(i);
-    slices_ = lattice_.layout.slices(tube_.axes.slice);
-    slices_.base += lattice_.offset;
-    bin_width_mm_ = pass_.events.bin_width_mm(i);
-    scale_ = pass_.scale(i) * tof_.unit();
-    tiles_ = not_gathered;
+    const tor::Tube tube = pass_.tube(i);
+    SliceLayout::Slices slices = lattice_.layout.slices(tube.axes.slice);
+    slices.base += lattice_.offset;
+    row_stride_ = slices.row_stride;
+    const float bin_width_mm = pass_.events.bin_width_mm(i);
+    scale_ = pass_.scale(i, tube) * tof_.unit();
+    const Weight weight(pass_, tube, bin_width_mm, setup_.table.data());
+    if (pass_.model.by_slice) {
+      tiles_.cover(tube, slices, [&](int, double p, double q) HWY_ATTR { return slice_factor(weight, tube, p, q); });
+    } else {
+      tiles_.cover(tube, slices);
+    }
+    weigh_tiles(weight, tube);
+    if ((tof_.is_bell() || tof_.is_pieces()) && line_ends_within_tof(tube, bin_width_mm))
+      change_weights(weight, [&](FloatLanes w, FloatLanes u, int) HWY_ATTR { return weight.between_ends(w, u); });
+    if (pass_.model.by_slice)
+      change_weights(weight, [&](FloatLanes w, FloatLanes, int tile)
+                                 HWY_ATTR { return w * splat<FloatLanes>(tiles_.factor(tile)); });
   }
 
   float gather(const float* image) {
     FloatLanes sum = splat<FloatLanes>(0.0f);
-    std::size_t count = 0;
-    float* const weights = kept_weights_.data();
-    std::int64_t* const tiles = kept_tiles_.data();
-    for_each_tile([&](std::int64_t tile, std::int64_t row_stride, FloatLanes weight) HWY_ATTR {
-      sum = mul_add(weight, load_tile(d_, image + tile, row_stride), sum);
-      if (count < capacity) {
-        tiles[count] = tile;
-        hn::Store(weight, d_, weights + count * hn::Lanes(d_));
-      }
-      ++count;
-    });
-    tiles_ = count;
+    for (int tile = 0; tile < tiles_.count(); ++tile)
+      sum = mul_add(hn::Load(d_, weights_of(tile)), load_tile(d_, image + tiles_.place(tile), row_stride_), sum);
     return scale_ * sum_of_lanes(sum);
   }
 
   void scatter(float value, float* image) {
     const FloatLanes factor = splat<FloatLanes>(scale_ * value);
-    if (tiles_ > capacity) {
-      for_each_tile([&](std::int64_t tile, std::int64_t row_stride, FloatLanes weight)
-                        HWY_ATTR { add_tile(d_, factor * weight, image + tile, row_stride); });
-      return;
-    }
-    const std::int64_t row_stride = slices_.row_stride;
-    for (std::size_t t = 0; t < tiles_; ++t)
-      add_tile(d_, factor * hn::Load(d_, kept_weights_.data() + t * hn::Lanes(d_)), image + kept_tiles_[t], row_stride);
+    for (int tile = 0; tile < tiles_.count(); ++tile)
+      add_tile(d_, factor * hn::Load(d_, weights_of(tile)), image + tiles_.place(tile), row_stride_);
   }
 
  private:
-  // Weights are kept from gather to scatter, which is faster than to compute them again; a tube of
-  // more tiles than this computes them again.
-  static constexpr std::size_t capacity = 4096;
-  static constexpr std::size_t not_gathered = capacity + 1;
+  using Weight = TubeWeight<FloatLanes, gaussian>;
 
-  /// Calls visit(place of the tile's first voxel, its row stride, weights) for the tiles that cover the tube.
-  template <class Visit>
-  HWY_INLINE void for_each_tile(Visit&& visit) const {
-    if (tube_.empty()) return;
-    // Copies, so that what `visit` writes cannot change them: they stay in registers.
-    const tor::Tube tube = tube_;
-    const SliceLayout::Slices slices = slices_;
-    const TubeWeight<FloatLanes, gaussian> weight(pass_, tube, bin_width_mm_, setup_.table.data());
-    const bool pieces = tof_.present(), ends = !pieces || line_ends_within_tof(tube);
+  float* weights_of(int tile) { return weights_.data() + std::int64_t{tile} * lanes; }
+
+  void weigh_tiles(const Weight& weight, const tor::Tube& tube) {
+    if (const std::int64_t needed = std::int64_t{tiles_.count()} * lanes; weights_.size() < needed)
+      weights_ = Buffer<float>(Memory::host, 2 * needed);
     const float to_middle = 0.5f * (tube.p_along * (tile_columns - 1) + tube.q_along * (tile_rows - 1));
-    const FloatLanes lane = lane_index<FloatLanes>();
-    const FloatLanes lane_row = round_down(lane * splat<FloatLanes>(1.0f / tile_columns));
-    const FloatLanes lane_column = lane - lane_row * splat<FloatLanes>(tile_columns);
-    for (int k = tube.first; k <= tube.last; ++k) {
-      const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
-      const auto u_crossing = static_cast<float>(tube.u0 + k * tube.u_step);
-      const FloatLanes u = splat<FloatLanes>(u_crossing);
-      const int box_first = std::max(static_cast<int>(std::ceil(p - tube.p_half)), 0);
-      const int box_last = std::min(static_cast<int>(std::floor(p + tube.p_half)), slices.columns - 1);
-      const int q_first = std::max(static_cast<int>(std::ceil(q - tube.q_half)), 0);
-      const int q_last = std::min(static_cast<int>(std::floor(q + tube.q_half)), slices.rows - 1);
-      for (int row = q_first; row <= q_last; row += tile_rows) {
-        const auto b_first = static_cast<float>(row - q);
-        int p_first = box_first, p_last = box_last;
-        if (p_last - p_first >= tile_columns) {  // more than a tile: look at the rows' own extent
-          const auto reach = tube.columns_of_rows(b_first, b_first + (tile_rows - 1));
-          p_first = std::max(p_first, static_cast<int>(std::ceil(p + reach.first)));
-          p_last = std::min(p_last, static_cast<int>(std::floor(p + reach.last)));
-        }
-        const FloatLanes b = lane_row + splat<FloatLanes>(b_first);
-        const std::int64_t row_place = slices.base + k * slices.slice_stride + row * slices.row_stride;
-        for (int column = p_first; column <= p_last; column += tile_columns) {
-          const auto a_first = static_cast<float>(column - p);
-          const FloatLanes a = lane_column + splat<FloatLanes>(a_first);
-          FloatLanes weights;
-          if (pieces) {
-            const float u_middle = u_crossing + tube.p_along * a_first + tube.q_along * b_first + to_middle;
-            weights = tof_.weigh(weight, a, b, u, u_middle);
-            if (ends) weights = weight.between_ends(weights, weight.along(a, b, u));
-          } else {
-            weights = weight(a, b, u);
-          }
-          visit(row_place + column, slices.row_stride, weights);
-        }
-      }
+    const auto u_middle = [&](int tile) HWY_ATTR {
+      return tiles_.u(tile) + tube.p_along * tiles_.a(tile) + tube.q_along * tiles_.b(tile) + to_middle;
+    };
+    if (tof_.is_bell()) {
+      const tor::TofBell bell = tof_.bell();
+      weigh(weight, 0, tiles_.count(),
+            [bell](const Weight& w, FloatLanes r2, FloatLanes u, int) HWY_ATTR { return w.by_bell(r2, u, bell); });
+      for (int tile = 0; tile < tiles_.count(); ++tile)
+        if (!tof_.holds_bell(u_middle(tile))) weigh_exactly(weight, tile, tile + 1);
+    } else if (tof_.is_pieces()) {
+      weigh(weight, 0, tiles_.count(), [&](const Weight& w, FloatLanes r2, FloatLanes u, int tile) HWY_ATTR {
+        return tof_.by_piece(w, r2, u, u_middle(tile));
+      });
+    } else {
+      weigh_exactly(weight, 0, tiles_.count());
+    }
+  }
+  void weigh_exactly(const Weight& weight, int first, int last) {
+    weigh(weight, first, last,
+          [&](const Weight& w, FloatLanes r2, FloatLanes u, int) HWY_ATTR { return tof_.exact(w, r2, u); });
+  }
+
+  /// The weights of tiles [first, last) by weight_at(the weight, r^2, u, tile). The weight is a copy, so that what is
+  /// stored cannot change it: it stays in registers.
+  template <class WeightAt>
+  HWY_INLINE void weigh(const Weight weight, int first, int last, WeightAt&& weight_at) {
+    const FloatLanes column = lane_column(), row = lane_row();
+    for (int tile = first; tile < last; ++tile) {
+      const FloatLanes a = column + splat<FloatLanes>(tiles_.a(tile)), b = row + splat<FloatLanes>(tiles_.b(tile));
+      const FloatLanes u = weight.along(a, b, splat<FloatLanes>(tiles_.u(tile)));
+      hn::Store(weight_at(weight, weight.distance2(a, b), u, tile), d_, weights_of(tile));
+    }
+  }
+  /// Puts change(weights, u, tile) in the weights' place.
+  template <class Change>
+  HWY_INLINE void change_weights(const Weight& weight, Change&& change) {
+    const FloatLanes column = lane_column(), row = lane_row();
+    for (int tile = 0; tile < tiles_.count(); ++tile) {
+      const FloatLanes a = column + splat<FloatLanes>(tiles_.a(tile)), b = row + splat<FloatLanes>(tiles_.b(tile));
+      const FloatLanes u = weight.along(a, b, splat<FloatLanes>(tiles_.u(tile)));
+      hn::Store(change(hn::Load(d_, weights_of(tile)), u, tile), d_, weights_of(tile));
     }
   }
 
+  /// What Normalise::slice makes of the weights of a slice, which the line crosses at column p and row q.
+  static float slice_factor(const Weight& weight, const tor::Tube& tube, double p, double q) {
+    constexpr int far = std::numeric_limits<int>::max() / 2;
+    FloatLanes sum = splat<FloatLanes>(0.0f);
+    for_each_tile_of_section(tube, p, q, {-far, far, -far, far}, [&](int, int, float a_first, float b_first) HWY_ATTR {
+      const FloatLanes a = lane_column() + splat<FloatLanes>(a_first), b = lane_row() + splat<FloatLanes>(b_first);
+      sum = sum + weight.radial(weight.distance2(a, b), splat<FloatLanes>(0.0f));
+    });
+    return tor::slice_factor(sum_of_lanes(sum));
+  }
+
   /// Whether a voxel may lie within ToF's reach and behind an end of the line.
-  bool line_ends_within_tof(const tor::Tube& tube) const {
-    const auto reach = static_cast<float>(pass_.tof.reach_mm(bin_width_mm_));
+  bool line_ends_within_tof(const tor::Tube& tube, float bin_width_mm) const {
+    const auto reach = static_cast<float>(pass_.tof.reach_mm(bin_width_mm));
     return tube.u_low > -reach || tube.u_high < reach;
   }
 
@@ -223,12 +197,10 @@ class TubeTracer {
   const CpuLattice& lattice_;
   tor::Pass pass_;
   TileTof tof_;
-  tor::Tube tube_;
-  SliceLayout::Slices slices_{};
-  float scale_ = 0, bin_width_mm_ = 1;
-  std::size_t tiles_ = not_gathered;  // of the event at hand
-  Buffer<float> kept_weights_;
-  std::vector<std::int64_t> kept_tiles_;
+  TubeTiles tiles_;  // of the event at hand
+  Buffer<float> weights_;
+  std::int64_t row_stride_ = 0;
+  float scale_ = 0;
 };
 
 /// Both lattices of an image of blobs: what an event expects of them adds up.

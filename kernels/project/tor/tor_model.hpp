@@ -25,6 +25,7 @@ struct Model {
   float table_steps_per_mm = 0;  // of RadialResponse::values()
   float scale = 0;               // voxel volume, times the Gaussian's peak
   double tof_cut_sigma = 3;
+  bool by_slice = false;  // Normalise::slice: a weight is over the sum of its slice's, times the line's length there
 
   /// Projector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's radius.
   float reach_mm() const { return 1.001f * static_cast<float>(radius_mm); }
@@ -68,11 +69,12 @@ struct Pass {
   TOFSTREAM_HOST_DEVICE double reach_mm(std::int64_t event) const {
     return tof.present() ? tof.reach_mm(events.bin_width_mm(event)) : tof.cut_mm;
   }
-  TOFSTREAM_HOST_DEVICE Tube tube(std::int64_t event) const {
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE Tube tube(std::int64_t event) const {
     return make_tube(model.grid, events.lor(event), model.radius_mm, reach_mm(event));
   }
-  /// What each weight of the event is to be multiplied by.
-  TOFSTREAM_HOST_DEVICE float scale(std::int64_t event) const {
+  /// What each weight of the event, whose tube is `tube`, is to be multiplied by.
+  TOFSTREAM_HOST_DEVICE float scale(std::int64_t event, const Tube& tube) const {
+    if (model.by_slice) return static_cast<float>(std::abs(tube.u_step));
     return tof.at_centre ? model.scale * tof.kernel.density_peak * events.bin_width_mm(event) : model.scale;
   }
 };

@@ -19,7 +19,7 @@ struct PathOfTube {
   __device__ tiled::Path operator()(std::int64_t i, int lattice) const {
     const Tube tube = make_tube(lattices[lattice], pass.events.lor(i), pass.model.radius_mm, pass.reach_mm(i));
     tiled::Path path{tube.axes.slice, tube.first,  tube.last, tube.p0,     tube.p_step,
-                     tube.q0,         tube.q_step, tube.u0,   tube.u_step, pass.scale(i)};
+                     tube.q0,         tube.q_step, tube.u0,   tube.u_step, pass.scale(i, tube)};
     // Slices of the tube that the line's ends cut, rather than ToF or the image.
     const bool tof = pass.tof.present();
     const double reach = pass.model.radius_mm, tof_reach = pass.reach_mm(i);

@@ -21,6 +21,7 @@ TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float
 bool TorTiled::takes(const EventView& events) const {
   constexpr std::int64_t fewest = 5'000;
   if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
+  if (model_.by_slice && !normalises_slices(ways_of(make_pass(model_, events)).radial)) return false;
   return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
 }
 
@@ -47,31 +48,34 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
   } else if (ways.tof != Tof::none) {
     bell = TofBell::make(TofResponse(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma));
   }
-  const auto with = [&]<Radial radial>() {
+  const auto with = [&]<Radial radial, bool by_slice = false>() {
+    const auto take = [&]<Tof tof>(const FootprintTof<tof>& response, float unit) {
+      return step(TorFootprint<radial, tof, by_slice>(pass, response, unit, table_, table_peak_));
+    };
     switch (ways.tof) {
       case Tof::none:
-        return step(TorFootprint<radial, Tof::none>(pass, {}, 1, table_, table_peak_));
+        return take(FootprintTof<Tof::none>(), 1);
       case Tof::step:
         if constexpr (has_windows(radial) || radial == Radial::smooth)
-          return step(
-              TorFootprint<radial, Tof::step>(pass, FootprintTof<Tof::step>(bell), bell.unit, table_, table_peak_));
+          return take(FootprintTof<Tof::step>(bell), bell.unit);
         break;
       case Tof::bell:
         if constexpr (has_windows(radial) || radial == Radial::smooth)
-          return step(
-              TorFootprint<radial, Tof::bell>(pass, FootprintTof<Tof::bell>(bell), bell.unit, table_, table_peak_));
+          return take(FootprintTof<Tof::bell>(bell), bell.unit);
         break;
       case Tof::pieces:
-        return step(TorFootprint<radial, Tof::pieces>(pass, {pieces, tof_pieces_->whole_mm(), ways.steps_a_piece},
-                                                      tof_pieces_->unit(), table_, table_peak_));
+        return take(FootprintTof<Tof::pieces>{pieces, tof_pieces_->whole_mm(), ways.steps_a_piece},
+                    tof_pieces_->unit());
     }
     throw std::logic_error("TOR projector: no such footprint");  // ways_of pairs others
   };
   switch (ways.radial) {
     case Radial::thin:
-      return with.template operator()<Radial::thin>();
+      return model_.by_slice ? with.template operator()<Radial::thin, true>()
+                             : with.template operator()<Radial::thin>();
     case Radial::narrow:
-      return with.template operator()<Radial::narrow>();
+      return model_.by_slice ? with.template operator()<Radial::narrow, true>()
+                             : with.template operator()<Radial::narrow>();
     case Radial::blob:
       return with.template operator()<Radial::blob>();
     case Radial::smooth:

@@ -58,7 +58,8 @@ struct Tube {
 namespace detail {
 
 /// Narrows [low, high] to the k at which start + k step lies in [from, to].
-TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from, double to, double& low, double& high) {
+[[gnu::always_inline]] TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from, double to,
+                                                                double& low, double& high) {
   if (std::abs(step) < 1e-12) {
     if (start < from || start > to) high = low - 1;
     return;
@@ -73,8 +74,10 @@ TOFSTREAM_HOST_DEVICE inline void narrow(double start, double step, double from,
 
 /// The tube of `lor` with the given radius. ToF is limited to `tof_cut_mm` about the ToF centre; a
 /// negative `tof_cut_mm` stands for non-ToF. Empty for a LOR that misses the grid, has no length or
-/// is not finite. Slices and extents are supersets by a hair: r and u of each voxel decide.
-TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, double radius_mm, double tof_cut_mm) {
+/// is not finite. Slices and extents are supersets by a hair: r and u of each voxel decide. Always inline:
+/// within SIMD code it is compiled for the same instruction set.
+[[gnu::always_inline]] TOFSTREAM_HOST_DEVICE inline Tube make_tube(const Grid& grid, const Lor& lor, double radius_mm,
+                                                                   double tof_cut_mm) {
   Tube tube;
   const Vec3d end1 = lor.end1.as<double>(), end2 = lor.end2.as<double>();
   const Vec3d along = end2 - end1;

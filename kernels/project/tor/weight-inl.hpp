@@ -78,43 +78,46 @@ struct TubeWeight {
 
   /// Weight of the voxel `a` columns and `b` rows from the crossing of its slice, which lies at u.
   TOFSTREAM_HOST_DEVICE V operator()(V a, V b, V u_crossing) const {
-    const V u = along(a, b, u_crossing);
+    return at(distance2(a, b), along(a, b, u_crossing));
+  }
+  /// The voxel's distance from the line, squared.
+  TOFSTREAM_HOST_DEVICE V distance2(V a, V b) const { return mul_add(a, mul_add(pp, a, pq * b), qq * b * b); }
+  /// The voxel's place along the line.
+  TOFSTREAM_HOST_DEVICE V along(V a, V b, V u_crossing) const {
+    return mul_add(p_along, a, mul_add(q_along, b, u_crossing));
+  }
+
+  // Of a voxel at distance r from the line and at u along it. Always inline: a call in the middle of SIMD code spills
+  // its vectors.
+
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE V at(V r2, V u) const {
     V w;
     if constexpr (at_centre) {
-      w = radial(a, b, tof_rate * u * u);
+      w = radial(r2, tof_rate * u * u);
     } else {
-      w = radial(a, b, splat<V>(0.0f));
+      w = radial(r2, splat<V>(0.0f));
       if (tof) w = w * bin_integral(bin, u * splat<V>(per_sigma));
     }
     return between_ends(w, u);
   }
-
   /// The same by a bell where its ramp is 1. Without what bells lack (TofBell::unit).
-  TOFSTREAM_HOST_DEVICE V by_bell(V a, V b, V u_crossing, const tor::TofBell& bell) const {
-    const V u = along(a, b, u_crossing);
-    return radial(a, b, splat<V>(-bell.rate) * u * u);
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE V by_bell(V r2, V u, const tor::TofBell& bell) const {
+    return radial(r2, splat<V>(-bell.rate) * u * u);
   }
   /// The same near the place of a piece of the ToF response, to what the piece is good to; `sign` is that of u there.
   /// Without what pieces lack (TofPieces::unit).
-  TOFSTREAM_HOST_DEVICE V by_piece(V a, V b, V u_crossing, const tor::TofPiece& piece, float place, float sign,
-                                   tor::TofRamp ramp) const {
-    const V u = along(a, b, u_crossing);
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE V by_piece(V r2, V u, const tor::TofPiece& piece, float place,
+                                                          float sign, tor::TofRamp ramp) const {
     const V v = mul_add(splat<V>(sign), u, splat<V>(-place));
-    V w = radial(a, b, mul_add(v, mul_add(splat<V>(piece.bend), v, splat<V>(piece.slope)), splat<V>(piece.level)));
+    V w = radial(r2, mul_add(v, mul_add(splat<V>(piece.bend), v, splat<V>(piece.slope)), splat<V>(piece.level)));
     if (piece.kind != tor::TofPiece::whole) {
       const V y = mul_add(v, splat<V>(-ramp.rate), splat<V>(ramp.start - ramp.rate * place));
       w = w * minimum(maximum(y, splat<V>(0.0f)), splat<V>(1.0f));
     }
     return w;
   }
-
-  /// The voxel's place along the line.
-  TOFSTREAM_HOST_DEVICE V along(V a, V b, V u_crossing) const {
-    return mul_add(p_along, a, mul_add(q_along, b, u_crossing));
-  }
   /// 2^exponent times the radial response, zero outside the tube.
-  TOFSTREAM_HOST_DEVICE V radial(V a, V b, V exponent) const {
-    const V r2 = mul_add(a, mul_add(pp, a, pq * b), qq * b * b);
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE V radial(V r2, V exponent) const {
     const V lowest = splat<V>(-120.0f);  // reached only far outside, where the weight is zero
     V w;
     if constexpr (gaussian) {
@@ -131,7 +134,7 @@ struct TubeWeight {
     return select(less(radius2, r2), splat<V>(0.0f), w);
   }
   /// w, zero behind the line's ends and beyond ToF's reach.
-  TOFSTREAM_HOST_DEVICE V between_ends(V w, V u) const {
+  [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE V between_ends(V w, V u) const {
     return select(less(u_half, absolute(u - u_middle)), splat<V>(0.0f), w);
   }
 };

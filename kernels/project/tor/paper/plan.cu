@@ -33,7 +33,8 @@ __global__ void make_lines(const __grid_constant__ Pass pass, const std::uint32_
   const std::int64_t i = elementwise::element();
   if (i >= lines.count()) return;
   const std::int64_t event = order ? order[i] : i;
-  lines.store(i, pass.tube(event), pass.scale(event));
+  const Tube tube = pass.tube(event);
+  lines.store(i, tube, pass.scale(event, tube));
 }
 
 }  // namespace
