@@ -44,7 +44,7 @@ struct StripProjector {
 
   explicit StripProjector(const Params& p)
       : step_({.backend = resolve(p.backend), .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
-              [p](const Grid& grid, Backend backend, const Scanner& scanner) {
+              [p](const Grid& grid, Backend backend, const Scanner& scanner, Context&) {
                 return make_strip_projector(grid,
                                             {.geometry = strip_geometry(scanner),
                                              .resolution = p.resolution.resolution(),
