@@ -43,7 +43,7 @@ struct JosephProjector {
   explicit JosephProjector(const Params& p)
       : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
                fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic))},
-              [p](const Grid& grid, Backend backend, const Scanner&) {
+              [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
                 return make_joseph_projector(
                     grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic},
                     backend);

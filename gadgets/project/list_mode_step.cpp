@@ -182,7 +182,7 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
         "the events do not say which scanner recorded them, so there is no sensitivity: "
         "take them from a decoder or the simulator");
   scanner_ = scanner;
-  projector_ = make_(grid_for(inputs, *scanner, context), settings_.backend, *scanner);
+  projector_ = make_(grid_for(inputs, *scanner, context), settings_.backend, *scanner, context);
   Sensitivity made = make_sensitivity(*scanner, context);
   context.report("backend", std::string(settings_.backend == Backend::cuda ? "cuda" : "cpu"));
   context.report("sensitivity_exact", made.exact);

@@ -84,8 +84,9 @@ struct ListModeSettings {
 
 class ListModeStep {
  public:
-  /// Builds the projector for a grid and the scanner of the events, once the first of both have come.
-  using Make = std::function<std::unique_ptr<Projector>(const Grid&, Backend, const Scanner&)>;
+  /// Builds the projector for a grid and the scanner of the events, once the first of both have come. What it chooses
+  /// itself it says to the context.
+  using Make = std::function<std::unique_ptr<Projector>(const Grid&, Backend, const Scanner&, Context&)>;
   ListModeStep(ListModeSettings settings, Make make);
 
   /// The back projection of one subset against one estimate. Books its events in the first

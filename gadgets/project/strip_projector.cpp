@@ -1,5 +1,4 @@
 // The projector of two strips (paper 001) as a gadget.
-#include <memory>
 #include <string>
 
 #include "core/gadget.hpp"
@@ -47,27 +46,22 @@ struct StripProjector {
 
   explicit StripProjector(const Params& p)
       : step_({.backend = resolve(p.backend), .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
-              [p, slow = slow_](const Grid& grid, Backend backend, const Scanner& scanner) {
+              [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
                 const StripSettings settings{.geometry = strip_geometry(scanner),
                                              .resolution = p.resolution.resolution(),
                                              .form = p.form,
                                              .cuda_path = p.cuda_path};
                 auto projector = make_strip_projector(grid, settings, backend);
-                if (backend == Backend::cuda) *slow = why_strips_are_slow(grid, settings);
+                if (backend == Backend::cuda)
+                  if (const std::string why = why_strips_are_slow(grid, settings); !why.empty())
+                    context.log().warning("the slow path on CUDA: " + why);
                 return projector;
               }) {}
 
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(inputs, context));
-    if (slow_->empty()) return;
-    context.log().warning("the slow path on CUDA: " + *slow_);
-    slow_->clear();
-  }
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
   void flush() { step_.finish(); }
 
  private:
-  std::shared_ptr<std::string> slow_ =
-      std::make_shared<std::string>();  // why, once the grid is known; until it is said
   ListModeStep step_;
 };
 

@@ -87,7 +87,8 @@ TEST_CASE("parameters that make no sense are refused before anything starts") {
     CHECK_MESSAGE(std::ranges::count(result.err, '\n') == 1, result.err);
   };
   refused("projected.tube_width_voxels=.nan", "tube_width_voxels");
-  refused("projected.tube_width_voxels=-3", "[2, 64]");
+  refused("projected.tube_width_voxels=-3", "[0, 64]");
+  refused("projected.tube_width_voxels=0.5", "give 0, or 1 to 64");
   refused("image.size=[0,10,10]", "image.size");
   refused("image.voxel_mm=[2,2]", "image.voxel_mm");
   refused("subsets.subset=3", "did you mean");

@@ -37,8 +37,9 @@ std::vector<Case> cases() {
   result.push_back({off_centre, RadialResponse::table({4, 3, 2, 0}, 8), none});
   result.push_back({Grid::centred(2, 1, 1, {4, 4, 4}), RadialResponse::gaussian(5, 6), none});
   for (const TofModel& tof : {none, wide, narrow, bins}) {
+    const bool windows = tof.sigma_mm == 0 || tof.sigma_mm > 20;  // tiles walk sections in windows
     for (const float width : {1.42f, 2.0f, 3.0f})
-      result.push_back({isotropic, RadialResponse::gaussian(1.72f * width, 2 * width), tof, Normalise::slice});
+      result.push_back({isotropic, RadialResponse::gaussian(1.72f * width, 2 * width), tof, Normalise::slice, windows});
     result.push_back({isotropic, RadialResponse::gaussian(8.6f, 10), tof, Normalise::slice, false});
     result.push_back({anisotropic, RadialResponse::kaiser_bessel(8, 3), tof, Normalise::slice, false});
     result.push_back({off_centre, RadialResponse::table({4, 3, 2, 0}, 8), tof, Normalise::slice, false});

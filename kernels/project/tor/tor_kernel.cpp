@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "kernels/project/tor/section_sum.hpp"
 #include "kernels/project/tor/tor_kernel.hpp"
@@ -96,17 +97,10 @@ class TubeTracer {
     const float bin_width_mm = pass_.events.bin_width_mm(i);
     scale_ = pass_.scale(i, tube) * tof_.unit();
     const Weight weight(pass_, tube, bin_width_mm, setup_.table.data());
-    if (pass_.model.by_slice) {
-      tiles_.cover(tube, slices, [&](int, double p, double q) HWY_ATTR { return slice_factor(weight, tube, p, q); });
-    } else {
-      tiles_.cover(tube, slices);
-    }
+    tiles_.cover(tube, slices);
     weigh_tiles(weight, tube);
-    if ((tof_.is_bell() || tof_.is_pieces()) && line_ends_within_tof(tube, bin_width_mm))
-      change_weights(weight, [&](FloatLanes w, FloatLanes u, int) HWY_ATTR { return weight.between_ends(w, u); });
-    if (pass_.model.by_slice)
-      change_weights(weight, [&](FloatLanes w, FloatLanes, int tile)
-                                 HWY_ATTR { return w * splat<FloatLanes>(tiles_.factor(tile)); });
+    if ((tof_.is_bell() || tof_.is_pieces()) && line_ends_within_tof(tube, bin_width_mm)) cut_at_ends(weight);
+    if (pass_.model.by_slice) normalise_slices(weight, tube, slices);
   }
 
   float gather(const float* image) {
@@ -157,33 +151,51 @@ class TubeTracer {
   /// stored cannot change it: it stays in registers.
   template <class WeightAt>
   HWY_INLINE void weigh(const Weight weight, int first, int last, WeightAt&& weight_at) {
-    const FloatLanes column = lane_column(), row = lane_row();
-    for (int tile = first; tile < last; ++tile) {
-      const FloatLanes a = column + splat<FloatLanes>(tiles_.a(tile)), b = row + splat<FloatLanes>(tiles_.b(tile));
-      const FloatLanes u = weight.along(a, b, splat<FloatLanes>(tiles_.u(tile)));
-      hn::Store(weight_at(weight, weight.distance2(a, b), u, tile), d_, weights_of(tile));
-    }
+    for_each_tile(weight, first, last, [&](FloatLanes r2, FloatLanes u, int tile) HWY_ATTR {
+      hn::Store(weight_at(weight, r2, u, tile), d_, weights_of(tile));
+    });
   }
-  /// Puts change(weights, u, tile) in the weights' place.
-  template <class Change>
-  HWY_INLINE void change_weights(const Weight& weight, Change&& change) {
-    const FloatLanes column = lane_column(), row = lane_row();
-    for (int tile = 0; tile < tiles_.count(); ++tile) {
-      const FloatLanes a = column + splat<FloatLanes>(tiles_.a(tile)), b = row + splat<FloatLanes>(tiles_.b(tile));
-      const FloatLanes u = weight.along(a, b, splat<FloatLanes>(tiles_.u(tile)));
-      hn::Store(change(hn::Load(d_, weights_of(tile)), u, tile), d_, weights_of(tile));
-    }
+  void cut_at_ends(const Weight& weight) {
+    for_each_tile(weight, 0, tiles_.count(), [&](FloatLanes, FloatLanes u, int tile) HWY_ATTR {
+      hn::Store(weight.between_ends(hn::Load(d_, weights_of(tile)), u), d_, weights_of(tile));
+    });
   }
-
-  /// What Normalise::slice makes of the weights of a slice, which the line crosses at column p and row q.
-  static float slice_factor(const Weight& weight, const tor::Tube& tube, double p, double q) {
+  /// Normalise::slice.
+  void normalise_slices(const Weight& weight, const tor::Tube& tube, const SliceLayout::Slices& slices) {
+    slice_factors_.assign(static_cast<std::size_t>(std::max(tube.last - tube.first + 1, 0)), 0.0f);
+    const auto of_slice = [&](int slice) -> float& { return slice_factors_[static_cast<std::size_t>(slice)]; };
+    for_each_tile(weight, 0, tiles_.count(), [&](FloatLanes r2, FloatLanes, int tile) HWY_ATTR {
+      of_slice(tiles_.slice(tile)) += sum_of_lanes(weight.radial(r2, splat<FloatLanes>(0.0f)));
+    });
+    for (int k = tube.first; k <= tube.last; ++k) {
+      float& sum = of_slice(k - tube.first);
+      const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
+      if (p < tube.p_half || p + tube.p_half > slices.columns - 1 || q < tube.q_half ||
+          q + tube.q_half > slices.rows - 1)
+        sum = section_sum(weight, tube, p, q);
+      sum = tor::slice_factor(sum);
+    }
+    for (int tile = 0; tile < tiles_.count(); ++tile)
+      hn::Store(hn::Load(d_, weights_of(tile)) * splat<FloatLanes>(of_slice(tiles_.slice(tile))), d_, weights_of(tile));
+  }
+  /// The sum of the response over a section that lies partly beside the image.
+  static float section_sum(const Weight& weight, const tor::Tube& tube, double p, double q) {
     constexpr int far = std::numeric_limits<int>::max() / 2;
     FloatLanes sum = splat<FloatLanes>(0.0f);
     for_each_tile_of_section(tube, p, q, {-far, far, -far, far}, [&](int, int, float a_first, float b_first) HWY_ATTR {
       const FloatLanes a = lane_column() + splat<FloatLanes>(a_first), b = lane_row() + splat<FloatLanes>(b_first);
       sum = sum + weight.radial(weight.distance2(a, b), splat<FloatLanes>(0.0f));
     });
-    return tor::slice_factor(sum_of_lanes(sum));
+    return sum_of_lanes(sum);
+  }
+  /// Calls visit(r^2, u, tile) for tiles [first, last).
+  template <class Visit>
+  HWY_INLINE void for_each_tile(const Weight& weight, int first, int last, Visit&& visit) const {
+    const FloatLanes column = lane_column(), row = lane_row();
+    for (int tile = first; tile < last; ++tile) {
+      const FloatLanes a = column + splat<FloatLanes>(tiles_.a(tile)), b = row + splat<FloatLanes>(tiles_.b(tile));
+      visit(weight.distance2(a, b), weight.along(a, b, splat<FloatLanes>(tiles_.u(tile))), tile);
+    }
   }
 
   /// Whether a voxel may lie within ToF's reach and behind an end of the line.
@@ -199,6 +211,7 @@ class TubeTracer {
   TileTof tof_;
   TubeTiles tiles_;  // of the event at hand
   Buffer<float> weights_;
+  std::vector<float> slice_factors_;
   std::int64_t row_stride_ = 0;
   float scale_ = 0;
 };

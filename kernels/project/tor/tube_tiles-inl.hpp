@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "kernels/math/lanes-inl.hpp"
@@ -101,17 +102,12 @@ class TubeTiles {
   float a(int tile) const { return a_[at(tile)]; }
   float b(int tile) const { return b_[at(tile)]; }
   float u(int tile) const { return u_[at(tile)]; }
-  /// What weights are to be multiplied by, of tiles with factors.
-  float factor(int tile) const { return factor_[at(tile)]; }
+  /// Which of the slices that the tube meets it lies in, from 0 on.
+  int slice(int tile) const { return slice_[at(tile)]; }
 
   void cover(const tor::Tube& tube, const tor::SliceLayout::Slices& slices) {
     if (static_cast<int>(2 * tube.p_half) < tile_columns && static_cast<int>(2 * tube.q_half) < window_rows)
       return cover_by_windows(tube, slices);
-    cover(tube, slices, [](int, double, double) { return 1.0f; });
-  }
-  /// With factors: factor_of(slice, column and row of the crossing).
-  template <class FactorOf>
-  void cover(const tor::Tube& tube, const tor::SliceLayout::Slices& slices, FactorOf&& factor_of) {
     const auto most = [](float half, int edge) { return static_cast<int>(2 * half) / edge + 2; };
     begin((tube.last - tube.first + 1) * most(tube.p_half, tile_columns) * most(tube.q_half, tile_rows));
     const SliceLimits limits{0, slices.columns - 1, 0, slices.rows - 1};
@@ -119,14 +115,13 @@ class TubeTiles {
       const double p = tube.p0 + k * tube.p_step, q = tube.q0 + k * tube.q_step;
       const auto u = static_cast<float>(tube.u0 + k * tube.u_step);
       const std::int64_t slice = slices.base + k * slices.slice_stride;
-      const float factor = factor_of(k, p, q);
       for_each_tile_of_section(tube, p, q, limits, [&](int column, int row, float a, float b) {
         const std::size_t tile = at(count_++);
         place_[tile] = slice + row * slices.row_stride + column;
         a_[tile] = a;
         b_[tile] = b;
         u_[tile] = u;
-        factor_[tile] = factor;
+        slice_[tile] = k - tube.first;
       });
     }
   }
@@ -144,7 +139,8 @@ class TubeTiles {
     const std::size_t size = at(std::max(tiles, 0) + lanes);
     if (place_.size() >= size) return;
     place_.resize(size);
-    for (std::vector<float>* numbers : {&a_, &b_, &u_, &factor_}) numbers->resize(size);
+    slice_.resize(size);
+    for (std::vector<float>* numbers : {&a_, &b_, &u_}) numbers->resize(size);
   }
 
   /// Where sections by all slices fit a window of tile_columns by window_rows voxels: a window each, several slices at
@@ -176,18 +172,21 @@ class TubeTiles {
       hn::StoreU(hn::DemoteTo(single, row - q), single, b_.data() + slice);
       hn::StoreU(hn::DemoteTo(single, u), single, u_.data() + slice);
     }
+    std::iota(slice_.begin(), slice_.begin() + slices_met, 0);
     for (int tile = slices_met; tile < count_; ++tile) {  // below the one of the same slice
       const std::size_t above = at(tile - slices_met), below = at(tile);
       place_[below] = place_[above] + tile_rows * slices.row_stride;
       a_[below] = a_[above];
       b_[below] = b_[above] + tile_rows;
       u_[below] = u_[above];
+      slice_[below] = slice_[above];
     }
   }
 
   int count_ = 0;
   std::vector<std::int64_t> place_;
-  std::vector<float> a_, b_, u_, factor_;
+  std::vector<int> slice_;
+  std::vector<float> a_, b_, u_;
 };
 
 TOFSTREAM_LANES_END
