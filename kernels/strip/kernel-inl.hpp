@@ -124,6 +124,8 @@ struct StripEdges {
 
 /// An edge this far off is none: a float has no digits of the rest beside 1.
 inline constexpr float strip_reach = 4;
+/// A peak this far within an edge is whole to 4e-7, as good as 1 / sqrt(N) is.
+inline constexpr float strip_whole = 3.5f;
 
 /// An edge's place in those units.
 template <class V>
