@@ -41,8 +41,8 @@ class StripTracer {
       prepare_columns(event_, store_.passes[0], most, narrowing, event_.across * event_.tan * per_steepness);
   }
 
-  /// Finds the weights, and the sum of their products with the image.
-  HWY_ATTR float gather(const float* image) {
+  /// Finds the weights, and the sum of their products with the image. Flattened, or GCC calls what it meets often.
+  HWY_FLATTEN HWY_ATTR float gather(const float* image) {
     vectors_ = 0;
     FloatLanes sum = splat<FloatLanes>(0.0f);
     for (int pass = 0; pass < passes_; ++pass) {
@@ -154,7 +154,8 @@ class StripTracer {
     float *const nearer = store_.nearer.data(), *const farther = store_.farther.data();
     const float *low = setup_.low.data(), *high = setup_.high.data(), *ys = setup_.y.data();
     const int rows = setup_.grid.size[1];
-    const FloatLanes event_y = splat<FloatLanes>(event.y), zero = splat<FloatLanes>(0.0f);
+    const FloatLanes event_y = splat<FloatLanes>(event.y), event_angle = splat<FloatLanes>(event.angle);
+    const FloatLanes zero = splat<FloatLanes>(0.0f);
     StripColumn<FloatLanes> column = strip_column<form>(event, zero);  // what columns share is of any
     int cut = 0;
     FloatLanes sum = total;
@@ -180,12 +181,12 @@ class StripTracer {
         if constexpr (ends != Ends::none) {
           StripEdges<FloatLanes> edges{zero, zero};
           if constexpr (ends == Ends::both) {
-            edges = strip_edges<FloatLanes>(peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
+            edges = strip_edges<FloatLanes>(event, peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
             hn::StoreU(edges.farther, d_, farther + at * lanes);
           } else if constexpr (ends == Ends::high) {
-            edges.nearer = strip_edge(peak, hn::LoadU(d_, high + offset));
+            edges.nearer = strip_edge(event, peak, hn::LoadU(d_, high + offset));
           } else {
-            edges.nearer = zero - strip_edge(peak, hn::LoadU(d_, low + offset));
+            edges.nearer = hn::MulSub(event_angle - hn::LoadU(d_, low + offset), peak.root, peak.turn);
           }
           hn::StoreU(edges.nearer, d_, nearer + at * lanes);
           listed[cut] = at;
