@@ -44,6 +44,7 @@ using tofstream::reciprocal_square_root;
 using tofstream::round_down;
 using tofstream::select;
 using tofstream::square_root;
+using tofstream::zero_where;
 
 /// The widest vector of floats that the instruction set has, at most 16 lanes.
 using FloatTag = hn::CappedTag<float, 16>;
@@ -119,6 +120,11 @@ HWY_INLINE bool none_of(M condition) {
 template <class M, class V>
 HWY_INLINE V select(M condition, V yes, V no) {
   return hn::IfThenElse(condition, yes, no);
+}
+
+template <class M, class V>
+HWY_INLINE V zero_where(M condition, V value) {
+  return hn::IfThenZeroElse(condition, value);
 }
 
 /// `value` in every lane.

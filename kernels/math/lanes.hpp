@@ -73,5 +73,10 @@ template <std::floating_point T>
 TOFSTREAM_HOST_DEVICE inline T select(bool condition, T yes, T no) {
   return condition ? yes : no;
 }
+/// 0 where the condition holds, else the value.
+template <std::floating_point T>
+TOFSTREAM_HOST_DEVICE inline T zero_where(bool condition, T value) {
+  return condition ? T(0) : value;
+}
 
 }  // namespace tofstream

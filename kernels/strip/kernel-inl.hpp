@@ -97,12 +97,12 @@ TOFSTREAM_HOST_DEVICE inline StripColumn<U> strip_column(const StripEventTerms<T
   return column;
 }
 
-/// The integrand of eq. 7 at a pixel: a Gaussian of the emission angle.
+/// The integrand of eq. 7 at a pixel: a Gaussian of the emission angle, whose mean is event.angle - turn / root.
 template <class V>
 struct StripPeak {
-  V shape;   // P without its factor event.scale; 0 outside the 3 sigma ellipse
-  V middle;  // mean of the angle
-  V root;    // 1 / its standard deviation
+  V shape;  // P without its factor event.scale; 0 outside the 3 sigma ellipse
+  V turn;   // b C^-1 a / sqrt(N)
+  V root;   // sqrt(N), 1 / the standard deviation of the angle
 };
 
 template <class V, class T>
@@ -111,39 +111,41 @@ TOFSTREAM_HOST_DEVICE inline StripPeak<V> strip_peak(const StripEventTerms<T>& e
   const V deviation = reciprocal_square_root(norm);
   const V turn = pixel.mixed * deviation;
   const V p = deviation * power_of_two(each<V>(strip_exponent_rate) * (pixel.squared - turn * turn));
-  return {select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), p), each<V>(event.angle) - turn * deviation,
-          norm * deviation};
+  return {zero_where(less(each<V>(strip_cut), pixel.squared), p), turn, norm * deviation};
 }
 
-/// How far the middle of a peak is from the nearer and the farther end of the angles that the strips see, in units of
-/// sqrt(2) standard deviations: to the nearer one as a negative number if the middle is not between them.
+/// How far the middle of a peak is from the nearer and the farther end of the angles that the strips see, in standard
+/// deviations: to the nearer one as a negative number if the middle is not between them.
 template <class V>
 struct StripEdges {
   V nearer, farther;
 };
 
-/// An edge this far off is none: a float has no digits of the rest beside 1.
-inline constexpr float strip_reach = 4;
+/// An edge this far off, in standard deviations, is none: a float has no digits of the rest beside 1.
+inline constexpr float strip_reach = 5.6568542f;
+/// A peak this far within an edge is whole to 4e-7, as good as 1 / sqrt(N) is.
+inline constexpr float strip_whole = 4.95f;
 
-/// An edge's place in those units.
-template <class V>
-TOFSTREAM_HOST_DEVICE inline V strip_edge(const StripPeak<V>& peak, V angle) {
-  return (angle - peak.middle) * (peak.root * each<V>(0.70710678118654752));
+/// How far an edge lies above a peak's middle, in standard deviations.
+template <class V, class T>
+TOFSTREAM_HOST_DEVICE inline V strip_edge(const StripEventTerms<T>& event, const StripPeak<V>& peak, V angle) {
+  return mul_add(angle - each<V>(event.angle), peak.root, peak.turn);
 }
 
-template <class V>
-TOFSTREAM_HOST_DEVICE inline StripEdges<V> strip_edges(const StripPeak<V>& peak, const StripAngles<V>& angles) {
-  const V high = strip_edge(peak, angles.high), low = strip_edge(peak, angles.low);
+template <class V, class T>
+TOFSTREAM_HOST_DEVICE inline StripEdges<V> strip_edges(const StripEventTerms<T>& event, const StripPeak<V>& peak,
+                                                       const StripAngles<V>& angles) {
+  const V high = strip_edge(event, peak, angles.high), low = strip_edge(event, peak, angles.low);
   const V nearer = minimum(absolute(high), absolute(low));
   return {select(less(high * low, each<V>(0.0)), nearer, each<V>(0.0) - nearer),
           maximum(absolute(high), absolute(low))};
 }
 
-/// Half of 1 - erf(x), the share of a Gaussian beyond an edge at x >= 0.
+/// The share of a Gaussian beyond an edge that is x >= 0 standard deviations from its middle.
 template <class V>
 TOFSTREAM_HOST_DEVICE inline V strip_tail(V x) {
-  const V reach = each<V>(strip_reach);
-  return select(less(x, reach), each<V>(0.5) * error_function_complement(minimum(x, reach)), each<V>(0.0));
+  const V reach = each<V>(strip_reach), scaled = minimum(x, reach) * each<V>(0.70710678118654752);
+  return zero_where(less(reach, x), each<V>(0.5) * error_function_complement(scaled));
 }
 
 /// The share of the peak below an edge that is x above its middle.
@@ -171,11 +173,11 @@ TOFSTREAM_HOST_DEVICE inline V strip_shape(const StripEventTerms<T>& event, cons
                                            [[maybe_unused]] const StripAngles<V>& angles) {
   if constexpr (form == StripForm::gaussian) {
     const V p = reciprocal_square_root(pixel.norm) * power_of_two(each<V>(strip_exponent_rate) * pixel.squared);
-    return select(less(each<V>(strip_cut), pixel.squared), each<V>(0.0), p);
+    return zero_where(less(each<V>(strip_cut), pixel.squared), p);
   } else {
     const StripPeak<V> peak = strip_peak(event, pixel);
     if constexpr (form == StripForm::eq7) return peak.shape;
-    return peak.shape * strip_share(strip_edges(peak, angles));
+    return peak.shape * strip_share(strip_edges(event, peak, angles));
   }
 }
 

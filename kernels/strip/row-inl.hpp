@@ -66,10 +66,9 @@ struct alignas(16) RowEventRest {
 /// The share of a standard Gaussian below `high`, in units of sqrt(1 / half_log2e) standard deviations (strip_share of
 /// one edge); `mirrored`: that above.
 TOFSTREAM_HOST_DEVICE inline float share_below(float high, bool mirrored) {
-  const float x = std::abs(high) * 0.83255461f;  // sqrt(1 / (2 half_log2e)): as strip_edges has them
-  const float tail = x < single_lane::strip_reach
-                         ? 0.5f * single_lane::fitted_complement(std::fmin(x, single_lane::strip_reach))
-                         : 0.0f;
+  constexpr float farthest = 4;                  // strip_reach in the unit of x
+  const float x = std::abs(high) * 0.83255461f;  // sqrt(1 / (2 half_log2e)): of error functions
+  const float tail = x < farthest ? 0.5f * single_lane::fitted_complement(std::fmin(x, farthest)) : 0.0f;
   return (high < 0) != mirrored ? tail : 1.0f - tail;
 }
 

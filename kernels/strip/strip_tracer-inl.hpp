@@ -41,28 +41,21 @@ class StripTracer {
       prepare_columns(event_, store_.passes[0], most, narrowing, event_.across * event_.tan * per_steepness);
   }
 
-  /// Finds the weights, and the sum of their products with the image.
-  HWY_ATTR float gather(const float* image) {
+  /// Finds the weights, and the sum of their products with the image. Flattened, or GCC calls what it meets often.
+  HWY_FLATTEN HWY_ATTR float gather(const float* image) {
     vectors_ = 0;
-    for (int pass = 0; pass < passes_; ++pass) {
-      if (near_.high && near_.low) {
-        cut_at_ends<Ends::both>(evaluate<Ends::both>(pass));
-      } else if (near_.high) {
-        cut_at_ends<Ends::high>(evaluate<Ends::high>(pass));
-      } else if (near_.low) {
-        cut_at_ends<Ends::low>(evaluate<Ends::low>(pass));
-      } else {
-        evaluate<Ends::none>(pass);
-      }
-      vectors_ += store_.passes[static_cast<std::size_t>(pass)].count();
-    }
-    if (vectors_ == 0) return 0;
     FloatLanes sum = splat<FloatLanes>(0.0f);
-    const float* weights = store_.weights.data();
-    const std::int32_t* const offsets = store_.offsets.data();
-    for (std::int64_t v = 0; v < vectors_; ++v, weights += lanes)
-      sum = mul_add(hn::LoadU(d_, weights), hn::LoadU(d_, image + offsets[v]), sum);
-    return event_.scale * sum_of_lanes(sum);
+    for (int pass = 0; pass < passes_; ++pass) {
+      if (near_.high && near_.low)
+        evaluate<Ends::both>(pass, image, sum);
+      else if (near_.high)
+        evaluate<Ends::high>(pass, image, sum);
+      else if (near_.low)
+        evaluate<Ends::low>(pass, image, sum);
+      else
+        evaluate<Ends::none>(pass, image, sum);
+    }
+    return vectors_ > 0 ? event_.scale * sum_of_lanes(sum) : 0;
   }
 
   /// image += value x weights, of the event gathered last.
@@ -129,10 +122,26 @@ class StripTracer {
     }
   }
 
-  /// The weights of a pass, those of the full form without its share of angles; then returns how many vectors of it
-  /// have pixels near the ends of the strips, and lists them.
+  /// The weights of a pass, and the sum of their products with the image. Near the strips' ends that takes two more
+  /// loops, since pixels that are not near them need no error function.
   template <Ends ends>
-  HWY_INLINE int evaluate(int pass) {
+  HWY_INLINE void evaluate(int pass, const float* image, FloatLanes& sum) {
+    const int cut = find_weights<ends>(pass, image, sum);
+    const int count = store_.passes[static_cast<std::size_t>(pass)].count();
+    if constexpr (ends != Ends::none) {
+      cut_at_ends<ends>(cut);
+      const float* weights = store_.weights.data() + vectors_ * lanes;
+      const std::int32_t* const offsets = store_.offsets.data() + vectors_;
+      for (int v = 0; v < count; ++v, weights += lanes)
+        sum = mul_add(hn::LoadU(d_, weights), hn::LoadU(d_, image + offsets[v]), sum);
+    }
+    vectors_ += count;
+  }
+
+  /// The weights of a pass; away from the strips' ends with the sum of their products with the image, else without
+  /// their share of angles: then returns how many vectors have pixels near the ends, and lists them.
+  template <Ends ends>
+  HWY_INLINE int find_weights(int pass, const float* image, FloatLanes& total) {
     // Copies, so that what is stored cannot change them: they stay in registers.
     const StripEventTerms<float> event = event_;
     const StripStore::Pass columns = store_.passes[static_cast<std::size_t>(pass)];
@@ -145,9 +154,11 @@ class StripTracer {
     float *const nearer = store_.nearer.data(), *const farther = store_.farther.data();
     const float *low = setup_.low.data(), *high = setup_.high.data(), *ys = setup_.y.data();
     const int rows = setup_.grid.size[1];
-    const FloatLanes event_y = splat<FloatLanes>(event.y), zero = splat<FloatLanes>(0.0f);
+    const FloatLanes event_y = splat<FloatLanes>(event.y), event_angle = splat<FloatLanes>(event.angle);
+    const FloatLanes zero = splat<FloatLanes>(0.0f);
     StripColumn<FloatLanes> column = strip_column<form>(event, zero);  // what columns share is of any
     int cut = 0;
+    FloatLanes sum = total;
     std::int32_t base = columns.first * rows;
     for (int at = 0; at < count; ++at, base += rows) {
       const int j = std::min(first[at] + pass * lanes, rows);
@@ -170,21 +181,23 @@ class StripTracer {
         if constexpr (ends != Ends::none) {
           StripEdges<FloatLanes> edges{zero, zero};
           if constexpr (ends == Ends::both) {
-            edges = strip_edges<FloatLanes>(peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
+            edges = strip_edges<FloatLanes>(event, peak, {hn::LoadU(d_, low + offset), hn::LoadU(d_, high + offset)});
             hn::StoreU(edges.farther, d_, farther + at * lanes);
           } else if constexpr (ends == Ends::high) {
-            edges.nearer = strip_edge(peak, hn::LoadU(d_, high + offset));
+            edges.nearer = strip_edge(event, peak, hn::LoadU(d_, high + offset));
           } else {
-            edges.nearer = zero - strip_edge(peak, hn::LoadU(d_, low + offset));
+            edges.nearer = hn::MulSub(event_angle - hn::LoadU(d_, low + offset), peak.root, peak.turn);
           }
           hn::StoreU(edges.nearer, d_, nearer + at * lanes);
           listed[cut] = at;
-          cut += !none_of(hn::And(less(edges.nearer, splat<FloatLanes>(strip_reach)), less(zero, weight)));
+          cut += !none_of(hn::And(less(edges.nearer, splat<FloatLanes>(strip_whole)), less(zero, weight)));
         }
       }
+      if constexpr (ends == Ends::none) sum = mul_add(weight, hn::LoadU(d_, image + offset), sum);
       hn::StoreU(weight, d_, weights + at * lanes);
       offsets[at] = offset;
     }
+    total = sum;
     return cut;
   }
 

@@ -4,6 +4,7 @@
 
 #include "gadgets/formats/nifti.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/gpu.hpp"
 #include "tests/support/script.hpp"
 
 using namespace tofstream;
@@ -61,6 +62,23 @@ TEST_CASE("the six regions of the phantom come out at their activity, by strips 
     CHECK(last[i]["mean"].get<double>() == doctest::Approx(truth).epsilon(0.06));
   }
   CHECK(direct[4]["mean"].get<double>() < 0.9 * 7000);  // the small hot ellipse E, which only the model sharpens
+}
+
+TEST_CASE("strips whose pixels are too small for the GPU's fast path say so, and by what") {
+  if (!gpu_or_skip()) return;
+  const auto said = [](const std::string& pixels) {
+    const TemporaryFolder out;
+    const auto run =
+        run_command("run jpet_strip_simulated --backend cuda --set photons.events=2000" + pixels +
+                    " --set subsets.iterations=1 --set at_iterations=[1] --out " + (out / "image").string());
+    REQUIRE_MESSAGE(run.code == 0, run.err);
+    return run.out + run.err;
+  };
+  CHECK(said(" --set image.size=[1,130,150] --set image.voxel_mm=[4,2,2]").find("slow path") == std::string::npos);
+  const std::string small = said(" --set image.size=[1,173,201] --set image.voxel_mm=[4,1.5,1.5]");
+  CHECK_MESSAGE(
+      small.find("the slow path on CUDA: an event's ellipse has up to 81 rows of 29 pixels") != std::string::npos,
+      small);
 }
 
 TEST_CASE("what two strips send is reconstructed live") {
