@@ -35,7 +35,7 @@ struct BlobProjector {
   }
 
   explicit BlobProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
                fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend, const Scanner&) {
                 return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);

@@ -41,7 +41,7 @@ struct JosephProjector {
   }
 
   explicit JosephProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
                fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend, const Scanner&) {
                 return make_joseph_projector(

@@ -56,11 +56,11 @@ struct TorProjector {
   }
 
   explicit TorProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p)},
-              [p](const Grid& grid, Backend backend, const Scanner&) {
-                return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma, p.cuda_path, p.deterministic},
-                                          backend);
-              }) {
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p)}, [p](const Grid& grid,
+                                                                                                       Backend backend,
+                                                                                                       const Scanner&) {
+          return make_tor_projector(grid, {response(p, grid), p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
+        }) {
     tube_width_voxels_ = p.tube_width_voxels;
     if (p.response == Response::table && p.table.size() < 2)
       throw std::invalid_argument("response: table needs `table` with at least two values");
