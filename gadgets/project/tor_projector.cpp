@@ -44,7 +44,7 @@ struct TorProjector {
       param<&Params::table>("table", range(0, 1e30), "Any response, at equal steps from the tube's axis to its wall"),
       param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-      param<&Params::mu_map>("mu_map", mu_map_words),
+      param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
       param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"),
