@@ -55,8 +55,8 @@ std::string noisy_ends(const Image& sensitivity) {
   while (last > slices / 2 && on_axis(last) < hardly * middle) --last;
   if (first == 0 && last == slices - 1) return "";
   return fmt::format(
-      "in the outermost slices ({} of {}) the scanner has less than {:g} % of its sensitivity in the middle, at the "
-      "very end {:.1g} %: they are that noisy",
+      "the image is noisy in the outermost slices ({} of {}): the scanner has less than {:g} % of its central "
+      "sensitivity there, {:.1g} % at the very end",
       first + slices - 1 - last, slices, 100 * hardly, 100 * std::min(on_axis(0), on_axis(slices - 1)) / middle);
 }
 

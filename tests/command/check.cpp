@@ -122,6 +122,7 @@ TEST_CASE("check looks whether what a pipeline names is there, and says it as th
                                      "'uniform_cilinder', did you mean 'uniform_cylinder'?") != std::string::npos,
       wrong.err);
   const std::string said = "there is no scanner named 'demo_rign', did you mean 'demo_ring'?";
+  written("demo_rign", "uniform_cylinder");
   CHECK(run_command("run --quiet --out " + (folder / "out").string() + " " + file.string()).err.find(said) !=
         std::string::npos);
 

@@ -86,6 +86,8 @@ TEST_CASE("an image of the scanner's field of view is that of the same grid writ
   const Made all = run("auto", folder / "all");
   CHECK(all.figure("image") == "{size: [135, 135, 49], voxel_mm: [3, 3, 3], centre_mm: [0, 0, 0]}");
   CHECK(all.figure("missed") == "");
+  CHECK_MESSAGE(all.figure("noisy_ends").find("the image is noisy in the outermost slices (") != std::string::npos,
+                all.figure("noisy_ends"));
 }
 
 TEST_CASE("so it is live, and by the order that was followed") {
