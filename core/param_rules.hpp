@@ -61,6 +61,16 @@ struct Required {};  // has no default
 inline constexpr Live live{};
 inline constexpr Required required{};
 
+// A text that names what the gadget reads when it is made: a file or folder, or for reads_one_of("scanners") one of
+// those that come with tofstream, or a file. `tofstream check` looks whether it is there.
+struct Reads {
+  const char* kind = "";
+};
+inline constexpr Reads reads_file{};
+constexpr Reads reads_one_of(const char* kind) {
+  return {kind};
+}
+
 // What is declared about one parameter besides its member.
 struct ParamRules {
   const char* name = "";
@@ -71,6 +81,7 @@ struct ParamRules {
   bool is_live = false;
   bool is_required = false;
   bool is_one_for_all = false;
+  const char* reads = nullptr;  // the kind of Reads; null: no name of anything
 
   constexpr void apply(Limits l) { limits = l; }
   constexpr void apply(Choices c) { choices = c; }
@@ -78,6 +89,7 @@ struct ParamRules {
   constexpr void apply(Live) { is_live = true; }
   constexpr void apply(Required) { is_required = true; }
   constexpr void apply(OneForAll) { is_one_for_all = true; }
+  constexpr void apply(Reads r) { reads = r.kind; }
   constexpr void apply(const char* text) { doc = text; }
 };
 
@@ -92,7 +104,7 @@ struct Description {
 };
 
 // Declares member `Member` as parameter `name`. The rest, in any order: limits (range, at_least,
-// positive, ...), one_of, unit, one_for_all, live, required, and the line of documentation.
+// positive, ...), one_of, unit, one_for_all, reads_file, live, required, and the line of documentation.
 template <auto Member, class... Rest>
 constexpr Param<Member> param(const char* name, Rest... rest) {
   Param<Member> p{};

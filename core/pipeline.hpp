@@ -78,13 +78,22 @@ struct FaultSettings {
   bool any() const { return throw_at || drop_at || duplicate_at || kill_at || delay_ms > 0; }
 };
 
+// What a gadget reads when it is made, as its parameter names it (core/param_rules.hpp, Reads).
+struct NamedInput {
+  std::string parameter;  // "gadgets.feed.path"
+  std::string kind;       // "scanners"; "": a file or folder
+  std::string name;
+  Location where;
+};
+
 struct PipelineGadget {
   std::string name;
   const GadgetInfo* info = nullptr;
   std::shared_ptr<const GadgetInfo> specialised;  // owns `info` where it depends on the parameters
   Location where;
   std::shared_ptr<const void> params;
-  Value resolved;         // the parameters, every default spelled out
+  Value resolved;  // the parameters, every default spelled out
+  std::vector<NamedInput> reads;
   unsigned parallel = 1;  // messages in work at a time
   MergeOrder merge = MergeOrder::unordered;
   JoinMode join = JoinMode::in_order;

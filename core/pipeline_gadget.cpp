@@ -109,10 +109,12 @@ class Reader {
       const Value* own = flat_.settings.find(param.name);
       const Value* shared = defaults_.find(param.name);
       if (own) {
-        param.read(params.get(), shared ? merged(*shared, *own) : *own, label_ + "." + param.name, param.rules,
-                   problems_);
+        const Value given = shared ? merged(*shared, *own) : *own;
+        param.read(params.get(), given, label_ + "." + param.name, param.rules, problems_);
+        note_what_is_read(param, given, label_ + "." + param.name);
       } else if (shared) {
         param.read(params.get(), *shared, param.name, param.rules, problems_);
+        note_what_is_read(param, *shared, param.name);
       } else if (param.rules.is_required) {
         problems_.add(flat_.where, fmt::format("{}.{} is missing: {}", label_, param.name, param.rules.doc));
       }
@@ -123,6 +125,13 @@ class Reader {
                                                did_you_mean(given.key, keys)));
     gadget().resolved = write_params(gadget().info->params, params.get());
     gadget().params = params;
+  }
+
+  void note_what_is_read(const ParamInfo& param, const Value& given, const std::string& path) {
+    if (param.rules.reads && given.kind == Value::Kind::scalar && !given.text.empty())
+      gadget().reads.push_back({path, param.rules.reads, given.text, given.where});
+    for (const ParamInfo& field : param.fields)
+      if (const Value* part = given.find(field.name)) note_what_is_read(field, *part, path + "." + field.name);
   }
 
   void specialise() {

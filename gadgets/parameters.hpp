@@ -27,6 +27,19 @@ inline Backend resolve(BackendChoice choice) {
   return cuda ? Backend::cuda : Backend::cpu;
 }
 
+/// Where a gadget works. `cuda` in vain throws at once; `auto` looks for a GPU when it is first asked where, since that
+/// takes a tenth of a second, in which others begin to read and decode.
+class GadgetBackend {
+ public:
+  GadgetBackend(BackendChoice choice) : choice_(choice) {
+    if (choice == BackendChoice::cuda) require_cuda();
+  }
+  operator Backend() const { return resolve(choice_); }
+
+ private:
+  BackendChoice choice_;
+};
+
 /// As resolve, before anything starts: what is asked for counts, also where there is no device.
 inline bool wants_cuda(BackendChoice choice) {
   return choice == BackendChoice::cuda || (choice == BackendChoice::automatic && why_no_cuda().empty());

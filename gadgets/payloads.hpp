@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -87,6 +88,23 @@ struct Projected {
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
+/// A copy on the host of an image that lies on a GPU, made by who asks first and shared by all who ask: writers,
+/// pictures, pages and wires. In page-locked memory, which the program keeps for the next one.
+class HostCopy {
+ public:
+  std::shared_ptr<const Image> of(const Image& image) {
+    const std::lock_guard lock(mutex_);
+    if (copy_) return copy_;
+    auto copy = std::make_shared<const Image>(image.to(Memory::pinned));
+    synchronize(nullptr);
+    return copy_ = std::move(copy);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Image> copy_;
+};
+
 /// The image after an update; `step.iteration` 0 is the start image. An announcement comes before it, and to a
 /// projector alone, where the scanner decides the grid (`image: auto`): what is wished, and no image.
 struct Estimate {
@@ -94,12 +112,18 @@ struct Estimate {
   std::shared_ptr<const Image> image;             // null in an announcement
   std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: nobody says, as of a start image
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
+  std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const { return {step, std::move(other), quantity}; }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }
 };
+
+/// The estimate's image where the host can read it; a copy only where it lies on a device, one for all who ask.
+inline std::shared_ptr<const Image> on_host(const Estimate& estimate) {
+  return on_host(estimate.image->voxels.memory()) ? estimate.image : estimate.host_copy->of(*estimate.image);
+}
 
 template <>
 struct PayloadName<ByteBlock> {

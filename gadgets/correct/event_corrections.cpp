@@ -89,7 +89,7 @@ struct EventCorrections {
   }
 
   EventCorrections(const Params& p, Context& context)
-      : p_(p), backend_(resolve(p.backend)), half_life_s_(half_life(p.decay)) {
+      : p_(p), backend_(p.backend), half_life_s_(half_life(p.decay)) {
     check(p);
     attenuated_by_.gadget = context.name();
     if (p.normalisation.from == NormalisationFrom::file)
@@ -179,7 +179,7 @@ struct EventCorrections {
   bool are_means_ready() {
     if (means_) return true;
     if (!coming_.valid())
-      coming_ = std::async(backend_ == Backend::cuda ? std::launch::async : std::launch::deferred,
+      coming_ = std::async(p_.backend == BackendChoice::cpu ? std::launch::deferred : std::launch::async,
                            [this] { return std::make_unique<Means>(backend_, mu_); });
     if (coming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
     means_ = coming_.get();
@@ -308,7 +308,7 @@ struct EventCorrections {
   }
 
   Params p_;
-  Backend backend_;
+  GadgetBackend backend_;
   double half_life_s_;  // 0: no decay
   std::optional<NormalisationComponents> components_;
   std::optional<Image> mu_;

@@ -27,12 +27,13 @@ constexpr auto enum_names(RandomsUse) {
 struct NormalisationParams {
   NormalisationFrom from = NormalisationFrom::scanner;
   std::filesystem::path file;
-  static constexpr auto params = describe(
-      param<&NormalisationParams::from>(
-          "from",
-          "scanner: the efficiencies that came with the events, as in a PETSIRD header; none: 1 for "
-          "every pair; file: crystals' efficiencies from `file`, in place of the scanner's"),
-      param<&NormalisationParams::file>("file", "YAML with crystal_efficiency: [..], calibration: .. or both"));
+  static constexpr auto params =
+      describe(param<&NormalisationParams::from>(
+                   "from",
+                   "scanner: the efficiencies that came with the events, as in a PETSIRD header; none: 1 for "
+                   "every pair; file: crystals' efficiencies from `file`, in place of the scanner's"),
+               param<&NormalisationParams::file>("file", reads_file,
+                                                 "YAML with crystal_efficiency: [..], calibration: .. or both"));
 };
 
 /// `randoms: {from: delayeds}`
@@ -54,7 +55,7 @@ struct RandomsParams {
 struct ScatterParams {
   std::filesystem::path file;
   static constexpr auto params = describe(param<&ScatterParams::file>(
-      "file",
+      "file", reads_file,
       "NIfTI of counts per s (and mm of ToF) for a pair of efficiency 1, with the axes radial, angle, z, z, ToF"));
 };
 
@@ -90,7 +91,7 @@ struct EventCorrectionsParams {
   bool tof = true;
   BackendChoice backend = BackendChoice::automatic;
   static constexpr auto params =
-      describe(param<&EventCorrectionsParams::mu_map>("mu_map", mu_map_words),
+      describe(param<&EventCorrectionsParams::mu_map>("mu_map", reads_file, mu_map_words),
                param<&EventCorrectionsParams::normalisation>("normalisation", "Efficiencies of pairs of detectors"),
                param<&EventCorrectionsParams::randoms>("randoms", "Random coincidences"),
                param<&EventCorrectionsParams::scatter>("scatter", "Scattered coincidences"),

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/formats/nifti_stream.hpp"
+#include "gadgets/formats/shared_files.hpp"
 
 namespace tofstream::detail {
 
@@ -82,7 +83,7 @@ NiftiFile open_nifti(const fs::path& path) {
   static std::once_flag quiet;
   std::call_once(quiet, [] { nifti_set_debug_level(0); });  // its errors go into ours
   std::error_code error;
-  if (!fs::exists(path, error)) refuse_nifti(path, "no such file");
+  require_readable(path);
   if (!fs::is_regular_file(path, error)) refuse_nifti(path, "not a file");
   if (!is_nifti_1(path)) refuse_nifti(path, "not a NIfTI-1 image, or its header is broken");
   NiftiFile header(nifti_image_read(path.c_str(), 0));

@@ -1,5 +1,5 @@
 // Sensitivity images on disk, one file a key: magic, key, counts, grid, voxels (of a sample also the images of its
-// noise) and a CRC32C of all before it. Written to a temporary name and renamed; a broken file is ignored and written
+// noise) and a CRC32C of all before it, the voxels by pieces. Written to a temporary name and renamed; a broken file is ignored and written
 // anew.
 #pragma once
 

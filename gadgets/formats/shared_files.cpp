@@ -2,11 +2,16 @@
 #include "gadgets/formats/shared_files.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "core/value.hpp"
 
 namespace tofstream {
 
@@ -55,16 +60,35 @@ fs::path find_shared_file(const fs::path& path) {
                   path.string()));
 }
 
+void require_readable(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    if (::access(path.c_str(), R_OK) == 0) return;
+    throw std::runtime_error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  }
+  std::vector<std::string> beside;
+  for (const auto& entry : fs::directory_iterator(path.has_parent_path() ? path.parent_path() : ".", error))
+    beside.push_back(entry.path().filename().string());
+  std::ranges::sort(beside);
+  throw std::runtime_error(
+      fmt::format("{}: no such file{}", path.string(), did_you_mean(path.filename().string(), beside)));
+}
+
 fs::path find_shared(const std::string& kind, const std::string& name) {
   const fs::path as_given(name);
   std::error_code none;
   if (fs::is_regular_file(as_given, none)) return as_given;
-  if (as_given.has_parent_path() || as_given.has_extension())
-    throw std::runtime_error(fmt::format("there is no file {}", name));
+  if (as_given.has_parent_path() || as_given.has_extension()) {
+    require_readable(as_given);
+    throw std::runtime_error(fmt::format("{}: not a file", name));
+  }
   for (const auto& folder : shared_folders(kind))
     if (const fs::path file = folder / (name + ".yaml"); fs::is_regular_file(file, none)) return file;
-  throw std::runtime_error(fmt::format("there is no {} named '{}': name a file, or one of {}",
-                                       kind.substr(0, kind.size() - 1), name, fmt::join(shared_names(kind), ", ")));
+  const std::vector<std::string> names = shared_names(kind);
+  const std::string nearest = did_you_mean(name, names);
+  throw std::runtime_error(fmt::format("there is no {} named '{}'{}{} name a file, or one of {}",
+                                       kind.substr(0, kind.size() - 1), name, nearest, nearest.empty() ? ":" : "",
+                                       fmt::join(names, ", ")));
 }
 
 }  // namespace tofstream

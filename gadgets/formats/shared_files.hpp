@@ -16,6 +16,10 @@ std::filesystem::path find_shared(const std::string& kind, const std::string& na
 /// A file that comes with the program, by its path in share/. Throws std::runtime_error where it is not there.
 std::filesystem::path find_shared_file(const std::filesystem::path& path);
 
+/// Throws std::runtime_error where there is no such file or folder, with the nearest name beside it, or it may not be
+/// read.
+void require_readable(const std::filesystem::path& path);
+
 /// The names in a shared folder, sorted.
 std::vector<std::string> shared_names(const std::string& kind);
 

@@ -28,14 +28,14 @@ class TofPartition {
     return {.call_bytes = 24 * most_events, .message_bytes = inputs[0] + 4 * most_events};
   }
 
-  explicit TofPartition(const Params& p) : sorts_(!wants_cuda(p.backend)) {}
+  explicit TofPartition(const Params& p) : backend_(p.backend) {}
 
   EventBatch operator()(EventBatch batch) const {
-    return sorts_ ? partition_and_sort(std::move(batch), Backend::cpu) : batch;
+    return backend_ == Backend::cpu ? partition_and_sort(std::move(batch), Backend::cpu) : batch;
   }
 
  private:
-  bool sorts_;
+  GadgetBackend backend_;
 };
 
 TOFSTREAM_GADGET(TofPartition, "tof_partition",

@@ -23,7 +23,7 @@ struct BlobProjector {
   static constexpr auto params =
       describe(param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-               param<&Params::mu_map>("mu_map", mu_map_words),
+               param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
                param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
                param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
                param<&Params::backend>("backend", "Where the projector runs"),
@@ -35,7 +35,7 @@ struct BlobProjector {
   }
 
   explicit BlobProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
                fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
                 return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);

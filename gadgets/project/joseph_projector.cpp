@@ -30,7 +30,7 @@ struct JosephProjector {
                                      "side faces are dropped, as libparallelproj does"),
                param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-               param<&Params::mu_map>("mu_map", mu_map_words),
+               param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
                param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
                param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
                param<&Params::backend>("backend", "Where the projector runs"),
@@ -41,7 +41,7 @@ struct JosephProjector {
   }
 
   explicit JosephProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
                fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic))},
               [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
                 return make_joseph_projector(

@@ -41,6 +41,25 @@ void scale_to_Bq_per_mL(Image& sensitivity) {
   for (float& value : sensitivity.voxels.span()) value *= mL;
 }
 
+// Which slices at the ends of the axis a scanner hardly sees, in words; empty where it sees all. They stay in the
+// image: left out, what lies there would be ascribed to their neighbours.
+std::string noisy_ends(const Image& sensitivity) {
+  constexpr float hardly = 0.05f;
+  const Grid& grid = sensitivity.grid;
+  const int slices = grid.size[2];
+  if (grid.has_blobs() || slices < 3) return "";
+  const auto on_axis = [&](int k) { return sensitivity.voxels[grid.index(grid.size[0] / 2, grid.size[1] / 2, k)]; };
+  const float middle = on_axis(slices / 2);
+  int first = 0, last = slices - 1;
+  while (first < slices / 2 && on_axis(first) < hardly * middle) ++first;
+  while (last > slices / 2 && on_axis(last) < hardly * middle) --last;
+  if (first == 0 && last == slices - 1) return "";
+  return fmt::format(
+      "the image is noisy in the outermost slices ({} of {}): the scanner has less than {:g} % of its central "
+      "sensitivity there, {:.1g} % at the very end",
+      first + slices - 1 - last, slices, 100 * hardly, 100 * std::min(on_axis(0), on_axis(slices - 1)) / middle);
+}
+
 // Says it where a chosen grid has larger voxels than the crystals ask for.
 std::string was_enlarged(const Grid& grid, const Scanner& scanner, const Estimate& estimate) {
   const float usual = usual_voxel_mm(detector_pitch_mm(scanner), grid.has_blobs());
@@ -189,6 +208,10 @@ void ListModeStep::prepare(const ProjectorInputs& inputs, Context& context) {
   if (made.pairs > 0) context.report("sensitivity_pairs", made.pairs);
   context.report("sensitivity_relative_error", made.relative_error);
   if (!made.exact) report_sample(made, sample_settings().error, context);
+  if (const std::string line = noisy_ends(made.image); !line.empty()) {
+    context.report("noisy_ends", line);
+    context.log().info(line);
+  }
   const auto at_projector = [&](Image& image) {
     const Memory memory = memory_of(settings_.backend);
     return on_host(memory) ? std::move(image) : image.to(memory);

@@ -73,7 +73,7 @@ struct SensitivityParams {
 
 /// What the projector gadgets share of their parameters.
 struct ListModeSettings {
-  Backend backend = Backend::cpu;
+  GadgetBackend backend;
   SensitivityParams sensitivity;
   std::filesystem::path mu_map;  // that the sensitivity holds; empty: none
   bool tof = true;               // false: the events' ToF is not looked at

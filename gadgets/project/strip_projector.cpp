@@ -45,7 +45,7 @@ struct StripProjector {
   }
 
   explicit StripProjector(const Params& p)
-      : step_({.backend = resolve(p.backend), .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
+      : step_({.backend = p.backend, .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
               [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
                 const StripSettings settings{.geometry = strip_geometry(scanner),
                                              .resolution = p.resolution.resolution(),

@@ -57,7 +57,7 @@ struct TorProjector {
                                 "tubes are right along the axes too; automatic: of tubes narrower than 3 voxels"),
       param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-      param<&Params::mu_map>("mu_map", mu_map_words),
+      param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
       param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"),
@@ -69,7 +69,7 @@ struct TorProjector {
   }
 
   explicit TorProjector(const Params& p)
-      : step_({resolve(p.backend), p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p)},
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p)},
               [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
                 return make_tor_projector(grid, settings(p, choose(p, scanner, grid, context), grid), backend);
               }) {

@@ -211,9 +211,7 @@ Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, 
 
 Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena, ExchangeMemory& memory) {
   validate(estimate->image->grid);  // scripts know voxels
-  const bool here = on_host(estimate->image->voxels.memory());
-  const auto image = here ? estimate->image : std::make_shared<const Image>(estimate->image->to(Memory::host));
-  if (!here) synchronize(nullptr);
+  const auto image = on_host(*estimate);
   Offer result;
   Placing placing(arena, result);
   placing.add("voxels", image->voxels.data(), image->voxels.bytes());

@@ -62,7 +62,8 @@ std::filesystem::path find_script(const std::filesystem::path& script) {
     } catch (const std::runtime_error&) {
       // said below, as of any other file
     }
-  throw std::runtime_error(fmt::format("there is no script {}", script.string()));
+  require_readable(script);
+  throw std::runtime_error(fmt::format("{}: not a file", script.string()));
 }
 
 PythonSettings settings_of(const PythonParams& p, std::string takes, std::string gives) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/formats/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 
 namespace tofstream {
@@ -23,7 +24,7 @@ struct FileSource {
     int chunk_kib = 256;
   };
   static constexpr auto params =
-      describe(param<&Params::path>("path", required, "File or named pipe to read; - is standard input"),
+      describe(param<&Params::path>("path", required, reads_file, "File or named pipe to read; - is standard input"),
                param<&Params::chunk_kib>("chunk_kib", range(1, 1 << 20), unit("KiB"), "Largest piece read at once"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
@@ -32,13 +33,9 @@ struct FileSource {
 
   explicit FileSource(const Params& p) : path_(p.path), chunk_bytes_(static_cast<std::size_t>(p.chunk_kib) * 1024) {
     if (path_ == "-") return;
-    const auto status = std::filesystem::status(path_);
-    if (std::filesystem::is_directory(status))
+    require_readable(path_);  // and no more: opening a named pipe waits for its writer, so that run() does it
+    if (std::filesystem::is_directory(path_))
       throw std::runtime_error(fmt::format("{} is a folder: name a file", path_.string()));
-    // Opening a named pipe waits for its writer, which may come later: run() opens it.
-    if (!std::filesystem::exists(status) || ::access(path_.c_str(), R_OK) != 0)
-      throw std::runtime_error(
-          fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno ? errno : ENOENT)));
   }
 
   void run(Emit<ByteBlock>& emit, std::stop_token stop) {

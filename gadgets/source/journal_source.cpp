@@ -19,7 +19,7 @@ struct JournalSource {
     double from_s = 0;
   };
   static constexpr auto params = describe(
-      param<&Params::path>("path", required, "Folder of the journal"),
+      param<&Params::path>("path", required, reads_file, "Folder of the journal"),
       param<&Params::speed>("speed", range(0, 1e6),
                             "Times the pace at which the frames came in; 0: as fast as it goes"),
       param<&Params::from_event>("from_event", non_negative, "Begin with the frame that holds this event, from 0"),

@@ -34,8 +34,10 @@ struct Simulator {
     std::string scatter_phantom;
   };
   static constexpr auto params = describe(
-      param<&Params::scanner>("scanner", required, "A scanner of share/scanners, or a YAML file"),
-      param<&Params::phantom>("phantom", required, "A phantom of share/phantoms, or a YAML file"),
+      param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
+                              "A scanner of share/scanners, or a YAML file"),
+      param<&Params::phantom>("phantom", required, reads_one_of("phantoms"),
+                              "A phantom of share/phantoms, or a YAML file"),
       param<&Params::events>("events", range(1, 1e13), "Events to simulate, randoms included, unless `seconds` says"),
       param<&Params::seconds>("seconds", range(0, 1e6), unit("s"),
                               "Scan time to simulate; 0: until `events` are there"),
@@ -49,7 +51,7 @@ struct Simulator {
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "Crystals' efficiencies are uniform from 1 minus this to 1"),
       param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window: batches of delayeds"),
-      param<&Params::scatter_phantom>("scatter_phantom",
+      param<&Params::scatter_phantom>("scatter_phantom", reads_one_of("phantoms"),
                                       "A phantom whose activity stands for scatter: it is recorded, never attenuated"));
   static constexpr bool own_thread = true;
   // Detectors and ToF of a batch's events.

@@ -28,8 +28,9 @@ struct StripSimulatorSource {
     float slice_mm = StripSimulationOptions{}.slice_mm;
   };
   static constexpr auto params =
-      describe(param<&Params::scanner>("scanner", strip_scanner_words),
-               param<&Params::phantom>("phantom", "A phantom of share/phantoms, or a YAML file: its plane x = 0"),
+      describe(param<&Params::scanner>("scanner", reads_one_of("scanners"), strip_scanner_words),
+               param<&Params::phantom>("phantom", reads_one_of("phantoms"),
+                                       "A phantom of share/phantoms, or a YAML file: its plane x = 0"),
                param<&Params::resolution>("resolution", "How well the strips measure"),
                param<&Params::events>("events", range(1, 1e13), "Events to simulate"),
                param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Events a batch"),

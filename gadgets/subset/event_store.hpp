@@ -11,16 +11,17 @@
 #include <string>
 #include <vector>
 
+#include "gadgets/parameters.hpp"
 #include "gadgets/subset/spill_file.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
 
 struct EventStoreSettings {
-  Backend backend = Backend::cpu;           // where the events will be projected
-  std::size_t device_reserve = 0;           // bytes of GPU memory to leave free
-  std::size_t host_reserve = 0;             // bytes of host memory to leave free
-  std::filesystem::path spill_folder = {};  // empty: the system's folder for temporary files
+  GadgetBackend backend = BackendChoice::cpu;  // where the events will be projected
+  std::size_t device_reserve = 0;              // bytes of GPU memory to leave free
+  std::size_t host_reserve = 0;                // bytes of host memory to leave free
+  std::filesystem::path spill_folder = {};     // empty: the system's folder for temporary files
 };
 
 class EventStore {

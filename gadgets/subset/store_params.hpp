@@ -26,8 +26,8 @@ EventStoreSettings store_settings(const Params& p) {
   // The estimate and the next one, back projections, sensitivity and its inverse, and what making them takes.
   constexpr std::size_t reserved_images = 8;
   const auto bytes_of = [](double gib) { return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18)); };
-  return {resolve(p.backend), bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(),
-          bytes_of(p.host_reserve_gib), p.spill_folder};
+  return {p.backend, bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(), bytes_of(p.host_reserve_gib),
+          p.spill_folder};
 }
 
 }  // namespace tofstream

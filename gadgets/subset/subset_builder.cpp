@@ -79,7 +79,8 @@ struct SubsetBuilder {
     if (batch.count > 0 && batch.scanner && !std::exchange(is_announced_, true)) emit(announcement_of(batch.scanner));
     if (p_.subsets > 0) {
       quantity_.add(batch);
-      if (batch.count == 0) return;
+      if (batch.count == 0) return emptied_.add(batch);
+      emptied_.give_to(batch);
       waiting_.push_back(store_.hold(std::move(batch)));
       return;
     }
@@ -88,6 +89,7 @@ struct SubsetBuilder {
 
   void flush(Emit<Subset>& emit, Context& context) {
     if (p_.subsets > 0) {
+      if (!waiting_.empty()) emptied_.give_to(waiting_.back());
       cut_stream_into_subsets(emit);
     } else {
       finish_last(emit, context);
@@ -242,6 +244,7 @@ struct SubsetBuilder {
   double reference_s_ = 0;   // of the whole stream, once it has ended; 0: it states no time
   int said_ = 1;             // what of worth_saying has been said
   std::vector<EventBatch> waiting_;
+  EmptiedTime emptied_;
   std::optional<bool> delayed_;  // whether the events are delayeds
   bool is_announced_ = false;    // the scanner, to the projector
   std::vector<StoredSubset> subsets_;

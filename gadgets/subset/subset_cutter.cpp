@@ -43,7 +43,11 @@ void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
 
 std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store) {
   quantity_.add(batch);
-  if (batch.count == 0) return {};
+  if (batch.count == 0) {
+    emptied_.add(batch);
+    return {};
+  }
+  emptied_.give_to(batch);
   std::vector<StoredSubset> closed;
   std::vector<EventBatch> pieces = cut_where_subsets_end(std::move(batch));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -62,6 +66,7 @@ std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store
 
 std::optional<StoredSubset> SubsetCutter::finish(EventStore& store) {
   if (open_.empty()) return std::nullopt;
+  emptied_.give_to(open_.back());
   const bool is_rest = has_closed_one_ && open_events_ < settings_.least_events;
   StoredSubset last = close(store);
   last.is_rest = is_rest;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "gadgets/subset/emptied_time.hpp"
 #include "gadgets/subset/event_store.hpp"
 #include "gadgets/subset/subset_quantity.hpp"
 #include "kernels/types/events.hpp"
@@ -69,6 +70,7 @@ class SubsetCutter {
   bool has_closed_one_ = false;
   bool is_timed_ = true;  // each subset so far has a scan time
   SubsetQuantity quantity_;
+  EmptiedTime emptied_;
 };
 
 }  // namespace tofstream

@@ -41,22 +41,23 @@ struct OsemUpdate {
     return need;
   }
 
-  explicit OsemUpdate(const Params& p)
-      : start_value_(p.start_value), floor_(p.sensitivity_floor), backend_(resolve(p.backend)) {
+  explicit OsemUpdate(const Params& p) : start_value_(p.start_value), floor_(p.sensitivity_floor), backend_(p.backend) {
     if (p.image.is_auto()) {
       wish_ = p.image.wish();
     } else {
       grid_ = p.image.grid();
       validate_basis(grid_);
-      image_ = start_image();
     }
     if (!p.resume_from.empty()) resume(p.resume_from);
   }
 
-  // The first use of a GPU sets it up, which takes some tenths of a second: here, and not in the constructor, so that
-  // other gadgets read and decode meanwhile.
+  // The first use of a GPU sets it up, and a large image is filled, which takes some tenths of a second: here, and not
+  // in the constructor, so that other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) {
-    if (image_) move_to_backend();
+    if (image_)
+      image_ = in_memory_of_backend(image_);
+    else if (!wish_)
+      image_ = start_image();
     // Without an image where the scanner has yet to decide the grid.
     emit(Estimate{resumed_, image_, quantity_.get(), wish_});
   }
@@ -87,19 +88,18 @@ struct OsemUpdate {
 
  private:
   std::shared_ptr<const Image> start_image() const {
-    return std::make_shared<const Image>(Image::filled(grid_, start_value_, Memory::host));
+    return std::make_shared<const Image>(Image::filled(grid_, start_value_, memory_of(backend_)));
   }
 
   void begin_on(const Grid& grid) {
     grid_ = grid;
     image_ = start_image();
-    move_to_backend();
   }
 
   void resume(const std::filesystem::path& folder) {
     auto checkpoint = read_checkpoint(folder);
     if (!checkpoint) return;
-    if (image_ && !(checkpoint->image.grid == grid_))
+    if (!wish_ && !(checkpoint->image.grid == grid_))
       throw std::runtime_error(
           fmt::format("the checkpoint in {} is of another image than `image` says", folder.string()));
     resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
@@ -108,18 +108,18 @@ struct OsemUpdate {
     image_ = std::make_shared<const Image>(std::move(checkpoint->image));
   }
 
-  void move_to_backend() {
-    if (backend_ != Backend::cuda) return;
-    auto there = std::make_shared<const Image>(image_->to(Memory::device));
+  std::shared_ptr<const Image> in_memory_of_backend(const std::shared_ptr<const Image>& image) const {
+    if (backend_ != Backend::cuda) return image;
+    auto there = std::make_shared<const Image>(image->to(Memory::device));
     synchronize(nullptr);  // before the host's image is released
-    image_ = std::move(there);
+    return there;
   }
 
   Grid grid_;
   std::optional<GridWish> wish_;  // where the scanner decides the grid
   float start_value_;
   float floor_;
-  Backend backend_;
+  GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
   std::shared_ptr<const Image> image_;
   QuantitySoFar quantity_;  // of the image

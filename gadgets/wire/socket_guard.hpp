@@ -21,11 +21,11 @@ namespace tofstream {
 /// `keys: {own: FILE, server: FILE}` of who connects, `keys: {own: FILE, allowed: FOLDER}` of who binds.
 struct KeyParams {
   std::filesystem::path own, server, allowed;
-  static constexpr auto params =
-      describe(param<&KeyParams::own>("own", "This end's secret key, NAME.secret.yaml of 'tofstream keys new'"),
-               param<&KeyParams::server>("server", "Of who connects: the public key of whom it connects to"),
-               param<&KeyParams::allowed>(
-                   "allowed", "Of who is connected to: a public key, or a folder of those, that may connect"));
+  static constexpr auto params = describe(
+      param<&KeyParams::own>("own", reads_file, "This end's secret key, NAME.secret.yaml of 'tofstream keys new'"),
+      param<&KeyParams::server>("server", reads_file, "Of who connects: the public key of whom it connects to"),
+      param<&KeyParams::allowed>("allowed", reads_file,
+                                 "Of who is connected to: a public key, or a folder of those, that may connect"));
   bool any() const { return !own.empty() || !server.empty() || !allowed.empty(); }
 };
 

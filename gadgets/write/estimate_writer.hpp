@@ -26,14 +26,6 @@ constexpr auto enum_names(Every) {
   return names(Every::final, "final", Every::iteration, "iteration", Every::update, "update");
 }
 
-/// The estimate's image on the host; a copy only where it lies on a device.
-inline std::shared_ptr<const Image> on_host(const Estimate& estimate) {
-  if (on_host(estimate.image->voxels.memory())) return estimate.image;
-  auto copy = std::make_shared<const Image>(estimate.image->to(Memory::host));
-  synchronize(nullptr);
-  return copy;
-}
-
 /// Throws where a writer cannot write this estimate, which the start image shows before any event is projected: blobs.
 inline void require_voxels(const Estimate& estimate) {
   validate(estimate.image->grid);

@@ -38,6 +38,7 @@ struct NiftiWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     last_ = estimate;
+    if (estimate->step.iteration == 0) on_host(*estimate);  // takes the memory that the images to be written will need
     events_.take_in(context.message());
     if (is_due(*estimate, p_.every, p_.at_iterations)) write(numbered(p_.file, estimate->step, p_.every), context);
   }

@@ -36,7 +36,7 @@ struct PetsirdWriter {
     double block_s = 0.1;
   };
   static constexpr auto params =
-      describe(param<&Params::scanner>("scanner", required,
+      describe(param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
                                        "The scanner that recorded the events, of share/scanners or a YAML file"),
                param<&Params::file>("file", "Name in the output folder"),
                param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),

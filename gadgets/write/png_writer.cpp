@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <tbb/parallel_invoke.h>
+
 #include "core/gadget.hpp"
 #include "gadgets/formats/picture/quantity_view.hpp"
 #include "gadgets/write/estimate_writer.hpp"
@@ -67,6 +69,7 @@ struct PngWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     last_ = estimate;
+    if (estimate->step.iteration == 0) get_ready();
     if (is_due(*estimate, p_.every, p_.at_iterations)) draw(numbered(p_.file, estimate->step, p_.every), context);
   }
 
@@ -75,16 +78,28 @@ struct PngWriter {
   }
 
  private:
+  // While the first events are projected, and not at the end, where all wait for it.
+  void get_ready() const {
+    load_fonts();
+    on_host(*last_);
+  }
+
   void draw(const std::filesystem::path& file, Context& context) const {
     const auto image = on_host(*last_);
     ViewSettings view{.title = p_.title, .map = p_.colours, .at_hottest = p_.at == CutAt::hottest};
     if (last_->quantity) tell_quantity(*last_->quantity, view);
     if (!p_.point_mm.empty()) view.point_mm = Vec3{p_.point_mm[0], p_.point_mm[1], p_.point_mm[2]};
-    write_view_png(context.output_file(file), *image, view);
+    ViewSettings all_through = view;
+    all_through.kind = ViewSettings::Kind::mip;
+    const std::filesystem::path slices = context.output_file(file);
+    const std::filesystem::path mip = p_.mip ? context.output_file(projections(file)) : "";
+    tbb::parallel_invoke([&] { write_view_png(slices, *image, view); },
+                         [&] {
+                           if (p_.mip) write_view_png(mip, *image, all_through);
+                         });
+    context.report(picture_figure, slices.string());
+    if (p_.mip) context.report(projections_figure, mip.string());
     report_image(*last_, context);
-    if (!p_.mip) return;
-    view.kind = ViewSettings::Kind::mip;
-    write_view_png(context.output_file(projections(file)), *image, view);
   }
 
   static std::filesystem::path projections(const std::filesystem::path& file) {

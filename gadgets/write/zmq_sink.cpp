@@ -30,7 +30,7 @@ struct ZmqSink {
     double speed = 0;
   };
   static constexpr auto params =
-      describe(param<&Params::scanner>("scanner", required,
+      describe(param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
                                        "The scanner that recorded the events, of share/scanners or a YAML file"),
                param<&Params::endpoint>("endpoint", send_endpoint_words),
                param<&Params::pattern>("pattern", send_pattern_words), param<&Params::keys>("keys", key_words),

@@ -3,9 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include "kernels/types/fill.hpp"
 
 namespace tofstream {
 
@@ -51,12 +56,22 @@ void validate_basis(const Grid& grid) {
 }
 
 Image Image::filled(const Grid& grid, float value, Memory memory, Stream stream) {
-  Image image{grid, Buffer<float>(Memory::host, grid.voxels())};
-  std::ranges::fill(image.voxels.span(), value);
-  if (memory == Memory::host) return image;
-  Image result = image.to(memory, stream);
-  synchronize(stream);  // the host copy is released on return
-  return result;
+  Image image{grid, Buffer<float>(memory, grid.voxels(), stream)};
+  if (!on_host(memory)) {
+    detail::fill_cuda(image.voxels.data(), value, image.voxels.size(), stream);
+    return image;
+  }
+  const std::span<float> voxels = image.voxels.span();
+  constexpr std::size_t grain = std::size_t{1} << 18;
+  tbb::parallel_for(tbb::blocked_range<std::size_t>(0, voxels.size(), grain),
+                    [&](const auto& range) { std::ranges::fill(voxels.subspan(range.begin(), range.size()), value); });
+  return image;
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+void detail::fill_cuda(float*, float, std::int64_t, Stream) {
+  require_cuda();
+}
+#endif
 
 }  // namespace tofstream

@@ -16,7 +16,7 @@ struct Image {
   static Image zeros(const Grid& grid, Memory memory = Memory::host, Stream stream = nullptr) {
     return {grid, Buffer<float>::zeros(memory, grid.voxels(), stream)};
   }
-  /// All voxels `value`, which the host writes and the stream copies.
+  /// All voxels `value`, complete on return.
   static Image filled(const Grid& grid, float value, Memory memory = Memory::host, Stream stream = nullptr);
 
   Image to(Memory memory, Stream stream = nullptr) const { return {grid, voxels.to(memory, stream)}; }

@@ -10,6 +10,9 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #ifdef TOFSTREAM_HAVE_CUDA
 #include <cuda_runtime_api.h>
@@ -58,6 +61,31 @@ std::size_t available_host_bytes() {
 bool has_room(std::size_t bytes) {
   constexpr std::size_t large = std::size_t{256} << 20;
   return bytes < large || bytes <= available_host_bytes();
+}
+
+// Calls work(begin, end) for stretches of `bytes`, on several threads where they are many: most of the time of a new
+// image goes into the system's giving its pages.
+template <class Work>
+void by_stretches(std::size_t bytes, const Work& work) {
+  constexpr std::size_t stretch = std::size_t{4} << 20;
+  if (bytes <= stretch) return work(std::size_t{0}, bytes);
+  // Isolated: who copies may hold a lock that another task of this thread would want.
+  tbb::this_task_arena::isolate([&] {
+    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, bytes, stretch),
+                      [&](const auto& range) { work(range.begin(), range.end()); });
+  });
+}
+
+void copy_host(void* to, const void* from, std::size_t bytes) {
+  by_stretches(bytes, [&](std::size_t begin, std::size_t end) {
+    std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin, end - begin);
+  });
+}
+
+void zero_host(void* pointer, std::size_t bytes) {
+  by_stretches(bytes, [&](std::size_t begin, std::size_t end) {
+    std::memset(static_cast<std::byte*>(pointer) + begin, 0, end - begin);
+  });
 }
 
 void* allocate_host(std::size_t bytes) {
@@ -211,7 +239,7 @@ void release(Memory memory, void* pointer, Stream stream) noexcept {
 void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes, Stream stream) {
   if (bytes == 0) return;
   if (on_host(to_memory) && on_host(from_memory)) {
-    std::memcpy(to, from, bytes);
+    copy_host(to, from, bytes);
     return;
   }
   check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream), "copy between host and device");
@@ -220,7 +248,7 @@ void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std:
 void zero(void* pointer, Memory memory, std::size_t bytes, Stream stream) {
   if (bytes == 0) return;
   if (on_host(memory)) {
-    std::memset(pointer, 0, bytes);
+    zero_host(pointer, bytes);
     return;
   }
   check_cuda(cudaMemsetAsync(pointer, 0, bytes, stream), "clear device memory");
@@ -266,11 +294,11 @@ void release(Memory, void* pointer, Stream) noexcept {
 }
 
 void copy(void* to, Memory, const void* from, Memory, std::size_t bytes, Stream) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
+  if (bytes > 0) copy_host(to, from, bytes);
 }
 
 void zero(void* pointer, Memory, std::size_t bytes, Stream) {
-  if (bytes > 0) std::memset(pointer, 0, bytes);
+  if (bytes > 0) zero_host(pointer, bytes);
 }
 
 }  // namespace detail

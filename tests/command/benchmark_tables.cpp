@@ -67,6 +67,8 @@ TEST_CASE("a figure that no file holds is found, in a table, in a sentence, and 
   check("README.md", "w7('median')", "w7('mode')", "the figure w7('mode')");
   check("README.md", "\n## What must hold", "\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## What must hold",
         "neither made from a file nor marked as having none");
+  check("README.md", "\n## What must hold", "\nToday it took 3.1 ms.\n\n## What must hold",
+        "a paragraph has figures that neither a file holds nor its end accounts for: Today it took 3.1 ms.");
   check("listmode.json", "\"measured\"", "\"mesured\"", "benchmark_tables: ");
 }
 

@@ -1,6 +1,7 @@
 // `tofstream check`: the pipelines that come with the program, memory before a run, warnings.
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
@@ -21,13 +22,18 @@ std::optional<std::size_t> held(const nlohmann::json& check, const std::string& 
 
 }  // namespace
 
-TEST_CASE("every pipeline that comes with the program is good") {
+TEST_CASE("every pipeline that comes with the program is good, or says which file is to be given and how") {
   int checked = 0;
   for (const auto& entry : std::filesystem::directory_iterator(pipelines)) {
     if (entry.path().extension() != ".yaml") continue;
     const auto result = run_command("check " + entry.path().string());
     CHECK_MESSAGE(result.code == 0, result.err);
     CHECK_MESSAGE(result.err.empty(), result.err);  // no warning either
+    std::istringstream lines(result.out);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("to be given: "))
+        CHECK_MESSAGE((line.find("; --input FILE") != std::string::npos || line.find("; --set ") != std::string::npos),
+                      line);
     ++checked;
   }
   CHECK(checked >= 5);
@@ -92,6 +98,52 @@ TEST_CASE("check prints every error, each with its place") {
         std::string::npos);
   CHECK(bad.err.find(":3:31: gadgets.out: from 'fed': no gadget has this name, did you mean 'feed'?") !=
         std::string::npos);
+}
+
+TEST_CASE("check looks whether what a pipeline names is there, and says it as the run does") {
+  const TemporaryFolder folder;
+  const auto scan = (folder / "scan.petsird").string(), other = (folder / "scam.petsird").string();
+  std::ofstream(scan) << "some";
+  const auto file = folder / "p.yaml";
+  const auto written = [&](const std::string& scanner, const std::string& phantom) {
+    std::ofstream(file) << "scanner: " << scanner
+                        << "\ngadgets:\n  photons:\n    use: simulator\n    phantom: " << phantom
+                        << "\n  out: {use: null_sink, from: photons}\n";
+    return run_command("check " + file.string());
+  };
+  CHECK(written("demo_ring", "uniform_cylinder").code == 0);
+  const auto wrong = written("demo_rign", "uniform_cilinder");
+  CHECK(wrong.code == 2);
+  CHECK_MESSAGE(wrong.err.find(file.string() + ":1:10: scanner: there is no scanner named 'demo_rign', did you mean "
+                                               "'demo_ring'? name a file, or one of ") != std::string::npos,
+                wrong.err);
+  CHECK_MESSAGE(
+      wrong.err.find(file.string() + ":5:14: gadgets.photons.phantom: there is no phantom named "
+                                     "'uniform_cilinder', did you mean 'uniform_cylinder'?") != std::string::npos,
+      wrong.err);
+  const std::string said = "there is no scanner named 'demo_rign', did you mean 'demo_ring'?";
+  written("demo_rign", "uniform_cylinder");
+  CHECK(run_command("run --quiet --out " + (folder / "out").string() + " " + file.string()).err.find(said) !=
+        std::string::npos);
+
+  // What the pipeline's text names may be given later; what the command line names is meant now.
+  const auto later = run_command("check listmode_osem");
+  CHECK(later.code == 0);
+  CHECK_MESSAGE(
+      later.out.find("gadgets.feed.path: scan.petsird: no such file; --input FILE names another") != std::string::npos,
+      later.out);
+  CHECK(later.out.ends_with("no errors, 1 file to be given\n"));
+  CHECK(run_command("check listmode_osem --input " + scan).out.ends_with("no errors\n"));
+  const auto missing = run_command("check listmode_osem --input " + other);
+  CHECK(missing.code == 2);
+  const std::string no_file = other + ": no such file, did you mean 'scan.petsird'?";
+  CHECK_MESSAGE(missing.err.find(no_file) != std::string::npos, missing.err);
+  CHECK(run_command("run listmode_osem --quiet --out " + (folder / "out").string() + " --input " + other)
+            .err.find(no_file) != std::string::npos);
+  const auto map = run_command("check listmode_osem --set mu_map=nowhere.nii --json --input " + scan);
+  CHECK(map.code == 2);
+  CHECK(map.json()["errors"].size() == 1);
+  CHECK(map.json()["to_be_given"].empty());
 }
 
 TEST_CASE("a join that may stop for good is a warning before the run, with its place and a remedy") {

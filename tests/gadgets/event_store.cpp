@@ -122,13 +122,13 @@ TEST_CASE("a full disk or a folder that cannot be written is one error that says
 
 TEST_CASE("events for which the GPU has no room stay in pinned memory, joined to such as are projected at a time") {
   if (!gpu_or_skip()) return;
-  EventStore store({.backend = Backend::cuda, .device_reserve = all_memory});
+  EventStore store({.backend = BackendChoice::cuda, .device_reserve = all_memory});
   const auto stored = store.store(batches_of({100, 200}));
   REQUIRE(stored.size() == 1);
   CHECK(stored[0]->count == 300);
   CHECK(stored[0]->memory() == Memory::pinned);
   CHECK(store.bytes_in(Place::pinned) == 300 * 28);
-  EventStore roomy({.backend = Backend::cuda});
+  EventStore roomy({.backend = BackendChoice::cuda});
   const auto there = roomy.store(batches_of({100, 200}));
   REQUIRE(there.size() == 1);
   CHECK(there[0]->memory() == Memory::device);

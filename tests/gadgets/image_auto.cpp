@@ -46,7 +46,7 @@ struct Made {
 };
 
 Made run(const std::string& image, const std::filesystem::path& folder, const std::string& subsets = offline,
-         const std::string& loop = plain) {
+         const std::string& loop = plain, const std::string& checkpoint = "") {
   const std::string yaml = fmt::format(R"(
 scanner: demo_ring
 backend: cpu
@@ -57,11 +57,11 @@ gadgets:
   sorted: {{use: tof_partition, from: photons}}
   subsets: {{{}, from: sorted}}
 {}
-  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}
+  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0{}}}
   file: {{use: nifti_writer, from: estimate}}
   picture: {{use: png_writer, from: estimate}}
 )",
-                                       image, subsets, loop);
+                                       image, subsets, loop, checkpoint);
   return {Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder}).run(), folder};
 }
 
@@ -86,9 +86,11 @@ TEST_CASE("an image of the scanner's field of view is that of the same grid writ
   const Made all = run("auto", folder / "all");
   CHECK(all.figure("image") == "{size: [135, 135, 49], voxel_mm: [3, 3, 3], centre_mm: [0, 0, 0]}");
   CHECK(all.figure("missed") == "");
+  CHECK_MESSAGE(all.figure("noisy_ends").find("the image is noisy in the outermost slices (") != std::string::npos,
+                all.figure("noisy_ends"));
 }
 
-TEST_CASE("so it is live, by the order that was followed, and from a checkpoint on") {
+TEST_CASE("so it is live, and by the order that was followed") {
   const TemporaryFolder folder;
   const Made chosen = run("{voxel_mm: 18}", folder / "live", as_it_comes);
   REQUIRE(chosen.report.exit_code == 0);
@@ -98,18 +100,40 @@ TEST_CASE("so it is live, by the order that was followed, and from a checkpoint 
     REQUIRE(again.report.exit_code == 0);
     CHECK(is_same(again.image(), chosen.image()));
   }
-  // The last checkpoint is of the last update: what is left to do is nothing, and the image is there again.
-  std::filesystem::copy(folder / "live", folder / "killed");
-  const std::string resume = ", resume_from: " + (folder / "killed").string();
-  std::string loop = plain;
-  loop.insert(loop.rfind('}'), resume);
-  const Made resumed = run("{voxel_mm: 18}", folder / "resumed", as_it_comes + resume, loop);
-  REQUIRE_MESSAGE(resumed.report.exit_code == 0, resumed.report.errors[0].text());
-  const auto first = read_checkpoint(folder / "live"), second = read_checkpoint(folder / "resumed");
-  if (second) CHECK(is_same(first->image, second->image));
-  const Made other = run("{voxel_mm: 20}", folder / "other", as_it_comes + resume, loop);
-  REQUIRE(other.report.exit_code == 1);
-  CHECK(other.report.errors[0].text().find("the checkpoint's image is {size: [23, 23, 8]") != std::string::npos);
+}
+
+TEST_CASE("so it is from a checkpoint on: stopped after any update, the image ends as if nothing had been") {
+  const TemporaryFolder folder;
+  const Made whole = run("{voxel_mm: 18}", folder / "whole", as_it_comes);
+  REQUIRE(whole.report.exit_code == 0);
+  const std::int64_t updates = checkpoint_update(folder / "whole");
+  REQUIRE(updates >= 8);
+  const std::string follow = fmt::format("{}, follow: {}", as_it_comes, (folder / "whole").string());
+  for (const std::int64_t stopped_after : {std::int64_t{1}, updates / 2, updates - 1}) {
+    CAPTURE(stopped_after);
+    const std::filesystem::path stopped = folder / fmt::format("stopped_{}", stopped_after);
+    // Before the first update the writer has two messages: the announcement and the start image.
+    const Made broken =
+        run("{voxel_mm: 18}", stopped, follow, plain, fmt::format(", fault: {{throw_at: {}}}", stopped_after + 2));
+    REQUIRE(broken.report.exit_code == 1);
+    REQUIRE(checkpoint_update(stopped) == stopped_after);
+    CHECK_FALSE(is_same(read_checkpoint(stopped)->image, whole.image()));
+    // The order of a run that comes as it comes is its own beyond what was written: here it is the whole run's.
+    std::filesystem::copy_file(folder / "whole/order.jsonl", stopped / "order.jsonl",
+                               std::filesystem::copy_options::overwrite_existing);
+    const std::string resume = ", resume_from: " + stopped.string();
+    std::string loop = plain;
+    loop.insert(loop.rfind('}'), resume);
+    const Made resumed =
+        run("{voxel_mm: 18}", folder / fmt::format("resumed_{}", stopped_after), as_it_comes + resume, loop);
+    REQUIRE_MESSAGE(resumed.report.exit_code == 0, resumed.report.errors[0].text());
+    CHECK(resumed.report.books.balanced());
+    CHECK(is_same(resumed.image(), whole.image()));
+    const Made other =
+        run("{voxel_mm: 20}", folder / fmt::format("other_{}", stopped_after), as_it_comes + resume, loop);
+    REQUIRE(other.report.exit_code == 1);
+    CHECK(other.report.errors[0].text().find("the checkpoint's image is {size: [23, 23, 8]") != std::string::npos);
+  }
 }
 
 TEST_CASE("blobs have lattices over the field of view, and voxels of half their edge") {

@@ -139,7 +139,7 @@ TEST_CASE("a script that cannot be loaded is refused before data flows") {
   CHECK(refusal("@gadget\nclass Gate:\n  def __init__(self, width): pass\n", "arguments: {widht: 1}")
             .find("unexpected keyword argument 'widht'") != std::string::npos);
   CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("python", "{script: /nowhere/gate.py}"),
-                    "there is no script /nowhere/gate.py");
+                    "/nowhere/gate.py: no such file");
 }
 
 TEST_CASE("a missing interpreter, a missing NumPy and another version are one line each") {

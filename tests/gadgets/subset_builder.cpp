@@ -76,6 +76,36 @@ TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
   CHECK(subsets[1]->time_fraction == doctest::Approx(0.75));
 }
 
+TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which go to the events that follow") {
+  const auto emptied = [](double start_s, double duration_s, double exposure) {
+    EventBatch batch = numbered_batch(0, 0, start_s, duration_s);
+    batch.exposure = exposure;
+    return batch;
+  };
+  for (const char* cut : {"subsets: 1", "seconds: 100", "events: 1000"}) {
+    CAPTURE(cut);
+    RegisteredGadgetTest<Subset> gadget("subset_builder", fmt::format("{{{}, reference_s: 1, backend: cpu}}", cut));
+    gadget.send(emptied(0, 2, 0.5));
+    gadget.send(numbered_batch(0, 10, 2, 1));
+    gadget.send(emptied(3, 4, 0.25));
+    gadget.send(numbered_batch(10, 10, 7, 1));
+    gadget.send(emptied(8, 8, 0.125));
+    gadget.finish();
+    const auto subsets = gadget.out.all();
+    REQUIRE(subsets.size() == 1);
+    CHECK(subsets[0]->time_fraction == doctest::Approx(1 + 1 + 1 + 1 + 1));
+  }
+  // By seconds: the second that nothing came in belongs to the events after it.
+  RegisteredGadgetTest<Subset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
+  gadget.send(numbered_batch(0, 10, 0, 1));
+  gadget.send(emptied(1, 2, 1));
+  gadget.send(numbered_batch(10, 10, 3, 1));
+  gadget.finish();
+  double seconds = 0;
+  for (const auto& subset : gadget.out.all()) seconds += subset->time_fraction;
+  CHECK(seconds == doctest::Approx(4));
+}
+
 TEST_CASE("decay and dead time weight the subsets' time") {
   RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
   EventBatch first = numbered_batch(0, 10, 0, 4.0), second = numbered_batch(10, 10, 4, 4.0);

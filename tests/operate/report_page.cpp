@@ -100,6 +100,31 @@ TEST_CASE("the images that gadgets report are drawn, and one that cannot be says
   CHECK(holds(text_of(folder / "report.html"), "data:image/png;base64,iVBORw0KGgo"));
 }
 
+TEST_CASE("what the run has drawn of an image is shown as it is; an image that it has not drawn is drawn") {
+  const TemporaryFolder folder;
+  Image image{Grid::centred(8, 9, 10, {4, 4, 4}), Buffer<float>(Memory::host, 720)};
+  for (float& v : image.voxels.span()) v = 1;
+  write_nifti(folder / "image.nii.gz", image);
+  std::ofstream(folder / "image.png") << "a picture";
+  std::ofstream(folder / "image_mip.png") << "another";
+  Json run;
+  run["gadgets"]["file"]["figures"]["file"] = (folder / "image.nii.gz").string();
+  run["gadgets"]["picture"]["figures"] = {{"picture", (folder / "image.png").string()},
+                                          {"projections", (folder / "image_mip.png").string()}};
+  run["resolved"]["gadgets"]["file"]["from"] = "estimate";
+  run["resolved"]["gadgets"]["picture"]["from"] = "estimate";
+  const std::vector<ReportPicture> shown = pictures_of(run);
+  REQUIRE(shown.size() == 2);
+  CHECK(shown[0].title == "image.png of picture");
+  CHECK(shown[0].png == "a picture");
+  CHECK(shown[1].png == "another");
+
+  run["resolved"]["gadgets"]["picture"]["from"] = "smoothed";
+  CHECK(pictures_of(run).size() == 4);
+  std::filesystem::remove(folder / "image.png");
+  CHECK(holds(pictures_of(run)[0].why, "image.png: cannot be read"));
+}
+
 TEST_CASE("a pipeline as YAML reads back as it was") {
   const Json value{{"name", "x"},      {"empty", Json::object()}, {"text", "12"},
                    {"number", 12},     {"list", {1, 2.5, 3}},     {"nested", {{"a", true}, {"b", nullptr}}},

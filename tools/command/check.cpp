@@ -8,6 +8,7 @@
 #include "core/memory_estimate.hpp"
 #include "kernels/types/memory.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/named_inputs.hpp"
 #include "tools/command/running.hpp"
 
 namespace tofstream::command {
@@ -27,20 +28,36 @@ const std::string& payload_of(const Pipeline& pipeline, const PipelineEdge& edge
   return pipeline.gadgets[edge.from].info->outputs[edge.from_port].payload->name;
 }
 
-Json pipeline_json(const Pipeline& pipeline) {
-  Json edges = Json::array(), warnings = Json::array();
-  for (const auto& edge : pipeline.edges)
-    edges.push_back({{"edge", edge.name}, {"payload", payload_of(pipeline, edge)}, {"feedback", edge.is_feedback}});
-  for (const Problem& warning : pipeline.warnings) warnings.push_back(warning.text());
-  return {{"pipeline", pipeline.name}, {"gadgets", pipeline.gadgets.size()}, {"edges", edges}, {"warnings", warnings}};
+Json texts_of(const std::vector<Problem>& problems) {
+  Json texts = Json::array();
+  for (const Problem& problem : problems) texts.push_back(problem.text());
+  return texts;
 }
 
-void print_pipeline(const Pipeline& pipeline) {
+Json pipeline_json(const Pipeline& pipeline, const MissingInputs& missing) {
+  Json edges = Json::array();
+  for (const auto& edge : pipeline.edges)
+    edges.push_back({{"edge", edge.name}, {"payload", payload_of(pipeline, edge)}, {"feedback", edge.is_feedback}});
+  return {{"pipeline", pipeline.name},
+          {"gadgets", pipeline.gadgets.size()},
+          {"edges", edges},
+          {"warnings", texts_of(pipeline.warnings)},
+          {"errors", texts_of(missing.errors.all())},
+          {"to_be_given", texts_of(missing.to_be_given.all())}};
+}
+
+std::string counted(std::size_t number, const char* what) {
+  return number == 0 ? "" : fmt::format(", {} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+void print_pipeline(const Pipeline& pipeline, const MissingInputs& missing) {
   for (const auto& edge : pipeline.edges)
     fmt::print("{:<40} {}{}\n", edge.name, payload_of(pipeline, edge), edge.is_feedback ? " (feedback)" : "");
-  const std::size_t warnings = pipeline.warnings.size();
-  fmt::print("{}: {} gadgets, {} edges, no errors{}\n", pipeline.name, pipeline.gadgets.size(), pipeline.edges.size(),
-             warnings == 0 ? "" : fmt::format(", {} warning{}", warnings, warnings == 1 ? "" : "s"));
+  for (const Problem& file : missing.to_be_given.all()) fmt::print("to be given: {}\n", file.text());
+  const std::size_t errors = missing.errors.all().size(), files = missing.to_be_given.all().size();
+  fmt::print("{}: {} gadgets, {} edges{}{}{}\n", pipeline.name, pipeline.gadgets.size(), pipeline.edges.size(),
+             errors == 0 ? ", no errors" : counted(errors, "error"), counted(pipeline.warnings.size(), "warning"),
+             files == 0 ? "" : fmt::format(", {} file{} to be given", files, files == 1 ? "" : "s"));
 }
 
 MachineMemory this_machine() {
@@ -51,8 +68,9 @@ MachineMemory this_machine() {
 
 void check(const Options& options) {
   const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
-  Json json = options.json ? pipeline_json(pipeline) : Json();
-  if (!options.json) print_pipeline(pipeline);
+  const MissingInputs missing = missing_inputs(pipeline);
+  Json json = options.json ? pipeline_json(pipeline, missing) : Json();
+  if (!options.json) print_pipeline(pipeline, missing);
   MemoryVerdict verdict;
   if (options.memory) {
     const MemoryEstimate estimate = estimate_memory(pipeline);
@@ -66,7 +84,8 @@ void check(const Options& options) {
   if (options.json) fmt::print("{}\n", json.dump(2));
   for (const std::string& warning : verdict.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const std::string& error : verdict.errors) fmt::print(stderr, "tofstream: {}\n", error);
-  if (!verdict.errors.empty()) throw ExitWith{exit_config};
+  for (const Problem& error : missing.errors.all()) fmt::print(stderr, "tofstream: {}\n", error.text());
+  if (!verdict.errors.empty() || !missing.errors.empty()) throw ExitWith{exit_config};
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <cairo-svg.h>
 #include <fmt/format.h>
 
+#include "gadgets/formats/picture/png.hpp"
+
 namespace tofstream::detail {
 
 Canvas::Canvas(Write write, bool svg, int width, int height)
@@ -113,7 +115,10 @@ void Canvas::finish() {
     cairo_surface_finish(surface_.get());
     check(cairo_surface_status(surface_.get()));
   } else {
-    check(cairo_surface_write_to_png_stream(surface_.get(), &Canvas::write, this));
+    cairo_surface_flush(surface_.get());
+    const std::string bytes = png_of(cairo_image_surface_get_data(surface_.get()), width_, height_,
+                                     cairo_image_surface_get_stride(surface_.get()));
+    write_(std::as_bytes(std::span(bytes)));
   }
 }
 

@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
 
 #include "core/atomic_file.hpp"
 #include "gadgets/formats/picture/canvas.hpp"
@@ -171,15 +176,17 @@ std::vector<std::uint32_t> colours_of(const Panel& panel, const Range& range, co
   std::vector<std::uint32_t> map;
   map.reserve(shades);
   for (int s = 0; s < shades; ++s) map.push_back(packed(colour(settings.map, s / (shades - 1.0))));
-  std::vector<std::uint32_t> pixels;
-  pixels.reserve(static_cast<std::size_t>(panel.width) * static_cast<std::size_t>(panel.height));
-  for (int y = 0; y < panel.height; ++y)
+  const auto width = static_cast<std::size_t>(panel.width);
+  std::vector<std::uint32_t> pixels(width * static_cast<std::size_t>(panel.height));
+  tbb::parallel_for(0, panel.height, [&](int y) {
+    std::uint32_t* const row = pixels.data() + static_cast<std::size_t>(y) * width;
     for (int x = 0; x < panel.width; ++x) {
       const auto value = static_cast<double>(sample(panel.plane, (x + 0.5) * panel.plane.columns / panel.width,
                                                     (y + 0.5) * panel.plane.rows / panel.height, settings.interpolate));
       const double part = std::clamp((value - range.low) / (range.high - range.low), 0.0, 1.0);
-      pixels.push_back(map[static_cast<std::size_t>(std::lround(part * (shades - 1)))]);
+      row[x] = map[static_cast<std::size_t>(std::lround(part * (shades - 1)))];
     }
+  });
   return pixels;
 }
 
@@ -257,12 +264,24 @@ void draw_note(Canvas& canvas, double y, const ViewSettings& settings) {
   canvas.text(margin, y + 8, text, {.size = size, .colour = {0.64, 0.08, 0.11}});
 }
 
+bool is_finite(const Image& image) {
+  using Voxels = tbb::blocked_range<const float*>;
+  const std::span<const float> all = image.voxels.span();
+  constexpr std::size_t grain = std::size_t{1} << 16;
+  return tbb::parallel_reduce(
+      Voxels(all.data(), all.data() + all.size(), grain), true,
+      [](const Voxels& voxels, bool finite) {
+        for (const float v : voxels) finite &= std::abs(v) <= std::numeric_limits<float>::max();
+        return finite;
+      },
+      std::logical_and<>());
+}
+
 void validate(const Image& image, const ViewSettings& settings) {
   tofstream::validate(image.grid);
   if (settings.width_px < 400 || settings.width_px > 8000)
     throw std::invalid_argument(fmt::format("a picture is 400 to 8000 pixels wide, not {}", settings.width_px));
-  for (const float v : image.voxels.span())
-    if (!std::isfinite(v)) throw std::invalid_argument("the image to draw holds a value that is not finite");
+  if (!is_finite(image)) throw std::invalid_argument("the image to draw holds a value that is not finite");
 }
 
 void draw(Canvas::Write write, const Image& image, const ViewSettings& settings) {
@@ -310,6 +329,11 @@ Vec3 hottest_place_mm(const Image& image) {
           hottest = grid.centre(i, j, k);
         }
   return hottest;
+}
+
+void load_fonts() {
+  Canvas canvas([](std::span<const std::byte>) {}, false, 1, 1);
+  for (const bool bold : {false, true}) canvas.text_width("mm", {.bold = bold});
 }
 
 void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings) {

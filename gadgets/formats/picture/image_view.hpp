@@ -28,9 +28,16 @@ struct ViewSettings {
   int width_px = 1200;
 };
 
+/// Figures of a gadget that draws: the files of its last picture, which report.html shows.
+inline constexpr const char* picture_figure = "picture";
+inline constexpr const char* projections_figure = "projections";
+
 /// Centre of the voxel about which the mean of 3 x 3 x 3 voxels is the largest: a lone noisy voxel is no hot place. The
 /// slice at each end of the axis, where a scanner is hardly sensitive, does not count.
 Vec3 hottest_place_mm(const Image& image);
+
+/// What the first picture of a program takes some hundredths of a second for: call it where nobody waits.
+void load_fonts();
 
 /// Draws a host image. Anatomical convention: seen from the feet and from the front, so the
 /// patient's left is on the right. Of an image one voxel thick there is one slice, across it. The file appears by

@@ -1,0 +1,13 @@
+// Device memory filled with one number, for images. Internal to them.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/types/memory.hpp"
+
+namespace tofstream::detail {
+
+/// Complete on return. Throws where there is no CUDA.
+void fill_cuda(float* numbers, float value, std::int64_t count, Stream stream);
+
+}  // namespace tofstream::detail

@@ -1,0 +1,53 @@
+// See named_inputs.hpp.
+#include "tools/command/named_inputs.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "gadgets/formats/shared_files.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+bool is_source(const PipelineGadget& gadget) {
+  return gadget.info->inputs.empty();
+}
+
+// How another file is given from the command line.
+std::string another(const PipelineGadget& gadget, const NamedInput& input) {
+  const std::string parameter = input.parameter.starts_with("gadgets.") ? input.parameter.substr(8) : input.parameter;
+  return is_source(gadget) && parameter.ends_with(".path") ? "--input FILE names another"
+                                                           : fmt::format("--set {}=FILE names another", parameter);
+}
+
+void look_at(const PipelineGadget& gadget, const NamedInput& input, MissingInputs& missing) {
+  const bool is_file = input.kind.empty();
+  const bool from_command_line = input.where.line == 0;
+  if (is_file && input.name == "-") return;  // standard input
+  try {
+    if (is_file)
+      require_readable(input.name);
+    else
+      find_shared(input.kind, input.name);
+  } catch (const std::runtime_error& error) {
+    if (!is_file || from_command_line)
+      missing.errors.add(input.where, fmt::format("{}: {}", input.parameter, error.what()));
+    else
+      missing.to_be_given.add(input.where,
+                              fmt::format("{}: {}; {}", input.parameter, error.what(), another(gadget, input)));
+  }
+}
+
+}  // namespace
+
+MissingInputs missing_inputs(const Pipeline& pipeline) {
+  MissingInputs missing;
+  for (const PipelineGadget& gadget : pipeline.gadgets)
+    for (const NamedInput& input : gadget.reads) look_at(gadget, input, missing);
+  return missing;
+}
+
+}  // namespace tofstream::command
