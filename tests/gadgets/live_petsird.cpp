@@ -26,7 +26,7 @@ gadgets:
   events: {use: petsird_decoder, from: feed, batch_events: 900}
   sorted: {use: tof_partition, from: events}
   subsets: {use: subset_builder, from: sorted, seconds: 0.56, least_events: 4500, iterations: 2, reference_s: 1}
-  projected: {use: tor_projector, from: {events: subsets, image: estimate}, tube_width_voxels: 3,
+  projected: {use: tor_projector, from: {events: subsets, image: estimate},
     sensitivity: {exact_pairs: 0, sampled_pairs: 20000, cache: false}}
   estimate: {use: osem_update, from: projected}
   file: {use: nifti_writer, from: estimate}

@@ -98,6 +98,7 @@ class TubeTracer {
     scale_ = pass_.scale(i, tube) * tof_.unit();
     const Weight weight(pass_, tube, bin_width_mm, setup_.table.data());
     tiles_.cover(tube, slices);
+    tiles_.expand(tube);
     weigh_tiles(weight, tube);
     if ((tof_.is_bell() || tof_.is_pieces()) && line_ends_within_tof(tube, bin_width_mm)) cut_at_ends(weight);
     if (pass_.model.by_slice) normalise_slices(weight, tube, slices);
@@ -125,9 +126,7 @@ class TubeTracer {
     if (const std::int64_t needed = std::int64_t{tiles_.count()} * lanes; weights_.size() < needed)
       weights_ = Buffer<float>(Memory::host, 2 * needed);
     const float to_middle = 0.5f * (tube.p_along * (tile_columns - 1) + tube.q_along * (tile_rows - 1));
-    const auto u_middle = [&](int tile) HWY_ATTR {
-      return tiles_.u(tile) + tube.p_along * tiles_.a(tile) + tube.q_along * tiles_.b(tile) + to_middle;
-    };
+    const auto u_middle = [&](int tile) HWY_ATTR { return tiles_.u_first(tile) + to_middle; };
     if (tof_.is_bell()) {
       const tor::TofBell bell = tof_.bell();
       weigh(weight, 0, tiles_.count(),
@@ -192,9 +191,18 @@ class TubeTracer {
   template <class Visit>
   HWY_INLINE void for_each_tile(const Weight& weight, int first, int last, Visit&& visit) const {
     const FloatLanes column = lane_column(), row = lane_row();
+    const FloatLanes r2_of_lane = weight.distance2(column, row);
+    const FloatLanes u_of_lane = weight.along(column, row, splat<FloatLanes>(0.0f));
     for (int tile = first; tile < last; ++tile) {
-      const FloatLanes a = column + splat<FloatLanes>(tiles_.a(tile)), b = row + splat<FloatLanes>(tiles_.b(tile));
-      visit(weight.distance2(a, b), weight.along(a, b, splat<FloatLanes>(tiles_.u(tile))), tile);
+      FloatLanes r2;
+      if constexpr (gaussian) {
+        r2 = mul_add(
+            column, splat<FloatLanes>(tiles_.r2_a(tile)),
+            mul_add(row, splat<FloatLanes>(tiles_.r2_b(tile)), r2_of_lane + splat<FloatLanes>(tiles_.r2(tile))));
+      } else {  // a root of r^2 may be asked for, which has no digits to lose near 0
+        r2 = weight.distance2(column + splat<FloatLanes>(tiles_.a(tile)), row + splat<FloatLanes>(tiles_.b(tile)));
+      }
+      visit(r2, u_of_lane + splat<FloatLanes>(tiles_.u_first(tile)), tile);
     }
   }
 
