@@ -98,3 +98,44 @@ TEST_CASE("ends of the strips along a row are those of the table of pixels, also
       }
     }
 }
+
+TEST_CASE("pixels of 2 mm: 64 rows of 25 pixels hold every ellipse, with P by the computed ends") {
+  StripSettings settings;
+  settings.resolution.sigma_z_edge_rise = 0.1f;
+  const Grid grid = Grid::centred(1, 131, 149, {2, 2, 2});
+  constexpr int reach = 12;
+  for (const Response& response : {Response{0, 0, 0}, Response{60, -40, 30}, Response{-100, 90, -120},
+                                   Response{140, 120, 80}, Response{170, 20, -60}, Response{-30, -155, 10}}) {
+    CAPTURE(response.z_up_mm);
+    const auto terms =
+        StripEventTerms<float>::make(StripForm::full, settings.geometry, settings.resolution,
+                                     {static_cast<float>(response.z_up_mm), static_cast<float>(response.z_down_mm),
+                                      static_cast<float>(response.dl_mm)});
+    const StripBox box = strip_box(terms, grid);
+    const auto event = strip::RowEvent::make(terms, grid, box);
+    const auto rest = strip::RowEventRest::make(terms, 0);
+    CHECK(event.rows <= 64);
+    double largest = 0, difference = 0;
+    for (int row = 0; row < event.rows; ++row) {
+      const strip::PixelRow<StripForm::full> pixels(event, event.dy + static_cast<float>(row) * grid.voxel_mm.y);
+      const float y = grid.centre(0, box.y_first + row, 0).y,
+                  z = grid.centre(0, 0, 0).z + 2.0f * static_cast<float>(pixels.column);
+      const strip::RowEnds highest(settings.geometry, y, z, 2, false), lowest(settings.geometry, y, z, 2, true);
+      for (int k = -2 * reach; k <= 2 * reach; ++k) {
+        const double expected =
+            density_of<StripForm::full>(settings, response, static_cast<double>(y), static_cast<double>(z) + 2.0 * k);
+        largest = std::max(largest, expected);
+        if (std::abs(k) > reach) {
+          CHECK(expected == 0);
+          continue;
+        }
+        const float share =
+            pixels.density_below(rest, k, highest[k], false) - pixels.density_below(rest, k, lowest[k], false);
+        const double actual = static_cast<double>(rest.scale * pixels.factor * share);
+        if (expected > 0 && actual > 0) difference = std::max(difference, std::abs(actual - expected));
+      }
+    }
+    CHECK(largest > 0);
+    CHECK(difference < 2e-5 * largest);
+  }
+}

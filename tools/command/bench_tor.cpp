@@ -1,5 +1,5 @@
-// `tofstream bench tor`: the TOR projector's paths beside one another and, with --paper, figures 3, 5 and 6 and tables I
-// to V of paper 000 by its own scheme on this machine's GPU, beside its numbers.
+// `tofstream bench tor`: the TOR projector's paths beside one another and, with --paper, figures 3, 5 and 6 and tables
+// I to V of paper 000 by its own scheme on this machine's GPU, beside its numbers.
 #include <algorithm>
 #include <memory>
 
@@ -104,8 +104,9 @@ void add_bench_tor(CLI::App& bench) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   for (const TorTableMaker& maker : paper_tables()) names.push_back(maker.name);
-  command->add_flag("--paper", options->paper,
-                    "Figures 3, 5 and 6 and tables I to V of Cui et al. 2011 by their own scheme, beside their numbers");
+  command->add_flag(
+      "--paper", options->paper,
+      "Figures 3, 5 and 6 and tables I to V of Cui et al. 2011 by their own scheme, beside their numbers");
   command->add_option("--table", options->tables, "With --paper: only these (default: all)")
       ->check(CLI::IsMember(names));
   command->add_option("--events", options->settings.events, "Events that stand for the paper's 1e6 (default: 1000000)")

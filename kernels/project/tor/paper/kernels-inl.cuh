@@ -27,13 +27,9 @@ __device__ auto weight_of(const Task& task, const Tube& tube) {
   }
 }
 
-/// *target += value; without hardware atomics as GPUs before Fermi had to, and then returns the collisions: how often
-/// another thread changed the target between this one's reading and writing it.
-__device__ inline unsigned add(float* target, float value, bool hardware_atomics) {
-  if (hardware_atomics) {
-    atomicAdd(target, value);
-    return 0;
-  }
+/// *target += value as GPUs before Fermi had to; returns the collisions: how often another thread changed the target
+/// between this one's reading and writing it.
+__device__ inline unsigned swap_in(float* target, float value) {
   auto* const bits = reinterpret_cast<unsigned*>(target);
   unsigned seen = 0, expected, tries = 0;  // a guess: the first comparison reads what is there
   do {
@@ -42,6 +38,15 @@ __device__ inline unsigned add(float* target, float value, bool hardware_atomics
     ++tries;
   } while (seen != expected);
   return tries > 2 ? tries - 2 : 0;
+}
+
+/// *target += value, which counts for voxel().
+template <class Voxel>
+__device__ void add(const Task& task, float* target, float value, const Voxel& voxel) {
+  if (task.hardware_atomics)
+    atomicAdd(target, value);
+  else
+    task.collisions.note(swap_in(target, value), voxel);
 }
 
 /// Lines [begin, end): the block's equal share of all, as far as they can be of direction `axis`.
@@ -193,15 +198,17 @@ __global__ void __launch_bounds__(1024)
         const float value = values[i];
         if (value == 0) continue;
         for_each_in_tile<radial, fixed, unrolled>(task, tile, i, span, [&](int word, float weight) {
-          if (!(weight > 0)) return;
-          const unsigned collisions = add(voxels + word, value * weight, task.hardware_atomics);
-          if (task.collisions.writes)
-            task.collisions.note(voxel_of_word(task.slices[tile.axis], tile, word), collisions);
+          if (weight > 0)
+            add(task, voxels + word, value * weight, [&] { return voxel_of_word(task.slices[tile.axis], tile, word); });
         });
       }
       __syncthreads();
       for_each_staged(task.slices[tile.axis], tile, [&](std::int64_t voxel, int word) {
-        if (voxels[word] != 0) add(image + voxel, voxels[word], task.hardware_atomics);
+        if (voxels[word] == 0) return;
+        if (task.hardware_atomics)
+          atomicAdd(image + voxel, voxels[word]);
+        else
+          swap_in(image + voxel, voxels[word]);  // between blocks, which is not counted
       });
       __syncthreads();
     });
@@ -211,9 +218,7 @@ __global__ void __launch_bounds__(1024)
       const float value = values[i];
       if (value == 0) continue;
       for_each_of_line<radial, fixed, unrolled>(task, i, [&](std::int64_t voxel, float weight) {
-        if (!(weight > 0)) return;
-        const unsigned collisions = add(image + voxel, value * weight, task.hardware_atomics);
-        if (task.collisions.writes) task.collisions.note(voxel, collisions);
+        if (weight > 0) add(task, image + voxel, value * weight, [&] { return voxel; });
       });
     }
   }

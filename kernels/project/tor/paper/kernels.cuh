@@ -13,14 +13,16 @@ namespace tofstream::tor::paper {
 /// any from a texture.
 enum class Radial { gaussian, other, texture };
 
-/// What fig. 3 counts in a back projection; null: nothing is counted.
+/// What fig. 3 counts in a back projection, each where it is not null.
 struct CollisionCounts {
   unsigned* of_voxel = nullptr;  // additions that another thread was quicker than
   unsigned long long* writes = nullptr;
 
-  __device__ void note(std::int64_t voxel, unsigned collisions) const {
-    atomicAdd(writes, 1ull);
-    if (collisions > 0) atomicAdd(of_voxel + voxel, collisions);
+  /// Of an addition to the voxel() that had so many collisions.
+  template <class Voxel>
+  __device__ void note(unsigned collisions, const Voxel& voxel) const {
+    if (of_voxel && collisions > 0) atomicAdd(of_voxel + voxel(), collisions);
+    if (writes) atomicAdd(writes, 1ull);
   }
 };
 

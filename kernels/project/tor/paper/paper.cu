@@ -159,8 +159,11 @@ class CudaPaperProjector final : public PaperProjector {
     auto of_voxel = Buffer<unsigned>::zeros(Memory::device, grid_.voxels());
     auto writes = Buffer<unsigned long long>::zeros(Memory::device, 1);
     auto image = Buffer<float>::zeros(Memory::device, grid_.voxels());
-    collisions_ = {of_voxel.data(), writes.data()};
-    planned_back(plan, events, nullptr, image.data(), nullptr);
+    // One after the other: to count all writes takes time, in which threads meet less often.
+    for (const CollisionCounts counts : {CollisionCounts{of_voxel.data(), nullptr}, {nullptr, writes.data()}}) {
+      collisions_ = counts;
+      planned_back(plan, events, nullptr, image.data(), nullptr);
+    }
     collisions_ = {};
     return {writes.to_vector().front(), of_voxel.to_vector()};
   }
@@ -204,7 +207,8 @@ class CudaPaperProjector final : public PaperProjector {
     task.partitioned = settings_.paper.partition;
     task.skip_slices = settings_.paper.skip_slices;
     task.hardware_atomics = settings_.paper.hardware_atomics;
-    if (collisions_.writes) task.collisions = {collisions_.of_voxel + first_voxel(lattice), collisions_.writes};
+    task.collisions = collisions_;
+    if (collisions_.of_voxel) task.collisions.of_voxel += first_voxel(lattice);
     task.table = table_.data();
     task.texture = texture_ ? texture_->get() : 0;
     return task;
