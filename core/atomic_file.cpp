@@ -64,10 +64,10 @@ void AtomicFile::write_at(std::size_t offset, std::span<const std::byte> bytes) 
   }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Flush flush) {
   if (descriptor_ < 0) fail("cannot write", EBADF);
   // Some file systems do not know fsync (EINVAL); a full disk may show itself only here.
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("cannot write", errno);
+  if (flush == Flush::now && ::fsync(descriptor_) != 0 && errno != EINVAL) fail("cannot write", errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot write", errno);
   if (::close(std::exchange(descriptor_, -1)) != 0) fail("cannot write", errno);
 }

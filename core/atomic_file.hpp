@@ -26,8 +26,10 @@ class AtomicFile {
   // last).
   void write_at(std::size_t offset, std::span<const std::byte> bytes);
 
-  // Flushes to disk and gives the file its name, replacing an older one.
-  void commit();
+  // Gives the file its name, replacing an older one. What is on disk then outlives a power failure, unless it is left
+  // to the system when to flush: for what will soon be written again.
+  enum class Flush { now, later };
+  void commit(Flush flush = Flush::now);
 
   const std::filesystem::path& path() const { return path_; }
   // For a library that opens files by name itself: it may write here before commit().

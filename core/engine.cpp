@@ -38,7 +38,7 @@ class RunJsonFile {
     AtomicFile file(folder_.path() / "run.json");
     file.write(run_json(report));
     folder_.begin(own, parameters);
-    file.commit();
+    file.commit(AtomicFile::Flush::later);  // data wait for it, and it is written again at the end
   }
   // The run has got another file.
   void update(const Scheduler& scheduler) {
@@ -48,7 +48,9 @@ class RunJsonFile {
     report.phase = RunPhase::running;
     append(report, more_files_);
     append(report, folder_.resumed());
-    write_run_json(report, folder_.path());
+    AtomicFile file(folder_.path() / "run.json");
+    file.write(run_json(report));
+    file.commit(AtomicFile::Flush::later);
   }
   // Keeps the gadgets' files that are there, unless threads are left that may still write.
   void end(RunReport& report) {

@@ -47,6 +47,7 @@ struct OsemUpdate {
     } else {
       grid_ = p.image.grid();
       validate_basis(grid_);
+      const Buffer<float> room(Memory::host, grid_.voxels());  // where there is none, nothing begins
     }
     if (!p.resume_from.empty()) resume(p.resume_from);
   }

@@ -1,4 +1,5 @@
 // Draws estimates as PNG: slices and maximum-intensity projections with colour bar and mm scale.
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -93,10 +94,16 @@ struct PngWriter {
     all_through.kind = ViewSettings::Kind::mip;
     const std::filesystem::path slices = context.output_file(file);
     const std::filesystem::path mip = p_.mip ? context.output_file(projections(file)) : "";
-    tbb::parallel_invoke([&] { write_view_png(slices, *image, view); },
-                         [&] {
-                           if (p_.mip) write_view_png(mip, *image, all_through);
-                         });
+    std::exception_ptr failure;  // of the projections: that of the slices comes first
+    const auto draw_projections = [&] {
+      try {
+        if (p_.mip) write_view_png(mip, *image, all_through);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    };
+    tbb::parallel_invoke([&] { write_view_png(slices, *image, view); }, draw_projections);
+    if (failure) std::rethrow_exception(failure);
     context.report(picture_figure, slices.string());
     if (p_.mip) context.report(projections_figure, mip.string());
     report_image(*last_, context);
