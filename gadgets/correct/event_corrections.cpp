@@ -88,8 +88,7 @@ struct EventCorrections {
         .note = "the mu map and the scatter estimate; with randoms from the delayeds of the whole scan all its events"};
   }
 
-  EventCorrections(const Params& p, Context& context)
-      : p_(p), backend_(p.backend), half_life_s_(half_life(p.decay)) {
+  EventCorrections(const Params& p, Context& context) : p_(p), backend_(p.backend), half_life_s_(half_life(p.decay)) {
     check(p);
     attenuated_by_.gadget = context.name();
     if (p.normalisation.from == NormalisationFrom::file)

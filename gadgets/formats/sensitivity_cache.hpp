@@ -1,6 +1,6 @@
 // Sensitivity images on disk, one file a key: magic, key, counts, grid, voxels (of a sample also the images of its
-// noise) and a CRC32C of all before it, the voxels by pieces. Written to a temporary name and renamed; a broken file is ignored and written
-// anew.
+// noise) and a CRC32C of all before it, the voxels by pieces. Written to a temporary name and renamed; a broken file is
+// ignored and written anew.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,7 @@
 // Pictures: files of the right size whose pixels show what lies where, and what is refused.
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include <cairo.h>
 #include <unistd.h>
@@ -62,6 +63,25 @@ struct Pixels {
 };
 
 }  // namespace
+
+TEST_CASE("a projection leaves out as many slices at either end as it is told, seen from every side") {
+  Image image = Image::zeros(Grid::centred(3, 4, 10, {1, 1, 1}));
+  image.voxels[image.grid.index(0, 0, 0)] = image.voxels[image.grid.index(2, 3, 9)] = 9;  // noise
+  image.voxels[image.grid.index(1, 2, 1)] = 5;
+  image.voxels[image.grid.index(1, 2, 8)] = 4;
+  for (const auto along : {detail::Looking::sagittal, detail::Looking::coronal, detail::Looking::transverse}) {
+    const auto all = detail::maximum_projection(image, along), inner = detail::maximum_projection(image, along, 1);
+    CHECK(std::ranges::max(all.values) == 9);
+    CHECK(std::ranges::max(inner.values) == 5);
+    const bool along_z = along == detail::Looking::transverse;
+    CHECK(inner.rows == all.rows - (along_z ? 0 : 2));
+    CHECK(inner.values.size() == static_cast<std::size_t>(inner.rows) * static_cast<std::size_t>(inner.columns));
+    if (!along_z) {  // the head is up
+      CHECK(std::ranges::max(std::span(inner.values).first(static_cast<std::size_t>(inner.columns))) == 4);
+      CHECK(std::ranges::max(std::span(inner.values).last(static_cast<std::size_t>(inner.columns))) == 5);
+    }
+  }
+}
 
 TEST_CASE("planes are seen from the feet and the front, head up") {
   Image image = Image::zeros(Grid::centred(2, 3, 4, {1, 2, 3}));

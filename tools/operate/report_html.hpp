@@ -26,9 +26,9 @@ struct ReportPicture {
 /// from elsewhere. Keys that an older run.json lacks are left out.
 std::string report_html(const nlohmann::ordered_json& run, const std::vector<ReportPicture>& pictures);
 
-/// The pictures that gadgets of the run have drawn; and slices and projections of each NIfTI image that a gadget reports as
-/// its `file`, unless there is a picture of what the same gadget gave. What cannot be read or drawn says why; nothing is
-/// thrown but std::bad_alloc.
+/// The pictures that gadgets of the run have drawn; and slices and projections of each NIfTI image that a gadget
+/// reports as its `file`, unless there is a picture of what the same gadget gave. What cannot be read or drawn says
+/// why; nothing is thrown but std::bad_alloc.
 std::vector<ReportPicture> pictures_of(const nlohmann::ordered_json& run);
 
 /// Writes report.html into a run's folder, by rename. Throws std::system_error.

@@ -67,6 +67,9 @@ Panels make_panels(const Image& image, const ViewSettings& settings) {
   const Grid& grid = image.grid;
   auto point = settings.point_mm;
   if (!point && settings.at_hottest && settings.kind == ViewSettings::Kind::slices) point = hottest_place_mm(image);
+  // In the slices at its ends a scanner sees little: their noise would be all that a projection shows.
+  constexpr int one_in = 20;
+  const int ends = grid.size[2] / one_in;
   Panels panels(3);
   double cut[3];
   for (std::size_t n = 0; n < 3; ++n) {
@@ -74,8 +77,10 @@ Panels make_panels(const Image& image, const ViewSettings& settings) {
     const auto along = static_cast<Looking>(axis);
     panels[n].letters = letters[axis];
     if (settings.kind == ViewSettings::Kind::mip) {
-      panels[n].plane = maximum_projection(image, along);
+      panels[n].plane = maximum_projection(image, along, ends);
       panels[n].caption = fmt::format("{} maximum", names[axis]);
+      if (axis == 2 && ends > 0)
+        panels[n].caption += fmt::format(", {} slice{} at each end left out", ends, ends == 1 ? "" : "s");
       continue;
     }
     const int index = point ? voxel_at(grid, axis, (*point)[axis]) : grid.size[axis] / 2;

@@ -46,24 +46,31 @@ Plane slice(const Image& image, Looking along, int index) {
   return plane;
 }
 
-Plane maximum_projection(const Image& image, Looking along) {
+Plane maximum_projection(const Image& image, Looking along, int ends) {
   const Grid& grid = image.grid;
-  Plane plane = slice(image, along, 0);
+  const bool along_z = along == Looking::transverse;
+  const int first = along_z ? ends : 0, last = grid.size[static_cast<int>(along)] - first;
+  Plane plane = slice(image, along, first);
+  if (!along_z) {  // its first rows and its last
+    const auto cut = std::ptrdiff_t{ends} * plane.columns;
+    plane.values = {plane.values.begin() + cut, plane.values.end() - cut};
+    plane.rows -= 2 * ends;
+  }
   const int axis = static_cast<int>(along);
   // Row by row on all threads, each along x where the voxels are neighbours in memory.
   tbb::parallel_for(0, plane.rows, [&](int row) {
     float* const highest = plane.values.data() + std::ptrdiff_t{row} * plane.columns;
     const int vertical = along == Looking::transverse ? 1 : 2, horizontal = along == Looking::sagittal ? 1 : 0;
-    const std::int64_t start = (vertical == 2 ? grid.size[2] - 1 - row : row) * grid.stride(vertical);
+    const std::int64_t start = (vertical == 2 ? grid.size[2] - 1 - ends - row : row) * grid.stride(vertical);
     const auto take = [&](int column, int depth) {
       const float value = image.voxels[start + column * grid.stride(horizontal) + depth * grid.stride(axis)];
       highest[column] = std::max(highest[column], value);
     };
     if (along == Looking::sagittal) {
       for (int column = 0; column < plane.columns; ++column)
-        for (int depth = 1; depth < grid.size[axis]; ++depth) take(column, depth);
+        for (int depth = first + 1; depth < last; ++depth) take(column, depth);
     } else {
-      for (int depth = 1; depth < grid.size[axis]; ++depth)
+      for (int depth = first + 1; depth < last; ++depth)
         for (int column = 0; column < plane.columns; ++column) take(column, depth);
     }
   });
