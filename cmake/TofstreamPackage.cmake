@@ -22,7 +22,7 @@ function(tofstream_header_closure out)
   set(${out} ${seen} PARENT_SCOPE)
 endfunction()
 
-tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run_control.hpp gadgets/payloads.hpp gadgets/parameters.hpp
+tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_control.hpp gadgets/payloads.hpp gadgets/parameters.hpp
   kernels/sort/select.hpp kernels/cuda/check.hpp)
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)

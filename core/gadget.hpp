@@ -10,18 +10,18 @@
 // auto params = describe(...)`, a constructor from `const Params&`, and `static constexpr bool
 // own_thread = true` where it blocks (GPU, disk, socket) or emits many messages a call,
 // `void update(const Params&)` where live parameters change what it keeps, `static MemoryNeed memory(const Params&)`
-// (core/memory.hpp), `bool idle(Emit<Out>&)` of a stateful one with a thread of its own, which is called while no
+// (core/gadget/memory.hpp), `bool idle(Emit<Out>&)` of a stateful one with a thread of its own, which is called while no
 // message waits and its readers wait for nothing but this gadget (false: not again before another message came), and
 // `static constexpr bool one_to_one = true` where a stateful one gives one message for each. Each function may also
 // take `const Params&` and `Context&`, whose cancelled() tells a gadget that waits for something outside that the run
-// is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs (core/ports.hpp).
+// is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs (core/gadget/ports.hpp).
 #pragma once
-#include "core/abi.hpp"
-#include "core/adapter.hpp"
-#include "core/context.hpp"
-#include "core/params.hpp"
-#include "core/ports.hpp"
-#include "core/registry.hpp"
+#include "core/plugin/abi.hpp"
+#include "core/gadget/adapter.hpp"
+#include "core/gadget/context.hpp"
+#include "core/value/params.hpp"
+#include "core/gadget/ports.hpp"
+#include "core/gadget/registry.hpp"
 
 #define TOFSTREAM_JOIN_TOKENS(a, b) a##b
 #define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <optional>
 
-#include "core/memory.hpp"
-#include "core/params.hpp"
+#include "core/gadget/memory.hpp"
+#include "core/value/params.hpp"
 #include "kernels/grid/choose_grid.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

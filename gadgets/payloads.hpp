@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/payload.hpp"
+#include "core/gadget/payload.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/types/events.hpp"

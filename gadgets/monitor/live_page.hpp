@@ -17,11 +17,11 @@
 #include <string_view>
 #include <thread>
 
-#include "core/context.hpp"
-#include "core/even_series.hpp"
-#include "core/latency.hpp"
-#include "core/run_control.hpp"
-#include "gadgets/formats/page/estimate_message.hpp"
+#include "core/gadget/context.hpp"
+#include "core/base/even_series.hpp"
+#include "core/base/latency.hpp"
+#include "core/run/run_control.hpp"
+#include "gadgets/io/page/estimate_message.hpp"
 #include "gadgets/monitor/run_messages.hpp"
 #include "gadgets/monitor/web_server.hpp"
 #include "gadgets/payloads.hpp"

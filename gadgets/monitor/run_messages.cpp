@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/value_json.hpp"
-#include "core/version.hpp"
+#include "core/gadget/value_json.hpp"
+#include "core/base/version.hpp"
 
 namespace tofstream {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/run_control.hpp"
+#include "core/run/run_control.hpp"
 
 namespace tofstream {
 

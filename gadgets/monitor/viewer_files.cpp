@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/shared_files.hpp"
 
 namespace tofstream {
 namespace {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "core/value_json.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/gadget/value_json.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/python/exchange.hpp"
 #include "gadgets/python/session.hpp"

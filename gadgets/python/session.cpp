@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {

@@ -20,7 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <zmq.hpp>
 
-#include "core/context.hpp"
+#include "core/gadget/context.hpp"
 #include "gadgets/python/child_process.hpp"
 #include "gadgets/python/shared_arena.hpp"
 #include "gadgets/stop_descriptor.hpp"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 
 namespace tofstream {

@@ -17,7 +17,7 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/wall_clock.hpp"
+#include "gadgets/io/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/frame_queue.hpp"
 #include "gadgets/wire/journal_option.hpp"

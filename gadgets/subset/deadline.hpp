@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "core/params.hpp"
+#include "core/value/params.hpp"
 
 namespace tofstream {
 

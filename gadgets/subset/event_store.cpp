@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/memory_estimate.hpp"
+#include "core/pipeline/memory_estimate.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"
 #include "kernels/types/host_batch.hpp"
 #include "kernels/types/join_events.hpp"

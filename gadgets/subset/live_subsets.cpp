@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "core/latency.hpp"
-#include "gadgets/formats/update_log.hpp"
+#include "core/base/latency.hpp"
+#include "gadgets/io/update_log.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/deadline.hpp"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/checkpoint.hpp"
-#include "gadgets/formats/update_log.hpp"
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/update_log.hpp"
 
 namespace tofstream {
 

@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/unnamed_file.hpp"
+#include "core/base/unnamed_file.hpp"
 
 namespace tofstream {
 

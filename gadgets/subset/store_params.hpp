@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/params.hpp"
+#include "core/value/params.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/subset/event_store.hpp"
 

@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/checkpoint.hpp"
+#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
-#include "kernels/update/em_update.hpp"
+#include "kernels/em/em_update.hpp"
 
 namespace tofstream {
 namespace {

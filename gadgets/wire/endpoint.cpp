@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/wire/loopback.hpp"
+#include "gadgets/io/wire/loopback.hpp"
 
 namespace tofstream {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/unnamed_file.hpp"
+#include "core/base/unnamed_file.hpp"
 
 namespace tofstream {
 

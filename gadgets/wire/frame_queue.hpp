@@ -17,7 +17,7 @@
 #include <string_view>
 #include <variant>
 
-#include "gadgets/formats/journal/file.hpp"
+#include "gadgets/io/journal/file.hpp"
 #include "gadgets/wire/raw_frame.hpp"
 
 namespace tofstream {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <zmq.hpp>
 
-#include "gadgets/formats/wire/frame.hpp"
+#include "gadgets/io/wire/frame.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 

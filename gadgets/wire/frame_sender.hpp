@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/params.hpp"
+#include "core/value/params.hpp"
 #include "gadgets/wire/socket_guard.hpp"
 
 namespace tofstream {

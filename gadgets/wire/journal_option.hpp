@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/context.hpp"
-#include "gadgets/formats/journal/writer.hpp"
+#include "core/gadget/context.hpp"
+#include "gadgets/io/journal/writer.hpp"
 
 namespace tofstream {
 

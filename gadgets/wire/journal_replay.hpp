@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
-#include "core/context.hpp"
-#include "gadgets/formats/journal/find.hpp"
-#include "gadgets/formats/journal/reader.hpp"
+#include "core/gadget/context.hpp"
+#include "gadgets/io/journal/find.hpp"
+#include "gadgets/io/journal/reader.hpp"
 #include "gadgets/wire/raw_frame.hpp"
 
 namespace tofstream {

@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 #include <zmq.h>
 
-#include "core/atomic_file.hpp"
-#include "core/make_folder.hpp"
-#include "gadgets/formats/yaml_object.hpp"
+#include "core/base/atomic_file.hpp"
+#include "core/base/make_folder.hpp"
+#include "gadgets/io/yaml/yaml_object.hpp"
 
 namespace tofstream {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/payload.hpp"
+#include "core/gadget/payload.hpp"
 
 namespace tofstream {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/params.hpp"
+#include "core/value/params.hpp"
 
 namespace zmq {
 class context_t;

@@ -5,12 +5,12 @@
 #include <span>
 #include <utility>
 
-#include "gadgets/formats/petsird/from_ring.hpp"
-#include "gadgets/formats/petsird/from_strips.hpp"
-#include "gadgets/formats/petsird/writer.hpp"
-#include "gadgets/formats/scanner_yaml.hpp"
-#include "gadgets/formats/shared_files.hpp"
-#include "gadgets/formats/strip_scanner_yaml.hpp"
+#include "gadgets/io/petsird/from_ring.hpp"
+#include "gadgets/io/petsird/from_strips.hpp"
+#include "gadgets/io/petsird/writer.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
 
 namespace tofstream {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gadgets/formats/petsird/header.hpp"
+#include "gadgets/io/petsird/header.hpp"
 
 namespace tofstream {
 

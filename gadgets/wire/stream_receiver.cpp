@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "core/run_control.hpp"
-#include "gadgets/formats/petsird/decoder.hpp"
-#include "gadgets/formats/petsird/quantity.hpp"
-#include "gadgets/formats/petsird/to_scanner.hpp"
-#include "gadgets/formats/wire/records.hpp"
+#include "core/run/run_control.hpp"
+#include "gadgets/io/petsird/decoder.hpp"
+#include "gadgets/io/petsird/quantity.hpp"
+#include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/wire/records.hpp"
 
 namespace tofstream {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/context.hpp"
-#include "core/ports.hpp"
-#include "gadgets/formats/wire/stream_order.hpp"
+#include "core/gadget/context.hpp"
+#include "core/gadget/ports.hpp"
+#include "gadgets/io/wire/stream_order.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/raw_frame.hpp"
 

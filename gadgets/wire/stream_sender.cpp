@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/random_identity.hpp"
-#include "gadgets/formats/wall_clock.hpp"
+#include "gadgets/io/random_identity.hpp"
+#include "gadgets/io/wall_clock.hpp"
 
 namespace tofstream {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/context.hpp"
-#include "gadgets/formats/wire/frame.hpp"
+#include "core/gadget/context.hpp"
+#include "gadgets/io/wire/frame.hpp"
 #include "gadgets/wire/frame_sender.hpp"
 
 namespace tofstream {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/checkpoint.hpp"
+#include "gadgets/io/checkpoint.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {

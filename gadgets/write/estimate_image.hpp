@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gadgets/formats/wall_clock.hpp"
-#include "gadgets/formats/wire/image.hpp"
+#include "gadgets/io/wall_clock.hpp"
+#include "gadgets/io/wire/image.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {

@@ -14,9 +14,9 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "core/report.hpp"
-#include "core/run_control.hpp"
-#include "gadgets/formats/quantity_json.hpp"
+#include "core/report/report.hpp"
+#include "core/run/run_control.hpp"
+#include "gadgets/io/quantity_json.hpp"
 #include "gadgets/payloads.hpp"
 
 namespace tofstream {

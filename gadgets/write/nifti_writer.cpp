@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {

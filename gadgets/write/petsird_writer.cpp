@@ -13,14 +13,14 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.hpp"
+#include "core/base/atomic_file.hpp"
 #include "core/gadget.hpp"
-#include "gadgets/formats/petsird/from_ring.hpp"
-#include "gadgets/formats/petsird/quantity.hpp"
-#include "gadgets/formats/petsird/tof_bins.hpp"
-#include "gadgets/formats/petsird/writer.hpp"
-#include "gadgets/formats/scanner_yaml.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/petsird/from_ring.hpp"
+#include "gadgets/io/petsird/quantity.hpp"
+#include "gadgets/io/petsird/tof_bins.hpp"
+#include "gadgets/io/petsird/writer.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/host_batch.hpp"
 

@@ -9,7 +9,7 @@
 #include <tbb/parallel_invoke.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/picture/quantity_view.hpp"
+#include "gadgets/io/picture/quantity_view.hpp"
 #include "gadgets/write/estimate_writer.hpp"
 
 namespace tofstream {

@@ -16,7 +16,7 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/random_identity.hpp"
+#include "gadgets/io/random_identity.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/wire/wait_for_any.hpp"

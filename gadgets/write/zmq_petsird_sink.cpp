@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/petsird/time_block_cutter.hpp"
-#include "gadgets/formats/wire/time_block_frame.hpp"
+#include "gadgets/io/petsird/time_block_cutter.hpp"
+#include "gadgets/io/wire/time_block_frame.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/stream_sender.hpp"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/gadget.hpp"
-#include "gadgets/formats/petsird/quantity.hpp"
-#include "gadgets/formats/wire/records.hpp"
+#include "gadgets/io/petsird/quantity.hpp"
+#include "gadgets/io/wire/records.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/stream_header.hpp"
 #include "gadgets/wire/stream_sender.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/types/grid.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream::detail {
 

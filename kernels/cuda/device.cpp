@@ -1,7 +1,7 @@
 // The current CUDA device: see device.hpp.
 #include "kernels/cuda/device.hpp"
 
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 #ifdef TOFSTREAM_HAVE_CUDA
 #include <cuda_runtime_api.h>

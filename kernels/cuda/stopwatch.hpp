@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/types/grid.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream::detail {
 

@@ -12,7 +12,7 @@
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
 #include "kernels/types/image.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/sort/event_key.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream::detail {
 

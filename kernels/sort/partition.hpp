@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/types/events.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

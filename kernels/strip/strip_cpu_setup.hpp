@@ -6,7 +6,7 @@
 
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

@@ -12,7 +12,7 @@
 
 #include "kernels/math/host_device.hpp"
 #include "kernels/math/vec3.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 #include "kernels/types/quantity.hpp"
 
 namespace tofstream {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream::detail {
 

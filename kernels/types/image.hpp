@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "kernels/types/grid.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

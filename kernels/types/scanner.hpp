@@ -10,7 +10,7 @@
 
 #include "kernels/types/events.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tests/command/command.hpp"
-#include "tools/command/verdict.hpp"
+#include "tools/bench/verdict.hpp"
 
 using namespace tofstream;
 using nlohmann::ordered_json;

@@ -1,6 +1,6 @@
 // A body that attenuates, from its map to its activity; maps and profiles at the command; and the scripts of the
 // paper's experiments and of the corrected NEMA phantom, at a small part of their events.
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/script.hpp"

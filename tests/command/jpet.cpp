@@ -2,7 +2,7 @@
 // regions; input that is none.
 #include <fstream>
 
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/script.hpp"

@@ -3,8 +3,8 @@
 #include <csignal>
 #include <thread>
 
-#include "gadgets/formats/checkpoint.hpp"
-#include "gadgets/formats/update_log.hpp"
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/update_log.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;

@@ -1,5 +1,5 @@
 // The main job as a user runs it: simulate, inspect, reconstruct, compare, analyse, view.
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/gpu.hpp"

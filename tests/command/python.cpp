@@ -7,7 +7,7 @@
 #include <functional>
 #include <thread>
 
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;

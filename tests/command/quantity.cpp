@@ -1,8 +1,8 @@
 // What an image is, as a user meets it: in the file, in run.json, in report.html, in the log and in the last lines.
 #include <fstream>
 
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;

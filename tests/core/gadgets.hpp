@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "core/gadget.hpp"
 
 namespace tofstream::test {

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "core/atomic_file.hpp"
+#include "core/base/atomic_file.hpp"
 #include "gadgets.hpp"
 
 using namespace tofstream;

@@ -1,6 +1,6 @@
 // The resolved pipeline that run.json keeps: fed back, it gives the same pipeline.
 #include "config_support.hpp"
-#include "core/value_json.hpp"
+#include "core/gadget/value_json.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;

@@ -1,5 +1,5 @@
 // Series of bounded size, and the curve of events over time that a run keeps in one.
-#include "core/even_series.hpp"
+#include "core/base/even_series.hpp"
 #include "gadgets.hpp"
 
 using namespace tofstream;

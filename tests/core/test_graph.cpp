@@ -1,7 +1,7 @@
 // Figures of a pipeline: the whole Mermaid and DOT of a small one with feedback, frames of nested ones, names that
 // would be markup.
 #include "config_support.hpp"
-#include "core/graph_text.hpp"
+#include "core/describe/graph_text.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;

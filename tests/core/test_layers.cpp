@@ -27,7 +27,7 @@ TEST_CASE("core includes nothing of kernels, gadgets, tools, CUDA or ZeroMQ") {
 TEST_CASE("what an author includes is light: no oneTBB, YAML, JSON, fmt or spdlog in it") {
   const std::filesystem::path root = ".";
   if (!std::filesystem::is_directory(root / "core")) return tofstream::skip_test("sources beside the test");
-  std::vector<std::string> open{"core/gadget.hpp", "core/run_control.hpp"};
+  std::vector<std::string> open{"core/gadget.hpp", "core/run/run_control.hpp"};
   std::vector<std::string> seen;
   while (!open.empty()) {
     const std::string header = open.back();

@@ -1,6 +1,6 @@
 // The estimate of a pipeline's memory before it runs: gadgets, edges, totals, and what is said where it does not fit.
 #include "config_support.hpp"
-#include "core/memory_estimate.hpp"
+#include "core/pipeline/memory_estimate.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;

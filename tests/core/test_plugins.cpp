@@ -2,9 +2,9 @@
 // tofstream's.
 #include <fstream>
 
-#include "core/plugin_file.hpp"
-#include "core/plugin_trial.hpp"
-#include "core/plugins.hpp"
+#include "core/plugin/plugin_file.hpp"
+#include "core/plugin/plugin_trial.hpp"
+#include "core/plugin/plugins.hpp"
 #include "gadgets.hpp"
 
 using namespace tofstream;

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/run_folder.hpp"
+#include "core/report/run_folder.hpp"
 #include "gadgets.hpp"
 
 using namespace tofstream;

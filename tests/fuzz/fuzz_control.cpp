@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tools/operate/control_message.hpp"
+#include "tools/watch/control_message.hpp"
 
 using namespace tofstream;
 

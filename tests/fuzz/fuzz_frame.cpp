@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "gadgets/formats/wire/checksum.hpp"
-#include "gadgets/formats/wire/frame.hpp"
+#include "gadgets/io/wire/checksum.hpp"
+#include "gadgets/io/wire/frame.hpp"
 
 namespace {
 

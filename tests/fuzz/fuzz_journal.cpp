@@ -13,10 +13,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "gadgets/formats/journal/find.hpp"
-#include "gadgets/formats/journal/reader.hpp"
-#include "gadgets/formats/journal/writer.hpp"
-#include "gadgets/formats/wire/checksum.hpp"
+#include "gadgets/io/journal/find.hpp"
+#include "gadgets/io/journal/reader.hpp"
+#include "gadgets/io/journal/writer.hpp"
+#include "gadgets/io/wire/checksum.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "gadgets/formats/update_log.hpp"
+#include "gadgets/io/update_log.hpp"
 
 using namespace tofstream;
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "gadgets/formats/petsird/describe.hpp"
-#include "gadgets/formats/petsird/error.hpp"
-#include "gadgets/formats/petsird/event_codec.hpp"
-#include "gadgets/formats/petsird/preface.hpp"
-#include "gadgets/formats/petsird/standard_schema.hpp"
-#include "gadgets/formats/petsird/writer.hpp"
+#include "gadgets/io/petsird/describe.hpp"
+#include "gadgets/io/petsird/error.hpp"
+#include "gadgets/io/petsird/event_codec.hpp"
+#include "gadgets/io/petsird/preface.hpp"
+#include "gadgets/io/petsird/standard_schema.hpp"
+#include "gadgets/io/petsird/writer.hpp"
 
 namespace {
 

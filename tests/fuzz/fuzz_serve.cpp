@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "gadgets/formats/wire/image.hpp"
+#include "gadgets/io/wire/image.hpp"
 #include "tools/serve/protocol.hpp"
 
 using namespace tofstream;

@@ -6,17 +6,17 @@
 #include <random>
 
 #include "core/testing.hpp"
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/phantom_yaml.hpp"
-#include "gadgets/formats/scanner_yaml.hpp"
-#include "gadgets/formats/scatter_nifti.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/io/nifti/scatter_nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/analysis/contrast.hpp"
-#include "kernels/correct/randoms.hpp"
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/simulate/event_simulator.hpp"
-#include "kernels/update/em_update.hpp"
+#include "kernels/ring/correct/randoms.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/simulate/event_simulator.hpp"
+#include "kernels/em/em_update.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;

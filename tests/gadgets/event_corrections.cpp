@@ -3,11 +3,11 @@
 #include <fstream>
 
 #include "core/testing.hpp"
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/correct/decay.hpp"
-#include "kernels/correct/randoms.hpp"
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/correct/randoms.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/gpu.hpp"
 

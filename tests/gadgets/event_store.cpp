@@ -9,7 +9,7 @@
 
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <thread>
 
-#include "gadgets/formats/journal/writer.hpp"
+#include "gadgets/io/journal/writer.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/precompiled.hpp"
 

@@ -2,10 +2,10 @@
 // every way of making it; and what becomes of events that miss an image.
 #include <fmt/format.h>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
-#include "gadgets/formats/checkpoint.hpp"
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 

@@ -2,15 +2,15 @@
 // their notes promise. Runs where TOFSTREAM_INTEROP_DATA names the folder.
 #include <filesystem>
 
-#include "core/engine.hpp"
-#include "core/pipeline.hpp"
+#include "core/run/engine.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "core/testing.hpp"
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
-#include "tests/formats/petsird_toy.hpp"
+#include "tests/io/petsird_toy.hpp"
 #include "tests/support/interop.hpp"
 
 using namespace tofstream;

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <thread>
 
-#include "gadgets/formats/journal/reader.hpp"
+#include "gadgets/io/journal/reader.hpp"
 #include "tests/gadgets/live_support.hpp"
 
 using namespace tofstream;

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <thread>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
-#include "gadgets/formats/checkpoint.hpp"
-#include "gadgets/formats/update_log.hpp"
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/update_log.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 

@@ -2,8 +2,8 @@
 // the offline pipeline makes of the same blocks in a file.
 #include <thread>
 
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tests/gadgets/live_support.hpp"
 
 using namespace tofstream;

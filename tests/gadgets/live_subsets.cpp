@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "core/testing.hpp"
-#include "gadgets/formats/checkpoint.hpp"
-#include "gadgets/formats/update_log.hpp"
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/update_log.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/scanner.hpp"
 #include "tests/command/command.hpp"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <zmq.hpp>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"

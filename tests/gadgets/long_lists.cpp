@@ -4,8 +4,8 @@
 
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "kernels/simulate/random_pairs.hpp"
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/simulate/random_pairs.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

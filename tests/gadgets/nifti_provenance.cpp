@@ -2,10 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/testing.hpp"
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
-#include "tests/operate/fake_run.hpp"
+#include "tests/watch/fake_run.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;

@@ -2,7 +2,7 @@
 // a live stream is cut into the subsets of its recording.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "tests/formats/petsird_toy.hpp"
+#include "tests/io/petsird_toy.hpp"
 
 using namespace tofstream;
 

@@ -2,7 +2,7 @@
 // of it.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "tests/formats/petsird_toy.hpp"
+#include "tests/io/petsird_toy.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;

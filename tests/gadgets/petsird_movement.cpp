@@ -1,7 +1,7 @@
 // Movement of bed or gantry, which no gadget corrects, is not passed over without a word.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "tests/formats/petsird_toy.hpp"
+#include "tests/io/petsird_toy.hpp"
 
 using namespace tofstream;
 using namespace tofstream::petsird;

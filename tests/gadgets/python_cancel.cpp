@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "tests/gadgets/python_support.hpp"
 
 using namespace tofstream;

@@ -4,7 +4,7 @@
 #include <csignal>
 #include <thread>
 
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tests/gadgets/python_support.hpp"
 
 using namespace tofstream;

@@ -1,7 +1,7 @@
 // What an image is, from source to estimate: which gadget says what.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "gadgets/project/image_quantity.hpp"
+#include "gadgets/step/image_quantity.hpp"
 
 using namespace tofstream;
 

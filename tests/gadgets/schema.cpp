@@ -1,6 +1,6 @@
 // The JSON Schema of pipelines, judged by a validator of others (valijson): every pipeline that comes with tofstream is
 // valid, and wrong ones are not.
-#include "core/schema.hpp"
+#include "core/describe/schema.hpp"
 
 #include <filesystem>
 
@@ -14,9 +14,9 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "core/document.hpp"
-#include "core/pipeline.hpp"
-#include "core/value_json.hpp"
+#include "core/value/document.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/gadget/value_json.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
-#include "gadgets/formats/nifti.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/engine.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/monitor/run_messages.hpp"
 #include "gadgets/monitor/viewer_files.hpp"

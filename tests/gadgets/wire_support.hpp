@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "gadgets/formats/petsird/to_scanner.hpp"
-#include "gadgets/formats/wire/records.hpp"
-#include "tests/formats/petsird_toy.hpp"
+#include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/wire/records.hpp"
+#include "tests/io/petsird_toy.hpp"
 
 namespace tofstream::wire_test {
 

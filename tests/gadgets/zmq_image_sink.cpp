@@ -4,7 +4,7 @@
 #include <zmq.hpp>
 
 #include "core/testing.hpp"
-#include "gadgets/formats/wire/image.hpp"
+#include "gadgets/io/wire/image.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/python.hpp"

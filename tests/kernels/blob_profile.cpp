@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/analysis/compare.hpp"
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "kernels/types/image.hpp"
 #include "tests/kernels/blob_support.hpp"
 

@@ -1,6 +1,6 @@
 // The projector of blobs: against its double-precision reference on every instruction set and CUDA, against line
 // integrals of the density and analytic chords, and as an operator.
-#include "kernels/project/blob/blob_projector.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 
 using namespace tofstream;

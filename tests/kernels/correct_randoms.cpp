@@ -3,8 +3,8 @@
 #include <map>
 #include <random>
 
-#include "kernels/correct/normalisation.hpp"
-#include "kernels/correct/randoms.hpp"
+#include "kernels/ring/correct/normalisation.hpp"
+#include "kernels/ring/correct/randoms.hpp"
 #include "tests/kernels/correct_support.hpp"
 
 using namespace tofstream;

@@ -3,7 +3,7 @@
 #include <numbers>
 #include <random>
 
-#include "kernels/correct/scatter.hpp"
+#include "kernels/ring/correct/scatter.hpp"
 
 using namespace tofstream;
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/types/scanner.hpp"
 
 namespace tofstream::testing {

@@ -1,7 +1,7 @@
 // Attenuation of lines through a cylinder against exp(-mu L), the terms of events against their formula, and CUDA
 // against the CPU.
-#include "kernels/correct/event_terms.hpp"
-#include "kernels/correct/normalisation.hpp"
+#include "kernels/ring/correct/event_terms.hpp"
+#include "kernels/ring/correct/normalisation.hpp"
 #include "kernels/simulate/phantom.hpp"
 #include "tests/kernels/correct_support.hpp"
 #include "tests/support/gpu.hpp"

@@ -1,7 +1,7 @@
 // Batches that are copied to the GPU one ahead of their use, from memory of any kind.
 #include "kernels/project/event_feed.hpp"
 
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -1,7 +1,7 @@
 // The mean depth of interaction, and what it is for: a point far from the axis lies where its lines of response meet.
 #include "kernels/math/interaction_depth.hpp"
 
-#include "kernels/simulate/event_simulator.hpp"
+#include "kernels/ring/simulate/event_simulator.hpp"
 
 using namespace tofstream;
 

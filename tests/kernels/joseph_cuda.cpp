@@ -1,6 +1,6 @@
 // Joseph in CUDA against the double-precision reference: forward, back and EM step, on the cases
 // that the CPU is tested on.
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/joseph_support.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"

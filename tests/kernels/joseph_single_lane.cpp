@@ -1,6 +1,6 @@
 // The math that CUDA shares with the CPU, with one lane on the host: lines walked as the CUDA
 // kernels walk them, against the reference.
-#include "kernels/project/joseph/joseph_line-inl.hpp"
+#include "kernels/ring/joseph/joseph_line-inl.hpp"
 #include "tests/kernels/joseph_support.hpp"
 
 namespace tofstream::testing {

@@ -2,8 +2,8 @@
 // centred at the origin (centres: x -7..7, y -4.5..4.5, z -10..10), and random events through it.
 #pragma once
 
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 #include "tests/kernels/projector_support.hpp"
 
 namespace tofstream::testing {

@@ -3,8 +3,8 @@
 // touched elsewhere; the GPU's must fit it.
 #include <sys/mman.h>
 
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"
 

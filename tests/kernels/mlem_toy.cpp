@@ -3,10 +3,10 @@
 #include <random>
 
 #include "kernels/blob/blob.hpp"
-#include "kernels/project/blob/blob_projector.hpp"
-#include "kernels/project/joseph/joseph.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/project/projector.hpp"
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/kernels/strip_support.hpp"
 #include "tests/support/gpu.hpp"

@@ -5,10 +5,10 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-#include "kernels/project/blob/blob_projector.hpp"
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/project/tor/tor.hpp"
-#include "kernels/sensitivity/sensitivity.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/tor/tor.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/kernels/sensitivity_support.hpp"

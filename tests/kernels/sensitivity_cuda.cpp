@@ -3,10 +3,10 @@
 #include <functional>
 
 #include "kernels/analysis/compare.hpp"
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/project/tor/tor.hpp"
-#include "kernels/sensitivity/pair_batch.hpp"
-#include "kernels/sensitivity/sensitivity.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/tor/tor.hpp"
+#include "kernels/ring/sensitivity/pair_batch.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"

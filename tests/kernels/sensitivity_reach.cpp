@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "kernels/blob/blob.hpp"
-#include "kernels/project/blob/blob_projector.hpp"
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/project/tor/tor.hpp"
-#include "kernels/sensitivity/sensitivity.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/tor/tor.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/kernels/sensitivity_support.hpp"
 
 using namespace tofstream;

@@ -3,9 +3,9 @@
 #include <set>
 
 #include "kernels/analysis/compare.hpp"
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/sensitivity/pair_list.hpp"
-#include "kernels/sensitivity/sensitivity.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/sensitivity/pair_list.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "tests/kernels/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"
 

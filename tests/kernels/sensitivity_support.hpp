@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/types/image.hpp"
 #include "kernels/types/scanner.hpp"
 

@@ -1,5 +1,5 @@
 // What the simulator adds to trues: randoms and delayeds of unequal crystals, and pairs that stand for scatter.
-#include "kernels/simulate/event_simulator.hpp"
+#include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/kernels/correct_support.hpp"
 
 using namespace tofstream;

@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "kernels/simulate/alias_table.hpp"
-#include "kernels/simulate/decay_sampler.hpp"
-#include "kernels/simulate/ring_tracer.hpp"
+#include "kernels/ring/simulate/decay_sampler.hpp"
+#include "kernels/ring/simulate/ring_tracer.hpp"
 
 using namespace tofstream;
 

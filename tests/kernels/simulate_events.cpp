@@ -6,7 +6,7 @@
 
 #include <tbb/global_control.h>
 
-#include "kernels/simulate/event_simulator.hpp"
+#include "kernels/ring/simulate/event_simulator.hpp"
 
 using namespace tofstream;
 

@@ -1,7 +1,7 @@
 // Random pairs of detectors: each in coincidence, its line through the image, its ToF bin where the line is inside.
-#include "kernels/simulate/chord.hpp"
-#include "kernels/simulate/random_pairs.hpp"
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/simulate/chord.hpp"
+#include "kernels/ring/simulate/random_pairs.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 
 using namespace tofstream;
 

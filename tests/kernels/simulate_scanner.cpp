@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "kernels/math/interaction_depth.hpp"
-#include "kernels/simulate/ring_scanner.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
 
 using namespace tofstream;
 

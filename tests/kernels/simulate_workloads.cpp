@@ -1,6 +1,6 @@
 // Random LORs: their ends lie on the cylinder, they cross the image, ToF centres lie inside it, and
 // a seed always gives the same events.
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 
 namespace tofstream {
 

@@ -2,9 +2,9 @@
 // the CPU.
 #include <cstring>
 
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/project/tor/tor.hpp"
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/tor/tor.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/support/gpu.hpp"
 

@@ -1,6 +1,6 @@
 // The fast TOR projectors against the double-precision reference: every SIMD instruction set and
 // CUDA, every radial response, tubes narrow and wide, anisotropic voxels, lines of every sort.
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"
 

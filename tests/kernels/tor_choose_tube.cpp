@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernels/project/tor/choose_tube.hpp"
+#include "kernels/ring/tor/choose_tube.hpp"
 
 using namespace tofstream;
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "kernels/project/reference.hpp"
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 
 using namespace tofstream;

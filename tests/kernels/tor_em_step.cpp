@@ -1,6 +1,6 @@
 // The fused EM step of the TOR projector: forward, ratio and back in one pass, skipped events,
 // additive terms, the same image twice; and what the projector refuses.
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"
 

@@ -1,11 +1,11 @@
 // Paper 000's scheme where the CPU can look: lines as they are laid out, and the windows of tiles of slices, walked on
 // the host and held against the double-precision reference.
-#include "kernels/project/joseph/joseph.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/project/reference.hpp"
-#include "kernels/project/tor/paper/scheme.hpp"
-#include "kernels/project/tor/paper/slices.hpp"
-#include "kernels/project/tor/tor_model.hpp"
-#include "kernels/project/tor/weight-inl.hpp"
+#include "kernels/ring/tor/paper/scheme.hpp"
+#include "kernels/ring/tor/paper/slices.hpp"
+#include "kernels/ring/tor/tor_model.hpp"
+#include "kernels/ring/tor/weight-inl.hpp"
 #include "tests/kernels/line_support.hpp"
 
 using namespace tofstream;

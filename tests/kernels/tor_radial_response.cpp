@@ -1,7 +1,7 @@
 // The radial responses of the TOR projector: unit integral, closed forms, samples, refusals.
 #include <numbers>
 
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/tor/tor.hpp"
 
 using tofstream::BlobPolynomial, tofstream::RadialResponse;
 

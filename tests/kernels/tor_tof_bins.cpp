@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/project/blob/blob_projector.hpp"
-#include "kernels/project/tor/tof_profile.hpp"
-#include "kernels/project/tor/tor.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
+#include "kernels/ring/tor/tof_profile.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"

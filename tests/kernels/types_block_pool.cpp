@@ -1,7 +1,7 @@
 // Blocks of memory that are kept for the next request.
 #include <cstdlib>
 
-#include "kernels/types/block_pool.hpp"
+#include "kernels/memory/block_pool.hpp"
 
 using namespace tofstream;
 

@@ -1,7 +1,7 @@
 // Batches made one: their events in order, their time together, and which batches may be.
 #include <numeric>
 
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/types/join_events.hpp"
 
 using namespace tofstream;

@@ -1,7 +1,7 @@
 // The EM update: closed forms, voxels outside the scanner's sight, and numbers that overflow.
 #include <limits>
 
-#include "kernels/update/em_update.hpp"
+#include "kernels/em/em_update.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

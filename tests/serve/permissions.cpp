@@ -1,7 +1,7 @@
 // What clients may have run, and what they may not: each refusal has its place in what the client wrote.
 #include <doctest/doctest.h>
 
-#include "core/registry.hpp"
+#include "core/gadget/registry.hpp"
 #include "support.hpp"
 
 using namespace tofstream;

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "core/engine.hpp"
-#include "gadgets/formats/wire/frame.hpp"
+#include "core/run/engine.hpp"
+#include "gadgets/io/wire/frame.hpp"
 #include "tests/command/command.hpp"
 #include "tools/serve/client.hpp"
 #include "tools/serve/petsird_frames.hpp"

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 #include "tests/support/skip.hpp"
 
 namespace tofstream {

@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/run_folder.hpp"
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/phantom_yaml.hpp"
-#include "gadgets/formats/picture/plot.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/report/run_folder.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/picture/plot.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "kernels/analysis/contrast.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tools/command/commands.hpp"

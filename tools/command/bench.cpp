@@ -13,19 +13,19 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-#include "core/atomic_file.hpp"
+#include "core/base/atomic_file.hpp"
 #include "kernels/blob/blob.hpp"
 #include "kernels/cuda/stopwatch.hpp"
-#include "kernels/project/blob/blob_projector.hpp"
-#include "kernels/project/joseph/joseph.hpp"
-#include "kernels/simulate/workloads.hpp"
+#include "kernels/ring/blob/blob_projector.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/sort/partition.hpp"
-#include "tools/command/bench_projecting.hpp"
-#include "tools/command/benches.hpp"
+#include "tools/bench/bench_projecting.hpp"
+#include "tools/bench/benches.hpp"
 #include "tools/command/commands.hpp"
-#include "tools/command/machine.hpp"
-#include "tools/command/parallelproj_peer.hpp"
-#include "tools/command/verdict.hpp"
+#include "tools/bench/machine.hpp"
+#include "tools/bench/parallelproj_peer.hpp"
+#include "tools/bench/verdict.hpp"
 
 namespace tofstream::command {
 

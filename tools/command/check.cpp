@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/memory_estimate.hpp"
-#include "kernels/types/memory.hpp"
+#include "core/pipeline/memory_estimate.hpp"
+#include "kernels/memory/memory.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/named_inputs.hpp"
 #include "tools/command/running.hpp"

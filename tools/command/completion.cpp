@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

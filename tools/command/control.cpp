@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
+#include "core/value/document.hpp"
 #include "tools/command/commands.hpp"
-#include "tools/operate/control_client.hpp"
-#include "tools/operate/top_view.hpp"
+#include "tools/watch/control_client.hpp"
+#include "tools/watch/top_view.hpp"
 
 namespace tofstream::command {
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/atomic_file.hpp"
+#include "core/base/atomic_file.hpp"
 
 namespace tofstream::command {
 

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "core/describe_markdown.hpp"
-#include "core/describe_text.hpp"
-#include "core/registry.hpp"
-#include "core/value.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/describe/describe_markdown.hpp"
+#include "core/describe/describe_text.hpp"
+#include "core/gadget/registry.hpp"
+#include "core/value/value.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

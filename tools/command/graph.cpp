@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "core/graph_text.hpp"
+#include "core/describe/graph_text.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/deliver.hpp"
 #include "tools/command/graphviz.hpp"

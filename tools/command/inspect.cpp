@@ -11,14 +11,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/formats/journal/summary.hpp"
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/nifti_quantity.hpp"
-#include "gadgets/formats/petsird/describe.hpp"
-#include "gadgets/formats/petsird/detection_bins.hpp"
-#include "gadgets/formats/quantity_json.hpp"
+#include "gadgets/io/journal/summary.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/nifti/nifti_quantity.hpp"
+#include "gadgets/io/petsird/describe.hpp"
+#include "gadgets/io/petsird/detection_bins.hpp"
+#include "gadgets/io/quantity_json.hpp"
 #include "tools/command/commands.hpp"
-#include "tools/operate/yaml_text.hpp"
+#include "tools/watch/yaml_text.hpp"
 
 namespace tofstream::command {
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "core/version.hpp"
+#include "core/base/version.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/freed_memory.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "core/version.hpp"
+#include "core/base/version.hpp"
 
 namespace tofstream::command {
 

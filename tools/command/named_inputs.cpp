@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/shared_files.hpp"
 
 namespace tofstream::command {
 

@@ -1,7 +1,7 @@
 // Whether what a pipeline names is there: scanners, phantoms, files and folders.
 #pragma once
 
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 
 namespace tofstream::command {
 

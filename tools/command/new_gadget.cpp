@@ -11,11 +11,11 @@
 
 #include <fmt/format.h>
 
-#include "core/document.hpp"
-#include "core/params.hpp"
-#include "core/registry.hpp"
-#include "core/version.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/value/document.hpp"
+#include "core/value/params.hpp"
+#include "core/gadget/registry.hpp"
+#include "core/base/version.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/scaffold.hpp"
 

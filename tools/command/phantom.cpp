@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/phantom_yaml.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

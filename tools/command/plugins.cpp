@@ -1,5 +1,5 @@
 // Plug-ins on the command line: where they are looked for, which were skipped, and the list of `gadgets --plugins`.
-#include "core/plugins.hpp"
+#include "core/plugin/plugins.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/phantom_yaml.hpp"
-#include "gadgets/formats/picture/plot.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/picture/plot.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

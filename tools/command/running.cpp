@@ -15,18 +15,18 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "core/engine.hpp"
-#include "core/log.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/run/engine.hpp"
+#include "core/base/log.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/signal_watch.hpp"
-#include "tools/observe/chrome_trace.hpp"
-#include "tools/observe/nvtx_ranges.hpp"
-#include "tools/observe/observers.hpp"
-#include "tools/operate/control_server.hpp"
-#include "tools/operate/metrics.hpp"
-#include "tools/operate/report_html.hpp"
-#include "tools/operate/run_end.hpp"
+#include "tools/watch/chrome_trace.hpp"
+#include "tools/watch/nvtx_ranges.hpp"
+#include "tools/watch/observers.hpp"
+#include "tools/watch/control_server.hpp"
+#include "tools/watch/metrics.hpp"
+#include "tools/watch/report_html.hpp"
+#include "tools/watch/run_end.hpp"
 
 namespace tofstream::command {
 

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/pipeline.hpp"
-#include "core/run_folder.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/report/run_folder.hpp"
 
 namespace tofstream::command {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/make_folder.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/base/make_folder.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

@@ -1,5 +1,5 @@
 // `tofstream schema`: the JSON Schema of pipeline files, for editors.
-#include "core/schema.hpp"
+#include "core/describe/schema.hpp"
 
 #include <memory>
 

@@ -13,10 +13,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "core/atomic_file.hpp"
-#include "core/pipeline.hpp"
-#include "core/run_folder.hpp"
-#include "gadgets/formats/nifti.hpp"
+#include "core/base/atomic_file.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/report/run_folder.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/wire/journal_replay.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"

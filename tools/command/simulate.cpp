@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/atomic_file.hpp"
-#include "core/make_folder.hpp"
-#include "gadgets/formats/shared_files.hpp"
+#include "core/base/atomic_file.hpp"
+#include "core/base/make_folder.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/wire/stream_header.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/running.hpp"

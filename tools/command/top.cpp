@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "tools/command/commands.hpp"
-#include "tools/operate/control_client.hpp"
-#include "tools/operate/top_view.hpp"
+#include "tools/watch/control_client.hpp"
+#include "tools/watch/top_view.hpp"
 
 namespace tofstream::command {
 

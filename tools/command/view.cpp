@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/nifti.hpp"
-#include "gadgets/formats/picture/quantity_view.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/picture/quantity_view.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

@@ -15,7 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gadgets/formats/wire/image.hpp"
+#include "gadgets/io/wire/image.hpp"
 #include "gadgets/wire/socket_guard.hpp"
 #include "tools/serve/protocol.hpp"
 

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "core/configuration.hpp"
-#include "core/document.hpp"
-#include "core/nested.hpp"
-#include "core/params.hpp"
-#include "core/registry.hpp"
+#include "core/pipeline/configuration.hpp"
+#include "core/value/document.hpp"
+#include "core/pipeline/nested.hpp"
+#include "core/value/params.hpp"
+#include "core/gadget/registry.hpp"
 
 namespace tofstream::serve {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "tools/serve/protocol.hpp"
 
 namespace tofstream::serve {

@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/formats/petsird/time_block_cutter.hpp"
-#include "gadgets/formats/random_identity.hpp"
-#include "gadgets/formats/wire/time_block_frame.hpp"
+#include "gadgets/io/petsird/time_block_cutter.hpp"
+#include "gadgets/io/random_identity.hpp"
+#include "gadgets/io/wire/time_block_frame.hpp"
 
 namespace tofstream::serve {
 

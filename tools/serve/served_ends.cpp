@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "core/ports.hpp"
-#include "core/report.hpp"
-#include "core/run_control.hpp"
-#include "gadgets/formats/random_identity.hpp"
+#include "core/gadget/ports.hpp"
+#include "core/report/report.hpp"
+#include "core/run/run_control.hpp"
+#include "gadgets/io/random_identity.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 #include "gadgets/write/estimate_image.hpp"
 

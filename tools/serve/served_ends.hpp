@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/pipeline.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "tools/serve/session_link.hpp"
 
 namespace tofstream::serve {

@@ -8,8 +8,8 @@
 #include <string>
 #include <thread>
 
-#include "core/engine.hpp"
-#include "tools/operate/report_html.hpp"
+#include "core/run/engine.hpp"
+#include "tools/watch/report_html.hpp"
 #include "tools/serve/session_link.hpp"
 
 namespace tofstream::serve {

@@ -13,12 +13,12 @@
 #include <sys/resource.h>
 #include <zmq.hpp>
 
-#include "core/log.hpp"
-#include "core/make_folder.hpp"
-#include "gadgets/formats/wall_clock.hpp"
+#include "core/base/log.hpp"
+#include "core/base/make_folder.hpp"
+#include "gadgets/io/wall_clock.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 #include "tools/serve/served_ends.hpp"
 #include "tools/serve/session.hpp"
 

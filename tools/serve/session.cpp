@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/log.hpp"
+#include "core/base/log.hpp"
 
 namespace tofstream::serve {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/memory_estimate.hpp"
+#include "core/pipeline/memory_estimate.hpp"
 #include "tools/serve/served_run.hpp"
 #include "tools/serve/session_link.hpp"
 

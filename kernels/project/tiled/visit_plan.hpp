@@ -9,7 +9,7 @@
 
 #include "kernels/project/projector.hpp"
 #include "kernels/project/tiled/tiling.hpp"
-#include "kernels/types/memory.hpp"
+#include "kernels/memory/memory.hpp"
 
 namespace tofstream::tiled {
 

@@ -1,7 +1,7 @@
 // Built for another ABI, and fatal were any of it run.
 #include <cstdlib>
 
-#include "core/abi.hpp"
+#include "core/plugin/abi.hpp"
 
 namespace {
 

@@ -1,0 +1,23 @@
+#include "core/base/version.hpp"
+
+#include "core/plugin/abi.hpp"
+#include "core/commit.hpp"  // generated
+
+namespace tofstream {
+
+static_assert(header_version == TOFSTREAM_VERSION, "core/plugin/abi.hpp names another version than CMakeLists.txt");
+
+std::string_view version() {
+  return TOFSTREAM_VERSION;
+}
+
+std::string_view commit() {
+  constexpr std::string_view checked_out = TOFSTREAM_COMMIT;
+  return checked_out.empty() ? "unknown" : checked_out;
+}
+
+std::string_view build_flags() {
+  return TOFSTREAM_BUILD_FLAGS;
+}
+
+}  // namespace tofstream

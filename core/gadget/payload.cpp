@@ -1,0 +1,11 @@
+#include "core/gadget/payload.hpp"
+
+#include <boost/core/demangle.hpp>
+
+namespace tofstream {
+
+std::string demangled(const std::type_info& type) {
+  return boost::core::demangle(type.name());
+}
+
+}  // namespace tofstream

@@ -1,0 +1,111 @@
+#include "core/gadget/registry.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/gadget/runtime_keys.hpp"
+
+namespace tofstream {
+
+std::string_view kind_name(GadgetKind kind) {
+  switch (kind) {
+    case GadgetKind::source:
+      return "source";
+    case GadgetKind::pure:
+      return "pure";
+    case GadgetKind::stateful:
+      return "stateful";
+    case GadgetKind::sink:
+      return "sink";
+  }
+  return "";
+}
+
+const std::vector<std::string>& gadget_keys() {
+  static const std::vector<std::string> keys = [] {
+    std::vector<std::string> names;
+    for (const RuntimeKey& key : runtime_keys) names.emplace_back(key.name);
+    return names;
+  }();
+  return keys;
+}
+
+void Registry::add(GadgetInfo info) {
+  if (capture_) {
+    capture_->push_back(std::move(info));
+    return;
+  }
+  for (std::string& problem : problems_of(info)) problems_.push_back(std::move(problem));
+  if (find(info.name)) return;
+  const auto place = std::ranges::lower_bound(gadgets_, info.name, {}, [](const auto& g) { return g->name; });
+  gadgets_.insert(place, std::make_unique<const GadgetInfo>(std::move(info)));
+}
+
+std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
+  if (const GadgetInfo* first = find(info.name))
+    return {fmt::format("two gadgets are named '{}'{}: rename one", info.name,
+                        first->origin.empty() ? "" : " (the other is of " + first->origin + ")")};
+  std::vector<std::string> found;
+  static const std::vector<std::string> edge_settings{"policy", "messages", "bytes"};
+  if (info.name == "pipeline") found.emplace_back("a gadget may not be named 'pipeline': that is a nested pipeline");
+  for (const PortInfo& port : info.inputs)
+    if (info.inputs.size() > 1 && std::ranges::find(edge_settings, port.name) != edge_settings.end())
+      found.push_back(
+          fmt::format("gadget '{}': an input may not be named '{}', a setting of its edge", info.name, port.name));
+  for (const ParamInfo& param : info.params) {
+    if (std::ranges::find(gadget_keys(), param.name) != gadget_keys().end())
+      found.push_back(
+          fmt::format("gadget '{}': a parameter may not be named '{}', a key of the runtime", info.name, param.name));
+    if (param.rules.is_required) continue;
+    Problems wrong;
+    param.read(info.default_params().get(), param.default_value, param.name, param.rules, wrong);
+    for (const Problem& problem : wrong.all())
+      found.push_back(fmt::format("gadget '{}': default of {}", info.name, problem.message));
+  }
+  return found;
+}
+
+std::vector<GadgetInfo> Registry::captured(const std::function<void()>& load) {
+  struct Capture {
+    explicit Capture(std::vector<GadgetInfo>*& place) : place_(place) { place_ = &gadgets; }
+    ~Capture() { place_ = nullptr; }
+    std::vector<GadgetInfo> gadgets;
+    std::vector<GadgetInfo>*& place_;
+  } capture(capture_);
+  load();
+  return std::move(capture.gadgets);
+}
+
+void Registry::note_absent(std::string name, std::string why) {
+  absent_.emplace(std::move(name), std::move(why));
+}
+
+std::string Registry::why_absent(std::string_view name) const {
+  const auto it = absent_.find(name);
+  return it == absent_.end() ? "" : ": " + it->second;
+}
+
+const GadgetInfo* Registry::find(std::string_view name) const {
+  const auto it = std::ranges::find(gadgets_, name, [](const auto& g) -> std::string_view { return g->name; });
+  return it == gadgets_.end() ? nullptr : it->get();
+}
+
+std::vector<const GadgetInfo*> Registry::all() const {
+  std::vector<const GadgetInfo*> all;
+  for (const auto& gadget : gadgets_) all.push_back(gadget.get());
+  return all;
+}
+
+std::vector<std::string> Registry::names() const {
+  std::vector<std::string> names;
+  for (const auto& gadget : gadgets_) names.push_back(gadget->name);
+  return names;
+}
+
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,58 @@
+// Nested pipelines: `outer: {use: pipeline, file: sub.yaml, from: ..., variables: {...}}` is replaced by the file's
+// gadgets, called outer/inner, before anything is typed. The file names its `inputs: [events]`, which its gadgets read
+// like gadgets, and its `outputs: {image: estimate}`, which the outer pipeline reads as outer.image.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/pipeline/pipeline.hpp"
+#include "core/value/value.hpp"
+
+namespace tofstream {
+
+// One pipeline file: the first is the one that runs, the others are nested in it.
+struct PipelineLevel {
+  std::string prefix;     // stands before the names of its gadgets: "" or "outer/"
+  std::size_t outer = 0;  // the level that it is nested in; the first one's is itself
+  Value document;         // includes, options and variables applied
+  Value defaults;         // its top-level keys laid over those of the levels around it
+};
+
+// An output that feeds an input, by its gadget's full name; the port is empty where none is said.
+struct SourceName {
+  std::string gadget;
+  std::string port;
+  Value written;  // as the user wrote it, and where
+};
+
+struct InputSources {
+  std::string input;  // empty where `from` names none
+  Location where;
+  std::vector<SourceName> sources;  // in the order written
+};
+
+struct FlatGadget {
+  std::string name;
+  Location where;
+  Value settings;
+  std::size_t level = 0;
+  Location from_where;
+  std::vector<InputSources> from;  // empty where it says none
+};
+
+struct FlatPipeline {
+  std::vector<PipelineLevel> levels;
+  std::vector<FlatGadget> gadgets;
+};
+
+// The top-level keys that are the runtime's; every other one is a default of gadgets.
+const std::vector<std::string>& pipeline_keys();
+
+// The pipeline with its includes, options (but --input) and variables applied and every nested one in its gadgets'
+// place. `file` is where the document comes from.
+FlatPipeline flatten(Value document, const std::filesystem::path& file, const PipelineOptions& options,
+                     Problems& problems);
+
+}  // namespace tofstream

@@ -1,0 +1,140 @@
+// A pipeline as the user wrote it, checked: YAML, includes and options become gadgets with
+// parameters and typed edges. Nothing is constructed here; every error of the configuration is
+// found and reported at once.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/value/params.hpp"
+#include "core/gadget/registry.hpp"
+#include "core/value/value.hpp"
+
+namespace tofstream {
+
+// What the program returns to the shell.
+enum ExitCode { exit_ok = 0, exit_run = 1, exit_config = 2, exit_abort = 130 };
+
+// Thrown with every problem of a configuration; what() has one a line, "file:line:column: message".
+class ConfigErrors : public std::runtime_error {
+ public:
+  explicit ConfigErrors(std::vector<Problem> problems);
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+enum class EdgePolicy { block, drop_oldest };
+constexpr auto enum_names(EdgePolicy) {
+  return names(EdgePolicy::block, "block", EdgePolicy::drop_oldest, "drop_oldest");
+}
+
+// The bounds of an edge: `edge: {policy: ..., messages: ..., bytes: ...}` of the gadget that reads
+// from it; under an input's name, `edge: {image: {messages: 1}}`, those of one input.
+struct EdgeSettings {
+  EdgePolicy policy = EdgePolicy::block;
+  std::size_t messages = 64;
+  std::size_t bytes = std::size_t{256} << 20;
+
+  static constexpr auto params = describe(
+      param<&EdgeSettings::policy>("policy", "What a full edge does: block its writer, or drop the oldest message"),
+      param<&EdgeSettings::messages>("messages", range(1, 1e6), "Messages that may wait"),
+      param<&EdgeSettings::bytes>("bytes", at_least(1), unit("byte"), "Bytes that may wait"));
+};
+
+// How messages of several writers into one input follow each other.
+enum class MergeOrder { unordered, ordered };
+constexpr auto enum_names(MergeOrder) {
+  return names(MergeOrder::unordered, "unordered", MergeOrder::ordered, "ordered");
+}
+
+// Which messages of several inputs belong to one call: the next of each, or those of equal MessageInfo::origin.
+enum class JoinMode { in_order, sequence };
+constexpr auto enum_names(JoinMode) {
+  return names(JoinMode::in_order, "in_order", JoinMode::sequence, "sequence");
+}
+
+// Deliberate misfortune, for authors and tests: `fault: {throw_at: 5}`. Messages are counted from 0 as the gadget takes
+// them; of a source, as it gives them.
+struct FaultSettings {
+  std::optional<std::uint64_t> throw_at, drop_at, duplicate_at, kill_at, delay_at;
+  double delay_ms = 0;
+
+  static constexpr auto params = describe(
+      param<&FaultSettings::throw_at>("throw_at", "The message at which the gadget throws"),
+      param<&FaultSettings::drop_at>("drop_at", "The message that is lost, and booked so"),
+      param<&FaultSettings::duplicate_at>("duplicate_at", "The message that comes twice"),
+      param<&FaultSettings::kill_at>("kill_at", "The message at which the process is killed, as by the kernel"),
+      param<&FaultSettings::delay_at>("delay_at", "The message that is delayed; without it every one is"),
+      param<&FaultSettings::delay_ms>("delay_ms", range(0, 600'000), unit("ms"), "How long a delay lasts"));
+
+  bool any() const { return throw_at || drop_at || duplicate_at || kill_at || delay_ms > 0; }
+};
+
+// What a gadget reads when it is made, as its parameter names it (core/value/param_rules.hpp, Reads).
+struct NamedInput {
+  std::string parameter;  // "gadgets.feed.path"
+  std::string kind;       // "scanners"; "": a file or folder
+  std::string name;
+  Location where;
+};
+
+struct PipelineGadget {
+  std::string name;
+  const GadgetInfo* info = nullptr;
+  std::shared_ptr<const GadgetInfo> specialised;  // owns `info` where it depends on the parameters
+  Location where;
+  std::shared_ptr<const void> params;
+  Value resolved;  // the parameters, every default spelled out
+  std::vector<NamedInput> reads;
+  unsigned parallel = 1;  // messages in work at a time
+  MergeOrder merge = MergeOrder::unordered;
+  JoinMode join = JoinMode::in_order;
+  FaultSettings fault;
+};
+
+// From output `from_port` of gadget `from` to input `to_port` of gadget `to` (indices into
+// Pipeline::gadgets).
+struct PipelineEdge {
+  std::size_t from = 0;
+  std::size_t from_port = 0;
+  std::size_t to = 0;
+  std::size_t to_port = 0;
+  EdgeSettings settings;
+  bool is_feedback = false;
+  Location where;
+  std::string name;  // "branch.low -> projected.events"; port names only where there are several
+};
+
+struct Pipeline {
+  std::string name;
+  std::vector<PipelineGadget> gadgets;  // in topological order, feedback edges left out
+  std::vector<PipelineEdge> edges;
+  Value resolved;                 // the whole pipeline with every default, for run.json; it can be run in its turn
+  std::vector<Problem> warnings;  // what may go wrong while it runs, with its place and a remedy
+};
+
+// What a command line adds to the file.
+struct PipelineOptions {
+  std::vector<std::string> sets;       // "gadget.param=yaml" or "key.nested=yaml"
+  std::optional<std::string> input;    // parameter `path` of the one source
+  std::optional<std::string> backend;  // top-level key `backend`
+};
+
+// Reads and checks a pipeline file. Throws ConfigErrors.
+Pipeline load_pipeline(const std::filesystem::path& file, const PipelineOptions& options = {},
+                       const Registry& known = registry());
+
+// As load_pipeline, from text; `name` stands for the file in messages, and includes are relative to
+// its folder.
+Pipeline parse_pipeline(std::string_view text, const std::string& name, const PipelineOptions& options = {},
+                        const Registry& known = registry());
+
+}  // namespace tofstream

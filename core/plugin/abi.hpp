@@ -1,0 +1,87 @@
+// What a plug-in's file says of the program that it was built for. TOFSTREAM_GADGET puts one record for each gadget
+// into the section ".tofstream", where core/plugin/plugin_file.cpp reads it before any code of the plug-in runs.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "core/gadget/context.hpp"
+#include "core/gadget/registry.hpp"
+
+namespace tofstream {
+
+// The version that the headers belong to; core/base/version.cpp holds it against CMake's.
+inline constexpr std::string_view header_version = "0.1.0";
+// Raised when the meaning of the public headers changes but no size in them does.
+inline constexpr std::uint32_t abi_number = 2;
+
+// Nothing but numbers and text in place: read from a file, no relocation is needed. The first two members never move.
+struct PluginRecord {
+  char magic[16] = {'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 'g', 'a', 'd', 'g', 'e', 't'};
+  std::uint32_t size = sizeof(PluginRecord);
+  std::uint32_t abi = abi_number;
+  std::uint64_t layout = 0;  // hash of the sizes of what both sides share
+  char version[16] = {};     // of tofstream
+  char runtime[56] = {};     // C++ library and the switches that change its types
+  char compiler[56] = {};    // for messages: several compilers agree on the rest
+  char gadget[64] = {};      // the gadget's name
+};
+
+namespace detail {
+
+template <std::size_t N>
+constexpr void put_text(char (&to)[N], std::string_view text) {
+  for (std::size_t i = 0; i < N; ++i) to[i] = i < text.size() && i + 1 < N ? text[i] : '\0';
+}
+
+// FNV-1a over the numbers, http://www.isthe.com/chongo/tech/comp/fnv/
+constexpr std::uint64_t hash_of(std::initializer_list<std::size_t> numbers) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const std::size_t number : numbers) hash = (hash ^ number) * 0x100000001b3u;
+  return hash;
+}
+
+template <class... T>
+constexpr std::uint64_t layout_of() {
+  return hash_of({sizeof(T)..., alignof(T)...});
+}
+
+constexpr std::string_view runtime_abi() {
+#if defined(_GLIBCXX_DEBUG)
+  return "libstdc++ with _GLIBCXX_DEBUG";
+#elif defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI
+  return "libstdc++ with its C++11 ABI";
+#elif defined(__GLIBCXX__)
+  return "libstdc++ with its old ABI";
+#elif defined(_LIBCPP_VERSION)
+  return "libc++";
+#else
+  return "another C++ library";
+#endif
+}
+
+constexpr std::string_view compiler_name() {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "gcc " __VERSION__;
+#endif
+}
+
+}  // namespace detail
+
+// The record of one gadget as this compilation sees the headers.
+constexpr PluginRecord plugin_record(std::string_view gadget) {
+  PluginRecord record;
+  record.layout = detail::layout_of<GadgetInfo, GadgetInstance, ParamInfo, ParamRules, PortInfo, PayloadType, Payload,
+                                    Value, Value::Entry, Problem, Context, MessageInfo, BookEntries, GadgetRecord,
+                                    Figure, MemoryNeed, PluginRecord>();
+  detail::put_text(record.version, header_version);
+  detail::put_text(record.runtime, detail::runtime_abi());
+  detail::put_text(record.compiler, detail::compiler_name());
+  detail::put_text(record.gadget, gadget);
+  return record;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,134 @@
+#include "core/plugin/plugins.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <system_error>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#define BOOST_DLL_USE_STD_FS
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <boost/dll/shared_library.hpp>
+
+#include "core/plugin/plugin_file.hpp"
+#include "core/plugin/plugin_trial.hpp"
+
+namespace tofstream {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What dlopen says, without what Boost puts around it and without the path that the report begins with.
+std::string load_error(const fs::path& file, std::string text) {
+  constexpr std::string_view begin = "dlerror system message: ";
+  if (const auto at = text.find(begin); at != std::string::npos) {
+    text = text.substr(at + begin.size());
+    text = text.substr(0, text.rfind(')'));
+  }
+  if (text.starts_with(file.string() + ": ")) text = text.substr(file.string().size() + 2);
+  return text;
+}
+
+// RTLD_NODELETE: payloads and parameters may outlive every handle, so the code stays to the very end.
+void load_library(const fs::path& file) {
+  constexpr auto mode = static_cast<boost::dll::load_mode::type>(RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  try {
+    const boost::dll::shared_library library(file, mode);
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(fmt::format("cannot be loaded ({})", load_error(file, error.what())));
+  }
+}
+
+void add_gadgets(std::vector<GadgetInfo> gadgets, const fs::path& file, Registry& known) {
+  std::set<std::string> names;
+  for (const GadgetInfo& info : gadgets) {
+    if (!names.insert(info.name).second)
+      throw std::runtime_error(fmt::format("has two gadgets named '{}': rename one", info.name));
+    if (const auto problems = known.problems_of(info); !problems.empty())
+      throw std::runtime_error(fmt::format("is refused: {}", problems.front()));
+  }
+  for (GadgetInfo& info : gadgets) {
+    info.origin = file.string();
+    known.add(std::move(info));
+  }
+}
+
+Plugin load_plugin(const fs::path& file, Registry& known) {
+  Plugin plugin{.file = file};
+  try {
+    const std::vector<PluginRecord> records = read_plugin_records(file);
+    plugin.version = records.front().version;
+    plugin.compiler = records.front().compiler;
+    for (const PluginRecord& record : records)
+      if (record.size == sizeof record) plugin.gadgets.emplace_back(record.gadget);
+    std::ranges::sort(plugin.gadgets);
+    for (const PluginRecord& record : records) check_record(record);
+    if (const std::string problem = in_child_process([&] { load_library(file); }); !problem.empty())
+      throw std::runtime_error(problem + ": mend it and build it again");
+    add_gadgets(registry().captured([&] { load_library(file); }), file, known);
+  } catch (const std::exception& error) {
+    plugin.problem = error.what();
+    for (const std::string& gadget : plugin.gadgets)
+      known.note_absent(gadget, fmt::format("the plug-in {} has it, but {}", file.string(), plugin.problem));
+  }
+  return plugin;
+}
+
+std::vector<fs::path> libraries_in(const fs::path& folder, std::vector<std::string>& problems) {
+  std::vector<fs::path> files;
+  try {
+    for (const auto& entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".so") files.push_back(entry.path());
+  } catch (const fs::filesystem_error& error) {
+    problems.push_back(
+        fmt::format("{}: this folder of plug-ins cannot be read ({}): name another by --plugins or "
+                    "TOFSTREAM_PLUGIN_PATH",
+                    folder.string(), error.code().message()));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+std::vector<std::string> PluginScan::warnings() const {
+  std::vector<std::string> lines = problems;
+  for (const Plugin& plugin : plugins)
+    if (!plugin.loaded())
+      lines.push_back(fmt::format("{}: plug-in skipped: it {}", plugin.file.string(), plugin.problem));
+  return lines;
+}
+
+std::vector<fs::path> plugin_folders(const std::vector<fs::path>& named) {
+  std::vector<fs::path> folders = named;
+  const char* set = std::getenv("TOFSTREAM_PLUGIN_PATH");
+  std::string_view rest = set ? set : "";
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  std::error_code none;
+  const fs::path installed = boost::dll::this_line_location().parent_path() / "tofstream" / "plugins";
+  if (fs::is_directory(installed, none)) folders.push_back(installed);
+  return folders;
+}
+
+PluginScan load_plugins(const std::vector<fs::path>& folders, Registry& known) {
+  PluginScan scan;
+  std::set<fs::path> seen;
+  for (const fs::path& folder : folders) {
+    for (const fs::path& file : libraries_in(folder, scan.problems)) {
+      std::error_code unknown;
+      const fs::path canonical = fs::canonical(file, unknown);
+      if (!seen.insert(unknown ? file : canonical).second) continue;
+      scan.plugins.push_back(load_plugin(unknown ? file : canonical, known));
+    }
+  }
+  return scan;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,144 @@
+// What a run did: the books, figures a gadget and an edge, errors, as a structure, as run.json and
+// as a table.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/gadget/context.hpp"
+#include "core/report/parameter_history.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/report/run_folder.hpp"
+#include "core/value/value.hpp"
+
+namespace tofstream {
+
+// Why a run failed, or could not begin.
+struct RunError {
+  std::string gadget;  // its name in the pipeline; "" where it is none's fault
+  std::string what;
+  Location where;
+  std::optional<std::uint64_t> message;  // the sequence number of the message at hand
+
+  // "file:line:column: gadget 'name' at message 12: what", one line.
+  std::string text() const;
+};
+
+struct LatencyFigures {
+  std::uint64_t messages = 0;
+  double p50_seconds = 0;
+  double p99_seconds = 0;
+  double max_seconds = 0;
+};
+
+struct GadgetReport {
+  std::string name;
+  std::string use;
+  std::uint64_t messages_in = 0;
+  std::uint64_t messages_out = 0;
+  std::uint64_t events_in = 0;
+  std::uint64_t events_out = 0;
+  double busy_seconds = 0;
+  double waiting_output_seconds = 0;
+  BookEntries books;
+  std::map<std::string, Figure> figures;
+  Progress progress;
+};
+
+// What passed over one edge, and what waits on it.
+struct EdgeFigures {
+  std::uint64_t messages = 0;  // that were put in
+  std::uint64_t dropped_messages = 0;
+  std::uint64_t dropped_events = 0;
+  std::size_t most_messages = 0;  // high-water marks
+  std::size_t most_bytes = 0;
+  std::size_t waiting_messages = 0;  // now
+  std::size_t waiting_bytes = 0;
+};
+
+struct EdgeReport {
+  std::string name;
+  EdgeSettings limits;
+  EdgeFigures figures;
+};
+
+// The books of the whole run (core/report/balance.hpp).
+struct BookBalance {
+  std::uint64_t received = 0;
+  std::uint64_t reconstructed = 0;
+  std::uint64_t written = 0;
+  std::map<std::string, std::uint64_t> rejected;
+  std::map<std::string, std::uint64_t> lost;
+  std::uint64_t discarded = 0;  // with messages that an edge dropped
+  std::string difference;       // "" where the books balance, else what is wrong in one line
+
+  bool balanced() const { return difference.empty(); }
+};
+
+// Nothing moved for a while.
+struct Stall {
+  double at_seconds = 0;  // after the run began
+  double seconds = 0;     // since the last message
+  std::string state;      // who waits for what
+};
+
+// Events received up to a moment of the run.
+struct CountPoint {
+  double seconds = 0;
+  std::uint64_t events = 0;
+  bool operator==(const CountPoint&) const = default;
+};
+
+// Where a run stands: gadgets are constructed; data flow; sources have ended and the rest drains; it was aborted or has
+// failed, and gadgets return from their code; nothing runs any more.
+enum class RunPhase { preparing, running, stopping, ending, over };
+
+struct RunReport {
+  std::string pipeline;
+  Value resolved;
+  RunPhase phase = RunPhase::over;
+  std::chrono::system_clock::time_point started;
+  std::chrono::system_clock::time_point ended;
+  double seconds = 0;
+  bool stopped = false;
+  bool aborted = false;
+  bool began = false;            // data flowed: the output folder is this run's
+  std::vector<RunFile> files;    // that are, or before its end will be, the run's in the output folder
+  std::vector<RunError> errors;  // several only where gadgets could not be constructed
+  // Gadgets in their own code when the run was cancelled; and those that did not return within the
+  // grace period: their threads are still there, so the program must end by std::_Exit.
+  std::vector<std::string> running_at_cancel;
+  std::vector<std::string> still_running;
+  BookBalance books;
+  std::vector<GadgetReport> gadgets;
+  std::vector<EdgeReport> edges;
+  std::vector<Stall> stalls;
+  std::vector<ParameterChange> changes;
+  std::vector<CountPoint> counts;  // events received over time, the last point of the moment of the report
+  LatencyFigures latency;          // from ingress to the end of a sink's process
+  int exit_code = 0;               // an ExitCode
+};
+
+// How it went, in one word: done, stopped, failed or aborted; before its end the phase.
+std::string outcome(const RunReport& report);
+
+// The report as run.json has it.
+std::string run_json(const RunReport& report);
+
+// What an image or a file made now ought to carry of the run that makes it: resolved pipeline, versions, parameters
+// that were set, books so far, and the events [first_event, end_event) of `events` that it stems from. JSON, plain
+// ASCII. `also` is JSON of what the gadget knows besides, under a key: {"quantity", "{...}"}; empty: nothing.
+std::string provenance_json(const RunReport& report, const MessageInfo& events,
+                            const std::map<std::string, std::string>& also = {});
+
+// Writes run.json into the folder, by rename. Throws std::system_error.
+void write_run_json(const RunReport& report, const std::filesystem::path& output_dir);
+
+// What each gadget did as a table, what edges dropped, latency and books; lines ended by '\n'.
+std::string run_table(const RunReport& report);
+
+}  // namespace tofstream

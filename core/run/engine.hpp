@@ -1,0 +1,88 @@
+// Runs a checked pipeline from construction to run.json: what the `run` command and the tests call.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/run/observer.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/report/report.hpp"
+#include "core/run/run_control.hpp"
+#include "core/report/run_folder.hpp"
+#include "core/gadget/turns.hpp"
+
+namespace tofstream {
+
+class RunJsonFile;
+class Scheduler;
+
+struct EngineOptions {
+  // Where gadgets write and run.json goes; created if missing. Empty: the working folder, and no
+  // run.json.
+  std::filesystem::path output_dir;
+  // What becomes of a run that the folder holds already.
+  EarlierRun earlier_run = EarlierRun::refuse;
+  // Names in the folder that belong to the run besides its gadgets' files: written there by who runs it.
+  std::vector<std::string> more_files;
+  // After request_stop(): how long the pipeline may drain before the run fails.
+  std::chrono::milliseconds stop_deadline{30'000};
+  // After an abort, or a failure: how long gadgets may take to return from their own code before
+  // they are abandoned.
+  std::chrono::milliseconds abort_grace{1'000};
+  std::chrono::milliseconds failure_grace{30'000};
+  // When no message moved for so long, one line of the log and an entry of the report say who waits for whom.
+  std::chrono::milliseconds stall_report{10'000};
+  // Called once the output folder is there and before gadgets are constructed, which may take long.
+  std::function<void(RunControl&)> opened;
+  // Told of every call, or null; outlives the engine.
+  Observer* observer = nullptr;
+  // Where several runs are in one process: stands before the names of this one's gadgets in the log.
+  std::string name;
+  // Likewise: what they share by turns (Context::take_turn), or null.
+  std::shared_ptr<Turns> turns;
+};
+
+class Engine {
+ public:
+  explicit Engine(Pipeline pipeline, EngineOptions options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Locks the output folder until the engine is gone, constructs the gadgets, clears what is left of an earlier run
+  // where that is to be overwritten, writes run.json (as running), lets the data flow to its end, settles the books and
+  // writes run.json again. Once. A run that does not begin, because a gadget cannot be constructed, another run has the
+  // folder or it is aborted before, leaves nothing behind and an earlier run whole. Whatever goes wrong
+  // is in the report (errors, exit_code); nothing is thrown but std::bad_alloc. Where `still_running` is not empty,
+  // threads are left in gadget code: end the program by std::_Exit.
+  RunReport run();
+
+  // To watch and steer the run from any thread (no signal handler); what follows are its calls.
+  RunControl& control();
+  RunReport snapshot() const;
+  void request_stop();
+  void abort();
+  std::vector<Problem> set_parameter(std::string_view gadget, std::string_view parameter, const Value& value);
+
+ private:
+  void execute();
+  bool prepare();
+  bool begin();
+  void wait_for_end();
+  bool wait_watching_for_stalls();
+  void finish(RunReport& report);
+
+  const EngineOptions options_;
+  std::shared_ptr<Scheduler> scheduler_;
+  std::shared_ptr<RunJsonFile> run_json_;  // null: no output folder; abandoned threads may outlive the engine
+  bool began_ = false;                     // data flowed: errors are those of the run, no longer of the configuration
+  std::vector<RunError> early_errors_;
+  std::vector<std::string> still_running_;
+  std::vector<Stall> stalls_;
+};
+
+}  // namespace tofstream

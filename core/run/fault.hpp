@@ -1,0 +1,16 @@
+// The misfortune that `fault: {...}` asks for, at one message of one gadget.
+#pragma once
+#include <cstdint>
+#include <functional>
+
+#include "core/pipeline/pipeline.hpp"
+
+namespace tofstream {
+
+enum class Fate { pass, drop, duplicate };
+
+// What happens to message `number` of a gadget. Delays first, as long as `go_on` says true; throws std::runtime_error
+// at throw_at; does not return at kill_at.
+Fate meet_fault(const FaultSettings& fault, std::uint64_t number, const std::function<bool()>& go_on);
+
+}  // namespace tofstream

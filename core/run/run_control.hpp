@@ -1,0 +1,48 @@
+// The run as those see it who watch and steer it: a gadget (through Context::control), the control socket, metrics.
+// A test gives a gadget one of its own.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/pipeline/pipeline.hpp"
+#include "core/report/report.hpp"
+
+namespace tofstream {
+
+// A parameter that may change while its gadget runs. `info` has its unit, limits (rules.limits), choices and line of
+// documentation, and lives as long as the pipeline; `value` is the present one.
+struct LiveParameter {
+  std::string gadget;
+  const ParamInfo* info = nullptr;
+  Value value;
+};
+
+// Every call is safe from any thread, gadgets' own calls included, but none from a signal handler.
+class RunControl {
+ public:
+  virtual ~RunControl() = default;
+
+  // As it was checked; the values of parameters are those at the start.
+  virtual const Pipeline& pipeline() const = 0;
+
+  // Figures as they stand. What is still on its way is missing from the books, so that they need not balance before
+  // the end.
+  virtual RunReport snapshot() const = 0;
+
+  // Every live parameter of every gadget, in the pipeline's order.
+  virtual std::vector<LiveParameter> live_parameters() const = 0;
+
+  // Sets a live parameter (a dotted name reaches into a map), checked as in a pipeline file. It holds from the gadget's
+  // next message on. What is wrong is returned, and nothing was changed then.
+  virtual std::vector<Problem> set_parameter(std::string_view gadget, std::string_view parameter,
+                                             const Value& value) = 0;
+
+  // Sources end, the rest drains and flushes; the report says `stopped`.
+  virtual void request_stop() = 0;
+
+  // Drops everything at once; the report says `aborted` and who was in the middle of something.
+  virtual void abort() = 0;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,139 @@
+#include "core/value/value.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace tofstream {
+
+std::string Location::text() const {
+  if (!file) return "";
+  if (line == 0) return *file;
+  return *file + ":" + std::to_string(line) + ":" + std::to_string(column);
+}
+
+Value Value::scalar(std::string text, bool quoted) {
+  Value v;
+  v.kind = Kind::scalar;
+  v.text = std::move(text);
+  v.quoted = quoted;
+  return v;
+}
+
+Value Value::sequence() {
+  Value v;
+  v.kind = Kind::sequence;
+  return v;
+}
+
+Value Value::map() {
+  Value v;
+  v.kind = Kind::map;
+  return v;
+}
+
+const Value* Value::find(std::string_view key) const {
+  const auto it = std::ranges::find(entries, key, &Entry::key);
+  return it == entries.end() ? nullptr : &it->value;
+}
+
+Value* Value::find(std::string_view key) {
+  return const_cast<Value*>(std::as_const(*this).find(key));
+}
+
+Value& Value::set(std::string_view key, Value value, const Location& key_where) {
+  const auto it = std::ranges::find(entries, key, &Entry::key);
+  if (it == entries.end()) return entries.emplace_back(Entry{std::string(key), key_where, std::move(value)}).value;
+  it->where = key_where;
+  it->value = std::move(value);
+  return it->value;
+}
+
+std::string Value::in_words() const {
+  switch (kind) {
+    case Kind::null:
+      return "nothing";
+    case Kind::scalar:
+      return "'" + text + "'";
+    case Kind::sequence:
+      return "a list of " + std::to_string(items.size());
+    case Kind::map:
+      return "a map";
+  }
+  return "";
+}
+
+Value merged(const Value& base, const Value& over) {
+  if (base.kind != Value::Kind::map || over.kind != Value::Kind::map) return over;
+  Value result = base;
+  result.where = over.where;
+  for (const Value::Entry& entry : over.entries) {
+    const Value* below = base.find(entry.key);
+    result.set(entry.key, below ? merged(*below, entry.value) : entry.value, entry.where);
+  }
+  return result;
+}
+
+void relocate(Value& value, const Location& where) {
+  value.where = where;
+  for (Value& item : value.items) relocate(item, where);
+  for (Value::Entry& entry : value.entries) {
+    entry.where = where;
+    relocate(entry.value, where);
+  }
+}
+
+std::string Problem::text() const {
+  const std::string place = where.text();
+  return place.empty() ? message : place + ": " + message;
+}
+
+void Problems::add(const Location& where, std::string message) {
+  if (full() || explained_.contains(where.text())) return;
+  Problem problem{where, std::move(message)};
+  if (problems_.size() == most) problem = {{}, "more than " + std::to_string(most) + " problems: these are the first"};
+  if (texts_.insert(problem.text()).second) problems_.push_back(std::move(problem));
+}
+
+void Problems::add_root_cause(const Location& where, std::string message) {
+  add(where, std::move(message));
+  explained_.insert(where.text());
+}
+
+namespace {
+
+// Edits (insert, delete, replace, swap of neighbours) that turn a into b.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest = 100;  // a name; more is no misspelling, and the distance is quadratic
+  std::size_t best = std::max<std::size_t>(1, std::min<std::size_t>(name.size(), longest) / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& candidate : candidates) {
+    if (name.size() > longest || candidate.size() > longest) continue;
+    const bool is_part = name.size() >= 3 && candidate.starts_with(name);  // delay for delay_ms
+    const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest ? ", did you mean '" + *nearest + "'?" : "";
+}
+
+}  // namespace tofstream

@@ -1,0 +1,115 @@
+// Checkpoints: see checkpoint.hpp.
+#include "gadgets/io/checkpoint.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/base/atomic_file.hpp"
+#include "gadgets/io/quantity_json.hpp"
+#include "gadgets/io/wire/checksum.hpp"
+
+namespace tofstream {
+namespace {
+
+// As it lies in the file, little-endian.
+struct Header {
+  std::array<char, 4> magic = {'T', 'O', 'F', 'C'};
+  std::uint32_t version = 2;
+  std::int64_t update = 0;
+  std::int32_t iteration = 0;
+  std::int32_t size[3] = {};
+  float voxel_mm[3] = {};
+  float origin_mm[3] = {};
+  float blob_radius_mm = 0, blob_alpha = 0;
+  std::uint32_t quantity_bytes = 0;  // of JSON behind the voxels; 0: none
+  std::uint32_t checksum = 0;        // CRC32C of the header before it, of the voxels and of the JSON
+};
+static_assert(sizeof(Header) == 72 && std::endian::native == std::endian::little);
+
+std::uint32_t checksum_of(const Header& header, std::span<const std::byte> voxels, const std::string& quantity) {
+  const auto bytes = std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum));
+  return wire::crc32c(std::as_bytes(std::span(quantity)), wire::crc32c(voxels, wire::crc32c(bytes)));
+}
+
+Grid grid_of(const Header& h) {
+  return {{h.size[0], h.size[1], h.size[2]},
+          {h.voxel_mm[0], h.voxel_mm[1], h.voxel_mm[2]},
+          {h.origin_mm[0], h.origin_mm[1], h.origin_mm[2]},
+          {h.blob_radius_mm, h.blob_alpha}};
+}
+
+std::filesystem::path file_of(const std::filesystem::path& file_or_folder) {
+  return std::filesystem::is_directory(file_or_folder) ? file_or_folder / checkpoint_name : file_or_folder;
+}
+
+}  // namespace
+
+void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& step, const Image& image,
+                      const Quantity* quantity) {
+  Header header;
+  header.update = step.update;
+  header.iteration = step.iteration;
+  const Grid& grid = image.grid;
+  for (int axis = 0; axis < 3; ++axis) {
+    header.size[axis] = grid.size[axis];
+    header.voxel_mm[axis] = grid.voxel_mm[axis];
+    header.origin_mm[axis] = grid.origin_mm[axis];
+  }
+  header.blob_radius_mm = grid.blob.radius_mm;
+  header.blob_alpha = grid.blob.alpha;
+  const auto voxels = std::as_bytes(image.voxels.span());
+  const std::string said = quantity ? to_json(*quantity).dump() : "";
+  header.quantity_bytes = static_cast<std::uint32_t>(said.size());
+  header.checksum = checksum_of(header, voxels, said);
+  AtomicFile written(file);
+  written.write(std::as_bytes(std::span(&header, 1)));
+  written.write(voxels);
+  written.write(said);
+  written.commit();
+}
+
+std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_folder) {
+  const auto file = file_of(file_or_folder);
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const auto damaged = [&](const char* what) {
+    return std::runtime_error(fmt::format(
+        "{} is no whole checkpoint ({}): delete it, and the reconstruction begins anew", file.string(), what));
+  };
+  std::ifstream stream(file, std::ios::binary);
+  Header header;
+  if (!stream.read(reinterpret_cast<char*>(&header), sizeof(header))) throw damaged("too short");
+  if (header.magic != Header{}.magic || header.version != Header{}.version) throw damaged("another format");
+  Checkpoint checkpoint{{header.update, header.iteration}, {}, {}};
+  const Grid grid = grid_of(header);
+  try {
+    validate_basis(grid);
+  } catch (const std::invalid_argument&) {
+    throw damaged("its image");
+  }
+  const auto bytes = static_cast<std::uintmax_t>(grid.voxels()) * sizeof(float);
+  if (std::filesystem::file_size(file) != sizeof(header) + bytes + header.quantity_bytes) throw damaged("its size");
+  checkpoint.image = Image::zeros(grid);
+  const auto voxels = std::as_writable_bytes(checkpoint.image.voxels.span());
+  stream.read(reinterpret_cast<char*>(voxels.data()), static_cast<std::streamsize>(voxels.size()));
+  std::string said(header.quantity_bytes, '\0');
+  stream.read(said.data(), static_cast<std::streamsize>(said.size()));
+  if (!stream || header.checksum != checksum_of(header, voxels, said)) throw damaged("its checksum");
+  if (!said.empty())
+    checkpoint.quantity = std::make_shared<const Quantity>(quantity_from_json(nlohmann::ordered_json::parse(said)));
+  return checkpoint;
+}
+
+std::int64_t checkpoint_update(const std::filesystem::path& file_or_folder) {
+  const auto checkpoint = read_checkpoint(file_or_folder);
+  return checkpoint ? checkpoint->step.update : 0;
+}
+
+}  // namespace tofstream

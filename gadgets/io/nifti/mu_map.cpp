@@ -1,0 +1,34 @@
+// Attenuation maps from NIfTI: see mu_map.hpp.
+#include "gadgets/io/nifti/mu_map.hpp"
+
+#include <span>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/wire/checksum.hpp"
+
+namespace tofstream {
+
+Image read_mu_map(const std::filesystem::path& path) {
+  constexpr float per_cm_to_per_mm = 0.1f;
+  Image mu = read_nifti(path);
+  for (float& value : mu.voxels.span()) {
+    if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", path.string()));
+    value *= per_cm_to_per_mm;
+  }
+  return mu;
+}
+
+std::uint32_t checksum_of_mu_map(const Image& mu) {
+  const Grid& grid = mu.grid;
+  std::uint32_t sum = wire::crc32c(std::as_bytes(std::span(grid.size)));
+  for (const Vec3& place : {grid.voxel_mm, grid.origin_mm}) {
+    const float mm[] = {place.x, place.y, place.z};
+    sum = wire::crc32c(std::as_bytes(std::span(mm)), sum);
+  }
+  return wire::crc32c(std::as_bytes(mu.voxels.span()), sum);
+}
+
+}  // namespace tofstream

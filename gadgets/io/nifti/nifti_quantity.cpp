@@ -1,0 +1,17 @@
+// The quantity in an image's provenance: see nifti_quantity.hpp.
+#include "gadgets/io/nifti/nifti_quantity.hpp"
+
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/quantity_json.hpp"
+
+namespace tofstream {
+
+std::optional<Quantity> read_nifti_quantity(const std::filesystem::path& path) try {
+  const auto provenance = nlohmann::ordered_json::parse(read_nifti_comment(path), nullptr, false);
+  if (!provenance.is_object() || !provenance.contains("quantity")) return std::nullopt;
+  return quantity_from_json(provenance.at("quantity"));
+} catch (const nlohmann::json::exception&) {
+  return std::nullopt;  // another program's, or of another version
+}
+
+}  // namespace tofstream

@@ -1,0 +1,94 @@
+// Look-up of shared files: see shared_files.hpp.
+#include "gadgets/io/shared_files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "core/value/value.hpp"
+
+namespace tofstream {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// TOFSTREAM_SHARE, then the installed place beside the program, then the source tree that a build folder lies in.
+std::vector<fs::path> shared_folders(const std::string& kind) {
+  std::vector<fs::path> folders;
+  if (const char* set = std::getenv("TOFSTREAM_SHARE"); set && *set) folders.push_back(fs::path(set) / kind);
+  std::error_code none;
+  const fs::path program = fs::read_symlink("/proc/self/exe", none).parent_path();
+  folders.push_back(program.parent_path() / "share" / "tofstream" / kind);
+  for (fs::path up = program; up.has_relative_path(); up = up.parent_path()) {
+    if (!fs::exists(up / "share" / "scanners", none)) continue;
+    folders.push_back(up / "share" / kind);
+    folders.push_back(up / "tools" / kind);
+    folders.push_back(up / kind);
+    break;
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::vector<std::string> shared_names(const std::string& kind) {
+  std::vector<std::string> names;
+  for (const auto& folder : shared_folders(kind)) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none))
+      if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+fs::path find_shared_file(const fs::path& path) {
+  std::error_code none;
+  for (const auto& folder : shared_folders(path.parent_path()))
+    if (const fs::path file = folder / path.filename(); fs::is_regular_file(file, none)) return file;
+  throw std::runtime_error(
+      fmt::format("{} does not lie where this program looks for it: install tofstream again, or set "
+                  "TOFSTREAM_SHARE to its share folder",
+                  path.string()));
+}
+
+void require_readable(const fs::path& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    if (::access(path.c_str(), R_OK) == 0) return;
+    throw std::runtime_error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  }
+  std::vector<std::string> beside;
+  for (const auto& entry : fs::directory_iterator(path.has_parent_path() ? path.parent_path() : ".", error))
+    beside.push_back(entry.path().filename().string());
+  std::ranges::sort(beside);
+  throw std::runtime_error(
+      fmt::format("{}: no such file{}", path.string(), did_you_mean(path.filename().string(), beside)));
+}
+
+fs::path find_shared(const std::string& kind, const std::string& name) {
+  const fs::path as_given(name);
+  std::error_code none;
+  if (fs::is_regular_file(as_given, none)) return as_given;
+  if (as_given.has_parent_path() || as_given.has_extension()) {
+    require_readable(as_given);
+    throw std::runtime_error(fmt::format("{}: not a file", name));
+  }
+  for (const auto& folder : shared_folders(kind))
+    if (const fs::path file = folder / (name + ".yaml"); fs::is_regular_file(file, none)) return file;
+  const std::vector<std::string> names = shared_names(kind);
+  const std::string nearest = did_you_mean(name, names);
+  throw std::runtime_error(fmt::format("there is no {} named '{}'{}{} name a file, or one of {}",
+                                       kind.substr(0, kind.size() - 1), name, nearest, nearest.empty() ? ":" : "",
+                                       fmt::join(names, ", ")));
+}
+
+}  // namespace tofstream

@@ -1,0 +1,31 @@
+// Two strips from YAML: see strip_scanner_yaml.hpp.
+#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+
+#include "gadgets/io/yaml/yaml_object.hpp"
+#include "kernels/strip/strip_scanner.hpp"
+
+namespace tofstream::formats {
+
+std::shared_ptr<const Scanner> parse_strip_scanner(const std::string& text, const std::string& file) {
+  constexpr double longest_mm = 1e4;
+  YamlObject root(parse_yaml(text, file), file, "a scanner of strips");
+  const std::string name = root.text("name");
+  root.text("description", "");
+  YamlObject strips = root.object("strips");
+  const StripGeometry geometry{.radius_mm = static_cast<float>(strips.number("radius_mm", 1, longest_mm)),
+                               .length_mm = static_cast<float>(strips.number("length_mm", 1, longest_mm))};
+  strips.finish();
+  root.finish();
+  return make_strip_scanner(name, geometry);
+}
+
+std::shared_ptr<const Scanner> read_strip_scanner(const std::filesystem::path& file) {
+  return parse_strip_scanner(read_text(file), file.string());
+}
+
+bool is_strip_scanner(const std::filesystem::path& file) {
+  const YAML::Node root = parse_yaml(read_text(file), file.string());
+  return root.IsMap() && root["strips"].IsDefined();
+}
+
+}  // namespace tofstream::formats

@@ -1,0 +1,73 @@
+// Fills batches with PETSIRD events of one pair of module types: bins to detectors, ToF bins to mm.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gadgets/io/petsird/time_blocks.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/scanner.hpp"
+
+namespace tofstream {
+
+/// When events that follow one another were, as evenly spread as their list tells, and the scan time that each stands
+/// for: none, where another list of the same block stands for it.
+struct EventTimes {
+  double first_s = 0;
+  double apart_s = 0;
+  double each_stands_for_s = 0;
+  /// Those of the events behind the first `count`.
+  EventTimes after(std::uint64_t count) const {
+    return {first_s + static_cast<double>(count) * apart_s, apart_s, each_stands_for_s};
+  }
+};
+
+class BatchBuilder {
+ public:
+  /// `tof_edges_mm`: edges of the pair's ToF bins; with one bin the events are non-ToF. `delayed` marks the batches.
+  BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types, const std::vector<float>& tof_edges_mm,
+               std::int64_t capacity, bool delayed);
+
+  /// Takes as many of the events as there is room for and returns how many. A batch begins with its first event; one
+  /// that stands for no scan time is of one moment, the middle of its events'.
+  std::size_t add(std::span<const petsird::CoincidenceEvent> events, const EventTimes& times);
+  std::int64_t count() const { return count_; }
+  /// Where the open batch's time ends, counted from its first event by what it stands for.
+  double end_s() const;
+  bool is_full() const { return count_ == capacity_; }
+  /// The events so far as a batch; the builder is empty afterwards.
+  EventBatch take();
+
+ private:
+  // Detector of a bin: division by the number of energy bins as a product, exact for 32-bit bins since the half keeps
+  // every quotient at least half a bin away from the next integer.
+  struct BinToDetector {
+    std::uint32_t first = 0;
+    double inverse_energy_bins = 1;
+    std::uint32_t operator()(std::uint32_t bin) const {
+      return first + static_cast<std::uint32_t>((static_cast<double>(bin) + 0.5) * inverse_energy_bins);
+    }
+  };
+
+  EventBatch empty_batch() const;
+  void end_run();
+
+  std::shared_ptr<const Scanner> scanner_;
+  TofModel tof_;
+  std::vector<float> centre_mm_, width_mm_;
+  bool has_tof_ = false, equal_widths_ = true;
+  BinToDetector detector1_, detector2_;
+  std::int64_t capacity_;
+  bool delayed_;
+  std::int64_t count_ = 0;
+  // Events at the end that stand for equal times. Their time is added once and not span by span: so the batch's does
+  // not depend, to the last bit, on the pieces in which the bytes came.
+  std::int64_t run_events_ = 0;
+  double run_seconds_per_event_ = 0;
+  double last_s_ = 0;  // when the last event's time ends
+  EventBatch open_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,333 @@
+// Gives events the terms that list-mode EM needs: attenuation, normalisation, randoms, scatter, dead time and decay.
+#include "gadgets/ring/event_corrections.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/io/yaml/normalisation_yaml.hpp"
+#include "gadgets/io/nifti/scatter_nifti.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/correct/decay.hpp"
+#include "kernels/ring/correct/event_terms.hpp"
+
+namespace tofstream {
+namespace {
+
+/// The scan time that batches cover.
+struct CoveredTime {
+  double begin_s = std::numeric_limits<double>::infinity(), end_s = -begin_s, sum_s = 0;
+  void add(const EventBatch& batch) {
+    begin_s = std::min(begin_s, batch.start_s);
+    end_s = std::max(end_s, batch.start_s + batch.duration_s);
+    sum_s += batch.duration_s;
+  }
+};
+
+/// What corrects events, on a backend: half of a GPU's memory that was free at first is left to others.
+class Means {
+ public:
+  Means(Backend backend, const std::optional<Image>& mu) : corrector_(backend) {
+    if (mu) attenuation_.emplace(*mu, backend);
+    if (backend == Backend::cuda) least_free_ = free_device_bytes() / 2;
+  }
+
+  EventCorrector& corrector() { return corrector_; }
+  const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
+
+  /// The batch on the GPU that corrects it, where that has room for it and its terms. Events with free ends stay.
+  EventBatch brought(EventBatch batch) {
+    constexpr std::size_t terms_bytes = 2 * sizeof(float);
+    const std::size_t bytes = batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count);
+    if (corrector_.backend() != Backend::cuda || !batch.detectors || !has_room(bytes)) return batch;
+    EventBatch there = batch.to(Memory::device, copy_stream());
+    synchronize(copy_stream());  // before the host's arrays go
+    return there;
+  }
+
+ private:
+  // What is free is asked for seldom, since that takes its time.
+  bool has_room(std::size_t bytes) {
+    if (bytes > granted_) {
+      const std::size_t grant = std::max(bytes, std::size_t{256} << 20);
+      if (free_device_bytes() < least_free_ + grant) return false;
+      granted_ = grant;
+    }
+    granted_ -= bytes;
+    return true;
+  }
+
+  EventCorrector corrector_;
+  std::optional<Attenuation> attenuation_;
+  std::size_t least_free_ = 0, granted_ = 0;
+};
+
+struct EventCorrections {
+  using Params = EventCorrectionsParams;
+  static constexpr auto params = Params::params;
+  static constexpr bool own_thread = true;  // emits all events from flush where it has held them back
+  // Events of 12 B and their two terms; on a GPU the lines' integrals besides.
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    return {
+        .device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
+        .message_bytes = inputs[0] / 12 * 20,
+        .gives_on_device = wants_cuda(p.backend),
+        .note = "the mu map and the scatter estimate; with randoms from the delayeds of the whole scan all its events"};
+  }
+
+  EventCorrections(const Params& p, Context& context) : p_(p), backend_(p.backend), half_life_s_(half_life(p.decay)) {
+    check(p);
+    attenuated_by_.gadget = context.name();
+    if (p.normalisation.from == NormalisationFrom::file)
+      components_ = formats::read_normalisation(p.normalisation.file);
+    if (!p.mu_map.empty()) read_attenuation(p);
+    if (p.scatter.file.empty()) return;
+    scatter_ = std::make_shared<const ScatterEstimate>(read_scatter(p.scatter.file));
+    scatter_lines_ = std::make_shared<const ScatterEstimate>(scatter_->without_tof());
+  }
+
+  void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
+    if (batch.delayed) {
+      take_delayeds(batch, context);
+      return;
+    }
+    prompts_time_.add(batch);
+    if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
+      waiting_.push_back(std::move(batch));
+      if (are_means_ready()) prepare_waiting();
+    } else {
+      batch = means().brought(std::move(batch));
+      set_multiplicative(batch);
+      set_additive(batch);
+      emit(std::move(batch));
+    }
+  }
+
+  void flush(Emit<EventBatch>& emit, Context& context) {
+    if (!waiting_.empty()) {
+      // Batches that are not on the GPU yet go there while the CPU fits the randoms.
+      const EventBatch first = waiting_.front().without_arrays();
+      auto fit = std::async(std::launch::async, [&] { prepare_randoms(first); });
+      prepare_waiting();
+      fit.get();
+    }
+    for (EventBatch& batch : waiting_) {
+      set_additive(batch);
+      emit(std::exchange(batch, {}));
+    }
+    waiting_.clear();
+    if (p_.randoms.from == RandomsFrom::delayeds && prompts_time_.sum_s > 0 && delayeds_ == 0)
+      context.log().warning(
+          "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
+          "prompts alone (its `events: both` gives the delayeds too)");
+    if (delayeds_ > 0 && available_time().sum_s > 0)
+      context.report("randoms_cps", static_cast<double>(delayeds_) / available_time().sum_s);
+    if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
+  }
+
+ private:
+  static double half_life(const DecayParams& p) {
+    if (!p.isotope.empty() && p.half_life_s > 0)
+      throw std::invalid_argument("decay: give isotope or half_life_s, not both");
+    return p.isotope.empty() ? p.half_life_s : tofstream::half_life_s(p.isotope);
+  }
+
+  static void check(const Params& p) {
+    const auto require = [](bool holds, const char* what) {
+      if (!holds) throw std::invalid_argument(what);
+    };
+    require((p.normalisation.from == NormalisationFrom::file) == !p.normalisation.file.empty(),
+            "normalisation: `file` goes with `from: file`, and `from: file` with `file`");
+    require((p.randoms.from == RandomsFrom::rate) == (p.randoms.rate_cps > 0),
+            "randoms: `rate_cps` goes with `from: rate`, and `from: rate` with `rate_cps`");
+  }
+
+  void read_attenuation(const Params& p) {
+    Image mu = read_mu_map(p.mu_map);
+    attenuated_by_.mu_map = p.mu_map.string();
+    attenuated_by_.checksum = checksum_of_mu_map(mu);
+    mu_ = std::move(mu);
+  }
+
+  void take_delayeds(const EventBatch& batch, Context& context) {
+    const bool used = p_.randoms.from == RandomsFrom::delayeds;
+    context.books().rejected(batch.event_count(), used ? "delayed coincidences, which estimate the randoms"
+                                                       : "delayed coincidences, not used");
+    if (!used || batch.count == 0) return;
+    if (!batch.scanner) throw std::runtime_error("the delayed coincidences do not say which scanner recorded them");
+    if (!counts_) counts_.emplace(*batch.scanner);
+    counts_->add(batch);
+    delayeds_ += batch.count;
+    delayeds_time_.add(batch);
+  }
+
+  // The first use of a GPU sets it up, which takes some tenths of a second: meanwhile events come that are to wait.
+  bool are_means_ready() {
+    if (means_) return true;
+    if (!coming_.valid())
+      coming_ = std::async(p_.backend == BackendChoice::cpu ? std::launch::deferred : std::launch::async,
+                           [this] { return std::make_unique<Means>(backend_, mu_); });
+    if (coming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
+    means_ = coming_.get();
+    return true;
+  }
+
+  Means& means() {
+    if (!are_means_ready()) means_ = coming_.get();
+    return *means_;
+  }
+
+  // What does not depend on the randoms is done while events wait for these.
+  void prepare_waiting() {
+    for (; prepared_ < waiting_.size(); ++prepared_) {
+      EventBatch& batch = waiting_[prepared_];
+      batch = means().brought(std::move(batch));
+      set_multiplicative(batch);
+    }
+  }
+
+  void set_multiplicative(EventBatch& batch) {
+    EventTerms terms;
+    if (batch.scanner) batch.scanner = normalised(batch.scanner);
+    terms.attenuation = means().attenuation();
+    if (batch.exposure != 1 && p_.dead_time.live_fraction != 1)
+      throw std::runtime_error(
+          "the events state how live the scanner was, and dead_time.live_fraction says it again: leave this out, or "
+          "let the decoder ignore theirs (dead_time: false)");
+    terms.exposure = batch.exposure * p_.dead_time.live_fraction;
+    if (half_life_s_ > 0)
+      terms.exposure *= mean_decay(batch.start_s - p_.decay.reference_time_s, batch.duration_s, half_life_s_);
+    means().corrector().set_multiplicative(batch, terms);
+  }
+
+  void set_additive(EventBatch& batch) {
+    const bool has_tof = p_.tof && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+    EventTerms terms;
+    terms.scatter = has_tof ? scatter_ : scatter_lines_;
+    if (p_.randoms.from != RandomsFrom::none) {
+      prepare_randoms(batch);
+      terms.randoms = randoms_;
+      terms.randoms_scale = randoms_scale(batch);
+    }
+    terms.reference_s = p_.reference_s;
+    terms.tof = p_.tof;
+    means().corrector().set_additive(batch, terms);
+    batch.quantity = quantity_after(batch.quantity);
+  }
+
+  // The same for all events that come with the same one. Attenuation is the sensitivity's to correct for: the projector
+  // says whether it does.
+  std::shared_ptr<const Quantity> quantity_after(const std::shared_ptr<const Quantity>& before) {
+    const bool has_delayeds = delayeds_ > 0;
+    if (quantity_ && before == quantity_before_ && has_delayeds == quantity_has_delayeds_) return quantity_;
+    quantity_before_ = before;
+    quantity_has_delayeds_ = has_delayeds;
+    Quantity after = before ? *before : Quantity{};
+    const auto made = [&](Correction correction, std::string how) {
+      after[correction] = {CorrectionState::made, std::move(how)};
+    };
+    after.attenuated_by = attenuated_by_;
+    if (p_.normalisation.from == NormalisationFrom::file)
+      made(Correction::normalisation, p_.normalisation.file.string());
+    if (p_.normalisation.from == NormalisationFrom::none) leave_out_normalisation(after);
+    if (p_.randoms.from == RandomsFrom::rate) made(Correction::randoms, fmt::format("{:g} cps", p_.randoms.rate_cps));
+    if (p_.randoms.from == RandomsFrom::delayeds && has_delayeds)
+      made(Correction::randoms, "delayed coincidences");
+    else if (p_.randoms.from == RandomsFrom::delayeds &&
+             after[Correction::randoms].state != CorrectionState::not_needed)
+      after[Correction::randoms] = {CorrectionState::not_made, "no delayed coincidence has come"};
+    if (!p_.scatter.file.empty()) made(Correction::scatter, p_.scatter.file.string());
+    if (p_.dead_time.live_fraction != 1)
+      made(Correction::dead_time, fmt::format("live fraction {:g}", p_.dead_time.live_fraction));
+    if (half_life_s_ > 0) made(Correction::decay, fmt::format("half-life {:g} s", half_life_s_));
+    if (p_.randoms.from != RandomsFrom::none || scatter_) after.reference_s = p_.reference_s;
+    return quantity_ = std::make_shared<const Quantity>(std::move(after));
+  }
+
+  static void leave_out_normalisation(Quantity& quantity) {
+    CorrectionRecord& record = quantity[Correction::normalisation];
+    if (record.state == CorrectionState::made) record.state = CorrectionState::called_for;
+    record.how = "normalisation: none";
+    quantity.unit.clear();
+    quantity.scale = "efficiencies are left out (normalisation: none)";
+  }
+
+  std::shared_ptr<const Scanner> normalised(const std::shared_ptr<const Scanner>& scanner) {
+    if (p_.normalisation.from == NormalisationFrom::scanner) return scanner;
+    if (scanner != original_) {
+      original_ = scanner;
+      replaced_ = components_ ? with_normalisation(*scanner, *components_) : without_normalisation(*scanner);
+    }
+    return replaced_;
+  }
+
+  // Of a whole scan the prompts say how long it was; of a live one the delayeds, how much of it they cover.
+  const CoveredTime& available_time() const {
+    return p_.randoms.use == RandomsUse::whole_scan ? prompts_time_ : delayeds_time_;
+  }
+
+  // The estimate of delayeds is made anew when a tenth more have come.
+  void prepare_randoms(const EventBatch& batch) {
+    if (!batch.scanner) throw std::runtime_error("randoms need events that say which scanner recorded them");
+    if (p_.randoms.from == RandomsFrom::rate) {
+      if (!randoms_)
+        randoms_ = std::make_shared<const RandomsModel>(randoms_of_rate(*batch.scanner, p_.randoms.rate_cps));
+      return;
+    }
+    if (!counts_) counts_.emplace(*batch.scanner);
+    if (randoms_ && 10 * delayeds_ <= 11 * fitted_delayeds_) return;
+    const double seconds = available_time().sum_s;
+    if (delayeds_ > 0 && !(seconds > 0))
+      throw std::runtime_error("the events state no scan time, so their delayed coincidences give no rate of randoms");
+    randoms_ = std::make_shared<const RandomsModel>(
+        randoms_from_delayeds(*batch.scanner, *counts_, delayeds_ > 0 ? seconds : 1.0));
+    fitted_delayeds_ = delayeds_;
+    fitted_time_ = available_time();
+  }
+
+  // Singles go with the activity, randoms with its square, which halves the half-life.
+  double randoms_scale(const EventBatch& batch) const {
+    if (half_life_s_ == 0 || p_.randoms.from != RandomsFrom::delayeds || delayeds_ == 0) return 1;
+    const double from_s = fitted_time_.begin_s;
+    return mean_decay(batch.start_s - from_s, batch.duration_s, 0.5 * half_life_s_) /
+           mean_decay(0, fitted_time_.end_s - from_s, 0.5 * half_life_s_);
+  }
+
+  Params p_;
+  GadgetBackend backend_;
+  double half_life_s_;  // 0: no decay
+  std::optional<NormalisationComponents> components_;
+  std::optional<Image> mu_;
+  std::shared_ptr<const ScatterEstimate> scatter_, scatter_lines_;
+  AttenuatedBy attenuated_by_;
+  std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, and what became of it
+  bool quantity_has_delayeds_ = false;
+  std::shared_ptr<const Scanner> original_, replaced_;
+  std::optional<DelayedCounts> counts_;
+  std::int64_t delayeds_ = 0, fitted_delayeds_ = 0;  // so far, and in the present fit
+  std::shared_ptr<const RandomsModel> randoms_;
+  CoveredTime prompts_time_, delayeds_time_, fitted_time_;
+  std::unique_ptr<Means> means_;
+  std::future<std::unique_ptr<Means>> coming_;
+  std::vector<EventBatch> waiting_;
+  std::size_t prepared_ = 0;  // of those that wait, the first, which have their multiplicative terms
+};
+
+TOFSTREAM_GADGET(EventCorrections, "event_corrections",
+                 "Corrects list mode for attenuation, normalisation, randoms, scatter, dead time and decay");
+
+}  // namespace
+}  // namespace tofstream

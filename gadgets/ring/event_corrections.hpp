@@ -1,0 +1,108 @@
+// Parameters of event_corrections, one struct a correction.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/value/params.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/parameters.hpp"
+
+namespace tofstream {
+
+enum class NormalisationFrom { scanner, none, file };
+constexpr auto enum_names(NormalisationFrom) {
+  return names(NormalisationFrom::scanner, "scanner", NormalisationFrom::none, "none", NormalisationFrom::file, "file");
+}
+enum class RandomsFrom { none, delayeds, rate };
+constexpr auto enum_names(RandomsFrom) {
+  return names(RandomsFrom::none, "none", RandomsFrom::delayeds, "delayeds", RandomsFrom::rate, "rate");
+}
+enum class RandomsUse { whole_scan, so_far };
+constexpr auto enum_names(RandomsUse) {
+  return names(RandomsUse::whole_scan, "whole_scan", RandomsUse::so_far, "so_far");
+}
+
+/// `normalisation: {from: file, file: normalisation.yaml}`
+struct NormalisationParams {
+  NormalisationFrom from = NormalisationFrom::scanner;
+  std::filesystem::path file;
+  static constexpr auto params =
+      describe(param<&NormalisationParams::from>(
+                   "from",
+                   "scanner: the efficiencies that came with the events, as in a PETSIRD header; none: 1 for "
+                   "every pair; file: crystals' efficiencies from `file`, in place of the scanner's"),
+               param<&NormalisationParams::file>("file", reads_file,
+                                                 "YAML with crystal_efficiency: [..], calibration: .. or both"));
+};
+
+/// `randoms: {from: delayeds}`
+struct RandomsParams {
+  RandomsFrom from = RandomsFrom::none;
+  double rate_cps = 0;
+  RandomsUse use = RandomsUse::whole_scan;
+  static constexpr auto params =
+      describe(param<&RandomsParams::from>("from",
+                                           "delayeds: fitted to the delayed coincidences among the events; rate: "
+                                           "`rate_cps` in all, spread by the crystals' efficiencies"),
+               param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "Of all pairs together"),
+               param<&RandomsParams::use>("use",
+                                          "Of delayeds: whole_scan holds events back until the stream has ended; "
+                                          "so_far goes by those that have come, for a live stream"));
+};
+
+/// `scatter: {file: scatter.nii.gz}`
+struct ScatterParams {
+  std::filesystem::path file;
+  static constexpr auto params = describe(param<&ScatterParams::file>(
+      "file", reads_file,
+      "NIfTI of counts per s (and mm of ToF) for a pair of efficiency 1, with the axes radial, angle, z, z, ToF"));
+};
+
+/// `dead_time: {live_fraction: 0.93}`
+struct DeadTimeParams {
+  double live_fraction = 1;
+  static constexpr auto params = describe(param<&DeadTimeParams::live_fraction>(
+      "live_fraction", range(1e-6, 1),
+      "Share of the coincidences that dead time left, of every pair; leave it out where "
+      "the events' stream states it"));
+};
+
+/// `decay: {isotope: F-18}`
+struct DecayParams {
+  std::string isotope;
+  double half_life_s = 0;
+  double reference_time_s = 0;
+  static constexpr auto params =
+      describe(param<&DecayParams::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68 or Zr-89"),
+               param<&DecayParams::half_life_s>("half_life_s", range(0, 1e15), unit("s"), "Of another isotope"),
+               param<&DecayParams::reference_time_s>("reference_time_s", range(-1e9, 1e9), unit("s"),
+                                                     "Scan time of whose activity the image is"));
+};
+
+struct EventCorrectionsParams {
+  std::filesystem::path mu_map;
+  NormalisationParams normalisation;
+  RandomsParams randoms;
+  ScatterParams scatter;
+  DeadTimeParams dead_time;
+  DecayParams decay;
+  double reference_s = 1;
+  bool tof = true;
+  BackendChoice backend = BackendChoice::automatic;
+  static constexpr auto params =
+      describe(param<&EventCorrectionsParams::mu_map>("mu_map", reads_file, mu_map_words),
+               param<&EventCorrectionsParams::normalisation>("normalisation", "Efficiencies of pairs of detectors"),
+               param<&EventCorrectionsParams::randoms>("randoms", "Random coincidences"),
+               param<&EventCorrectionsParams::scatter>("scatter", "Scattered coincidences"),
+               param<&EventCorrectionsParams::dead_time>("dead_time", "Coincidences lost while electronics was busy"),
+               param<&EventCorrectionsParams::decay>("decay", "Decay of the activity during the scan"),
+               param<&EventCorrectionsParams::reference_s>(
+                   "reference_s", range(1e-9, 1e9), unit("s"),
+                   "Scan time that the image counts decays of: 1 makes it an activity. As for what makes subsets: put "
+                   "another one at the pipeline's top"),
+               param<&EventCorrectionsParams::tof>("tof", "Randoms and scatter of ToF bins, as the projector uses ToF"),
+               param<&EventCorrectionsParams::backend>("backend", "Where lines are followed through the mu map"));
+};
+
+}  // namespace tofstream

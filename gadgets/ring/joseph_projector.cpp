@@ -1,0 +1,63 @@
+// Joseph's line projector as a gadget.
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/step/list_mode_step.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(JosephSettings::Edge) {
+  return names(JosephSettings::Edge::full, "full", JosephSettings::Edge::clipped, "clipped");
+}
+
+namespace {
+
+struct JosephProjector {
+  struct Params {
+    JosephSettings::Edge edges = JosephSettings::Edge::full;
+    bool tof = true;
+    float tof_cut_sigma = 3;
+    std::filesystem::path mu_map;
+    SensitivityParams sensitivity;
+    bool log_likelihood = false;
+    BackendChoice backend = BackendChoice::automatic;
+    bool deterministic = false;
+  };
+  static constexpr auto params =
+      describe(param<&Params::edges>("edges",
+                                     "full: bilinear support up to the border; clipped: planes crossed outside the "
+                                     "side faces are dropped, as libparallelproj does"),
+               param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
+               param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
+               param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
+               param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
+               param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
+               param<&Params::backend>("backend", "Where the projector runs"),
+               param<&Params::deterministic>("deterministic", deterministic_words));
+  static constexpr bool own_thread = true;
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    return projector_memory(p.backend, p.deterministic, inputs);
+  }
+
+  explicit JosephProjector(const Params& p)
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
+               fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic))},
+              [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
+                return make_joseph_projector(
+                    grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic},
+                    backend);
+              }) {}
+
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void flush() { step_.finish(); }
+
+ private:
+  ListModeStep step_;
+};
+
+TOFSTREAM_GADGET(JosephProjector, "joseph_projector",
+                 "Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass");
+
+}  // namespace
+}  // namespace tofstream

@@ -1,0 +1,292 @@
+// Decodes a PETSIRD byte stream into batches of events: detection bins become detectors, ToF bins become mm.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/ring/batch_builder.hpp"
+#include "gadgets/io/petsird/decoder.hpp"
+#include "gadgets/io/petsird/live_time.hpp"
+#include "gadgets/io/petsird/quantity.hpp"
+#include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+
+enum class DecodedEvents { prompts, delayeds, both };
+constexpr auto enum_names(DecodedEvents) {
+  return names(DecodedEvents::prompts, "prompts", DecodedEvents::delayeds, "delayeds", DecodedEvents::both, "both");
+}
+enum class OnMovement { refuse, ignore };
+constexpr auto enum_names(OnMovement) {
+  return names(OnMovement::refuse, "refuse", OnMovement::ignore, "ignore");
+}
+
+namespace {
+
+struct PetsirdDecoder : private petsird::Handler {
+  struct Params {
+    DecodedEvents events = DecodedEvents::prompts;
+    int batch_events = 1 << 18;
+    bool dead_time = true;
+    std::string detector_depth = "mean";
+    OnMovement bed_movement = OnMovement::refuse;
+  };
+  static constexpr auto params = describe(
+      param<&Params::events>("events",
+                             "Decode prompts or delayeds, the others are only counted; or both, delayeds in "
+                             "batches of their own, as event_corrections takes them"),
+      param<&Params::batch_events>("batch_events", range(1, 1 << 28),
+                                   "Small time blocks are joined, large ones cut, to so many events"),
+      param<&Params::dead_time>("dead_time",
+                                "Weight the scan time with the live fractions that the stream states, if any; "
+                                "their mean over all pairs of detectors"),
+      param<&Params::detector_depth>(
+          "detector_depth",
+          "Where in a crystal lines of response end: mean, the mean depth at which photons of 511 keV interact, "
+          "where the header says what crystals are made of; centre; or a depth in mm below the face"),
+      param<&Params::bed_movement>(
+          "bed_movement",
+          "A stream in which the bed or the gantry moves, which is not corrected: refuse it, or ignore that"));
+  // The open batch of one pair of module types: detectors, ToF and its width; and what is decoded at a time.
+  static MemoryNeed memory(const Params& p) {
+    const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
+    return {.host_bytes = batch + petsird::Decoder::most_held_bytes,
+            .message_bytes = batch,
+            .lower = "batch_events",
+            .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
+  }
+  static constexpr bool own_thread = true;  // one piece of bytes may hold many batches
+
+  explicit PetsirdDecoder(const Params& p)
+      : p_(p),
+        depth_(petsird::parse_detector_depth(p.detector_depth)),
+        decoder_(std::in_place, static_cast<petsird::Handler&>(*this)) {}
+
+  void process(const ByteBlock& block, Emit<EventBatch>& emit, Context& context) {
+    emit_ = &emit;
+    context_ = &context;
+    decoder_->push(block.data);
+  }
+
+  void flush(Emit<EventBatch>& emit, Context& context) {
+    emit_ = &emit;
+    context_ = &context;
+    decoder_->finish();
+    emit_open(petsird::EventKind::delayed);
+    emit_open(petsird::EventKind::prompt);
+    book_rejected(context);
+    report();
+  }
+
+ private:
+  // What the decoder itself turned away was received too.
+  void book_rejected(Context& context) const {
+    const auto& counts = decoder_->counts();
+    context.books().received(counts.rejected + counts.ignored);
+    if (counts.rejected > 0) context.books().rejected(counts.rejected, "detection or ToF bin out of range");
+    if (counts.ignored > 0) context.books().rejected(counts.ignored, "of module types that the header does not have");
+  }
+
+  void on_warning(std::string_view text) override { context_->log().warning(text); }
+
+  void on_header(petsird::Header&& header) override {
+    scanner_ = petsird::to_scanner(header.scanner, depth_);
+    note_detector_depth(petsird::detector_depth_note(header.scanner, depth_));
+    quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
+    live_time_.emplace(scanner_);
+    edges_mm_ = std::move(header.scanner.tof_bin_edges_mm);
+    for (auto& lists : lists_)
+      lists.builders.resize(petsird::pair_index({static_cast<std::uint32_t>(scanner_->types.size()), 0}));
+    context_->report("scanner", scanner_->name);
+    context_->report("detectors", static_cast<std::int64_t>(scanner_->detectors->size()));
+  }
+
+  void note_detector_depth(const petsird::DetectorDepthNote& note) {
+    context_->report("detector_depth", note.words);
+    if (note.unknown && depth_.kind == petsird::DetectorDepth::Kind::mean)
+      context_->log().warning(
+          fmt::format("lines of response end in the {}. Photons interact nearer to the face, so what is off the axis "
+                      "comes out about 1 % too far from it: give detector_depth in mm",
+                      note.words));
+  }
+
+  void on_block_begin(petsird::BlockKind kind, petsird::TimeInterval interval) override {
+    ++blocks_;
+    if (kind == petsird::BlockKind::bed_movement || kind == petsird::BlockKind::gantry_movement)
+      note_movement(kind, interval);
+    if (kind != petsird::BlockKind::event) return;
+    block_ = interval;
+    for (auto& lists : lists_) lists.block_time_given = false;
+  }
+
+  void note_movement(petsird::BlockKind kind, petsird::TimeInterval interval) {
+    const std::string where =
+        fmt::format("the {} moves at {} ms (time block {})",
+                    kind == petsird::BlockKind::bed_movement ? "bed" : "gantry", interval.start_ms, blocks_);
+    if (p_.bed_movement == OnMovement::refuse)
+      throw std::runtime_error(fmt::format(
+          "{}, and movement is not corrected: the image would be wrong. Cut the recording there, or let the "
+          "decoder take all events as if nothing moved (bed_movement: ignore)",
+          where));
+    if (movements_++ == 0) context_->log().warning(where + ", which is ignored");
+    context_->report("bed_movement", fmt::format("ignored; blocks of movement: {}", movements_));
+  }
+
+  // A block's time goes to the first list of a kind that has events of it, in proportion to them, so that it is counted
+  // once for prompts and once for delayeds. So does that of the blocks without events before it.
+  void on_list_begin(petsird::EventKind kind, petsird::TypePair, std::uint64_t events) override {
+    if (kind == petsird::EventKind::delayed && events > 0)
+      note(Correction::randoms, CorrectionState::called_for, "the stream has delayed coincidences");
+    Lists& lists = lists_of(kind);
+    lists.taken = 0;
+    lists.times = {.first_s = block_.start_ms * 1e-3};
+    if (events == 0) return;
+    if (lists.block_time_given) {
+      lists.times.apart_s = seconds() / static_cast<double>(events);
+      return;
+    }
+    lists.times.first_s -= lists.idle_s;
+    lists.times.apart_s = (seconds() + lists.idle_s) / static_cast<double>(events);
+    lists.times.each_stands_for_s = lists.times.apart_s;
+    lists.idle_s = 0;
+    lists.block_time_given = true;
+  }
+
+  void on_events(petsird::EventKind kind, petsird::TypePair types,
+                 std::span<const petsird::CoincidenceEvent> events) override {
+    if (!is_decoded(kind)) return;
+    context_->books().received(events.size());
+    Lists& lists = lists_of(kind);
+    BatchBuilder& builder = builder_of(kind, types);
+    if (lists.taken == 0 && builder.count() > 0 && std::abs(lists.times.first_s - builder.end_s()) > longest_pause_s)
+      emit_batch(builder);
+    while (!events.empty()) {
+      const auto taken = builder.add(events, lists.times.after(lists.taken));
+      lists.taken += taken;
+      events = events.subspan(taken);
+      if (builder.is_full()) emit_batch(builder);
+    }
+  }
+
+  void on_other_block(const petsird::OtherBlock& block) override {
+    const auto* dead_time = std::get_if<petsird::DeadTimeBlock>(&block);
+    if (!dead_time) return;
+    if (p_.dead_time) live_time_->add(*dead_time);
+    note(Correction::dead_time, p_.dead_time ? CorrectionState::made : CorrectionState::called_for,
+         "live fractions of the stream");
+  }
+
+  // Batches from now on say so.
+  void note(Correction correction, CorrectionState state, const char* how) {
+    if ((*quantity_)[correction].state == state) return;
+    auto changed = std::make_shared<Quantity>(*quantity_);
+    (*changed)[correction] = {state, how};
+    quantity_ = std::move(changed);
+  }
+
+  // Delayeds leave before the prompts of their time: a correction by those that have come then knows them.
+  void emit_batch(BatchBuilder& builder) {
+    EventBatch batch = builder.take();
+    if (!batch.delayed) emit_open(petsird::EventKind::delayed);
+    batch.quantity = quantity_;
+    batch.exposure = live_time_->mean(batch.start_s, batch.duration_s);
+    if (!batch.delayed) {
+      prompts_s_ += batch.duration_s;
+      live_s_ += batch.duration_s * batch.exposure;
+    }
+    (*emit_)(std::move(batch));
+  }
+
+  void emit_open(petsird::EventKind kind) {
+    for (auto& builder : lists_of(kind).builders)
+      if (builder && builder->count() > 0) emit_batch(*builder);
+  }
+
+  void on_block_end(petsird::BlockKind kind) override {
+    if (kind != petsird::BlockKind::event) return;
+    for (auto& lists : lists_)
+      if (!lists.block_time_given) lists.idle_s += seconds();
+  }
+
+  double seconds() const { return block_.stop_ms > block_.start_ms ? (block_.stop_ms - block_.start_ms) * 1e-3 : 0.0; }
+
+  // A batch's time is one stretch, from its start on: where the stream leaves out more of the scan, a new one begins.
+  static constexpr double longest_pause_s = 1;
+
+  // The open batches of prompts, or of delayeds, by pair of module types, and how much scan time they get.
+  struct Lists {
+    std::vector<std::optional<BatchBuilder>> builders;
+    bool block_time_given = false;
+    double idle_s = 0;        // of blocks without events, to be given to the next
+    EventTimes times;         // of the present list
+    std::uint64_t taken = 0;  // of its events
+  };
+
+  Lists& lists_of(petsird::EventKind kind) { return lists_[kind == petsird::EventKind::delayed ? 1 : 0]; }
+
+  bool is_decoded(petsird::EventKind kind) const {
+    return p_.events == DecodedEvents::both ||
+           (p_.events == DecodedEvents::delayeds) == (kind == petsird::EventKind::delayed);
+  }
+
+  BatchBuilder& builder_of(petsird::EventKind kind, petsird::TypePair types) {
+    auto& builder = lists_of(kind).builders[petsird::pair_index(types)];
+    if (!builder)
+      builder.emplace(scanner_, types, edges_mm_[types.first][types.second], p_.batch_events,
+                      kind == petsird::EventKind::delayed);
+    return *builder;
+  }
+
+  void report() {
+    report_live_time();
+    const auto& counts = decoder_->counts();
+    context_->report("prompts", static_cast<std::int64_t>(counts.prompts));
+    context_->report("delayeds", static_cast<std::int64_t>(counts.delayeds));
+    for (std::size_t k = 0; k < counts.blocks.size(); ++k)
+      if (counts.blocks[k] > 0)
+        context_->report(fmt::format("blocks_{}", petsird::block_kind_names[k]),
+                         static_cast<std::int64_t>(counts.blocks[k]));
+  }
+
+  void report_live_time() {
+    if (!p_.dead_time || decoder_->counts().blocks[static_cast<std::size_t>(petsird::BlockKind::dead_time)] == 0)
+      return;
+    if (prompts_s_ > 0) context_->report("live_fraction", live_s_ / prompts_s_);
+    constexpr double visible = 0.01;
+    if (live_time_->spread() > visible)
+      context_->log().warning(
+          fmt::format("live fractions of pairs of modules differ by {:.1f} % (RMS), of which only "
+                      "the mean is corrected for",
+                      100 * live_time_->spread()));
+  }
+
+  Params p_;
+  petsird::DetectorDepth depth_;
+  std::optional<petsird::Decoder> decoder_;
+  std::shared_ptr<const Scanner> scanner_;
+  std::shared_ptr<const Quantity> quantity_;
+  std::optional<petsird::LiveTime> live_time_;
+  double prompts_s_ = 0, live_s_ = 0;  // scan time of the prompts so far, and the live part of it
+  petsird::Table<petsird::BinEdges> edges_mm_;
+  std::array<Lists, 2> lists_;
+  petsird::TimeInterval block_;
+  std::uint64_t blocks_ = 0;     // of all kinds so far
+  std::uint64_t movements_ = 0;  // of them, those of bed or gantry
+  Emit<EventBatch>* emit_ = nullptr;
+  Context* context_ = nullptr;
+};
+
+TOFSTREAM_GADGET(PetsirdDecoder, "petsird_decoder", "Decodes list mode in the standard's binary form, as it arrives");
+
+}  // namespace
+}  // namespace tofstream

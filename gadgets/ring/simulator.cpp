@@ -1,0 +1,141 @@
+// The Monte Carlo simulator as a source: list mode of a phantom in a scanner, batch by batch.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/io/shared_files.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/ring/simulate/event_simulator.hpp"
+
+namespace tofstream {
+namespace {
+
+struct Simulator {
+  struct Params {
+    std::string scanner;
+    std::string phantom;
+    std::int64_t events = 1'000'000;
+    double seconds = 0;
+    int batch_events = 250'000;
+    std::int64_t seed = 1;
+    bool attenuation = true;
+    double activity_scale = 1;
+    double randoms_cps = 0;
+    double acollinearity_fwhm_deg = 0;
+    double positron_range_fwhm_mm = 0;
+    double crystal_efficiency_spread = 0;
+    bool delayeds = false;
+    std::string scatter_phantom;
+  };
+  static constexpr auto params = describe(
+      param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
+                              "A scanner of share/scanners, or a YAML file"),
+      param<&Params::phantom>("phantom", required, reads_one_of("phantoms"),
+                              "A phantom of share/phantoms, or a YAML file"),
+      param<&Params::events>("events", range(1, 1e13), "Events to simulate, randoms included, unless `seconds` says"),
+      param<&Params::seconds>("seconds", range(0, 1e6), unit("s"),
+                              "Scan time to simulate; 0: until `events` are there"),
+      param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Events a batch"),
+      param<&Params::seed>("seed", at_least(0), "Same seed, same events"),
+      param<&Params::attenuation>("attenuation", "Photons may be stopped in the phantom"),
+      param<&Params::activity_scale>("activity_scale", range(1e-9, 1e9), "Times the phantom's activity"),
+      param<&Params::randoms_cps>("randoms_cps", range(0, 1e9), unit("1/s"), "Random coincidences"),
+      param<&Params::acollinearity_fwhm_deg>("acollinearity_fwhm_deg", range(0, 5), unit("degrees"), "0.5 in water"),
+      param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"), "Gaussian, each axis"),
+      param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
+                                                "Crystals' efficiencies are uniform from 1 minus this to 1"),
+      param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window: batches of delayeds"),
+      param<&Params::scatter_phantom>("scatter_phantom", reads_one_of("phantoms"),
+                                      "A phantom whose activity stands for scatter: it is recorded, never attenuated"));
+  static constexpr bool own_thread = true;
+  // Detectors and ToF of a batch's events.
+  static MemoryNeed memory(const Params& p) {
+    return {.message_bytes = std::size_t{12} * static_cast<std::size_t>(p.batch_events), .lower = "batch_events"};
+  }
+
+  explicit Simulator(const Params& p)
+      : p_(p), simulator_(ring_of(p), formats::read_phantom(find_shared("phantoms", p.phantom)).phantom, options(p)) {}
+
+  void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
+    const auto quantity = std::make_shared<const Quantity>(quantity_of(p_));
+    SimulationTruth truth;
+    std::int64_t done = 0, delayeds = 0;
+    double seconds = 0;
+    while (!stop.stop_requested() && (p_.seconds > 0 ? seconds < p_.seconds * (1 - 1e-12) : done < p_.events)) {
+      SimulatedEvents made = next(done, seconds);
+      made.events.quantity = made.delayeds.quantity = quantity;
+      truth += made.truth;
+      done += made.events.count;
+      seconds += made.events.duration_s;
+      context.books().received(made.events.event_count() + made.delayeds.event_count());
+      delayeds += made.delayeds.count;
+      context.progress(p_.seconds > 0 ? seconds : static_cast<double>(done),
+                       p_.seconds > 0 ? p_.seconds : static_cast<double>(p_.events), p_.seconds > 0 ? "s" : "events");
+      if (p_.delayeds) emit(std::move(made.delayeds));
+      emit(std::move(made.events));
+    }
+    report(truth, seconds, context);
+    if (p_.delayeds) context.report("delayeds", delayeds);
+  }
+
+ private:
+  static RingScanner ring_of(const Params& p) {
+    RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
+    ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
+    return ring;
+  }
+  static SimulationOptions options(const Params& p) {
+    SimulationOptions options{.seed = static_cast<std::uint64_t>(p.seed),
+                              .attenuation = p.attenuation,
+                              .activity_scale = p.activity_scale,
+                              .randoms_cps = p.randoms_cps,
+                              .acollinearity_fwhm_deg = p.acollinearity_fwhm_deg,
+                              .positron_range_fwhm_mm = p.positron_range_fwhm_mm,
+                              .delayeds = p.delayeds};
+    if (!p.scatter_phantom.empty())
+      options.scatter = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
+    return options;
+  }
+
+  // What the simulation puts into events, and so a reconstruction has to take out.
+  static Quantity quantity_of(const Params& p) {
+    const auto state = [](bool simulated) {
+      return simulated ? CorrectionRecord{CorrectionState::called_for, "simulated"}
+                       : CorrectionRecord{CorrectionState::not_needed, "not simulated"};
+    };
+    Quantity quantity{.unit = "Bq/mL", .scale = "efficiencies of the simulated scanner"};
+    quantity[Correction::attenuation] = state(p.attenuation);
+    quantity[Correction::normalisation] = {CorrectionState::made, "efficiencies of the simulated scanner"};
+    quantity[Correction::randoms] = state(p.randoms_cps > 0);
+    quantity[Correction::scatter] = state(!p.scatter_phantom.empty());
+    quantity[Correction::dead_time] = quantity[Correction::decay] = state(false);
+    return quantity;
+  }
+
+  SimulatedEvents next(std::int64_t done, double seconds) {
+    if (p_.seconds <= 0) return simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
+    const double batch_seconds = p_.batch_events / simulator_.expected_cps();
+    return simulator_.next_seconds(std::min(batch_seconds, p_.seconds - seconds));
+  }
+
+  static void report(const SimulationTruth& truth, double seconds, Context& context) {
+    context.report("seconds", seconds);
+    context.report("trues", static_cast<std::int64_t>(truth.trues));
+    context.report("randoms", static_cast<std::int64_t>(truth.randoms));
+    if (truth.scattered > 0) context.report("scattered", static_cast<std::int64_t>(truth.scattered));
+  }
+
+  Params p_;
+  EventSimulator simulator_;
+};
+
+TOFSTREAM_GADGET(Simulator, "simulator", "Simulates list mode of a phantom in a scanner by Monte Carlo");
+
+}  // namespace
+}  // namespace tofstream

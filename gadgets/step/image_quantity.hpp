@@ -1,0 +1,36 @@
+// What a projector's images are: the quantity that its events come with, and what its sensitivity corrects for. Says
+// once in the log whatever makes them other than quantitative and is not expected.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "core/gadget/context.hpp"
+#include "kernels/types/quantity.hpp"
+
+namespace tofstream {
+
+/// What the projector divides by.
+struct SensitivityHolds {
+  AttenuatedBy attenuation;  // its gadget is the projector
+  bool is_left_out = false;  // taken as 1
+};
+
+class ImageQuantity {
+ public:
+  void set(SensitivityHolds sensitivity) { sensitivity_ = std::move(sensitivity); }
+  /// Of an image of events with this quantity; null where they have none.
+  std::shared_ptr<const Quantity> of(const std::shared_ptr<const Quantity>& events, Context& context);
+
+ private:
+  void add_attenuation(Quantity& image, Context& context);
+  void warn_of_what_is_missing(const Quantity& image, Context& context);
+  void warn_once(const std::string& text, Context& context);
+
+  SensitivityHolds sensitivity_;
+  std::shared_ptr<const Quantity> events_, image_;
+  std::set<std::string> said_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,72 @@
+// The projector of two strips (paper 001) as a gadget.
+#include <string>
+
+#include "core/gadget.hpp"
+#include "gadgets/step/list_mode_step.hpp"
+#include "gadgets/strip/strip_parameters.hpp"
+#include "kernels/strip/strip.hpp"
+#include "kernels/strip/strip_scanner.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(StripForm) {
+  return names(StripForm::full, "full", StripForm::eq7, "eq7", StripForm::gaussian, "gaussian");
+}
+constexpr auto enum_names(StripCudaPath) {
+  return names(StripCudaPath::automatic, "automatic", StripCudaPath::thread_per_event, "thread_per_event",
+               StripCudaPath::warp_per_event, "warp_per_event");
+}
+
+namespace {
+
+struct StripProjector {
+  struct Params {
+    StripForm form = StripForm::full;
+    StripResolutionParams resolution;
+    bool sensitivity = true;
+    StripCudaPath cuda_path = StripCudaPath::automatic;
+    bool log_likelihood = false;
+    BackendChoice backend = BackendChoice::automatic;
+  };
+  static constexpr auto params = describe(
+      param<&Params::form>("form",
+                           "Of the kernel. full: knows that both photons hit the strips; eq7: the published formula; "
+                           "gaussian: its fastest approximation, too low far from the centre"),
+      param<&Params::resolution>("resolution", "How well the strips measure"),
+      param<&Params::sensitivity>("sensitivity",
+                                  "Divide by the strips' sensitivity, so that the image is the activity; false: Bialas "
+                                  "et al. 2015, eq. 5, whose image holds the activity times the sensitivity"),
+      param<&Params::cuda_path>("cuda_path", "On CUDA: automatic is the fastest, the others are the paper's two"),
+      param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
+      param<&Params::backend>("backend", "Where the projector runs"));
+  static constexpr bool own_thread = true;
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    return projector_memory(p.backend, false, inputs);
+  }
+
+  explicit StripProjector(const Params& p)
+      : step_({.backend = p.backend, .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
+              [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
+                const StripSettings settings{.geometry = strip_geometry(scanner),
+                                             .resolution = p.resolution.resolution(),
+                                             .form = p.form,
+                                             .cuda_path = p.cuda_path};
+                auto projector = make_strip_projector(grid, settings, backend);
+                if (backend == Backend::cuda)
+                  if (const std::string why = why_strips_are_slow(grid, settings); !why.empty())
+                    context.log().warning("the slow path on CUDA: " + why);
+                return projector;
+              }) {}
+
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void flush() { step_.finish(); }
+
+ private:
+  ListModeStep step_;
+};
+
+TOFSTREAM_GADGET(StripProjector, "strip_projector",
+                 "Projects two strips' events by an analytic kernel: forward, ratio and back in one pass");
+
+}  // namespace
+}  // namespace tofstream

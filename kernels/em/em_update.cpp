@@ -1,0 +1,111 @@
+// The EM image update on the CPU, and the choice of backend: see em_update.hpp.
+#include "kernels/em/em_update.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+
+#include "kernels/em/em_voxel.hpp"
+
+namespace tofstream {
+
+namespace {
+
+using Range = tbb::blocked_range<std::int64_t>;
+constexpr std::int64_t grain = 1 << 15;
+
+float checked_maximum_cpu(const float* s, std::int64_t voxels) {
+  return tbb::parallel_reduce(
+      Range(0, voxels, grain), 0.0f,
+      [&](const Range& range, float maximum) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) maximum = std::max(maximum, detail::magnitude(s[v]));
+        return maximum;
+      },
+      [](float a, float b) { return std::max(a, b); });
+}
+
+void invert_cpu(const float* s, float threshold, float* inverse, std::int64_t voxels) {
+  tbb::parallel_for(Range(0, voxels, grain), [&](const Range& range) {
+    for (std::int64_t v = range.begin(); v < range.end(); ++v) inverse[v] = detail::inverse_above(s[v], threshold);
+  });
+}
+
+std::int64_t update_cpu(const detail::EmArrays& arrays, std::int64_t voxels) {
+  return tbb::parallel_reduce(
+      Range(0, voxels, grain), std::int64_t{0},
+      [&](const Range& range, std::int64_t replaced) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) replaced += detail::update_voxel(arrays, v);
+        return replaced;
+      },
+      std::plus<>());
+}
+
+void require_same(const Image& a, const Image& b, const char* name) {
+  if (!(a.grid == b.grid) || a.voxels.size() != b.voxels.size())
+    throw std::invalid_argument(fmt::format("EM update: the {} lies on another grid than the estimate", name));
+  if (on_host(a.voxels.memory()) != on_host(b.voxels.memory()))
+    throw std::invalid_argument(fmt::format("EM update: the {} lies in other memory than the estimate", name));
+}
+
+}  // namespace
+
+Image inverse_sensitivity(const Image& sensitivity, float fraction, Stream stream) {
+  if (!(fraction >= 0 && fraction < 1))
+    throw std::invalid_argument(fmt::format("the sensitivity fraction must be in [0, 1), not {}", fraction));
+  const std::int64_t voxels = sensitivity.voxels.size();
+  const float* s = sensitivity.voxels.data();
+  Image result{sensitivity.grid, Buffer<float>(sensitivity.voxels.memory(), voxels, stream)};
+  const bool host = on_host(sensitivity.voxels.memory());
+  const float maximum = host ? checked_maximum_cpu(s, voxels) : detail::checked_maximum_cuda(s, voxels, stream);
+  if (!(maximum <= std::numeric_limits<float>::max()))
+    throw std::invalid_argument("the sensitivity image holds a value that is not finite");
+  if (!(maximum > 0))
+    throw std::invalid_argument("the sensitivity image is zero everywhere: does the image lie inside the scanner?");
+  const float threshold = fraction * maximum;
+  if (host) {
+    invert_cpu(s, threshold, result.voxels.data(), voxels);
+  } else {
+    detail::invert_cuda(s, threshold, result.voxels.data(), voxels, stream);
+  }
+  return result;
+}
+
+std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
+                       double time_fraction, Stream stream) {
+  require_same(estimate, inverse_sensitivity, "inverse sensitivity");
+  require_same(estimate, backprojection, "back projection");
+  if (!(std::isfinite(time_fraction) && time_fraction > 0))
+    throw std::invalid_argument(
+        fmt::format("a subset's share of the scan time must be finite and positive, not {}", time_fraction));
+  const detail::EmArrays arrays{estimate.voxels.data(), inverse_sensitivity.voxels.data(), backprojection.voxels.data(),
+                                static_cast<float>(1.0 / time_fraction)};
+  const std::int64_t voxels = estimate.voxels.size();
+  return on_host(estimate.voxels.memory()) ? update_cpu(arrays, voxels) : detail::update_cuda(arrays, voxels, stream);
+}
+
+#ifndef TOFSTREAM_HAVE_CUDA
+namespace detail {
+
+float checked_maximum_cuda(const float*, std::int64_t, Stream) {
+  require_cuda();
+  return 0;
+}
+void invert_cuda(const float*, float, float*, std::int64_t, Stream) {
+  require_cuda();
+}
+std::int64_t update_cuda(const EmArrays&, std::int64_t, Stream) {
+  require_cuda();
+  return 0;
+}
+
+}  // namespace detail
+#endif
+
+}  // namespace tofstream

@@ -1,0 +1,30 @@
+// The EM image update of list-mode MLEM and OSEM (paper 000, eq. 1; PHYSICS 2), in place:
+// x <- x / s_k * A_k^T(ratio), with s_k = s T_k / T for subsets ordered in time.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/types/image.hpp"
+#include "kernels/memory/memory.hpp"
+
+namespace tofstream {
+
+/// Voxels whose sensitivity is below this fraction of its maximum are not reconstructed (1/s = 0).
+inline constexpr float default_sensitivity_fraction = 1e-3f;
+
+/// 1/s where s >= fraction * max(s) and positive, else 0, in the memory of `sensitivity`; complete
+/// on return. Throws std::invalid_argument unless fraction is in [0, 1), the maximum positive and
+/// every voxel finite.
+Image inverse_sensitivity(const Image& sensitivity, float fraction = default_sensitivity_fraction,
+                          Stream stream = nullptr);
+
+/// estimate <- estimate * inverse_sensitivity * backprojection / time_fraction, voxel by voxel, in
+/// the memory in which all three images lie; complete on return. `time_fraction` = T_k / T, the
+/// (decay-weighted) share of the scan's time that this subset stands for. A product that is not
+/// finite becomes 0; returns how many were, so that it does not pass unseen.
+/// Throws std::invalid_argument for grids or memories that differ or a time fraction that is not
+/// finite and positive.
+std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
+                       double time_fraction, Stream stream = nullptr);
+
+}  // namespace tofstream

@@ -1,0 +1,57 @@
+// The EM image update on a CUDA device: see em_update.hpp.
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/em/em_voxel.hpp"
+
+namespace tofstream::detail {
+
+namespace {
+
+/// Floats that are not negative compare as the integers of their bits do.
+__global__ void find_maximum(const float* s, std::int64_t voxels, unsigned* maximum_bits) {
+  const std::int64_t v = elementwise::element();
+  const unsigned bits = v < voxels ? __float_as_uint(magnitude(s[v])) : 0u;
+  const unsigned maximum = __reduce_max_sync(0xffffffffu, bits);
+  if (threadIdx.x % 32 == 0 && maximum > 0) atomicMax(maximum_bits, maximum);
+}
+
+__global__ void invert(const float* s, float threshold, float* inverse, std::int64_t voxels) {
+  const std::int64_t v = elementwise::element();
+  if (v < voxels) inverse[v] = inverse_above(s[v], threshold);
+}
+
+__global__ void update(EmArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
+  const std::int64_t v = elementwise::element();
+  const int bad = v < voxels ? update_voxel(arrays, v) : 0;
+  const int sum = __syncthreads_count(bad);
+  if (threadIdx.x == 0 && sum > 0) atomicAdd(replaced, static_cast<unsigned long long>(sum));
+}
+
+}  // namespace
+
+float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
+  auto bits = Buffer<unsigned>::zeros(Memory::device, 1, stream);
+  if (voxels > 0)
+    find_maximum<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(s, voxels, bits.data());
+  check_launch("find the largest sensitivity");
+  const unsigned found = bits.to_vector(stream)[0];
+  float maximum = 0;
+  std::memcpy(&maximum, &found, sizeof maximum);
+  return maximum;
+}
+
+void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream) {
+  invert<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(s, threshold, inverse, voxels);
+  check_launch("invert the sensitivity");
+  synchronize(stream);
+}
+
+std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream) {
+  auto replaced = Buffer<unsigned long long>::zeros(Memory::device, 1, stream);
+  if (voxels > 0)
+    update<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, replaced.data());
+  check_launch("update the estimate");
+  return static_cast<std::int64_t>(replaced.to_vector(stream)[0]);
+}
+
+}  // namespace tofstream::detail

@@ -1,0 +1,46 @@
+// What the EM update does to one voxel, shared by CPU and CUDA, and the CUDA entry points. Internal
+// to the update.
+#pragma once
+
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/math/host_device.hpp"
+#include "kernels/memory/memory.hpp"
+
+namespace tofstream::detail {
+
+struct EmArrays {
+  float* estimate;
+  const float* inverse_sensitivity;
+  const float* backprojection;
+  float inverse_time_fraction;
+};
+
+/// |s| for maxima that betray every value that is not finite: infinity for infinity and for NaN,
+/// and 0 for negative values, which are no sensitivity.
+TOFSTREAM_HOST_DEVICE inline float magnitude(float s) {
+  if (!(s <= FLT_MAX && s >= -FLT_MAX)) return INFINITY;
+  return s > 0 ? s : 0.0f;
+}
+
+TOFSTREAM_HOST_DEVICE inline float inverse_above(float s, float threshold) {
+  if (!(s > 0 && s >= threshold)) return 0.0f;
+  const float inverse = 1.0f / s;
+  return inverse <= FLT_MAX ? inverse : 0.0f;  // s may be subnormal
+}
+
+/// Updates one voxel in place; 1 where the product was not finite and became 0, else 0.
+TOFSTREAM_HOST_DEVICE inline int update_voxel(const EmArrays& a, std::int64_t v) {
+  const float product = a.estimate[v] * (a.inverse_sensitivity[v] * a.inverse_time_fraction) * a.backprojection[v];
+  const bool finite = product <= FLT_MAX && product >= -FLT_MAX;
+  a.estimate[v] = finite ? product : 0.0f;
+  return finite ? 0 : 1;
+}
+
+float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream);
+void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream);
+std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream);
+
+}  // namespace tofstream::detail

@@ -1,0 +1,165 @@
+// Terms of events from tables and a mu map: see event_terms.hpp.
+#include "kernels/ring/correct/event_terms.hpp"
+
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kernels/ring/correct/term_lookup.hpp"
+#include "kernels/types/scanner.hpp"
+
+namespace tofstream {
+
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+void require_positive(double value) {
+  if (!(value > 0 && std::isfinite(value)))
+    throw std::invalid_argument(fmt::format("corrections need a positive exposure and reference time, not {}", value));
+}
+
+bool has_terms_of_bins(const EventBatch& batch, const EventTerms& terms) {
+  return terms.tof && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+}
+
+void check_additive(const EventBatch& batch, const EventTerms& terms) {
+  require(batch.additive.empty(), "the events carry correction terms already");
+  require(batch.count == 0 || !batch.multiplicative.empty(), "additive terms come after multiplicative ones");
+  require_positive(terms.reference_s);
+  const bool of_bins = has_terms_of_bins(batch, terms);
+  if (terms.randoms) {
+    require(batch.detectors != nullptr, "randoms need events that name their detectors");
+    require(batch.detectors->size() == static_cast<std::int64_t>(terms.randoms->factor.size()),
+            "the randoms are of another scanner's detectors");
+    require(!of_bins || batch.tof.window_mm > 0,
+            "randoms need the width of the coincidence window, which the events do not state");
+  }
+  if (terms.scatter && terms.scatter->has_tof() != of_bins)
+    throw std::invalid_argument(of_bins ? "the events have ToF, the scatter estimate has not"
+                                        : "the scatter estimate is of ToF bins, the events' terms are not");
+}
+
+/// Values of a model that is given by pointer, in the memory where events are corrected.
+template <class Model>
+class Placed {
+ public:
+  /// The values of the model, brought there where it is another than the last.
+  const float* of(const std::shared_ptr<const Model>& model, const std::vector<float>& values, Memory memory,
+                  Stream stream) {
+    if (model == model_) return values_.data();
+    const Buffer<float> here = Buffer<float>::from(values);
+    values_ = here.to(memory, stream);
+    synchronize(stream);  // before the host's values go
+    model_ = model;
+    return values_.data();
+  }
+
+ private:
+  std::shared_ptr<const Model> model_;
+  Buffer<float> values_;
+};
+
+}  // namespace
+
+struct EventCorrector::Tables {
+  Backend backend;
+  Memory memory = memory_of(backend);
+  Stream stream = backend == Backend::cuda ? copy_stream() : nullptr;
+  std::shared_ptr<const Scanner> scanner;
+  std::optional<detail::PairList> pairs;  // of the scanner
+  Placed<RandomsModel> randoms;
+  Placed<ScatterEstimate> scatter;
+
+  detail::TermLookup lookup(const EventBatch& there, const EventTerms& terms) {
+    detail::TermLookup result{.events = there.view(), .exposure = there.exposure, .reference_s = terms.reference_s};
+    result.of_bins = has_terms_of_bins(there, terms);
+    result.window_mm = static_cast<double>(there.tof.window_mm);
+    if (!there.scanner || !there.detectors) return result;
+    if (there.scanner != scanner) {
+      pairs.reset();
+      scanner = there.scanner;
+      pairs.emplace(*scanner, memory, stream);
+      synchronize(stream);
+    }
+    result.has_scanner = true;
+    result.pairs = pairs->view();
+    return result;
+  }
+
+  /// Calls set(batch in this memory), which fills its array; where the batch lies elsewhere the array comes back.
+  template <class Set>
+  void with_batch(EventBatch& batch, Buffer<float> EventBatch::*array, const Set& set) {
+    const Memory home = batch.memory();
+    if (home == memory || (on_host(home) && on_host(memory))) {
+      set(batch);
+    } else {
+      EventBatch there = batch.to(memory, stream);
+      set(there);
+      batch.*array = (there.*array).to(home, stream);
+      synchronize(stream);  // before the copy of the events goes
+    }
+    synchronize(stream);
+  }
+};
+
+EventCorrector::EventCorrector(Backend backend) {
+  if (backend == Backend::cuda) require_cuda();
+  tables_ = std::make_unique<Tables>(Tables{.backend = backend});
+}
+
+EventCorrector::~EventCorrector() = default;
+EventCorrector::EventCorrector(EventCorrector&&) noexcept = default;
+
+Backend EventCorrector::backend() const {
+  return tables_->backend;
+}
+
+void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& terms) {
+  require(batch.multiplicative.empty() && batch.additive.empty(), "the events carry correction terms already");
+  require_positive(terms.exposure);
+  require(!terms.attenuation || terms.attenuation->backend() == backend(),
+          "events are corrected where lines are followed through the mu map");
+  batch.exposure = terms.exposure;
+  Tables& tables = *tables_;
+  tables.with_batch(batch, &EventBatch::multiplicative, [&](EventBatch& there) {
+    const detail::TermLookup lookup = tables.lookup(there, terms);
+    Buffer<float> multiplicative(there.memory(), there.count, tables.stream);
+    detail::fill_ones(multiplicative.data(), there.count, tables.memory, tables.stream);
+    if (terms.attenuation) terms.attenuation->apply(lookup.events, multiplicative.data(), tables.stream);
+    detail::look_up_multiplicative(lookup, multiplicative.data(), tables.memory, tables.stream);
+    there.multiplicative = std::move(multiplicative);
+  });
+}
+
+void EventCorrector::set_additive(EventBatch& batch, const EventTerms& terms) {
+  check_additive(batch, terms);
+  if (!terms.randoms && !terms.scatter) return;
+  Tables& tables = *tables_;
+  tables.with_batch(batch, &EventBatch::additive, [&](EventBatch& there) {
+    detail::TermLookup lookup = tables.lookup(there, terms);
+    if (terms.randoms)
+      lookup.randoms = tables.randoms.of(terms.randoms, terms.randoms->factor, tables.memory, tables.stream);
+    lookup.randoms_scale = terms.randoms_scale;
+    lookup.has_scatter = terms.scatter != nullptr;
+    if (terms.scatter)
+      lookup.scatter = scatter_view(
+          *terms.scatter, tables.scatter.of(terms.scatter, terms.scatter->values, tables.memory, tables.stream));
+    Buffer<float> additive(there.memory(), there.count, tables.stream);
+    detail::look_up_additive(lookup, additive.data(), tables.memory, tables.stream);
+    there.additive = std::move(additive);
+  });
+}
+
+void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend) {
+  EventCorrector corrector(backend);
+  corrector.set_multiplicative(batch, terms);
+  corrector.set_additive(batch, terms);
+}
+
+}  // namespace tofstream

@@ -1,0 +1,62 @@
+// The multiplicative and additive terms of list-mode events (PHYSICS 2; Cui et al., Med. Phys. 38 (2011) 6775, eq. 1):
+// m = efficiency x attenuation x exposure, c = randoms + scatter expected in the event's line of response and ToF bin.
+#pragma once
+
+#include <memory>
+
+#include "kernels/ring/correct/attenuation.hpp"
+#include "kernels/ring/correct/randoms.hpp"
+#include "kernels/ring/correct/scatter.hpp"
+#include "kernels/types/events.hpp"
+
+namespace tofstream {
+
+/// What a batch is to be corrected for; a null pointer leaves that correction out.
+struct EventTerms {
+  const Attenuation* attenuation = nullptr;
+  std::shared_ptr<const RandomsModel> randoms = {};
+  double randoms_scale = 1;                             // of the batch's time: rate then / rate of the model
+  std::shared_ptr<const ScatterEstimate> scatter = {};  // with ToF where the terms are of ToF bins, else without
+  double exposure = 1;                                  // EventBatch::exposure
+  double reference_s = 1;                               // the estimate x counts decays of this time: PHYSICS 2's T
+  bool tof = true;  // false: the projector does not look at ToF, so terms are of whole lines
+};
+
+/// Sets the terms of batch after batch. What they are looked up in, the scanner's efficiencies, the randoms' factors
+/// and the scatter, is brought to where events are corrected once and kept until another is given. Results are complete
+/// on return and lie in the batch's memory, which may be any; on a GPU they are made on copy_stream(), beside what the
+/// device computes. The CPU and a GPU evaluate one text. Not for two threads at once.
+class EventCorrector {
+ public:
+  /// `backend`: that of the attenuation too. Throws std::runtime_error for a missing GPU.
+  explicit EventCorrector(Backend backend);
+  ~EventCorrector();
+  EventCorrector(EventCorrector&&) noexcept;
+
+  Backend backend() const;
+
+  /// Sets batch.exposure and batch.multiplicative = e_ij a exposure: efficiency (1 where the batch's scanner has none),
+  /// attenuation and exposure. Throws std::invalid_argument for events that carry terms already, an exposure that is
+  /// not positive and finite, and attenuation on another backend.
+  void set_multiplicative(EventBatch& batch, const EventTerms& terms);
+
+  /// Sets batch.additive where there are randoms or scatter, after set_multiplicative with the same terms. As the EM
+  /// step needs them, they are c / m in units of its forward projection:
+  ///   c / m = reference_s (randoms_scale r_ij share / (e_ij a exposure) + S width / a)
+  /// with r_ij randoms per s of the pair and share = bin width / coincidence window (1 without ToF), S scatter per s
+  /// and mm of a pair of efficiency 1 and exposure 1, a the attenuation, e_ij the efficiency. An event on a pair of
+  /// efficiency 0 gets an infinite one, so that EM skips and counts it. Throws std::invalid_argument for events that
+  /// have additive terms or no multiplicative ones, randoms for events without detectors or a coincidence window, a
+  /// scatter estimate that is of ToF bins where the events' terms are not or the other way round, and a reference time
+  /// that is not positive.
+  void set_additive(EventBatch& batch, const EventTerms& terms);
+
+ private:
+  struct Tables;
+  std::unique_ptr<Tables> tables_;
+};
+
+/// Both terms of one batch. `backend`: as EventCorrector's.
+void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend = Backend::cpu);
+
+}  // namespace tofstream

@@ -1,0 +1,21 @@
+// What joseph.cpp asks of the CPU's and CUDA's files; grid and settings have been validated.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+
+#include "kernels/project/cpu_projector.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+
+namespace tofstream {
+
+/// Bilinear weights end an edge from a voxel's centre, half an edge beyond the image; and a hair, for rounding.
+inline float joseph_reach_mm(const Grid& grid) {
+  return 0.501f * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+}
+
+/// The kernel compiled for the best instruction set of this machine.
+std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid, const JosephSettings& settings);
+std::unique_ptr<Projector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings);
+
+}  // namespace tofstream

@@ -1,0 +1,181 @@
+// Joseph's projector in CUDA, the direct path: one thread an event, the math of joseph_line-inl.hpp, atomic adds in
+// back projection. The EM step walks the line twice rather than keep its weights; that of many events goes by tiles
+// (joseph_tiled.cu).
+#include "kernels/cuda/check.hpp"
+#include "kernels/project/device_tally.cuh"
+#include "kernels/project/expectation.hpp"
+#include "kernels/ring/joseph/joseph_backends.hpp"
+#include "kernels/ring/joseph/joseph_line-inl.hpp"
+#include "kernels/ring/joseph/joseph_tiled.cuh"
+#include "kernels/project/tiled/stretches.hpp"
+
+namespace tofstream {
+
+namespace {
+
+using single_lane::cross;
+using single_lane::Crossing;
+using single_lane::JosephBlock;
+using single_lane::JosephLine;
+using single_lane::JosephLines;
+using single_lane::JosephSetup;
+using single_lane::prepare_line;
+
+constexpr int threads_a_block = 128;
+
+/// Calls visit(offset, weight) for each voxel of a line that has weight.
+template <class Visit>
+__device__ void walk(const Grid& grid, const JosephLine& line, Visit visit) {
+  const std::int64_t plane_stride = grid.stride(line.axis);
+  const std::int64_t u_stride = grid.stride(line.u_axis);
+  const std::int64_t v_stride = grid.stride(line.v_axis);
+  for (int begin = line.first; begin <= line.last; begin += JosephBlock::planes) {
+    const JosephBlock block = JosephBlock::make(grid, line, begin);
+    const int count = min(JosephBlock::planes, line.last - begin + 1);
+    for (int plane = 0; plane < count; ++plane) {
+      const Crossing<float> c = cross(line, block, static_cast<float>(plane));
+      const std::int64_t offset = (begin + plane) * plane_stride + static_cast<std::int64_t>(c.u) * u_stride +
+                                  static_cast<std::int64_t>(c.v) * v_stride;
+      // A weight of 0 may stand for a voxel that an image one voxel wide does not have.
+      if (c.weight[0] != 0) visit(offset, c.weight[0]);
+      if (c.weight[1] != 0) visit(offset + u_stride, c.weight[1]);
+      if (c.weight[2] != 0) visit(offset + v_stride, c.weight[2]);
+      if (c.weight[3] != 0) visit(offset + u_stride + v_stride, c.weight[3]);
+    }
+  }
+}
+
+__device__ float line_sum(const Grid& grid, const JosephLine& line, const float* image) {
+  float sum = 0;
+  walk(grid, line, [&](std::int64_t voxel, float weight) { sum += weight * image[voxel]; });
+  return sum;
+}
+
+__device__ void add_line(const Grid& grid, const JosephLine& line, float value, float* image) {
+  walk(grid, line, [&](std::int64_t voxel, float weight) { atomicAdd(image + voxel, weight * value); });
+}
+
+__device__ std::int64_t event_of_thread() {
+  return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+__global__ void forward_kernel(JosephLines lines, const float* image, float* expectation) {
+  const std::int64_t i = event_of_thread();
+  if (i >= lines.events.count) return;
+  expectation[i] = line_sum(lines.setup.grid, prepare_line<float>(lines, i, 1), image);
+}
+
+__global__ void back_kernel(JosephLines lines, const float* values, float* image) {
+  const std::int64_t i = event_of_thread();
+  if (i >= lines.events.count) return;
+  const float value = values ? values[i] : 1.0f;
+  if (value != 0) add_line(lines.setup.grid, prepare_line<float>(lines, i, 1), value, image);
+}
+
+__global__ void em_kernel(JosephLines lines, const float* image, float* accumulator, DeviceTally* tally) {
+  const std::int64_t i = event_of_thread();
+  const bool present = i < lines.events.count;
+  bool used = false;
+  double logarithm = 0;
+  if (present) {
+    const JosephLine line = prepare_line<float>(lines, i, 1);
+    float expectation = line_sum(lines.setup.grid, line, image);
+    if (lines.events.additive) expectation += lines.events.additive[i];
+    used = usable(expectation);
+    if (used) {
+      logarithm = log(static_cast<double>(expectation));
+      add_line(lines.setup.grid, line, 1.0f / expectation, accumulator);
+    }
+  }
+  add_tally(used, present && !used, logarithm, tally);
+}
+
+class JosephCuda final : public Projector {
+ public:
+  JosephCuda(const Grid& grid, const JosephSettings& settings)
+      : setup_(JosephSetup::make(grid, settings)),
+        deterministic_(settings.deterministic),
+        tiled_(setup_, settings.cuda_path, settings.deterministic),
+        tally_(Memory::device, 1) {
+    synchronize(nullptr);  // the tally may next be used on any stream
+  }
+
+  const Grid& grid() const override { return setup_.grid; }
+  Backend backend() const override { return Backend::cuda; }
+  float reach_mm() const override { return joseph_reach_mm(setup_.grid); }
+
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
+    in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
+      forward_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image,
+                                                             expectation + begin);
+      check_launch("launch Joseph's forward projection");
+    });
+  }
+
+  void back(const EventView& events, const float* values, float* image, Stream stream) override {
+    const auto direct = [&](const EventView& part, const float* part_values) {
+      direct_back(part, part_values, image, stream);
+    };
+    if (!tiled_.takes_back(events)) return direct(events, values);
+    tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
+  }
+
+  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
+    return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
+  }
+
+  EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+                          Stream stream) override {
+    const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
+    if (!plan && !tiled_.takes(events)) return direct(events);
+    return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
+  }
+
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
+    return planned_em_step(nullptr, events, image, accumulator, stream);
+  }
+
+ private:
+  void direct_back(const EventView& events, const float* values, float* image, Stream stream) {
+    if (deterministic_) throw tiled::not_deterministic();
+    in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
+      back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
+                                                          values ? values + begin : nullptr, image);
+      check_launch("launch Joseph's back projection");
+    });
+  }
+
+  EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
+    if (deterministic_) throw tiled::not_deterministic();
+    tally_.clear(stream);
+    in_launches(events, [&](const EventView& part, std::int64_t, unsigned blocks) {
+      em_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, accumulator,
+                                                        tally_.data());
+      check_launch("launch Joseph's EM step");
+    });
+    return tally_.to_vector(stream).front().on_host();
+  }
+
+  /// A launch has fewer than 2^31 blocks: more events than that are cut into several launches.
+  template <class Launch>
+  static void in_launches(const EventView& events, const Launch& launch) {
+    constexpr std::int64_t most = std::int64_t{threads_a_block} << 30;
+    for (std::int64_t begin = 0; begin < events.count; begin += most) {
+      const std::int64_t count = std::min(most, events.count - begin);
+      launch(events.slice(begin, count), begin, static_cast<unsigned>((count + threads_a_block - 1) / threads_a_block));
+    }
+  }
+
+  JosephSetup setup_;
+  bool deterministic_;
+  JosephTiled tiled_;
+  Buffer<DeviceTally> tally_;
+};
+
+}  // namespace
+
+std::unique_ptr<Projector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings) {
+  return std::make_unique<JosephCuda>(grid, settings);
+}
+
+}  // namespace tofstream

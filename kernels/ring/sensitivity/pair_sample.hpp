@@ -1,0 +1,111 @@
+// Which pairs of a scanner's list are projected, with what weight: all of them, or a stratified sample; and which of
+// these can touch the image. The host and a CUDA device choose alike, bit for bit. Internal to the sensitivity.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/math/host_device.hpp"
+#include "kernels/math/lanes.hpp"
+#include "kernels/ring/sensitivity/pair_list.hpp"
+#include "kernels/types/grid.hpp"
+
+namespace tofstream::detail {
+
+/// A well mixed 64-bit number of a counter (the finaliser of SplitMix64, Steele et al. 2014).
+TOFSTREAM_HOST_DEVICE inline std::uint64_t mixed(std::uint64_t seed, std::uint64_t counter) {
+  std::uint64_t z = seed + 0x9e3779b97f4a7c15u * (counter + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// All `pairs` of a list, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
+/// `replicates`, a prime, and each replicate draws one cell of every group: replicate r the cell shift + r stride (mod
+/// replicates), shift and stride drawn for the group. So any two replicates are as two cells drawn at random, which
+/// their spread takes them for.
+struct PairSample {
+  std::int64_t pairs = 0;
+  std::int64_t cells = 0;
+  int replicates = 1;
+  std::uint64_t seed = 0;
+
+  TOFSTREAM_HOST_DEVICE bool exact() const { return replicates == 1; }
+  TOFSTREAM_HOST_DEVICE std::int64_t draws() const { return cells / replicates; }  // of one replicate
+
+  struct Draw {
+    std::int64_t number;  // of the pair
+    float weight;         // pairs it stands for
+  };
+  /// The n-th draw of a replicate; numbers ascend with n.
+  TOFSTREAM_HOST_DEVICE Draw draw(int replicate, std::int64_t n) const {
+    if (exact()) return {n, 1.0f};
+    const std::uint64_t random = mixed(~seed, static_cast<std::uint64_t>(n)), prime = replicates;
+    const std::uint64_t shift = (random >> 33) % prime, stride = 1 + (random & 0x7fffffff) % (prime - 1);
+    const std::int64_t cell =
+        n * replicates + static_cast<std::int64_t>((shift + static_cast<std::uint64_t>(replicate) * stride) % prime);
+    const std::int64_t begin = cell_begin(cell), size = cell_begin(cell + 1) - begin;
+    const double u = static_cast<double>(mixed(seed, static_cast<std::uint64_t>(cell)) >> 11) * 0x1p-53;
+    const auto inside = static_cast<std::int64_t>(u * static_cast<double>(size));
+    return {begin + (inside < size ? inside : size - 1), static_cast<float>(size) * static_cast<float>(replicates)};
+  }
+
+ private:
+  /// pairs * cell / cells, without a product that overflows.
+  TOFSTREAM_HOST_DEVICE std::int64_t cell_begin(std::int64_t cell) const {
+    return pairs / cells * cell + pairs % cells * cell / cells;
+  }
+};
+
+/// The image's box grown by a projector's reach, and whether the line between two points meets it.
+class Reach {
+ public:
+  Reach(const Grid& grid, float reach_mm) {
+    for (int a = 0; a < 3; ++a) {
+      low_[a] = grid.origin_mm[a] - 0.5f * grid.voxel_mm[a] - reach_mm;
+      high_[a] = grid.origin_mm[a] + (static_cast<float>(grid.size[a]) - 0.5f) * grid.voxel_mm[a] + reach_mm;
+    }
+  }
+
+  TOFSTREAM_HOST_DEVICE bool touches(Vec3 p, Vec3 q) const {
+    float enter = 0, leave = 1;
+    for (int a = 0; a < 3; ++a) {
+      const float d = q[a] - p[a];
+      if (d == 0) {
+        if (p[a] < low_[a] || p[a] > high_[a]) return false;
+        continue;
+      }
+      const float t1 = (low_[a] - p[a]) / d, t2 = (high_[a] - p[a]) / d;
+      enter = maximum(enter, minimum(t1, t2));
+      leave = minimum(leave, maximum(t1, t2));
+    }
+    return enter <= leave;
+  }
+
+ private:
+  float low_[3], high_[3];
+};
+
+/// A pair and what it is to add for each mm of its line; 0 for one that adds nothing.
+struct DrawnPair {
+  DetectorPair pair;
+  float value;
+};
+
+/// One replicate of a sample.
+struct PairDraws {
+  PairView list;
+  PairSample sample;
+  Reach reach;
+  int replicate;
+
+  /// The n-th draw; `cursor` is a place in the list.
+  TOFSTREAM_HOST_DEVICE DrawnPair draw(PairCursor& cursor, std::int64_t n) const {
+    const PairSample::Draw draw = sample.draw(replicate, n);
+    const DetectorPair pair = cursor.pair(draw.number);
+    if (!reach.touches(list.detectors[pair.detector1].position_mm, list.detectors[pair.detector2].position_mm))
+      return {pair, 0.0f};
+    return {pair, cursor.efficiency(pair) * draw.weight};
+  }
+};
+
+}  // namespace tofstream::detail

@@ -1,0 +1,126 @@
+// Sums and means on the CPU, and the choice of backend: see replicate_mean.hpp.
+#include "kernels/ring/sensitivity/replicate_mean.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_reduce.h>
+
+namespace tofstream::detail {
+
+namespace {
+
+using Range = tbb::blocked_range<std::int64_t>;
+constexpr std::int64_t grain = 1 << 15;
+
+template <class Work>
+void for_each_voxel(std::int64_t voxels, const Work& work) {
+  tbb::parallel_for(Range(0, voxels, grain), [&](const Range& range) {
+    for (std::int64_t v = range.begin(); v < range.end(); ++v) work(v);
+  });
+}
+
+/// In an order that does not depend on the number of threads.
+template <class Term>
+double sum_of(std::int64_t voxels, const Term& term) {
+  return tbb::parallel_deterministic_reduce(
+      Range(0, voxels, grain), 0.0,
+      [&](const Range& range, double sum) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) sum += term(v);
+        return sum;
+      },
+      std::plus<>());
+}
+
+/// e^2 of a voxel whose mean of `count` values has this sum of squared deviations.
+double relative_variance(float mean, float deviations, int count) {
+  const auto m = static_cast<double>(mean);
+  return m > 0 ? static_cast<double>(deviations) / (static_cast<double>(count) * (count - 1)) / (m * m) : 0;
+}
+
+}  // namespace
+
+ReplicateMean::ReplicateMean(const Grid& grid, int group, double share, const SymmetryGroup& symmetries, Memory memory,
+                             Stream stream)
+    : group_(group),
+      share_(share),
+      symmetries_(symmetries),
+      memory_(memory),
+      stream_(stream),
+      batch_(Image::zeros(grid, memory, stream)),
+      mean_(Image::zeros(grid, memory, stream)),
+      replicate_(Buffer<double>::zeros(memory, batch_.voxels.size(), stream)) {
+  if (group == 0) return;
+  deviations_ = Image::zeros(grid, memory, stream);
+  held_out_ = Image::zeros(grid, memory, stream);
+}
+
+void ReplicateMean::end_batch() {
+  const ReplicateArrays a{batch_.voxels.data(), replicate_.data(), nullptr, nullptr, 0};
+  if (!on_host(memory_)) return end_batch_cuda(a, batch_.voxels.size(), stream_);
+  for_each_voxel(batch_.voxels.size(), [&](std::int64_t v) { a.end_batch(v); });
+}
+
+void ReplicateMean::end_replicate() {
+  const bool hold_out = group_ > 0 && (count_ + held_out_count_ + 1) % group_ == 0;
+  const int count = hold_out ? ++held_out_count_ : ++count_;
+  const ReplicateArrays a{nullptr, replicate_.data(), (hold_out ? held_out_ : mean_).voxels.data(),
+                          hold_out ? nullptr : deviations_.voxels.data(), count};
+  if (on_host(memory_)) {
+    for_each_voxel(batch_.voxels.size(), [&](std::int64_t v) { a.end_replicate(symmetries_, v); });
+  } else {
+    end_replicate_cuda(a, symmetries_, batch_.voxels.size(), stream_);
+  }
+  replicate_.clear(stream_);
+}
+
+double ReplicateMean::relative_error() const {
+  if (group_ == 0 || count_ < 2) return 0;
+  const Image mean = on_the_host(mean_), deviations = on_the_host(deviations_);
+  const std::int64_t voxels = mean.voxels.size();
+  const double error2 = sum_of(voxels, [&](std::int64_t v) { return static_cast<double>(deviations.voxels[v]); });
+  const double mean2 = sum_of(voxels, [&](std::int64_t v) {
+    return static_cast<double>(mean.voxels[v]) * static_cast<double>(mean.voxels[v]);
+  });
+  return mean2 > 0 ? std::sqrt(undrawn() * error2 / (static_cast<double>(count_) * (count_ - 1)) / mean2) : 0;
+}
+
+SampleNoise ReplicateMean::noise() const {
+  if (group_ == 0 || count_ < 2) return {};
+  SampleNoise result{on_the_host(held_out_), on_the_host(deviations_), undrawn()};
+  const Image mean = image();
+  const auto total = [](const Image& image) {
+    return sum_of(image.voxels.size(), [&](std::int64_t v) { return static_cast<double>(image.voxels[v]); });
+  };
+  const double sum = total(result.held_out), scale = sum > 0 ? total(mean) / sum : 1;
+  for_each_voxel(mean.voxels.size(), [&](std::int64_t v) {
+    float &held_out = result.held_out.voxels[v], &variance = result.variance.voxels[v];
+    held_out = static_cast<float>(scale * static_cast<double>(held_out));
+    variance = static_cast<float>(undrawn() * relative_variance(mean.voxels[v], variance, count_));
+  });
+  return result;
+}
+
+double ReplicateMean::undrawn() const {
+  return std::max(1 - count_ * share_, 0.0);
+}
+
+Image ReplicateMean::on_the_host(const Image& image) const {
+  Image result = image.to(Memory::host, stream_);
+  if (!on_host(memory_)) synchronize(stream_);
+  return result;
+}
+
+#ifndef TOFSTREAM_HAVE_CUDA
+void end_batch_cuda(const ReplicateArrays&, std::int64_t, Stream) {
+  require_cuda();
+}
+void end_replicate_cuda(const ReplicateArrays&, const SymmetryGroup&, std::int64_t, Stream) {
+  require_cuda();
+}
+#endif
+
+}  // namespace tofstream::detail

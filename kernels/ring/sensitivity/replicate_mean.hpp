@@ -1,0 +1,75 @@
+// Sums of projected batches, the mean of replicates with its spread, and the mean of those that are held out, voxel by
+// voxel, in either memory. A batch has so few lines that the rounding of a float sum does not show; batches are added
+// in double. Internal to the sensitivity.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/math/host_device.hpp"
+#include "kernels/ring/sensitivity/sample_bias.hpp"
+#include "kernels/ring/sensitivity/symmetry.hpp"
+#include "kernels/types/image.hpp"
+
+namespace tofstream::detail {
+
+/// What one voxel's arrays hold.
+struct ReplicateArrays {
+  float* batch;       // what the projector adds to
+  double* replicate;  // batches of this replicate so far
+  float* mean;        // of the replicates so far
+  float* deviations;  // sum of their squared deviations from it; null: not kept
+  int count;          // replicates that the mean is to hold
+
+  TOFSTREAM_HOST_DEVICE void end_batch(std::int64_t v) const {
+    replicate[v] += static_cast<double>(batch[v]);
+    batch[v] = 0;
+  }
+  /// Welford's step, of the replicate averaged over the symmetries. The replicate stays as it is.
+  TOFSTREAM_HOST_DEVICE void end_replicate(const SymmetryGroup& symmetries, std::int64_t v) const {
+    const auto value = static_cast<float>(symmetries.mean(replicate, v)), delta = value - mean[v];
+    mean[v] += delta / static_cast<float>(count);
+    if (deviations) deviations[v] += delta * (value - mean[v]);
+  }
+};
+
+class ReplicateMean {
+ public:
+  /// One replicate in `group` is held out, the last; 0: none is, and there is no spread. `share`: of all pairs, that
+  /// one replicate draws.
+  ReplicateMean(const Grid& grid, int group, double share, const SymmetryGroup& symmetries, Memory memory,
+                Stream stream);
+
+  /// The image that a batch is projected into: zero before each.
+  float* batch() { return batch_.voxels.data(); }
+  /// Queued on the stream where there is one.
+  void end_batch();
+  void end_replicate();
+
+  /// RMS standard error of the mean / its RMS; 0 where no spread is kept.
+  double relative_error() const;
+  /// The mean, on the host.
+  Image image() const { return on_the_host(mean_); }
+  /// No pair is drawn twice, which takes 1 - f from the variance that the spread alone says. e^2 is at most 1, in a
+  /// voxel that one replicate alone touched. What is held out is scaled to the sum of image(), so that what the sum of
+  /// a small sample has by chance does not come into ratios of the two. Empty where no spread is kept.
+  SampleNoise noise() const;
+
+ private:
+  Image on_the_host(const Image& image) const;
+  double undrawn() const;
+
+  int group_;
+  double share_;
+  SymmetryGroup symmetries_;
+  Memory memory_;
+  Stream stream_;
+  Image batch_, mean_, deviations_, held_out_;
+  Buffer<double> replicate_;
+  int count_ = 0, held_out_count_ = 0;
+};
+
+void end_batch_cuda(const ReplicateArrays& arrays, std::int64_t voxels, Stream stream);
+void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symmetries, std::int64_t voxels,
+                        Stream stream);
+
+}  // namespace tofstream::detail

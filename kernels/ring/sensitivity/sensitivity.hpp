@@ -1,0 +1,62 @@
+// Sensitivity s = A^T(efficiency x attenuation) over all LORs that a scanner can record, ToF summed
+// out (PHYSICS 2): exact enumeration when small, else stratified samples of detector pairs until an error is reached.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "kernels/project/projector.hpp"
+#include "kernels/ring/sensitivity/sample_bias.hpp"
+#include "kernels/types/image.hpp"
+#include "kernels/types/scanner.hpp"
+
+namespace tofstream {
+
+struct SensitivitySettings {
+  std::int64_t exact_pairs = 50'000'000;       // enumerate all pairs where there are at most so many
+  double error = 0.02;                         // else draw pairs until the relative error is so small
+  std::int64_t sampled_pairs = 1'000'000'000;  // or so many are drawn
+  bool symmetric = true;                       // average a sample over the symmetries of scanner and grid
+  std::uint64_t seed = 1;                      // same seed, same image
+  std::int64_t replicate_pairs = 1 << 19;      // of each part of the sample; their spread gives the error
+  std::int64_t batch_pairs = 1 << 21;          // pairs drawn and projected at a time
+};
+
+/// What suits a backend: on a GPU an error of 0.01, since many pairs cost little there, and larger parts.
+SensitivitySettings default_sensitivity(Backend backend);
+
+struct Sensitivity {
+  Image image;  // on the host; unit: mm (projector's line integral) x efficiency
+  bool exact = true;
+  std::int64_t pairs = 0;      // pairs of detectors in coincidence
+  std::int64_t drawn = 0;      // all of them, or the sample
+  std::int64_t projected = 0;  // of these, those that could touch the image
+  double relative_error = 0;   // RMS standard error of the voxels / RMS of the voxels; 0 where exact
+  int symmetries = 1;          // that a sample was averaged over
+  SampleNoise noise;           // of a sample: what EM must know of it
+};
+
+/// Called with the fraction done, in [0, 1]; may throw to end the computation.
+using SensitivityProgress = std::function<void(double)>;
+
+/// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
+/// `mu_per_mm`: linear attenuation on any grid (host), whose integrals along each LOR, from detector to detector by
+/// Joseph's projector on that grid, attenuate it; null for none.
+/// Sampling: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in each of many
+/// cells spread over the list; CPU and CUDA draw the same. Replicates are drawn, at least eight, until their spread
+/// gives the error that is asked for, or no more may be drawn: `relative_error` says what was reached. Where there is
+/// no attenuation they are averaged over the symmetries of scanner and grid. `image` is the mean of seven replicates in
+/// eight, and `noise` has the rest.
+/// Throws std::invalid_argument for settings that are not positive, a scanner whose tables are
+/// wrong or that has no pair in coincidence, and a mu map without voxels.
+Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings = {},
+                                const Image* mu_per_mm = nullptr, Stream stream = nullptr,
+                                const SensitivityProgress& progress = {});
+
+/// SHA-256 (hexadecimal) of all that the result depends on: the scanner's tables, grid, mu map,
+/// settings that matter and `projector_description` (the caller's words for kind and settings).
+std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std::string& projector_description,
+                            const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr);
+
+}  // namespace tofstream

@@ -1,0 +1,372 @@
+// Photon pairs by Monte Carlo in slices of scanner time: see event_simulator.hpp.
+#include "kernels/ring/simulate/event_simulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include "kernels/ring/simulate/decay_sampler.hpp"
+#include "kernels/simulate/random.hpp"
+#include "kernels/ring/simulate/ring_tracer.hpp"
+
+namespace tofstream {
+namespace {
+
+constexpr double fwhm_per_sigma = 2.3548200450309493;
+constexpr double trials_per_slice = 4096;  // small: a batch of given count ends within its last one
+constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
+constexpr std::uint64_t delayed_streams = std::uint64_t{1} << 62;
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+enum class Origin { decay, scatter, random };
+
+struct Record {
+  std::uint32_t detector1, detector2;
+  float tof_mm;
+  Origin origin;
+};
+
+/// The events of a stretch of scanner time that has its own random numbers.
+struct Slice {
+  std::vector<Record> records, delayeds;
+  SimulationTruth truth;
+  double trials = 0;    // drawn
+  double fraction = 1;  // of the slice's time that passed when the limit of events was reached
+};
+
+Vec3d deflected(Vec3d direction, double sigma_rad, RandomStream& random) {
+  // Two unit vectors across the direction, which is never along z in a ring's acceptance.
+  const double across = std::hypot(direction.x, direction.y);
+  const Vec3d first{-direction.y / across, direction.x / across, 0};
+  const Vec3d second{-direction.z * first.y, direction.z * first.x, across};
+  const Vec3d bent = direction + (sigma_rad * random.normal()) * first + (sigma_rad * random.normal()) * second;
+  return (1 / norm(bent)) * bent;
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(what);
+}
+
+const SimulationOptions& checked(const SimulationOptions& o) {
+  require(o.activity_scale > 0 && std::isfinite(o.activity_scale), "simulation: activity_scale must be positive");
+  require(o.randoms_cps >= 0 && o.randoms_cps <= 1e12, "simulation: randoms_cps must lie in [0, 1e12]");
+  require(o.acollinearity_fwhm_deg >= 0 && o.acollinearity_fwhm_deg <= 5,
+          "simulation: acollinearity_fwhm_deg must lie in [0, 5]");
+  require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
+          "simulation: positron_range_fwhm_mm must lie in [0, 50]");
+  return o;
+}
+
+}  // namespace
+
+SimulationTruth& SimulationTruth::operator+=(const SimulationTruth& o) {
+  decays += o.decays;
+  trues += o.trues;
+  randoms += o.randoms;
+  scattered += o.scattered;
+  outside_tof_window += o.outside_tof_window;
+  return *this;
+}
+
+struct EventSimulator::Model {
+  RingScanner ring;
+  Phantom phantom;
+  SimulationOptions options;
+  double acollinearity_rad, range_mm;  // sigmas
+  std::shared_ptr<const Scanner> scanner;
+  RingTracer tracer;
+  DecaySampler decays;
+  std::optional<DecaySampler> scatter;
+  double window_mm, sigma_mm, bin_mm;
+  double activity_Bq;
+  double trial_rate;  // draws of decays, scatter and randoms, per second
+  double expected_cps = 0;
+
+  Model(const RingScanner& ring_, Phantom phantom_, const SimulationOptions& options_)
+      : ring(ring_),
+        phantom(std::move(phantom_)),
+        options(checked(options_)),
+        acollinearity_rad(options.acollinearity_fwhm_deg / fwhm_per_sigma * std::numbers::pi / 180),
+        range_mm(options.positron_range_fwhm_mm / fwhm_per_sigma),
+        scanner(make_scanner(ring)),
+        tracer(ring),
+        decays(sampler_of(phantom, Origin::decay)),
+        window_mm(ring.tof_window_mm()),
+        sigma_mm(ring.tof_sigma_mm()),
+        bin_mm(ring.tof_bin_mm()),
+        activity_Bq(options.activity_scale * phantom.total_activity_Bq()),
+        trial_rate(options.activity_scale * decays.rate() + options.randoms_cps) {
+    if (options.scatter) {
+      scatter.emplace(sampler_of(*options.scatter, Origin::scatter));
+      trial_rate += scatter->rate();
+    }
+    run_pilot();
+  }
+
+  // Photons interact at or behind the inner radius, so that a line which leaves the crystals' length before it is not
+  // recorded; bent lines get some more.
+  DecaySampler sampler_of(const Phantom& source, Origin origin) const {
+    return {source,
+            {ring.inner_radius_mm, 0.5 * ring.axial_length_mm() + 10 * ring.inner_radius_mm * acollinearity_rad},
+            [this, origin](const Decay& decay) { return chance_of(decay, origin); },
+            range_mm};
+  }
+
+  void run_pilot() {
+    SimulationTruth truth;
+    double trials = 0;
+    for (std::uint64_t i = 0; i < 4096 && (i < 32 || truth.trues < 10000); ++i) {
+      const Slice slice = simulate(pilot_streams + i, trials_per_slice / trial_rate, no_limit);
+      truth += slice.truth;
+      trials += slice.trials;
+    }
+    if (truth.trues == 0)
+      throw std::invalid_argument(
+          fmt::format("scanner {} sees no decay of phantom {}: move the phantom into its field of view", ring.name,
+                      phantom.name()));
+    expected_cps = static_cast<double>(truth.trues + truth.scattered) / trials * trial_rate + options.randoms_cps;
+  }
+
+  Slice simulate(std::uint64_t stream, double duration_s, std::int64_t max_events) const {
+    RandomStream random(options.seed, stream);
+    Slice slice;
+    const auto trials = std::poisson_distribution<std::int64_t>(trial_rate * duration_s)(random);
+    slice.trials = static_cast<double>(trials);
+    const double share_of_randoms = options.randoms_cps / trial_rate;
+    const double share_of_additive = share_of_randoms + (scatter ? scatter->rate() / trial_rate : 0.0);
+    for (std::int64_t i = 0; i < trials; ++i) {
+      const double pick = random.uniform();
+      const Origin origin =
+          pick < share_of_randoms ? Origin::random : (pick < share_of_additive ? Origin::scatter : Origin::decay);
+      if (origin == Origin::random)
+        slice.records.push_back(draw_random(random));
+      else if (const auto decay =
+                   origin == Origin::decay ? decays.draw(phantom, random) : scatter->draw(*options.scatter, random))
+        follow(slice, *decay, origin, random);
+      if (static_cast<std::int64_t>(slice.records.size()) >= max_events) {
+        slice.records.resize(static_cast<std::size_t>(max_events), Record{});
+        slice.fraction = static_cast<double>(i + 1) / static_cast<double>(trials + 1);
+        break;
+      }
+    }
+    slice.truth.decays = activity_Bq * duration_s * slice.fraction;
+    for (const Record& record : slice.records) ++count_of(slice.truth, record.origin);
+    if (options.delayeds) add_delayeds(slice, stream, duration_s * slice.fraction);
+    return slice;
+  }
+
+  static std::uint64_t& count_of(SimulationTruth& truth, Origin origin) {
+    return origin == Origin::decay ? truth.trues : (origin == Origin::scatter ? truth.scattered : truth.randoms);
+  }
+
+  // From numbers of their own, so that prompts are the same with and without delayeds.
+  void add_delayeds(Slice& slice, std::uint64_t stream, double duration_s) const {
+    RandomStream random(options.seed, delayed_streams + stream);
+    std::int64_t count = 0;
+    if (options.randoms_cps > 0)
+      count = std::poisson_distribution<std::int64_t>(options.randoms_cps * duration_s)(random);
+    for (std::int64_t i = 0; i < count; ++i) slice.delayeds.push_back(draw_random(random));
+  }
+
+  double survival(Vec3d point, Vec3d direction, Origin origin) const {
+    if (!options.attenuation || origin == Origin::scatter) return 1.0;
+    return std::exp(-phantom.line_attenuation(point, direction));
+  }
+
+  /// The chance that two crystals record what reaches them.
+  bool recorded_by(std::uint32_t one, std::uint32_t two, RandomStream& random) const {
+    const std::vector<float>& crystals = scanner->bin_efficiency;
+    return crystals.empty() ||
+           random.uniform() < static_cast<double>(crystals[one]) * static_cast<double>(crystals[two]);
+  }
+
+  /// That two opposite photons leave the phantom and interact before they leave the crystals' backs.
+  double chance_of(const Decay& decay, Origin origin) const {
+    const Vec3d p = decay.point_mm, u = decay.direction;
+    return tracer.stopping(tracer.enter(p, u, decay.ahead_mm)) *
+           tracer.stopping(tracer.enter(p, -1.0 * u, decay.behind_mm)) * survival(p, u, origin);
+  }
+
+  /// Where a photon interacts, given that it does so before the back of the slab that it enters;
+  /// `weight` is multiplied by the chance of that.
+  std::optional<RingTracer::Hit> detected(Vec3d point, Vec3d direction, double circle_mm, double& weight,
+                                          RandomStream& random) const {
+    const RingTracer::Entry entry = tracer.enter(point, direction, circle_mm);
+    const double stopped = tracer.stopping(entry);
+    weight *= stopped;
+    return tracer.interact(point, direction, entry, -std::log(1 - stopped * random.uniform()));
+  }
+
+  /// A decay's photons from its place to its record or its loss. Both are made to interact in the
+  /// slabs that they enter, and the decay kept weight x the chance of that x survival times on average.
+  void follow(Slice& slice, const Decay& decay, Origin origin, RandomStream& random) const {
+    const Vec3d p = decay.point_mm, u = decay.direction;
+    double weight = decay.weight;
+    const auto first = detected(p, u, decay.ahead_mm, weight, random);
+    if (!first) return;
+    Vec3d back = -1.0 * u;
+    if (acollinearity_rad > 0) back = deflected(back, acollinearity_rad, random);
+    const auto second = detected(p, back, decay.behind_mm, weight, random);
+    if (!second || !tracer.in_coincidence(first->module, second->module)) return;
+    const double pick = random.uniform();
+    if (weight + pick < 1) return;
+    for (double copies = std::floor(weight * survival(p, u, origin) + pick); copies >= 1; --copies) {
+      const bool swap = first->detector < second->detector;
+      record(slice, swap ? *second : *first, swap ? *first : *second, origin, random);
+    }
+  }
+
+  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two, Origin origin,
+              RandomStream& random) const {
+    if (!recorded_by(one.detector, two.detector, random)) return;
+    // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
+    double tof = 0.5 * (one.path_mm - two.path_mm);
+    if (sigma_mm > 0) tof += sigma_mm * random.normal();
+    if (!(std::abs(tof) < window_mm)) {
+      ++slice.truth.outside_tof_window;
+      return;
+    }
+    slice.records.push_back({one.detector, two.detector, recorded(tof), origin});
+  }
+
+  Record draw_random(RandomStream& random) const {
+    const auto detectors = static_cast<std::uint32_t>(ring.detectors());
+    const auto elements = static_cast<std::uint32_t>(ring.elements());
+    std::uint32_t one = 0, two = 0;
+    do {
+      one = random.below(detectors);
+      two = random.below(detectors);
+    } while (!tracer.in_coincidence(one / elements, two / elements) || !recorded_by(one, two, random));
+    if (one < two) std::swap(one, two);
+    return {one, two, recorded(window_mm * random.symmetric()), Origin::random};
+  }
+
+  /// ToF as the scanner writes it: the centre of its bin, where binned.
+  float recorded(double tof) const {
+    if (bin_mm > 0) {
+      const double bin = std::min(std::floor((tof + window_mm) / bin_mm), ring.tof_bins - 1.0);
+      tof = (bin + 0.5) * bin_mm - window_mm;
+    }
+    return static_cast<float>(tof);
+  }
+
+  /// Slices [first, first + count) of equal duration, in parallel.
+  std::vector<Slice> simulate_many(std::uint64_t first, std::size_t count, double duration_s) const {
+    std::vector<Slice> slices(count);
+    tbb::parallel_for(std::size_t{0}, count,
+                      [&](std::size_t i) { slices[i] = simulate(first + i, duration_s, no_limit); });
+    return slices;
+  }
+
+  SimulatedEvents assemble(std::span<const Slice> slices, double start_s, double duration_s) const {
+    SimulatedEvents result;
+    for (const Slice& slice : slices) result.truth += slice.truth;
+    result.events = batch_of(slices, &Slice::records, start_s, duration_s);
+    result.delayeds = batch_of(slices, &Slice::delayeds, start_s, duration_s);
+    result.delayeds.delayed = true;
+    result.is_random.reserve(static_cast<std::size_t>(result.events.count));
+    for (const Slice& slice : slices)
+      for (const Record& record : slice.records) result.is_random.push_back(record.origin == Origin::random ? 1 : 0);
+    return result;
+  }
+
+  EventBatch batch_of(std::span<const Slice> slices, std::vector<Record> Slice::*records, double start_s,
+                      double duration_s) const {
+    EventBatch events;
+    for (const Slice& slice : slices) events.count += static_cast<std::int64_t>((slice.*records).size());
+    events.scanner = scanner;
+    events.detectors = scanner->detectors;
+    events.start_s = start_s;
+    events.duration_s = duration_s;
+    events.detector1 = Buffer<std::uint32_t>(Memory::host, events.count);
+    events.detector2 = Buffer<std::uint32_t>(Memory::host, events.count);
+    if (sigma_mm > 0) {
+      events.tof = scanner->tof.front();
+      events.tof_mm = Buffer<float>(Memory::host, events.count);
+    }
+    std::int64_t at = 0;
+    for (const Slice& slice : slices)
+      for (const Record& record : slice.*records) {
+        events.detector1[at] = record.detector1;
+        events.detector2[at] = record.detector2;
+        if (sigma_mm > 0) events.tof_mm[at] = record.tof_mm;
+        ++at;
+      }
+    return events;
+  }
+};
+
+EventSimulator::EventSimulator(const RingScanner& ring, Phantom phantom, SimulationOptions options)
+    : model_(std::make_unique<const Model>(ring, std::move(phantom), options)) {}
+EventSimulator::~EventSimulator() = default;
+EventSimulator::EventSimulator(EventSimulator&&) noexcept = default;
+EventSimulator& EventSimulator::operator=(EventSimulator&&) noexcept = default;
+
+SimulatedEvents EventSimulator::next_seconds(double duration_s) {
+  require(duration_s > 0 && std::isfinite(duration_s), "simulation: duration_s must be positive");
+  if (model_->expected_cps * duration_s >= 0x1p31)
+    throw std::invalid_argument(fmt::format("simulation: {} s would hold {:.3g} events at once; ask for shorter times",
+                                            duration_s, model_->expected_cps * duration_s));
+  const auto slices =
+      static_cast<std::size_t>(std::ceil(std::max(1.0, model_->trial_rate * duration_s / trials_per_slice)));
+  const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
+  const std::uint64_t first = std::exchange(next_slice_, next_slice_ + slices);
+  return model_->assemble(model_->simulate_many(first, slices, duration_s / static_cast<double>(slices)), start_s,
+                          duration_s);
+}
+
+SimulatedEvents EventSimulator::next_events(std::int64_t count) {
+  require(count > 0 && count < std::int64_t{1} << 31,
+          "simulation: a batch holds at least one and fewer than 2^31 events");
+  const double slice_s = trials_per_slice / model_->trial_rate;
+  const double per_slice = model_->expected_cps * slice_s;
+  std::vector<Slice> slices;
+  std::int64_t missing = count;
+  double duration_s = 0;
+  while (missing > 0) {
+    const double wanted = std::ceil(static_cast<double>(missing) / per_slice) + 1;
+    const auto wave = static_cast<std::size_t>(std::clamp(wanted, 1.0, 65536.0));
+    for (Slice& slice : model_->simulate_many(next_slice_, wave, slice_s)) {
+      const std::uint64_t stream = next_slice_++;
+      if (static_cast<std::int64_t>(slice.records.size()) >= missing)
+        slice = model_->simulate(stream, slice_s, missing);
+      missing -= static_cast<std::int64_t>(slice.records.size());
+      duration_s += slice.fraction * slice_s;
+      slices.push_back(std::move(slice));
+      if (missing == 0) break;
+    }
+  }
+  const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
+  return model_->assemble(slices, start_s, duration_s);
+}
+
+const std::shared_ptr<const Scanner>& EventSimulator::scanner() const {
+  return model_->scanner;
+}
+const Phantom& EventSimulator::phantom() const {
+  return model_->phantom;
+}
+double EventSimulator::expected_cps() const {
+  return model_->expected_cps;
+}
+
+double EventSimulator::randoms_per_pair() const {
+  const RingScanner& ring = model_->ring;
+  const auto modules = static_cast<std::uint32_t>(ring.modules());
+  double pairs = 0;
+  for (std::uint32_t m1 = 0; m1 < modules; ++m1)
+    for (std::uint32_t m2 = 0; m2 < m1; ++m2) pairs += model_->tracer.in_coincidence(m1, m2) ? 1 : 0;
+  pairs *= static_cast<double>(ring.elements()) * static_cast<double>(ring.elements());
+  const double per_pair = model_->options.randoms_cps / pairs;
+  return model_->sigma_mm > 0 ? per_pair / (2 * model_->window_mm) : per_pair;
+}
+
+}  // namespace tofstream

@@ -1,0 +1,103 @@
+// The order of updates and the checkpoints of a live reconstruction as files: whole or damaged.
+#include <fstream>
+
+#include <doctest/doctest.h>
+
+#include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/update_log.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+const std::vector<UpdateRecord> records = {{1, 0, 1, 100, false}, {2, 1, 3, 400, false}, {3, 0, 1, 0, true}};
+
+void append(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::app | std::ios::binary) << text;
+}
+
+Image ramp() {
+  Image image = Image::zeros(Grid::centred(3, 4, 5, {2, 3, 4}));
+  for (std::int64_t v = 0; v < image.grid.voxels(); ++v) image.voxels[v] = 0.1f * static_cast<float>(v);
+  return image;
+}
+
+}  // namespace
+
+TEST_CASE("an order of updates is read as it was written, also where its writer was killed") {
+  const TemporaryFolder folder;
+  const auto file = folder / update_log_name;
+  {
+    UpdateLogWriter writer(file, std::span(records).first(1));
+    writer.append(records[1]);
+    writer.append(records[2]);
+    CHECK(read_update_log(folder.path()).updates == records);
+    CHECK(!read_update_log(file).has_ended);
+    writer.end();
+  }
+  CHECK(read_update_log(file).updates == records);
+  CHECK(read_update_log(file).has_ended);
+  UpdateLogWriter(file, records);
+  append(file, R"({"update":4,"subset":)");
+  CHECK(read_update_log(file).updates == records);
+}
+
+TEST_CASE("a file that is no order of updates is refused, with its line") {
+  const TemporaryFolder folder;
+  const auto file = folder / "order.jsonl";
+  CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("cannot read the order of updates"));
+  append(file, "{\"format\": \"something\"}\n");
+  CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:1: no order of updates"));
+  for (const char* line : {"rubbish\n", "{\"update\":5,\"subset\":0,\"subsets\":1,\"events\":1}\n",
+                           "{\"update\":4,\"subset\":-1,\"subsets\":1,\"events\":1}\n", "[1]\n", "{\"update\":4}\n",
+                           "\n", "null\n", "{\"update\":4,\"subset\":4294967296,\"subsets\":1,\"events\":1}\n",
+                           "{\"update\":4,\"subset\":0,\"subsets\":1e300,\"events\":1}\n",
+                           "{\"update\":4,\"subset\":0,\"subsets\":1,\"events\":-1}\n"}) {
+    UpdateLogWriter(file, records);
+    append(file, line);
+    CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:5: no order of updates"));
+  }
+  UpdateLogWriter(file, records).end();
+  append(file, R"({"update":4,"subset":0,"subsets":1,"events":1})"
+               "\n");
+  CHECK_THROWS_WITH(read_update_log(file),
+                    doctest::Contains("order.jsonl:6: no order of updates: it has ended before"));
+  for (const char* text : {"", R"({"format":"tofstream update order","version":1})",
+                           "{\"format\":\"tofstream update order\",\"version\":2}\n"}) {
+    std::ofstream(file, std::ios::binary) << text;
+    CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:1: no order of updates: its first line"));
+  }
+}
+
+TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is refused") {
+  const TemporaryFolder folder;
+  const auto file = folder / checkpoint_name;
+  CHECK(!read_checkpoint(folder.path()));
+  CHECK(checkpoint_update(folder.path()) == 0);
+  const Image image = ramp();
+  Quantity said{.unit = "Bq/mL", .scale = "simulated", .reference_s = 1, .rejecting = {"inner (tof_window)"}};
+  said[Correction::attenuation] = {CorrectionState::made, "mu.nii.gz"};
+  said.attenuated_by = {"corrected", "mu.nii.gz", 7};
+  write_checkpoint(file, {17, 2}, image, &said);
+  const auto read = read_checkpoint(folder.path());
+  REQUIRE(read);
+  CHECK(read->step.update == 17);
+  CHECK(read->step.iteration == 2);
+  CHECK(read->image.grid == image.grid);
+  REQUIRE(read->quantity);
+  CHECK(*read->quantity == said);
+  CHECK(std::ranges::equal(read->image.voxels.span(), image.voxels.span()));
+  const std::string whole = text_of(file);
+  for (const std::size_t at : {std::size_t{1}, std::size_t{9}, std::size_t{20}, whole.size() - 1}) {
+    CAPTURE(at);
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    std::ofstream(file, std::ios::binary) << damaged;
+    CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("is no whole checkpoint"));
+  }
+  std::ofstream(file, std::ios::binary) << whole.substr(0, whole.size() - 4);
+  CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("its size"));
+  write_checkpoint(file, {17, 2}, image);
+  CHECK(read_checkpoint(file)->quantity == nullptr);
+}

@@ -1,0 +1,112 @@
+// Scanners in YAML: every shared one is whole, and every mistake is one clear line.
+#include "gadgets/io/yaml/scanner_yaml.hpp"
+
+#include <filesystem>
+
+#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+#include "kernels/strip/strip_scanner.hpp"
+
+using namespace tofstream;
+using formats::parse_ring_scanner;
+
+namespace {
+
+const std::string small = R"(name: small
+inner_radius_mm: 60
+modules: {transaxial: 18, axial: 2, pitch_axial_mm: 25}
+crystals:
+  transaxial: 10
+  axial: 11
+  size_mm: [1.5, 1.6]
+  pitch_mm: [1.7, 1.8]
+  layers: [{depth_mm: 7, attenuation_per_cm: 0.8}, {depth_mm: 8, attenuation_per_cm: 0.7}]
+coincidence: {window_ns: 5, min_sector_difference: 4, max_module_ring_difference: 0}
+tof: {fwhm_ps: 300, bins: 11, bin_ps: 80}
+energy: {low_keV: 350, high_keV: 650, resolution: 0.15}
+)";
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = small;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+void refused(const std::string& text, const std::string& message) {
+  CHECK_THROWS_WITH_AS(parse_ring_scanner(text, "small.yaml"), doctest::Contains(message.c_str()), std::runtime_error);
+}
+
+}  // namespace
+
+TEST_CASE("every figure of a scanner is read") {
+  const RingScanner ring = parse_ring_scanner(small, "small.yaml");
+  CHECK(ring.name == "small");
+  CHECK(ring.inner_radius_mm == 60);
+  CHECK(ring.fov_radius_mm == 45);
+  CHECK(ring.modules() == 36);
+  CHECK(ring.module_pitch_axial_mm == 25);
+  CHECK(ring.crystals_transaxial == 10);
+  CHECK(ring.crystals_axial == 11);
+  CHECK(ring.crystal_transaxial_mm == 1.5);
+  CHECK(ring.crystal_axial_mm == 1.6);
+  CHECK(ring.pitch_transaxial_mm == 1.7);
+  CHECK(ring.pitch_axial_mm == 1.8);
+  REQUIRE(ring.layers.size() == 2);
+  CHECK(ring.layers[1].depth_mm == 8);
+  CHECK(ring.layers[1].attenuation_per_cm == 0.7);
+  CHECK(ring.coincidence_window_ns == 5);
+  CHECK(ring.min_sector_difference == 4);
+  CHECK(ring.max_module_ring_difference == 0);
+  CHECK(ring.tof_fwhm_ps == 300);
+  CHECK(ring.tof_bins == 11);
+  CHECK(ring.tof_bin_ps == 80);
+  CHECK(ring.energy_low_keV == 350);
+  CHECK(ring.energy_resolution == 0.15);
+}
+
+TEST_CASE("shared scanners have the detectors that their makers state") {
+  const auto detectors = [](const std::string& name) {
+    const RingScanner ring = formats::read_ring_scanner("share/scanners/" + name + ".yaml");
+    CHECK(ring.name == name);
+    return ring.detectors();
+  };
+  CHECK(detectors("gemini_tf") == 28336);
+  CHECK(detectors("biograph_vision") == 60800);
+  CHECK(detectors("explore_vista") == 2 * 6084);
+  CHECK(detectors("long_axial") == 564480);
+  CHECK(detectors("demo_ring") == 6144);
+}
+
+TEST_CASE("two strips are a scanner's file of their own") {
+  const auto strips = formats::read_strip_scanner("share/scanners/jpet_strip.yaml");
+  CHECK(strips->name == "jpet_strip");
+  CHECK(strip_geometry(*strips) == StripGeometry{130, 300});
+  CHECK(formats::is_strip_scanner("share/scanners/jpet_strip.yaml"));
+  CHECK_FALSE(formats::is_strip_scanner("share/scanners/demo_ring.yaml"));
+  CHECK_THROWS_WITH(formats::read_ring_scanner("share/scanners/jpet_strip.yaml"),
+                    doctest::Contains("jpet_strip.yaml:5:9: strips are no ring of crystals"));
+  CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 0, length_mm: 3}", "a.yaml"),
+                    doctest::Contains("a.yaml:2:21: 'radius_mm' is 0, outside [1, 10000]"));
+  CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 9, length_mm: 3, sigma: 1}", "a.yaml"),
+                    doctest::Contains("has no key 'sigma'"));
+}
+
+TEST_CASE("a mistake in a scanner is one line that says where and what") {
+  refused(changed("inner_radius_mm: 60\n", ""), "small.yaml:1:1: a scanner needs 'inner_radius_mm'");
+  refused(changed("inner_radius_mm: 60", "inner_radius_mm: wide"),
+          "small.yaml:2:18: 'inner_radius_mm' must be a finite number");
+  refused(changed("inner_radius_mm: 60", "inner_radius_mm: .nan"), "must be a finite number");
+  refused(changed("inner_radius_mm: 60", "inner_radius_mm: -1"),
+          "small.yaml:2:18: 'inner_radius_mm' is -1, outside [1, 10000]");
+  refused(changed("inner_radius_mm: 60", "radius_mm: 60\ninner_radius_mm: 60"),
+          "small.yaml:2:1: a scanner has no key 'radius_mm'; it knows name, description, "
+          "inner_radius_mm, fov_radius_mm, modules, crystals, coincidence, tof, energy");
+  refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:34: 'axial' must be a whole number");
+  refused(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: 'size_mm' must be a list of 2 numbers");
+  refused(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "'window_ns' is given twice");
+  refused(changed("modules: {", "modules: ["), "small.yaml:3:");
+  refused(changed("modules: {transaxial: 18, axial: 2, pitch_axial_mm: 25}", "modules: many"),
+          "small.yaml:3:10: 'modules' must be a map of keys and values");
+  refused(changed("transaxial: 10", "transaxial: 30"), "too wide for the ring");
+  refused("", "small.yaml:1:1: a scanner must be a map");
+  CHECK_THROWS_WITH_AS(formats::read_ring_scanner("no/such.yaml"),
+                       doctest::Contains("no/such.yaml: cannot be read: No such file"), std::runtime_error);
+}

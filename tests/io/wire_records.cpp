@@ -1,0 +1,145 @@
+// Events as records in a frame: there and back without a change, and nothing gets in that the scanner cannot have seen.
+#include <cstring>
+#include <limits>
+
+#include "gadgets/io/petsird/from_strips.hpp"
+#include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/wire/records.hpp"
+#include "kernels/strip/strip_events.hpp"
+#include "kernels/strip/strip_scanner.hpp"
+#include "tests/io/petsird_toy.hpp"
+
+using namespace tofstream;
+using namespace tofstream::wire;
+
+namespace {
+
+/// 12 detectors of type 0, then 4 of type 1 (petsird_toy.hpp).
+std::shared_ptr<const Scanner> scanner() {
+  static const auto made = petsird::to_scanner(petsird::toy::scanner());
+  return made;
+}
+
+EventBatch batch(std::vector<std::uint32_t> first, std::vector<std::uint32_t> second, std::vector<float> tof = {}) {
+  EventBatch events;
+  events.scanner = scanner();
+  events.detectors = scanner()->detectors;
+  events.count = static_cast<std::int64_t>(first.size());
+  events.start_s = 1.25;
+  events.duration_s = 0.5;
+  events.detector1 = Buffer<std::uint32_t>::from(first);
+  events.detector2 = Buffer<std::uint32_t>::from(second);
+  if (!tof.empty()) events.tof_mm = Buffer<float>::from(tof);
+  return events;
+}
+
+std::vector<std::byte> frame_of(const EventBatch& events) {
+  FrameHeader header = record_header(events);
+  header.sequence = 1;
+  std::vector<std::byte> frame(header_bytes + header.events * record_bytes(header.schema));
+  write_records(events, std::span(frame).subspan(header_bytes));
+  seal_frame(header, frame);
+  return frame;
+}
+
+std::variant<EventBatch, BadFrame> sent(const EventBatch& events) {
+  const auto bytes = frame_of(events);
+  return read_records(std::get<Frame>(decode_frame(bytes)), scanner());
+}
+
+void check_refused(const EventBatch& events, const char* said) {
+  const auto result = sent(events);
+  REQUIRE(std::holds_alternative<BadFrame>(result));
+  CHECK(std::get<BadFrame>(result).fault == FrameFault::contents);
+  CHECK_MESSAGE(std::get<BadFrame>(result).what.find(said) != std::string::npos, std::get<BadFrame>(result).what);
+}
+
+}  // namespace
+
+TEST_CASE("records come back as they went, with the scanner's ToF model") {
+  EventBatch events = batch({11, 3, 7}, {0, 2, 7}, {-20, 0.5F, 40});
+  events.delayed = true;
+  CHECK(frame_of(events).size() == header_bytes + 3 * 12);
+  const auto result = sent(events);
+  REQUIRE(std::holds_alternative<EventBatch>(result));
+  const auto& back = std::get<EventBatch>(result);
+  CHECK(back.count == 3);
+  CHECK(back.delayed);
+  CHECK(back.start_s == 1.25);
+  CHECK(back.duration_s == 0.5);
+  CHECK(std::ranges::equal(back.detector1.span(), events.detector1.span()));
+  CHECK(std::ranges::equal(back.detector2.span(), events.detector2.span()));
+  CHECK(std::ranges::equal(back.tof_mm.span(), events.tof_mm.span()));
+  CHECK(back.tof == scanner()->tof[0]);
+  CHECK(back.tof.bin_width_mm == 20);
+  CHECK(back.detectors == scanner()->detectors);
+}
+
+TEST_CASE("records without ToF take 8 bytes an event") {
+  const EventBatch events = batch({15, 12}, {0, 11});
+  CHECK(frame_of(events).size() == header_bytes + 2 * 8);
+  const auto result = sent(events);
+  REQUIRE(std::holds_alternative<EventBatch>(result));
+  CHECK(std::get<EventBatch>(result).tof_mm.empty());
+  CHECK(std::get<EventBatch>(result).tof == TofModel{});
+}
+
+TEST_CASE("records that the scanner cannot have seen are bad frames") {
+  check_refused(batch({3, 16}, {0, 0}), "detector 16, but the scanner has 16 (from 0)");
+  check_refused(batch({3}, {~0U}), "detector 4294967295");
+  check_refused(batch({3, 12}, {0, 0}), "several pairs of module types");
+  check_refused(batch({12}, {3}, {1}), "ToF, but the scanner has none");
+  check_refused(batch({3, 3}, {0, 0}, {1, std::numeric_limits<float>::infinity()}), "not a finite number");
+  check_refused(batch({3, 3}, {0, 0}, {std::nanf(""), 1}), "not a finite number");
+}
+
+TEST_CASE("events of strips go as z_u, z_d and dl, and come back as they were, with the strips of the header") {
+  const auto strips = petsird::to_scanner(petsird::strip_header(*make_strip_scanner("s", {130.5F, 301})).scanner);
+  CHECK(strip_geometry(*strips) == StripGeometry{130.5F, 301});
+  EventBatch events = make_strip_batch(strips, 2);
+  events.duration_s = 0.25;
+  set_response(events, 0, {12.25F, -140.125F, 33});
+  set_response(events, 1, {-3, 160, -0.1F});
+  const auto bytes = frame_of(events);
+  CHECK(bytes.size() == header_bytes + 2 * 12);
+  const float payload[] = {12.25F, -3, -140.125F, 160, 33, -0.1F};
+  CHECK(std::memcmp(bytes.data() + header_bytes, payload, sizeof payload) == 0);
+  const auto decoded = decode_frame(bytes);
+  CHECK(std::get<Frame>(decoded).header.schema == Schema::strip_coincidences);
+  const auto result = read_records(std::get<Frame>(decoded), strips);
+  REQUIRE(std::holds_alternative<EventBatch>(result));
+  const auto& back = std::get<EventBatch>(result);
+  CHECK(back.count == 2);
+  CHECK(back.duration_s == 0.25);
+  for (std::size_t end = 0; end < 6; ++end) CHECK(std::ranges::equal(back.ends[end].span(), events.ends[end].span()));
+  CHECK(std::ranges::equal(back.tof_mm.span(), events.tof_mm.span()));
+  CHECK(back.ends[1][0] == 130.5F);
+}
+
+TEST_CASE("events that no strips measured, and strips' events of another scanner, are bad frames") {
+  const auto strips = make_strip_scanner("s", {130, 300});
+  const auto refused = [&](const StripResponse<float>& response, const std::shared_ptr<const Scanner>& reader) {
+    EventBatch events = make_strip_batch(strips, 1);
+    set_response(events, 0, response);
+    const auto bytes = frame_of(events);
+    const auto result = read_records(std::get<Frame>(decode_frame(bytes)), reader);
+    return std::holds_alternative<BadFrame>(result) ? std::get<BadFrame>(result).what : "";
+  };
+  CHECK(refused({0, 0, 0}, strips).empty());
+  CHECK(refused({0, std::nanf(""), 0}, strips).find("which the strips cannot have measured") != std::string::npos);
+  CHECK(refused({0, 300, 0}, strips).find("event 0 of (0, 300, 0) mm") != std::string::npos);
+  CHECK(refused({0, 0, 0}, scanner()).find("is no pair of strips") != std::string::npos);
+}
+
+TEST_CASE("what records cannot hold is not sent") {
+  EventBatch corrected = batch({1}, {0});
+  corrected.additive = Buffer<float>::zeros(Memory::host, 1);
+  CHECK_THROWS_WITH(record_header(corrected), doctest::Contains("before they are corrected"));
+  EventBatch uneven = batch({1}, {0}, {0});
+  uneven.tof_width_mm = Buffer<float>::zeros(Memory::host, 1);
+  CHECK_THROWS_WITH(record_header(uneven), doctest::Contains("unequal width"));
+  EventBatch free;
+  CHECK_THROWS_WITH(record_header(free), doctest::Contains("without detectors"));
+  std::vector<std::byte> small(7);
+  CHECK_THROWS_AS(write_records(batch({1}, {0}), small), std::invalid_argument);
+}

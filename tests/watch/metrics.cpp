@@ -1,0 +1,83 @@
+// The Prometheus endpoint, scraped as Prometheus does.
+#include "tools/watch/metrics.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include "fake_run.hpp"
+
+using namespace tofstream;
+using namespace tofstream::test;
+
+namespace {
+
+std::string scrape(int port) {
+  boost::asio::ip::tcp::iostream stream;
+  stream.expires_after(std::chrono::seconds(10));
+  stream.connect("127.0.0.1", std::to_string(port));
+  stream << "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n" << std::flush;
+  std::string text, line;
+  std::size_t length = 0;
+  while (std::getline(stream, line) && line != "\r") {
+    if (line.starts_with("Content-Length: ")) length = std::stoul(line.substr(16));
+    text += line + "\n";
+  }
+  std::string body(length, '\0');
+  stream.read(body.data(), static_cast<std::streamsize>(length));
+  return text + "\n" + body;
+}
+
+std::string refusal(const std::string& address, bool is_public = false) {
+  FakeRun run;
+  try {
+    const MetricsEndpoint endpoint(run, address, is_public);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a scrape holds gadgets, edges, books, latency and the state of the run") {
+  FakeRun run;
+  run.report.books.lost["sent, but not \"received\""] = 7;
+  const MetricsEndpoint endpoint(run, "127.0.0.1:0", false);
+  const std::string text = scrape(endpoint.port());
+  CHECK(text.starts_with("HTTP/1.1 200"));
+  for (const char* line : {"tofstream_run_state{state=\"running\"} 1", "tofstream_run_state{state=\"stopping\"} 0",
+                           "tofstream_run_seconds 2", "tofstream_run_received_events_total 2000100",
+                           "tofstream_run_events_total{fate=\"reconstructed\",reason=\"\"} 1500000",
+                           "tofstream_run_events_total{fate=\"rejected\",reason=\"too <soft>\"} 100",
+                           R"(tofstream_run_events_total{fate="lost",reason="sent, but not \"received\""} 7)",
+                           "tofstream_messages_out_total{gadget=\"feed\",use=\"file_source\"} 40",
+                           "tofstream_events_out_total{gadget=\"events\",use=\"petsird_decoder\"} 2000000",
+                           "tofstream_busy_seconds_total{gadget=\"events\",use=\"petsird_decoder\"} 1.5",
+                           "tofstream_progress_ratio{gadget=\"feed\",use=\"file_source\"} 0.25",
+                           "tofstream_edge_waiting_messages{edge=\"feed -> events\"} 3",
+                           "tofstream_edge_waiting_bytes{edge=\"feed -> events\"} 1048576",
+                           "tofstream_edge_dropped_messages_total{edge=\"feed -> events\"} 0",
+                           "tofstream_latency_seconds{quantile=\"0.99\"} 0.045"})
+    CHECK_MESSAGE(text.find(std::string("\n") + line) != std::string::npos, line);
+}
+
+TEST_CASE("each scrape sees the run as it is then") {
+  FakeRun run;
+  const MetricsEndpoint endpoint(run, "localhost:0", false);
+  CHECK(scrape(endpoint.port()).find("state=\"running\"} 1") != std::string::npos);
+  run.report.phase = RunPhase::stopping;
+  CHECK(scrape(endpoint.port()).find("state=\"stopping\"} 1") != std::string::npos);
+}
+
+TEST_CASE("an address that others can reach wants to be asked for, and a list of addresses is none") {
+  CHECK(
+      refusal("0.0.0.0:0") ==
+      "--metrics 0.0.0.0:0: is open to the network, and there is no password: use 127.0.0.1, or add --metrics-public");
+  CHECK(refusal("0.0.0.0:0", true) == "");
+  CHECK(refusal("example.org:80").find("open to the network") != std::string::npos);
+  for (const char* address : {"9464", ":9464", "127.0.0.1:0,0.0.0.0:0", "127.0.0.1:80s", "127.0.0.1:", "", "nonsense"})
+    CHECK_MESSAGE(refusal(address).ends_with(": cannot listen there: give a free host:port, such as 127.0.0.1:9464"),
+                  address);
+  FakeRun run;
+  const MetricsEndpoint taken(run, "127.0.0.1:0", false);
+  CHECK(refusal("127.0.0.1:" + std::to_string(taken.port())).find("cannot listen there") != std::string::npos);
+}

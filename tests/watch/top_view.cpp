@@ -1,0 +1,52 @@
+// The page of `tofstream top`.
+#include "tools/watch/top_view.hpp"
+
+#include "core/report/report_json.hpp"
+#include "fake_run.hpp"
+
+using namespace tofstream;
+using namespace tofstream::test;
+
+TEST_CASE("numbers are short and never round to a thousand of a smaller unit") {
+  CHECK(short_number(0) == "0");
+  CHECK(short_number(0.25) == "0.25");
+  CHECK(short_number(812) == "812");
+  CHECK(short_number(999.7) == "1.00k");
+  CHECK(short_number(3240) == "3.24k");
+  CHECK(short_number(15'700'000) == "15.7M");
+  CHECK(short_number(999'600) == "1.00M");
+  CHECK(short_number(2e18) == "2000P");
+}
+
+TEST_CASE("a page has rates since the page before, queues, latency, books and progress") {
+  RunReport report = small_report();
+  const auto before = status_json(report);
+  report.seconds += 2;
+  report.gadgets[1].messages_in += 100;
+  report.gadgets[1].busy_seconds += 1;
+  report.books.received += 4'000'000;
+  const std::string page = top_view(status_json(report), before, 200);
+  CHECK(page.starts_with("small   running   4.0 s   6.00M events   2.00M events/s\n"));
+  CHECK(page.find("reconstructed 1.50M   written 0   rejected 100 (too <soft> 100)   lost 0   discarded 0   on their "
+                  "way 4.50M\n") != std::string::npos);
+  CHECK(page.find("latency   p50 12.5 ms   p99 45 ms   longest 60.1 ms\n") != std::string::npos);
+  CHECK(page.find("feed          40         0") != std::string::npos);  // of a source, what it gave
+  CHECK(page.find("25% files\n") != std::string::npos);
+  CHECK(page.find("events       140        50         0         0    50%      0%") != std::string::npos);
+  CHECK(page.find("feed -> events         3 of 64          1.0 of 256         0\n") != std::string::npos);
+}
+
+TEST_CASE("without a page before there are no rates, and lines are cut at the terminal's width") {
+  const auto status = status_json(small_report());
+  CHECK(top_view(status, nullptr, 200).find("events/s\nbooks") == std::string::npos);
+  const std::string page = top_view(status, nullptr, 40);
+  std::size_t begin = 0;
+  for (std::size_t end; (end = page.find('\n', begin)) != std::string::npos; begin = end + 1) CHECK(end - begin <= 40);
+  CHECK(begin == page.size());
+}
+
+TEST_CASE("a name is cut between its letters") {
+  RunReport report = small_report();
+  report.pipeline = "\xc3\xa4\xc3\xb6\xc3\xbc";
+  CHECK(top_view(status_json(report), nullptr, 3).starts_with("\xc3\xa4\n"));
+}

@@ -1,0 +1,192 @@
+// `tofstream bench jpet`: an iteration of list-mode MLEM of two strips, all forms of the kernel and all ways of sharing
+// events out, each with its image after ten iterations against the double-precision reference; and the original program
+// beside it, where the user has it.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "kernels/math/instruction_set.hpp"
+#include "kernels/memory/memory.hpp"
+#include "tools/bench/benches.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/bench/machine.hpp"
+#include "tools/bench/strip_peer.hpp"
+#include "tools/bench/strip_timing.hpp"
+#include "tools/bench/verdict.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::int64_t events = 10'000'000, checked = 2000;
+  int repeats = 21;
+  float pixel_mm = 4;
+  std::vector<std::string> forms = {"gaussian", "eq7", "full"};
+  std::vector<std::string> paths = {"automatic", "warp_per_event", "thread_per_event"};
+  std::string backend = "cuda", instructions, peer, output;
+  bool json = false;
+  double wrong = 0;
+};
+
+const std::map<std::string, StripForm> forms = {
+    {"gaussian", StripForm::gaussian}, {"eq7", StripForm::eq7}, {"full", StripForm::full}};
+const std::map<std::string, StripCudaPath> paths = {{"automatic", StripCudaPath::automatic},
+                                                    {"warp_per_event", StripCudaPath::warp_per_event},
+                                                    {"thread_per_event", StripCudaPath::thread_per_event}};
+
+/// What an iteration of 1e7 events with pixels of 4 mm must not exceed, ms: on an NVIDIA H200 by the automatic path,
+/// and on two cores. Smaller pixels may take longer by as much as there are more of them.
+const std::map<std::string, double> cuda_bounds = {{"gaussian", 5}, {"eq7", 7}, {"full", 8}};
+constexpr double cpu_bound = 3000, peer_bound = 5;
+constexpr std::int64_t bounded_events = 10'000'000;
+
+void print(const ordered_json& row) {
+  const auto number = [&](const char* key, const char* format) {
+    return row[key].is_null() ? "" : fmt::format(fmt::runtime(format), row[key].get<double>());
+  };
+  fmt::print("{:<10} {:<18} {:>10} {:>10} {:>9} {:>9}  {}\n", row["form"].get<std::string>(),
+             row["by"].get<std::string>(), number("ms", "{:.3f}"), number("bound_ms", "<= {:.0f}"),
+             number("M_events_per_s", "{:.0f}"), number("nrms_to_reference", "{:.1e}"),
+             !row["accurate"].get<bool>() ? "WRONG"
+             : row["holds"].is_null()     ? "-"
+             : row["holds"].get<bool>()   ? "ok"
+                                          : "NOT");
+  std::fflush(stdout);  // lines appear as they are measured
+}
+
+ordered_json measure(StripTiming& timing, const Options& options, const std::string& form, const std::string& path) {
+  const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
+  const StripSettings settings{.form = forms.at(form), .cuda_path = paths.at(path)};
+  const double ms = timing.iteration_ms(settings, backend), nrms = timing.nrms(settings, backend);
+  ordered_json row{{"form", form},
+                   {"by", backend == Backend::cuda ? path : "cpu"},
+                   {"ms", ms},
+                   {"bound_ms", nullptr},
+                   {"M_events_per_s", static_cast<double>(options.events) / ms / 1e3},
+                   {"nrms_to_reference", nrms},
+                   {"accurate", is_accurate(nrms)},
+                   {"holds", nullptr}};
+  const double more_pixels = 16 / std::pow(static_cast<double>(options.pixel_mm), 2);
+  if (backend == Backend::cpu) row["bound_ms"] = cpu_bound * more_pixels;
+  if (backend == Backend::cuda && path == "automatic") row["bound_ms"] = cuda_bounds.at(form) * more_pixels;
+  // The time of fewer events is only a look at it.
+  if (row["bound_ms"].is_number() && options.events == bounded_events)
+    row["holds"] = is_accurate(nrms) && ms <= row["bound_ms"].get<double>();
+  return row;
+}
+
+/// Of each form that was measured both ways: how many times faster `automatic` is than a warp an event.
+ordered_json times_faster(const ordered_json& rows) {
+  std::map<std::string, std::map<std::string, double>> ms;
+  for (const auto& row : rows) ms[row["form"]][row["by"]] = row["ms"];
+  ordered_json times;
+  for (const auto& [form, by] : ms)
+    if (by.contains("automatic") && by.contains("warp_per_event"))
+      times[form] = by.at("warp_per_event") / by.at("automatic");
+  return times;
+}
+
+ordered_json measure_peer(StripTiming& timing, StripPeer& peer) {
+  const double ours = timing.iteration_ms({.form = StripForm::eq7}, Backend::cuda);
+  const StripTiming::PeerTimes times = timing.peer(peer);
+  ordered_json row{{"peer", peer.name()},
+                   {"form", "eq7"},
+                   {"ms", ours},
+                   {"peer_default_ms", times.default_ms},
+                   {"peer_best_ms", times.best_ms},
+                   {"peer_best_blocks", times.best_blocks},
+                   {"peer_best_threads", times.best_threads},
+                   {"times_faster_than_its_default", times.default_ms / ours},
+                   {"times_faster_than_its_best", times.best_ms / ours},
+                   {"bound_times_faster", peer_bound},
+                   {"holds", times.best_ms / ours >= peer_bound},
+                   {"first_estimate_relative_rms", times.deviation}};
+  return row;
+}
+
+void bench_jpet(const Options& options) {
+  const bool cuda = options.backend == "cuda";
+  if (!cuda && !options.peer.empty())
+    throw InputError("--peer: the original is measured on a GPU: give --backend cuda");
+  if (options.pixel_mm != 4 && !options.peer.empty())
+    throw InputError("--peer: the original is compared at the paper's pixels: leave --pixel-mm at 4");
+  if (!options.instructions.empty()) from_input([&] { limit_instruction_set(options.instructions); });
+  std::optional<StripPeer> peer;
+  if (!options.peer.empty()) peer.emplace(options.peer);
+  if (cuda) require_cuda();
+  if (!options.json)
+    fmt::print("{:<10} {:<18} {:>10} {:>10} {:>9} {:>9}\n", "form", "by", "ms", "must be", "M ev/s", "nrms");
+  const Grid grid = strip_grid(options.pixel_mm);
+  StripTiming timing(grid, options.events, options.checked, options.repeats, options.wrong);
+  ordered_json rows = ordered_json::array();
+  for (const std::string& form : options.forms)
+    for (const std::string& path : cuda ? options.paths : std::vector<std::string>{"automatic"}) {
+      rows.push_back(measure(timing, options, form, path));
+      if (!options.json) print(rows.back());
+    }
+  ordered_json report{
+      {"bench", "jpet"},
+      {"machine", machine()},
+      {"events", options.events},
+      {"checked_events", options.checked},
+      {"nrms_must_be_at_most", nrms_bound},
+      {"workload", fmt::format("two strips of 300 mm, 260 mm apart, sigma 10 mm of z and 40 mm of dl; phantom of "
+                               "Bialas et al. 2015, appendix A; {}x{} pixels of {:g} mm; events in random order",
+                               grid.size[1], grid.size[2], options.pixel_mm)},
+      {"results", rows}};
+  if (cuda) {
+    report["why_slow"] = why_strips_are_slow(grid, {});
+    report["times_faster_than_warp_per_event"] = times_faster(rows);
+    if (!options.json)
+      fmt::print("automatic, times warp_per_event: {}\n", report["times_faster_than_warp_per_event"].dump());
+  } else {
+    report["instructions"] = instruction_sets().front();
+  }
+  if (peer) {
+    report["peer"] = measure_peer(timing, *peer);
+    if (!options.json)
+      for (const auto& [key, value] : report["peer"].items()) fmt::print("{}: {}\n", key, value.dump());
+  }
+  write_report(report, options.json, options.output);
+  if (peer) rows.push_back(report["peer"]);
+  end_by_verdict(rows, {"peer", "form", "by"});
+}
+
+}  // namespace
+
+void add_bench_jpet(CLI::App& bench) {
+  auto* command = bench.add_subcommand("jpet", "An MLEM iteration of two strips: all forms, all paths, the original");
+  auto options = std::make_shared<Options>();
+  command->add_option("--events", options->events, "Events (default: 10000000)")->check(CLI::Range(100, 1000000000));
+  command->add_option("--check-events", options->checked, "Events of the check against the reference (default: 2000)")
+      ->check(CLI::Range(100, 1000000));
+  command->add_option("--form", options->forms, "gaussian, eq7, full (default: all)")
+      ->check(CLI::IsMember({"gaussian", "eq7", "full"}));
+  command->add_option("--cuda-path", options->paths, "automatic, warp_per_event, thread_per_event (default: all)")
+      ->check(CLI::IsMember({"automatic", "warp_per_event", "thread_per_event"}));
+  command->add_option("--backend", options->backend, "cuda or cpu (default: cuda)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--pixel-mm", options->pixel_mm, "Edge of a pixel, mm (default: 4, the paper's)")
+      ->check(CLI::Range(0.5, 20.0));
+  command->add_option("--instructions", options->instructions,
+                      "With --backend cpu: AVX2, SSE4, ... instead of the best that the processor has");
+  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("--peer", options->peer, "A library as share/benchmarks/peers/strip_peer.h describes");
+  add_wrong_option(*command, options->wrong);
+  command->add_option("-o,--output", options->output, "Write the results as JSON");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "Example: tofstream bench jpet --peer libjpet_mlem_peer.so -o jpet.json\n"
+      "Exit code 1 where a bound does not hold, or a result is not the reference's.");
+  command->callback([options] { bench_jpet(*options); });
+}
+
+}  // namespace tofstream::command

@@ -1,0 +1,89 @@
+// What the benchmarks of projectors share: the TOR as papers and peers have it, an image to project, times and the
+// check against the reference.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "kernels/cuda/stopwatch.hpp"
+#include "kernels/ring/tor/tor.hpp"
+#include "kernels/types/image.hpp"
+#include "tools/bench/benches.hpp"
+
+namespace tofstream::command {
+
+/// A Gaussian tube of the given diameter, cut at 2.74 sigma.
+inline TorSettings tor_settings(const Grid& grid, double tube_width_voxels, CudaPath path) {
+  const float radius =
+      0.5f * static_cast<float>(tube_width_voxels) * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
+  return {.response = RadialResponse::gaussian(0.86f * radius, radius), .cuda_path = path};
+}
+
+/// Voxels uniform in [0.5, 1.5), the same at every call.
+inline Image test_image(const Grid& grid) {
+  Image image{grid, Buffer<float>(Memory::host, grid.voxels())};
+  std::mt19937 engine(7);
+  std::uniform_real_distribution<float> value(0.5f, 1.5f);
+  for (float& voxel : image.voxels.span()) voxel = value(engine);
+  return image;
+}
+
+/// A smooth blob off the centre, zero outside the cylinder along z that the grid's smaller side holds: models of a line
+/// that differ at the voxels' edges agree on it, a line or ToF read the wrong way round does not, and a peer that
+/// projects no more than that cylinder loses nothing.
+inline Image smooth_image(const Grid& grid) {
+  Image image = Image::zeros(grid);
+  const auto square = [](float value) { return value * value; };
+  const Vec3 half = 0.5f * Vec3{static_cast<float>(grid.size[0]) * grid.voxel_mm.x,
+                                static_cast<float>(grid.size[1]) * grid.voxel_mm.y,
+                                static_cast<float>(grid.size[2]) * grid.voxel_mm.z};
+  const Vec3 middle = 0.5f * (grid.centre(0, 0, 0) + grid.centre(grid.size[0] - 1, grid.size[1] - 1, grid.size[2] - 1));
+  for (int k = 0; k < grid.size[2]; ++k)
+    for (int j = 0; j < grid.size[1]; ++j)
+      for (int i = 0; i < grid.size[0]; ++i) {
+        const Vec3 at = grid.centre(i, j, k) - middle;
+        if (std::hypot(at.x, at.y) + std::hypot(grid.voxel_mm.x, grid.voxel_mm.y) > std::min(half.x, half.y)) continue;
+        image.voxels[grid.index(i, j, k)] =
+            std::exp(-0.5f * (square((at.x / half.x - 0.25f) / 0.25f) + square((at.y / half.y + 0.15f) / 0.25f) +
+                              square((at.z / half.z - 0.2f) / 0.5f)));
+      }
+  return image;
+}
+
+/// The median of `repeats` runs after one more, in ms; of 5 at most where a run takes more than 20 ms.
+inline double median_ms(Backend backend, int repeats, const std::function<void()>& work) {
+  const double first = median(time_ms(backend, 1, 1, work));
+  return median(time_ms(backend, 0, first > 20 ? std::min(repeats, 5) : repeats, work));
+}
+
+/// How many of `wanted` events a double-precision reference projects in some seconds on a core or two. Those of the TOR
+/// and of blobs look at every voxel for every event, by definition.
+inline std::int64_t checkable_events(bool every_voxel, const Grid& grid, std::int64_t wanted,
+                                     std::int64_t affordable = 2'400'000'000) {
+  return every_voxel ? std::min(wanted, std::max<std::int64_t>(affordable / grid.voxels(), 16)) : wanted;
+}
+inline constexpr std::int64_t checked_events = 5000;  // are wanted
+
+/// The sums of an EM step by a double-precision reference: A^T (1 / (A x + c)). Every core takes its share of the
+/// events.
+std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image);
+
+/// Normalised RMS deviation (RMS over the range of what is expected) over the voxels that either touches: others, which
+/// are most of a large image and few events, would only dilute it. Not a number where a result is none.
+double touched_nrms(const Image& result, const std::vector<double>& expected);
+
+/// The same of the fused step's sums from the reference's, for the same events in the projector's memory (`there`) and
+/// on the host (`here`); `image` is on the host.
+double em_step_nrms(Projector& projector, const EventView& there, const Projector& reference, const EventView& here,
+                    const Image& image);
+
+/// A projector of the CPU whose back projections and EM steps come out larger by this share, for tests of what
+/// benchmarks say to a wrong kernel; share 0 gives the projector itself. Throws InputError for one of the GPU.
+std::unique_ptr<Projector> made_wrong(std::unique_ptr<Projector> projector, double share);
+
+}  // namespace tofstream::command

@@ -1,0 +1,209 @@
+// `tofstream bench sensitivity`: seconds for the sensitivity image of whole scanners, without and with attenuation, on
+// either backend; a sample of the pairs is checked against the double-precision projector in the same run.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/io/shared_files.hpp"
+#include "kernels/analysis/compare.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/tor/tor.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tools/bench/bench_projecting.hpp"
+#include "tools/bench/benches.hpp"
+#include "tools/command/commands.hpp"
+#include "tools/bench/machine.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// The same for all backends, whose images are compared; parts large enough for a GPU.
+SensitivitySettings benchmark_settings() {
+  SensitivitySettings settings = default_sensitivity(Backend::cuda);
+  settings.sampled_pairs = 20'000'000;
+  return settings;
+}
+
+struct Options {
+  std::vector<std::string> scanners = {"explore_vista", "long_axial"};
+  std::vector<std::string> projectors = {"joseph", "tor"};
+  std::vector<std::string> backends = {"cpu", "cuda"};
+  std::vector<int> size;
+  double voxel_mm = 0;
+  SensitivitySettings settings = benchmark_settings();
+  std::int64_t check_pairs = 2000;
+  int repeats = 3;
+  std::string output;
+  bool json = false;
+};
+
+struct Case {
+  std::string name;
+  RingScanner ring;
+  std::shared_ptr<const Scanner> scanner;
+  Grid grid;
+  Image mu;
+};
+
+// The images of paper 000 and of workload W3 for the two scanners by default; else 200 voxels across the field of view.
+Grid grid_of(const std::string& name, const RingScanner& ring, const Options& options) {
+  if (name == "explore_vista" && options.size.empty()) return Grid::centred(103, 103, 36, {0.65f, 0.65f, 0.65f});
+  if (name == "long_axial" && options.size.empty()) return Grid::centred(200, 200, 300, {2, 2, 2});
+  const double fov = 2 * (ring.fov_radius_mm > 0 ? ring.fov_radius_mm : 0.75 * ring.inner_radius_mm);
+  const auto voxel = static_cast<float>(options.voxel_mm > 0 ? options.voxel_mm : fov / 200);
+  if (!options.size.empty())
+    return Grid::centred(options.size[0], options.size[1], options.size[2], {voxel, voxel, voxel});
+  return Grid::centred(200, 200, static_cast<int>(ring.axial_length_mm() / static_cast<double>(voxel)) + 1,
+                       {voxel, voxel, voxel});
+}
+
+// Water in the middle half of the field of view, as long as the scanner, on a grid of its own.
+Image water(const RingScanner& ring) {
+  const auto fov = static_cast<float>(2 * (ring.fov_radius_mm > 0 ? ring.fov_radius_mm : 0.75 * ring.inner_radius_mm));
+  const auto length = static_cast<float>(ring.axial_length_mm());
+  Image mu = Image::zeros(Grid::centred(128, 128, 128, {fov / 128, fov / 128, length / 128}));
+  for (int k = 0; k < 128; ++k)
+    for (int j = 0; j < 128; ++j)
+      for (int i = 0; i < 128; ++i) {
+        const Vec3 p = mu.grid.centre(i, j, k);
+        if (p.x * p.x + p.y * p.y < fov * fov / 16) mu.voxels[mu.grid.index(i, j, k)] = 0.0096f;
+      }
+  return mu;
+}
+
+Case make_case(const std::string& name, const Options& options) {
+  const RingScanner ring = formats::read_ring_scanner(find_shared("scanners", name));
+  return {name, ring, make_scanner(ring), grid_of(name, ring, options), water(ring)};
+}
+
+std::unique_ptr<Projector> make(const std::string& projector, const Grid& grid, Backend backend) {
+  if (projector == "tor") return make_tor_projector(grid, tor_settings(grid, 3, CudaPath::automatic), backend);
+  return make_joseph_projector(grid, {}, backend);
+}
+
+// Normalised RMS deviation from the double-precision projector, of the same small sample of pairs.
+double deviation(const Case& c, const std::string& name, Projector& projector, const Image* mu,
+                 const Options& options) {
+  SensitivitySettings settings = options.settings;
+  settings.exact_pairs = 0;
+  settings.sampled_pairs = checkable_events(name == "tor", c.grid, options.check_pairs, 400'000'000);
+  const auto reference = name == "tor" ? make_tor_reference(c.grid, tor_settings(c.grid, 3, CudaPath::automatic))
+                                       : make_joseph_reference(c.grid, {});
+  const Image expected = compute_sensitivity(*c.scanner, *reference, settings, mu).image;
+  return compare(compute_sensitivity(*c.scanner, projector, settings, mu).image, expected).nrms;
+}
+
+// `earlier`: the image of another backend, to be compared with; becomes this one.
+ordered_json measure(const Case& c, const std::string& name, Backend backend, bool attenuated, const Options& options,
+                     std::optional<Image>& earlier) {
+  const Image* mu = attenuated ? &c.mu : nullptr;
+  const auto projector = make(name, c.grid, backend);
+  const double nrms = deviation(c, name, *projector, mu, options);  // warms up, too
+  Sensitivity made;
+  std::vector<double> seconds;
+  for (int i = 0; i < options.repeats; ++i) {
+    const auto began = std::chrono::steady_clock::now();
+    made = compute_sensitivity(*c.scanner, *projector, options.settings, mu);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  }
+  const double time = median(seconds);
+  ordered_json result{{"scanner", c.name},
+                      {"image", c.grid.size},
+                      {"voxel_mm", c.grid.voxel_mm.x},
+                      {"projector", name},
+                      {"backend", backend == Backend::cuda ? "cuda" : "cpu"},
+                      {"attenuated", attenuated},
+                      {"exact", made.exact},
+                      {"pairs", made.pairs},
+                      {"drawn", made.drawn},
+                      {"projected", made.projected},
+                      {"seconds", time},
+                      {"pairs_per_second", static_cast<double>(made.drawn) / time},
+                      {"relative_error", made.relative_error},
+                      {"symmetries", made.symmetries},
+                      {"nrms_to_reference", nrms}};
+  if (earlier) result["nrms_to_other_backend"] = compare(made.image, *earlier).nrms;
+  earlier = std::move(made.image);
+  return result;
+}
+
+void print(const ordered_json& r) {
+  const std::string other = r.contains("nrms_to_other_backend")
+                                ? fmt::format("{:.1e}", r["nrms_to_other_backend"].get<double>())
+                                : std::string();
+  fmt::print("{:<14} {:<7} {:<5} {:<11} {:<7} {:>12} {:>11} {:>9.3f} {:>10.1f} {:>9.2g} {:>9.1e} {:>9}\n",
+             r["scanner"].get<std::string>(), r["projector"].get<std::string>(), r["backend"].get<std::string>(),
+             r["attenuated"].get<bool>() ? "attenuated" : "", r["exact"].get<bool>() ? "exact" : "sampled",
+             r["pairs"].get<std::int64_t>(), r["projected"].get<std::int64_t>(), r["seconds"].get<double>(),
+             1e-6 * r["pairs_per_second"].get<double>(), r["relative_error"].get<double>(),
+             r["nrms_to_reference"].get<double>(), other);
+}
+
+void bench_sensitivity(const Options& options) {
+  ordered_json results = ordered_json::array();
+  if (!options.json)
+    fmt::print("{:<14} {:<7} {:<5} {:<11} {:<7} {:>12} {:>11} {:>9} {:>10} {:>9} {:>9} {:>9}\n", "scanner", "by", "on",
+               "", "", "pairs", "projected", "seconds", "1e6/s", "error", "nrms", "cpu/cuda");
+  for (const std::string& name : options.scanners) {
+    const Case c = from_input([&] { return make_case(name, options); });
+    for (const std::string& projector : options.projectors)
+      for (const bool attenuated : {false, true}) {
+        std::optional<Image> earlier;
+        for (const std::string& backend : options.backends) {
+          if (backend == "cuda" && !why_no_cuda().empty()) continue;
+          const ordered_json result =
+              measure(c, projector, backend == "cuda" ? Backend::cuda : Backend::cpu, attenuated, options, earlier);
+          if (!options.json) print(result);
+          std::fflush(stdout);  // results appear as they are measured
+          results.push_back(result);
+        }
+      }
+  }
+  write_report({{"bench", "sensitivity"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
+}
+
+}  // namespace
+
+void add_bench_sensitivity(CLI::App& bench) {
+  auto* command = bench.add_subcommand("sensitivity", "Seconds for the sensitivity image of whole scanners");
+  auto options = std::make_shared<Options>();
+  command->add_option("--scanner", options->scanners,
+                      "Of share/scanners, or YAML files (default: explore_vista long_axial)");
+  command->add_option("--projector", options->projectors, "joseph, tor of 3 voxels (default: both)")
+      ->check(CLI::IsMember({"joseph", "tor"}));
+  command->add_option("--backend", options->backends, "cpu, cuda (default: both)")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--size", options->size, "Voxels of the image along x, y, z")
+      ->expected(3)
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel, with --size")->check(CLI::Range(0.01, 100.0));
+  command->add_option("--exact-pairs", options->settings.exact_pairs, "Enumerate all pairs up to so many")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command->add_option("--error", options->settings.error, "Otherwise draw until the relative error is so small")
+      ->check(CLI::Range(1e-6, 1.0))
+      ->capture_default_str();
+  command->add_option("--sampled-pairs", options->settings.sampled_pairs, "Draw at most so many")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
+      ->capture_default_str();
+  command->add_option("--check-pairs", options->check_pairs, "Pairs of the check against the reference")
+      ->check(CLI::Range(16, 1000000));
+  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
+      ->check(CLI::Range(1, 1000));
+  command->add_option("-o,--output", options->output, "Write the results as JSON");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer("Example: tofstream bench sensitivity --scanner explore_vista --projector joseph -o results.json");
+  command->callback([options] { bench_sensitivity(*options); });
+}
+
+}  // namespace tofstream::command

@@ -1,0 +1,84 @@
+// Times of EM steps with random LORs on one backend, ours and peers', and their results against the double-precision
+// reference.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kernels/project/projector.hpp"
+#include "kernels/types/events.hpp"
+#include "tools/bench/peer.hpp"
+
+namespace tofstream::command {
+
+struct ListmodeCase {
+  std::string projector;         // joseph, tor
+  double tube_width_voxels = 0;  // of the TOR
+  std::string workload;          // PHYSICS 8
+  std::int64_t events = 0;
+  double bin_sigma = 0;  // width of the ToF bins in sigma; 0: unbinned (1 mm)
+};
+
+/// Events with ToF, in the order that they are drawn in unless something else is said. Times are in ms, medians.
+class ListmodeTiming {
+ public:
+  /// `wrong`: by which share the sums are made too large, for tests of what is said to that.
+  ListmodeTiming(Backend backend, int repeats, double wrong = 0)
+      : backend_(backend), repeats_(repeats), wrong_(wrong) {}
+
+  /// An EM step whose plan is made; of events in random order, or partitioned and sorted.
+  enum class Order { random, sorted };
+  double pass_ms(const ListmodeCase& c, Order order = Order::random, bool deterministic = false);
+  /// An EM step that plans first.
+  double first_pass_ms(const ListmodeCase& c);
+  double plan_ms(const ListmodeCase& c);
+  /// Whether that many first passes of deterministic projectors give the same sums bit for bit.
+  bool identical(const ListmodeCase& c, int runs);
+  /// |<A x, y> - <x, A^T y>| / <A x, y> for an image x and values y that are uniform in [0.5, 1.5), on a GPU by this
+  /// path.
+  double adjointness(const ListmodeCase& c, CudaPath path);
+  /// An EM step's sums against the double-precision reference's (bench_projecting.hpp: touched_nrms), of as many events
+  /// as that can take in some seconds, by the way on which all of them go. Measured once for each projector, workload
+  /// and setting.
+  struct Agreement {
+    double nrms;
+    std::int64_t events;
+  };
+  Agreement agreement(const ListmodeCase& c, bool deterministic);
+
+  struct PeerTimes {
+    double forward_ms, back_ms;
+    std::optional<double> em_step_ms;  // where the peer does both at once
+    double deviation;      // RMS of its forward projection of a smooth image from Joseph's with libparallelproj's edge
+                           // rule, relative to the latter
+    double inconsistency;  // of its own parts: the larger of |<x, A^T A x> / <A x, A x> - 1| for an image x > 0 and,
+                           // with an EM step, |<x, A^T (1 / A x)> / n - 1| for the n events with A x > 0
+    /// The faster way, without the ratio where it goes forward and back.
+    double ms() const { return std::min(forward_ms + back_ms, em_step_ms.value_or(forward_ms + back_ms)); }
+  };
+  /// A peer with the same events.
+  PeerTimes peer(const ListmodeCase& c, Peer& peer, Order order);
+
+ private:
+  EventView here(const ListmodeCase& c);
+  EventView there(const ListmodeCase& c);
+  EventBatch sorted(const ListmodeCase& c) const;
+  void draw(const ListmodeCase& c);
+  std::unique_ptr<Projector> make(const ListmodeCase& c, CudaPath path, bool deterministic) const;
+  /// With the case's ToF bins.
+  static EventView binned(const ListmodeCase& c, EventView events);
+  double em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic);
+
+  Backend backend_;
+  int repeats_;
+  double wrong_;
+  std::string workload_;  // whose events are held, on the host and where they are projected
+  EventBatch here_, there_;
+  std::map<std::string, Agreement> agreements_;
+};
+
+}  // namespace tofstream::command

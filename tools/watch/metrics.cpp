@@ -1,0 +1,185 @@
+// A scrape is one snapshot of the run: see metrics.hpp.
+#include "tools/watch/metrics.hpp"
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <prometheus/client_metric.h>
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+
+#include "gadgets/io/wire/loopback.hpp"
+
+namespace tofstream {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+// The families of one scrape, gathered by name.
+class Families {
+ public:
+  void counter(const char* name, const char* help, const Labels& labels, double value) {
+    metric(name, help, MetricType::Counter, labels).counter.value = value;
+  }
+  void gauge(const char* name, const char* help, const Labels& labels, double value) {
+    metric(name, help, MetricType::Gauge, labels).gauge.value = value;
+  }
+  std::vector<MetricFamily> take() { return std::move(all_); }
+
+ private:
+  ClientMetric& metric(const char* name, const char* help, MetricType type, const Labels& labels) {
+    const std::string full = std::string("tofstream_") + name;
+    auto family = std::ranges::find(all_, full, &MetricFamily::name);
+    if (family == all_.end()) family = all_.insert(all_.end(), MetricFamily{full, help, type, {}});
+    ClientMetric& added = family->metric.emplace_back();
+    added.label = labels;
+    return added;
+  }
+
+  std::vector<MetricFamily> all_;
+};
+
+double number(std::uint64_t n) {
+  return static_cast<double>(n);
+}
+
+// Events of the whole run, by fate; what is in none of these is on its way.
+void add_books(Families& families, const BookBalance& books) {
+  const char* help = "Events of the run, by what became of them";
+  const auto fate = [&](const char* name, const char* reason, std::uint64_t events) {
+    families.counter("run_events_total", help, {{"fate", name}, {"reason", reason}}, number(events));
+  };
+  families.counter("run_received_events_total", "Events that the run received", {}, number(books.received));
+  fate("reconstructed", "", books.reconstructed);
+  fate("written", "", books.written);
+  fate("discarded", "", books.discarded);
+  for (const auto& [reason, events] : books.rejected) fate("rejected", reason.c_str(), events);
+  for (const auto& [reason, events] : books.lost) fate("lost", reason.c_str(), events);
+}
+
+void add_run(Families& families, const RunReport& report) {
+  const std::string now = outcome(report);
+  for (const char* state : {"preparing", "running", "stopping", "ending"})
+    families.gauge("run_state", "1 for the state that the run is in", {{"state", state}}, now == state ? 1 : 0);
+  families.gauge("run_seconds", "Since the run began", {}, report.seconds);
+  std::uint64_t changes = 0;
+  for (const ParameterChange& change : report.changes) changes += 1 + change.joined;
+  families.counter("run_parameter_changes_total", "Live parameters that were set", {}, number(changes));
+  add_books(families, report.books);
+  const LatencyFigures& latency = report.latency;
+  const char* help = "From a message's entry to the end of a sink's work on it";
+  for (const auto& [quantile, seconds] :
+       {std::pair{"0.5", latency.p50_seconds}, {"0.99", latency.p99_seconds}, {"1", latency.max_seconds}})
+    families.gauge("latency_seconds", help, {{"quantile", quantile}}, seconds);
+}
+
+void add_gadget(Families& families, const GadgetReport& gadget) {
+  const Labels labels{{"gadget", gadget.name}, {"use", gadget.use}};
+  families.counter("messages_in_total", "Messages that the gadget took", labels, number(gadget.messages_in));
+  families.counter("messages_out_total", "Messages that the gadget gave", labels, number(gadget.messages_out));
+  families.counter("events_in_total", "Events in the messages that the gadget took", labels, number(gadget.events_in));
+  families.counter("events_out_total", "Events in the messages that the gadget gave", labels,
+                   number(gadget.events_out));
+  families.counter("busy_seconds_total", "Time in the gadget's own code", labels, gadget.busy_seconds);
+  families.counter("held_up_seconds_total", "Time with work to do but a full edge behind it", labels,
+                   gadget.waiting_output_seconds);
+  families.counter("reconstructed_events_total", "Events booked as reconstructed", labels,
+                   number(gadget.books.reconstructed));
+  families.counter("written_events_total", "Events booked as written", labels, number(gadget.books.written));
+  const auto by_reason = [&](const char* name, const char* help, const std::map<std::string, std::uint64_t>& entries) {
+    for (const auto& [reason, events] : entries) {
+      Labels with_reason = labels;
+      with_reason.push_back({"reason", reason});
+      families.counter(name, help, with_reason, number(events));
+    }
+  };
+  by_reason("rejected_events_total", "Events booked as rejected", gadget.books.rejected);
+  by_reason("lost_events_total", "Events booked as lost", gadget.books.lost);
+  if (gadget.progress.total > 0)
+    families.gauge("progress_ratio", "How far the gadget is", labels, gadget.progress.done / gadget.progress.total);
+}
+
+void add_edge(Families& families, const EdgeReport& edge) {
+  const Labels labels{{"edge", edge.name}};
+  families.counter("edge_messages_total", "Messages that were put on the edge", labels, number(edge.figures.messages));
+  families.gauge("edge_waiting_messages", "Messages that wait on the edge", labels,
+                 number(edge.figures.waiting_messages));
+  families.gauge("edge_waiting_bytes", "Bytes that wait on the edge", labels, number(edge.figures.waiting_bytes));
+  families.gauge("edge_limit_messages", "Messages that may wait on the edge", labels, number(edge.limits.messages));
+  families.gauge("edge_limit_bytes", "Bytes that may wait on the edge", labels, number(edge.limits.bytes));
+  families.counter("edge_dropped_messages_total", "Messages that the edge dropped", labels,
+                   number(edge.figures.dropped_messages));
+  families.counter("edge_dropped_events_total", "Events in them", labels, number(edge.figures.dropped_events));
+}
+
+std::vector<MetricFamily> families_of(const RunReport& report) {
+  Families families;
+  add_run(families, report);
+  for (const GadgetReport& gadget : report.gadgets) add_gadget(families, gadget);
+  for (const EdgeReport& edge : report.edges) add_edge(families, edge);
+  return families.take();
+}
+
+class Snapshot final : public prometheus::Collectable {
+ public:
+  explicit Snapshot(const RunControl& run) : run_(run) {}
+  std::vector<MetricFamily> Collect() const override { return families_of(run_.snapshot()); }
+
+ private:
+  const RunControl& run_;
+};
+
+[[noreturn]] void refuse(const std::string& address, const char* why) {
+  throw std::runtime_error(fmt::format("--metrics {}: {}", address, why));
+}
+
+// The server underneath would take "9464", or a list, and listen for all the world.
+void require_address(const std::string& address, bool is_public) {
+  const auto colon = address.rfind(':');
+  const bool has_port = colon != std::string::npos && colon > 0 && colon + 1 < address.size() &&
+                        address.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  if (!has_port || address.find_first_of(", ") != std::string::npos)
+    refuse(address, "cannot listen there: give a free host:port, such as 127.0.0.1:9464");
+  if (!is_public && !is_loopback(address.substr(0, colon)))
+    refuse(address, "is open to the network, and there is no password: use 127.0.0.1, or add --metrics-public");
+}
+
+std::unique_ptr<prometheus::Exposer> listen(const std::string& address) try {
+  const std::string local = "localhost:";
+  return std::make_unique<prometheus::Exposer>(
+      address.starts_with(local) ? "127.0.0.1:" + address.substr(local.size()) : address, 1);
+} catch (const std::exception&) {
+  refuse(address, "cannot listen there: give a free host:port, such as 127.0.0.1:9464");
+}
+
+}  // namespace
+
+struct MetricsEndpoint::Server {
+  Server(const RunControl& run, const std::string& address)
+      : snapshot(std::make_shared<Snapshot>(run)), exposer(listen(address)) {
+    exposer->RegisterCollectable(snapshot);
+  }
+  std::shared_ptr<Snapshot> snapshot;
+  std::unique_ptr<prometheus::Exposer> exposer;
+};
+
+MetricsEndpoint::MetricsEndpoint(const RunControl& run, const std::string& address, bool is_public) {
+  require_address(address, is_public);
+  server_ = std::make_unique<Server>(run, address);
+}
+MetricsEndpoint::~MetricsEndpoint() = default;
+
+int MetricsEndpoint::port() const {
+  return server_->exposer->GetListeningPorts().front();
+}
+
+}  // namespace tofstream

@@ -1,0 +1,169 @@
+// The page of `tofstream top`: see top_view.hpp.
+#include "tools/watch/top_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace tofstream {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double mebibyte = 1048576;
+
+// How fast a counter grew between two pages.
+class Rates {
+ public:
+  Rates(const Json& now, const Json& before)
+      : seconds_(before.is_null() ? 0 : now.at("seconds").get<double>() - before.at("seconds").get<double>()) {}
+
+  std::optional<double> of(double now, double before) const {
+    if (!(seconds_ > 0)) return std::nullopt;
+    return std::max(now - before, 0.0) / seconds_;
+  }
+  std::string words(const Json& now, const Json& before, const char* key) const {
+    if (!(seconds_ > 0)) return "-";
+    return short_number(*of(now.at(key).get<double>(), before.at(key).get<double>()));
+  }
+  std::string percent(const Json& now, const Json& before, const char* key) const {
+    if (!(seconds_ > 0)) return "-";
+    return fmt::format("{:.0f}%", 100 * *of(now.at(key).get<double>(), before.at(key).get<double>()));
+  }
+
+ private:
+  double seconds_;
+};
+
+std::string seconds_in_words(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.0f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} s", seconds);
+}
+
+std::string by_reason(const Json& entries) {
+  double total = 0;
+  std::string reasons;
+  for (const auto& [reason, events] : entries.items()) {
+    total += events.get<double>();
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", reason, short_number(events.get<double>()));
+  }
+  return reasons.empty() ? "0" : fmt::format("{} ({})", short_number(total), reasons);
+}
+
+double total_of(const Json& entries) {
+  double total = 0;
+  for (const auto& [reason, events] : entries.items()) total += events.get<double>();
+  return total;
+}
+
+std::string head(const Json& status, const Json& before, const Rates& rates) {
+  const Json& books = status.at("books");
+  const double received = books.at("received").get<double>();
+  std::string text =
+      fmt::format("{}   {}   {:.1f} s   {} events", status.at("pipeline").get<std::string>(),
+                  status.at("state").get<std::string>(), status.at("seconds").get<double>(), short_number(received));
+  if (!before.is_null())
+    if (const auto rate = rates.of(received, before.at("books").at("received").get<double>()))
+      text += fmt::format("   {} events/s", short_number(*rate));
+  text += '\n';
+  const double settled = books.at("reconstructed").get<double>() + books.at("written").get<double>() +
+                         total_of(books.at("rejected")) + total_of(books.at("lost")) +
+                         books.at("discarded").get<double>();
+  text += fmt::format(
+      "books     reconstructed {}   written {}   rejected {}   lost {}   discarded {}   on their way {}\n",
+      short_number(books.at("reconstructed").get<double>()), short_number(books.at("written").get<double>()),
+      by_reason(books.at("rejected")), by_reason(books.at("lost")), short_number(books.at("discarded").get<double>()),
+      short_number(std::max(received - settled, 0.0)));
+  const Json& latency = status.at("latency");
+  if (latency.at("messages") > 0)
+    text += fmt::format("latency   p50 {}   p99 {}   longest {}\n",
+                        seconds_in_words(latency.at("p50_seconds").get<double>()),
+                        seconds_in_words(latency.at("p99_seconds").get<double>()),
+                        seconds_in_words(latency.at("max_seconds").get<double>()));
+  for (const Json& error : status.at("errors"))
+    text +=
+        fmt::format("error     {}: {}\n", error.at("gadget").get<std::string>(), error.at("what").get<std::string>());
+  return text;
+}
+
+std::string progress_in_words(const Json& gadget) {
+  const auto progress = gadget.find("progress");
+  if (progress == gadget.end()) return "";
+  const double done = progress->at("done").get<double>(), total = progress->at("total").get<double>();
+  const std::string unit = progress->at("unit").get<std::string>();
+  return total > 0 ? fmt::format("{:.0f}% {}", 100 * done / total, unit) : fmt::format("{:.4g} {}", done, unit);
+}
+
+std::string gadgets(const Json& status, const Json& before, const Rates& rates) {
+  std::size_t width = 6;
+  for (const auto& [name, gadget] : status.at("gadgets").items()) width = std::max(width, name.size());
+  std::string text = fmt::format("\n{:<{}} {:>9} {:>9} {:>9} {:>9} {:>6} {:>7}  {}\n", "gadget", width, "msgs in",
+                                 "msgs/s", "events in", "events/s", "busy", "held up", "progress");
+  for (const auto& [name, gadget] : status.at("gadgets").items()) {
+    const Json none;
+    const Json& old = before.is_null() ? none : before.at("gadgets").at(name);
+    const bool gives_only = gadget.at("messages_in") == 0;  // a source
+    const char* messages = gives_only ? "messages_out" : "messages_in";
+    const char* events = gives_only ? "events_out" : "events_in";
+    text += fmt::format("{:<{}} {:>9} {:>9} {:>9} {:>9} {:>6} {:>7}  {}\n", name, width,
+                        short_number(gadget.at(messages).get<double>()), rates.words(gadget, old, messages),
+                        short_number(gadget.at(events).get<double>()), rates.words(gadget, old, events),
+                        rates.percent(gadget, old, "busy_seconds"),
+                        rates.percent(gadget, old, "waiting_output_seconds"), progress_in_words(gadget));
+  }
+  return text;
+}
+
+std::string edges(const Json& status) {
+  std::size_t width = 4;
+  for (const Json& edge : status.at("edges")) width = std::max(width, edge.at("edge").get<std::string>().size());
+  std::string text =
+      fmt::format("\n{:<{}} {:>15} {:>19} {:>9}\n", "edge", width, "waiting msgs", "waiting MiB", "dropped");
+  for (const Json& edge : status.at("edges")) {
+    const auto of = [&](const char* key) { return edge.at(key).get<double>(); };
+    text += fmt::format("{:<{}} {:>15} {:>19} {:>9}\n", edge.at("edge").get<std::string>(), width,
+                        fmt::format("{} of {}", of("waiting_messages"), of("limit_messages")),
+                        fmt::format("{:.1f} of {:.0f}", of("waiting_bytes") / mebibyte, of("limit_bytes") / mebibyte),
+                        short_number(of("dropped_messages")));
+  }
+  return text;
+}
+
+// Cut to the terminal's width, so that a page keeps its number of lines; names may be UTF-8, of which no half is left.
+std::string cut(const std::string& text, std::size_t columns) {
+  std::string page;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    std::size_t stop = std::min(end, at + columns);
+    while (stop < end && stop > at && (static_cast<unsigned char>(text[stop]) & 0xC0) == 0x80) --stop;
+    page.append(text, at, stop - at).push_back('\n');
+    at = end + 1;
+  }
+  return page;
+}
+
+}  // namespace
+
+std::string short_number(double value) {
+  constexpr std::array<const char*, 6> prefixes{"", "k", "M", "G", "T", "P"};
+  std::size_t power = 0;
+  while (std::abs(value) >= 999.5 && power + 1 < prefixes.size()) {
+    value /= 1000;
+    ++power;
+  }
+  if (power == 0) return fmt::format("{:.3g}", value);
+  return fmt::format("{:.{}f}{}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, prefixes[power]);
+}
+
+std::string top_view(const Json& status, const Json& before, std::size_t columns) {
+  const Rates rates(status, before);
+  return cut(head(status, before, rates) + gadgets(status, before, rates) + edges(status), columns);
+}
+
+}  // namespace tofstream
