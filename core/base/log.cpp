@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
-#include "core/gadget/context.hpp"
-#include "core/value/value.hpp"
+#include "core/base/did_you_mean.hpp"
 
 namespace tofstream {
 
@@ -39,16 +38,6 @@ std::string one_line(std::string_view text) {
   }
   while (line.ends_with(' ')) line.pop_back();
   return line;
-}
-
-void Logger::debug(std::string_view text) const {
-  program_log().debug("{}: {}", *name_, one_line(text));
-}
-void Logger::info(std::string_view text) const {
-  program_log().info("{}: {}", *name_, one_line(text));
-}
-void Logger::warning(std::string_view text) const {
-  program_log().warn("{}: {}", *name_, one_line(text));
 }
 
 }  // namespace tofstream

@@ -1,11 +1,10 @@
 #include "core/base/version.hpp"
 
-#include "core/plugin/abi.hpp"
 #include "core/commit.hpp"  // generated
 
 namespace tofstream {
 
-static_assert(header_version == TOFSTREAM_VERSION, "core/plugin/abi.hpp names another version than CMakeLists.txt");
+static_assert(header_version == TOFSTREAM_VERSION, "core/base/version.hpp names another version than CMakeLists.txt");
 
 std::string_view version() {
   return TOFSTREAM_VERSION;

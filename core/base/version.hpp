@@ -4,6 +4,9 @@
 
 namespace tofstream {
 
+// The version that the headers belong to; version.cpp holds it against CMake's.
+inline constexpr std::string_view header_version = "0.1.0";
+
 std::string_view version();
 
 // The commit that was checked out, with -dirty where files differed from it; "unknown" where there was no repository.

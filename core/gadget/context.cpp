@@ -3,7 +3,19 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/log.hpp"
+
 namespace tofstream {
+
+void Logger::debug(std::string_view text) const {
+  program_log().debug("{}: {}", *name_, one_line(text));
+}
+void Logger::info(std::string_view text) const {
+  program_log().info("{}: {}", *name_, one_line(text));
+}
+void Logger::warning(std::string_view text) const {
+  program_log().warn("{}: {}", *name_, one_line(text));
+}
 namespace {
 
 std::uint64_t total(const std::map<std::string, std::uint64_t>& by_reason) {

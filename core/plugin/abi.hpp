@@ -6,13 +6,12 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "core/base/version.hpp"
 #include "core/gadget/context.hpp"
 #include "core/gadget/registry.hpp"
 
 namespace tofstream {
 
-// The version that the headers belong to; core/base/version.cpp holds it against CMake's.
-inline constexpr std::string_view header_version = "0.1.0";
 // Raised when the meaning of the public headers changes but no size in them does.
 inline constexpr std::uint32_t abi_number = 2;
 

@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/gadget/adapter.hpp"
 #include "core/gadget/collecting_emit.hpp"
-#include "core/gadget.hpp"
+#include "core/gadget/context.hpp"
+#include "core/gadget/registry.hpp"
 
 namespace tofstream {
 namespace detail {

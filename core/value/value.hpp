@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/did_you_mean.hpp"
+
 namespace tofstream {
 
 // A place in a file (1-based line and column), or a whole origin such as a `--set` option (line 0).
@@ -88,9 +90,5 @@ class Problems {
   std::set<std::string, std::less<>> texts_;      // of problems_
   std::set<std::string, std::less<>> explained_;  // places whose root cause is known
 };
-
-// ", did you mean 'x'?" for the candidate nearest to `name` by edit distance, "" where none is
-// near.
-std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tofstream

@@ -1,9 +1,36 @@
 // core/ knows nothing of PET, CUDA or sockets: its files include nothing of the other folders or of their libraries.
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "gadgets.hpp"
 #include "tests/support/skip.hpp"
+
+namespace {
+
+// Calls visit(file, included) for each include of a file of the tree, of sources below the folders.
+void for_each_include(const std::vector<std::string>& folders,
+                      const std::function<void(const std::string&, const std::string&)>& visit) {
+  if (!std::filesystem::is_directory("core")) return tofstream::skip_test("sources beside the test");
+  std::size_t found = 0;
+  for (const std::string& folder : folders)
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".hpp" && extension != ".cpp" && extension != ".cuh" && extension != ".cu") continue;
+      std::ifstream source(entry.path());
+      for (std::string line; std::getline(source, line);) {
+        if (!line.starts_with("#include \"")) continue;
+        visit(entry.path().string(), line.substr(10, line.rfind('"') - 10));
+        ++found;
+      }
+    }
+  CHECK(found > 100);
+}
+
+}  // namespace
 
 TEST_CASE("core includes nothing of kernels, gadgets, tools, CUDA or ZeroMQ") {
   const std::filesystem::path core = "core";  // tests run in the root of the sources
@@ -22,6 +49,59 @@ TEST_CASE("core includes nothing of kernels, gadgets, tools, CUDA or ZeroMQ") {
     }
   }
   CHECK(files > 20);
+}
+
+// The rooms of core, each of which includes those before it alone; what lies in core/ itself is the author's.
+constexpr const char* rooms[] = {"base", "value", "gadget", "pipeline", "report", "run", "plugin", "describe"};
+
+std::size_t room_of(const std::string& path) {
+  for (std::size_t room = 0; room < std::size(rooms); ++room)
+    if (path.starts_with(std::string("core/") + rooms[room] + "/")) return room;
+  return std::size(rooms);
+}
+
+TEST_CASE("the rooms of core include each other downwards") {
+  for_each_include({"core"}, [](const std::string& file, const std::string& included) {
+    if (!included.starts_with("core/") || included == "core/commit.hpp") return;
+    CAPTURE(file);
+    CAPTURE(included);
+    const bool describes = room_of(file) == room_of("core/describe/schema.hpp");
+    CHECK(room_of(included) <= room_of(file));
+    if (describes) CHECK(room_of(included) != room_of("core/plugin/plugins.hpp"));
+  });
+}
+
+TEST_CASE("no family of scanners includes another") {
+  const std::vector<std::string> families{"ring", "strip"};
+  for_each_include({"kernels", "gadgets"}, [&](const std::string& file, const std::string& included) {
+    for (const std::string& family : families)
+      for (const std::string& other : families) {
+        if (family == other || file.find("/" + family + "/") == std::string::npos) continue;
+        CAPTURE(file);
+        CAPTURE(included);
+        CHECK(included.find("/" + other + "/") == std::string::npos);
+      }
+  });
+}
+
+TEST_CASE("no header includes itself, not even by way of others") {
+  std::map<std::string, std::vector<std::string>> includes;
+  for_each_include({"core", "kernels", "gadgets", "tools", "tests"},
+                   [&](const std::string& file, const std::string& included) { includes[file].push_back(included); });
+  std::map<std::string, int> seen;  // 1: on the way, 2: without a circle
+  const std::function<bool(const std::string&)> has_circle = [&](const std::string& file) {
+    int& state = seen[file];
+    if (state != 0) return state == 1;
+    state = 1;
+    for (const std::string& included : includes[file])
+      if (has_circle(included)) return true;
+    seen[file] = 2;
+    return false;
+  };
+  for (const auto& [file, unused] : std::map(includes)) {
+    CAPTURE(file);
+    CHECK_FALSE(has_circle(file));
+  }
 }
 
 TEST_CASE("what an author includes is light: no oneTBB, YAML, JSON, fmt or spdlog in it") {

@@ -1,0 +1,45 @@
+#include "core/base/did_you_mean.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace tofstream {
+
+namespace {
+
+// Edits (insert, delete, replace, swap of neighbours) that turn a into b.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  constexpr std::size_t longest = 100;  // a name; more is no misspelling, and the distance is quadratic
+  std::size_t best = std::max<std::size_t>(1, std::min<std::size_t>(name.size(), longest) / 3) + 1;
+  const std::string* nearest = nullptr;
+  for (const std::string& candidate : candidates) {
+    if (name.size() > longest || candidate.size() > longest) continue;
+    const bool is_part = name.size() >= 3 && candidate.starts_with(name);  // delay for delay_ms
+    const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  }
+  return nearest ? ", did you mean '" + *nearest + "'?" : "";
+}
+
+}  // namespace tofstream
