@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gadgets.hpp"
@@ -88,20 +89,22 @@ TEST_CASE("no header includes itself, not even by way of others") {
   std::map<std::string, std::vector<std::string>> includes;
   for_each_include({"core", "kernels", "gadgets", "tools", "tests"},
                    [&](const std::string& file, const std::string& included) { includes[file].push_back(included); });
-  std::map<std::string, int> seen;  // 1: on the way, 2: without a circle
-  const std::function<bool(const std::string&)> has_circle = [&](const std::string& file) {
-    int& state = seen[file];
-    if (state != 0) return state == 1;
-    state = 1;
-    for (const std::string& included : includes[file])
-      if (has_circle(included)) return true;
-    seen[file] = 2;
-    return false;
+  std::map<std::string, bool> done;
+  std::vector<std::string> way;
+  const std::function<void(const std::string&)> walk = [&](const std::string& file) {
+    if (const auto met = std::ranges::find(way, file); met != way.end()) {
+      std::string circle = file;
+      for (auto next = met + 1; next != way.end(); ++next) circle += " -> " + *next;
+      FAIL_CHECK(circle);
+      return;
+    }
+    if (std::exchange(done[file], true)) return;
+    way.push_back(file);
+    for (const std::string& included : includes[file]) walk(included);
+    way.pop_back();
   };
-  for (const auto& [file, unused] : std::map(includes)) {
-    CAPTURE(file);
-    CHECK_FALSE(has_circle(file));
-  }
+  for (const auto& [file, unused] : std::map(includes)) walk(file);
+  CHECK(done.size() > 100);
 }
 
 TEST_CASE("what an author includes is light: no oneTBB, YAML, JSON, fmt or spdlog in it") {

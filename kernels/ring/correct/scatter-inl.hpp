@@ -1,8 +1,8 @@
 // Interpolation in a coarse scatter estimate: see scatter.hpp.
 #pragma once
 
-#include "kernels/ring/correct/scatter.hpp"
 #include "kernels/math/lanes.hpp"
+#include "kernels/ring/correct/scatter.hpp"
 
 namespace tofstream {
 
@@ -48,6 +48,7 @@ TOFSTREAM_HOST_DEVICE inline float scatter_at_angle(const ScatterView& e, int an
 
 }  // namespace detail
 
+/// As scatter_at of an estimate.
 TOFSTREAM_HOST_DEVICE inline float scatter_at(const ScatterView& e, const SinogramPlace& place) {
   constexpr float half_turn = 3.14159265f;
   const float angle = place.phi / half_turn * static_cast<float>(e.size[1]);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/ring/correct/scatter-inl.hpp"
+
 namespace tofstream {
 
 void validate(const ScatterEstimate& e) {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/ring/correct/scatter.hpp"
+#include "kernels/ring/correct/scatter-inl.hpp"
 #include "kernels/math/host_device.hpp"
 #include "kernels/ring/sensitivity/pair_list.hpp"
 #include "kernels/types/events.hpp"
