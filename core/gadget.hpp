@@ -1,27 +1,36 @@
-// The one header that a gadget's author includes: parameters, ports, Emit, Context and
-// TOFSTREAM_GADGET.
+// The one header that a gadget's author includes: parameters, ports, Emit, Context and TOFSTREAM_GADGET.
 //
 // A gadget is a struct with one of
-//   Out operator()(In) const                        pure: may run in parallel, order kept; Out may
-//   be std::optional void process(In, Emit<Out>&)                    stateful; or a sink, without
-//   Emit void run(Emit<Out>&, std::stop_token)           source
-// and, where it wants them: `void flush(Emit<Out>&)` at the end of the stream, `void
-// start(Emit<Out>&)` before its first message (to open a cycle), `struct Params` with `static constexpr
-// auto params = describe(...)`, a constructor from `const Params&`, and `static constexpr bool
-// own_thread = true` where it blocks (GPU, disk, socket) or emits many messages a call,
-// `void update(const Params&)` where live parameters change what it keeps, `static MemoryNeed memory(const Params&)`
-// (core/gadget/memory.hpp), `bool idle(Emit<Out>&)` of a stateful one with a thread of its own, which is called while no
-// message waits and its readers wait for nothing but this gadget (false: not again before another message came), and
-// `static constexpr bool one_to_one = true` where a stateful one gives one message for each. Each function may also
-// take `const Params&` and `Context&`, whose cancelled() tells a gadget that waits for something outside that the run
-// is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs (core/gadget/ports.hpp).
+//
+//     Out operator()(In) const                  pure: may run in parallel, order kept; Out may be std::optional
+//     void process(In, Emit<Out>&)              stateful; a sink has no Emit
+//     void run(Emit<Out>&, std::stop_token)     a source
+//
+// and, where it wants them,
+//
+//     void flush(Emit<Out>&)                    at the end of the stream
+//     void start(Emit<Out>&)                    before its first message, to open a cycle
+//     struct Params;                            what YAML may set, with the next line,
+//     static constexpr auto params = describe(...);
+//     explicit Gadget(const Params&)
+//     void update(const Params&)                where live parameters change what it keeps
+//     static MemoryNeed memory(const Params&)   see core/gadget/memory.hpp
+//     bool idle(Emit<Out>&)                     of a stateful one with a thread of its own: called while no message
+//                                               waits and its readers wait for nothing but this gadget; false: not
+//                                               again before another message came
+//     static constexpr bool own_thread = true   where it blocks (GPU, disk, socket) or emits many messages a call
+//     static constexpr bool one_to_one = true   of a stateful one that gives one message for each
+//
+// Each function may also take `const Params&` and `Context&`, whose cancelled() tells a gadget that waits for something
+// outside that the run is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs
+// (core/gadget/ports.hpp).
 #pragma once
-#include "core/plugin/abi.hpp"
 #include "core/gadget/adapter.hpp"
 #include "core/gadget/context.hpp"
-#include "core/value/params.hpp"
 #include "core/gadget/ports.hpp"
 #include "core/gadget/registry.hpp"
+#include "core/plugin/abi.hpp"
+#include "core/value/params.hpp"
 
 #define TOFSTREAM_JOIN_TOKENS(a, b) a##b
 #define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)

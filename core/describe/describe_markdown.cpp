@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "core/describe/describe_text.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/gadget/runtime_keys.hpp"
+#include "core/pipeline/pipeline.hpp"
 
 namespace tofstream {
 namespace {

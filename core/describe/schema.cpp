@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/pipeline/pipeline.hpp"
 #include "core/gadget/runtime_keys.hpp"
+#include "core/pipeline/pipeline.hpp"
 
 namespace tofstream {
 namespace {

@@ -168,8 +168,8 @@ class Context {
   // Sources were asked to end before their streams did, so that the run ends within a deadline: who has much left to do
   // that is not needed leaves it out.
   bool stopping() const { return record_->stop().stop_requested(); }
-  // The run that the gadget is in, to watch and to steer it (core/run/run_control.hpp); it outlives the gadget. Null where
-  // the gadget is called without one, as in a unit test.
+  // The run that the gadget is in, to watch and to steer it (core/run/run_control.hpp); it outlives the gadget. Null
+  // where the gadget is called without one, as in a unit test.
   RunControl* control() const { return record_->control(); }
   // Runs `wait`, in which the gadget waits for something outside the program that may take as long as it likes, such as
   // a sender. A pipeline that waits for nothing else does not stand still, and no stall is reported.

@@ -12,8 +12,8 @@
 
 #include "core/gadget/context.hpp"
 #include "core/gadget/memory.hpp"
-#include "core/value/params.hpp"
 #include "core/gadget/ports.hpp"
+#include "core/value/params.hpp"
 
 namespace tofstream {
 

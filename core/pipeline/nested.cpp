@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/pipeline/configuration.hpp"
-#include "core/value/document.hpp"
 #include "core/pipeline/nested_level.hpp"
+#include "core/value/document.hpp"
 
 namespace tofstream {
 namespace {

@@ -6,12 +6,12 @@
 
 #include "core/pipeline/configuration.hpp"
 #include "core/pipeline/deadlock.hpp"
-#include "core/value/document.hpp"
 #include "core/pipeline/nested.hpp"
 #include "core/pipeline/numbering.hpp"
 #include "core/pipeline/pipeline_gadget.hpp"
 #include "core/pipeline/pipeline_resolved.hpp"
 #include "core/pipeline/wiring.hpp"
+#include "core/value/document.hpp"
 
 namespace tofstream {
 namespace {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/value/params.hpp"
 #include "core/gadget/registry.hpp"
+#include "core/value/params.hpp"
 #include "core/value/value.hpp"
 
 namespace tofstream {

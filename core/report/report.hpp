@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/gadget/context.hpp"
-#include "core/report/parameter_history.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "core/report/parameter_history.hpp"
 #include "core/report/run_folder.hpp"
 #include "core/value/value.hpp"
 

@@ -10,8 +10,8 @@
 #include <sys/utsname.h>
 
 #include "core/base/atomic_file.hpp"
-#include "core/gadget/value_json.hpp"
 #include "core/base/version.hpp"
+#include "core/gadget/value_json.hpp"
 
 namespace tofstream {
 namespace {

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "core/run/observer.hpp"
+#include "core/gadget/turns.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "core/report/report.hpp"
-#include "core/run/run_control.hpp"
 #include "core/report/run_folder.hpp"
-#include "core/gadget/turns.hpp"
+#include "core/run/observer.hpp"
+#include "core/run/run_control.hpp"
 
 namespace tofstream {
 

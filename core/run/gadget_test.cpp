@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/value/document.hpp"
 #include "core/pipeline/live_params.hpp"
+#include "core/value/document.hpp"
 
 namespace tofstream {
 namespace {

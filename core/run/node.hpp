@@ -16,11 +16,11 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "core/base/latency.hpp"
 #include "core/gadget/context.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "core/run/edge.hpp"
 #include "core/run/input_port.hpp"
-#include "core/base/latency.hpp"
-#include "core/pipeline/pipeline.hpp"
 
 namespace tofstream {
 

@@ -16,14 +16,14 @@
 #include <thread>
 #include <vector>
 
-#include "core/run/engine.hpp"
 #include "core/base/even_series.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/report/report.hpp"
+#include "core/run/engine.hpp"
 #include "core/run/fault.hpp"
 #include "core/run/flow_graph.hpp"
 #include "core/run/node.hpp"
 #include "core/run/observer.hpp"
-#include "core/pipeline/pipeline.hpp"
-#include "core/report/report.hpp"
 #include "core/run/run_control.hpp"
 
 namespace tofstream {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "core/report/balance.hpp"
 #include "core/pipeline/live_params.hpp"
+#include "core/report/balance.hpp"
 #include "core/run/scheduler_section.hpp"
 
 namespace tofstream {

@@ -1,5 +1,5 @@
-// A gadget's declared parameters (core/value/param_rules.hpp) at work: read from a configuration with every problem found,
-// written with every default, and described for validation, `tofstream gadgets` and the JSON schema.
+// A gadget's declared parameters (core/value/param_rules.hpp) at work: read from a configuration with every problem
+// found, written with every default, and described for validation, `tofstream gadgets` and the JSON schema.
 #pragma once
 #include <array>
 #include <cstdint>

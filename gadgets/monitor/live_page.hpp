@@ -17,9 +17,9 @@
 #include <string_view>
 #include <thread>
 
-#include "core/gadget/context.hpp"
 #include "core/base/even_series.hpp"
 #include "core/base/latency.hpp"
+#include "core/gadget/context.hpp"
 #include "core/run/run_control.hpp"
 #include "gadgets/io/page/estimate_message.hpp"
 #include "gadgets/monitor/run_messages.hpp"

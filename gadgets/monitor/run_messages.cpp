@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/gadget/value_json.hpp"
 #include "core/base/version.hpp"
+#include "core/gadget/value_json.hpp"
 
 namespace tofstream {
 namespace {

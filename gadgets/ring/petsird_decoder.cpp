@@ -13,12 +13,12 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/ring/batch_builder.hpp"
 #include "gadgets/io/petsird/decoder.hpp"
 #include "gadgets/io/petsird/live_time.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/batch_builder.hpp"
 
 namespace tofstream {
 

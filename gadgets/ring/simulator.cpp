@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/yaml/scanner_yaml.hpp"
-#include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 

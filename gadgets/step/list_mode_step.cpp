@@ -11,9 +11,9 @@
 
 #include "gadgets/io/sensitivity_cache.hpp"
 #include "kernels/analysis/inner_product.hpp"
+#include "kernels/em/em_update.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
-#include "kernels/em/em_update.hpp"
 
 namespace tofstream {
 

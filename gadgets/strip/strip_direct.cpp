@@ -11,11 +11,11 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/subset_quantity.hpp"
+#include "kernels/em/em_update.hpp"
 #include "kernels/strip/direct.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "kernels/types/scanner.hpp"
-#include "kernels/em/em_update.hpp"
 
 namespace tofstream {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/gadget.hpp"
-#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/yaml/strip_scanner_yaml.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "core/gadget.hpp"
 #include "core/base/latency.hpp"
+#include "core/gadget.hpp"
 #include "gadgets/io/update_log.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"

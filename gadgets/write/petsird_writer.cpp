@@ -19,8 +19,8 @@
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/host_batch.hpp"
 

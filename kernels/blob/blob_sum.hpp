@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "kernels/types/grid.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/grid.hpp"
 
 namespace tofstream::detail {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "kernels/types/image.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/image.hpp"
 
 namespace tofstream {
 

@@ -1,8 +1,8 @@
 // The CUDA side of the separable Gaussian. Internal to the filter.
 #pragma once
 
-#include "kernels/types/grid.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/grid.hpp"
 
 namespace tofstream::detail {
 

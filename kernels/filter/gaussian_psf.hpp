@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/types/image.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/image.hpp"
 
 namespace tofstream {
 

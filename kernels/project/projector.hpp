@@ -9,10 +9,10 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/memory/memory.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
 #include "kernels/types/image.hpp"
-#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/sort/event_key.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/sort/event_key.hpp"
 
 namespace tofstream::detail {
 

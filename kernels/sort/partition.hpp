@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/types/events.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/events.hpp"
 
 namespace tofstream {
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/memory/memory.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip.hpp"
-#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

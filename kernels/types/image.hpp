@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "kernels/types/grid.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/grid.hpp"
 
 namespace tofstream {
 

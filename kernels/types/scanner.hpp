@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/memory/memory.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
-#include "kernels/memory/memory.hpp"
 
 namespace tofstream {
 

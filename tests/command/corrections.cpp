@@ -1,8 +1,8 @@
 // The quantitative job as a user runs it: a simulated file with attenuation, unequal crystals, randoms and delayeds,
 // and the pipeline that corrects it.
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
 

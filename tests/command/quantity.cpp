@@ -44,9 +44,9 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
   std::vector<double> means;
   for (const char* events : {"60000", "600000"}) {
     simulate(folder / "scan.petsird", std::string("--no-attenuation --events ") + events);
-    const auto ran = run_command("run listmode_osem --set file.file=image.nii --input " +
-                                 (folder / "scan.petsird").string() + coarse + "--overwrite --out " +
-                                 (folder / "out").string());
+    const auto ran =
+        run_command("run listmode_osem --set file.file=image.nii --input " + (folder / "scan.petsird").string() +
+                    coarse + "--overwrite --out " + (folder / "out").string());
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     means.push_back(statistics(read_nifti(folder / "out/image.nii"), Cylinder{{0, 0, 0}, 70, 50}).mean);
     CHECK(holds(ran.out, "image.nii: 40 x 40 x 20 voxels of 6 mm, Bq/mL\n2 iterations x 4 subsets of "));
@@ -64,8 +64,9 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
   const auto words = run_command("inspect " + (folder / "out/image.nii").string()).out;
   CHECK(holds(words, "unit            Bq/mL\nquantitative    yes\n"));
 
-  const auto whole = run_command("run listmode_osem --verbose --set subsets.reference_s=0 --input " +
-                                 (folder / "scan.petsird").string() + coarse + "--overwrite --out " + (folder / "out").string());
+  const auto whole =
+      run_command("run listmode_osem --verbose --set subsets.reference_s=0 --input " +
+                  (folder / "scan.petsird").string() + coarse + "--overwrite --out " + (folder / "out").string());
   CHECK(holds(whole.out, "Bq s/mL"));
   CHECK(holds(whole.out, "msgs in"));
 }
@@ -115,8 +116,8 @@ TEST_CASE("event_corrections and the projector have one mu map, or the log names
   }
   const auto run = [&](const std::string& more) {
     const auto ran = run_command("run corrected_osem --input " + (folder / "scan.petsird").string() + coarse +
-                                 "--set variables.mu_map=" + (folder / "mu10.nii").string() + more + " --overwrite --out " +
-                                 (folder / "out").string());
+                                 "--set variables.mu_map=" + (folder / "mu10.nii").string() + more +
+                                 " --overwrite --out " + (folder / "out").string());
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     return ran;
   };

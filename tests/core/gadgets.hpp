@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-#include "core/run/engine.hpp"
 #include "core/gadget.hpp"
+#include "core/run/engine.hpp"
 
 namespace tofstream::test {
 

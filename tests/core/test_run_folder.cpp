@@ -228,7 +228,8 @@ TEST_CASE("where no folder can be made, one line in our words says what is in th
   TemporaryFolder folder;
   put(folder.path / "file", "not a folder");
   for (const auto& [out, says] :
-       {std::pair(folder.path / "file", "file is a file, and no folder: name another"), std::pair(folder.path / "file" / "sub", "file is a file, and no folder: name another")}) {
+       {std::pair(folder.path / "file", "file is a file, and no folder: name another"),
+        std::pair(folder.path / "file" / "sub", "file is a file, and no folder: name another")}) {
     const RunReport report = run_text(writing(1), {.output_dir = out});
     CHECK(report.exit_code == exit_config);
     REQUIRE(report.errors.size() == 1);

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "core/value/document.hpp"
 #include "core/gadget.hpp"
+#include "core/gadget/value_json.hpp"
 #include "core/pipeline/memory_estimate.hpp"
 #include "core/pipeline/pipeline.hpp"
-#include "core/gadget/value_json.hpp"
+#include "core/value/document.hpp"
 
 namespace tofstream {
 namespace {

@@ -7,16 +7,16 @@
 
 #include "core/testing.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/yaml/phantom_yaml.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/io/nifti/scatter_nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/analysis/contrast.hpp"
+#include "kernels/em/em_update.hpp"
 #include "kernels/ring/correct/randoms.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
-#include "kernels/em/em_update.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;

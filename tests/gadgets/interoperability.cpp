@@ -2,8 +2,8 @@
 // their notes promise. Runs where TOFSTREAM_INTEROP_DATA names the folder.
 #include <filesystem>
 
-#include "core/run/engine.hpp"
 #include "core/pipeline/pipeline.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
@@ -20,7 +20,7 @@ namespace {
 Image reconstruct(const std::string& pipeline, const std::filesystem::path& input, std::vector<std::string> sets) {
   const TemporaryFolder out;
   sets.emplace_back("projected.sensitivity.cache=false");
-  sets.emplace_back("subsets.reference_s=0");           // their activity counts the decays of the whole scan
+  sets.emplace_back("subsets.reference_s=0");         // their activity counts the decays of the whole scan
   sets.emplace_back("events.detector_depth=centre");  // their model's lines join crystals' centres
   Engine engine(load_pipeline(find_shared("pipelines", pipeline),
                               {.sets = std::move(sets), .input = input.string(), .backend = "cpu"}),

@@ -14,9 +14,9 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "core/value/document.hpp"
-#include "core/pipeline/pipeline.hpp"
 #include "core/gadget/value_json.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/value/document.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;

@@ -3,9 +3,9 @@
 #include <random>
 
 #include "kernels/blob/blob.hpp"
+#include "kernels/project/projector.hpp"
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/project/projector.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/kernels/strip_support.hpp"

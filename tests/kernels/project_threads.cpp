@@ -7,8 +7,8 @@
 
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/ring/tor/tor.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/kernels/sensitivity_support.hpp"

@@ -4,9 +4,9 @@
 
 #include "kernels/analysis/compare.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/ring/tor/tor.hpp"
 #include "kernels/ring/sensitivity/pair_batch.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"

@@ -8,8 +8,8 @@
 #include "kernels/blob/blob.hpp"
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/ring/tor/tor.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/sensitivity_support.hpp"
 
 using namespace tofstream;

@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "kernels/analysis/compare.hpp"
+#include "kernels/em/em_update.hpp"
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/ring/tor/tor.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "kernels/ring/sensitivity/symmetry.hpp"
-#include "kernels/em/em_update.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/kernels/sensitivity_support.hpp"

@@ -2,9 +2,9 @@
 // and the lines of decays, each against its definition.
 #include <numbers>
 
-#include "kernels/simulate/alias_table.hpp"
 #include "kernels/ring/simulate/decay_sampler.hpp"
 #include "kernels/ring/simulate/ring_tracer.hpp"
+#include "kernels/simulate/alias_table.hpp"
 
 using namespace tofstream;
 

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/ring/tor/tor.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/projector_support.hpp"
 #include "tests/support/gpu.hpp"
 

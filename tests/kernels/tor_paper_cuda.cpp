@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "kernels/em/em_update.hpp"
 #include "kernels/ring/tor/paper/iteration.hpp"
 #include "kernels/ring/tor/paper/paper.hpp"
 #include "kernels/ring/tor/tor_backends.hpp"
-#include "kernels/em/em_update.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"

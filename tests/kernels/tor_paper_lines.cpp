@@ -1,7 +1,7 @@
 // Paper 000's scheme where the CPU can look: lines as they are laid out, and the windows of tiles of slices, walked on
 // the host and held against the double-precision reference.
-#include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/project/reference.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/tor/paper/scheme.hpp"
 #include "kernels/ring/tor/paper/slices.hpp"
 #include "kernels/ring/tor/tor_model.hpp"

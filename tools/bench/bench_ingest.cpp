@@ -12,9 +12,9 @@
 #include "core/run/engine.hpp"
 #include "gadgets/wire/frame_sender.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/premade_stream.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

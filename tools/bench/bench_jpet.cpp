@@ -12,11 +12,11 @@
 #include "kernels/math/instruction_set.hpp"
 #include "kernels/memory/memory.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/strip_peer.hpp"
 #include "tools/bench/strip_timing.hpp"
 #include "tools/bench/verdict.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

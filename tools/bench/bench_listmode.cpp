@@ -15,11 +15,11 @@
 
 #include "kernels/memory/memory.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/listmode_timing.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/peer.hpp"
 #include "tools/bench/verdict.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

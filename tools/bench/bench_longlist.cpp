@@ -9,18 +9,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
+#include "kernels/em/em_update.hpp"
 #include "kernels/project/event_feed.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/em/em_update.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/long_list.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/verdict.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/value/document.hpp"
 #include "core/gadget/registry.hpp"
 #include "core/testing.hpp"
+#include "core/value/document.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
 #include "tools/bench/benches.hpp"

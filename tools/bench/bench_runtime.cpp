@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <oneapi/tbb/flow_graph.h>
 
-#include "core/run/engine.hpp"
 #include "core/gadget.hpp"
+#include "core/run/engine.hpp"
 #include "gadgets/payloads.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/machine.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

@@ -9,17 +9,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
-#include "kernels/ring/tor/tor.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "kernels/ring/tor/tor.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/machine.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

@@ -7,10 +7,10 @@
 
 #include "kernels/memory/memory.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/tor_tables.hpp"
 #include "tools/bench/verdict.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

@@ -9,8 +9,8 @@
 
 #include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/writer.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/wire/stream_header.hpp"
 
 namespace tofstream::command {

@@ -5,16 +5,16 @@
 #include <cmath>
 #include <utility>
 
-#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/cuda/stopwatch.hpp"
+#include "kernels/em/em_update.hpp"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/reference.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/simulate.hpp"
 #include "kernels/strip/strip_scanner.hpp"
-#include "kernels/em/em_update.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/benches.hpp"
 

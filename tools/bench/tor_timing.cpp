@@ -7,9 +7,9 @@
 #include <tbb/task_arena.h>
 
 #include "kernels/cuda/stopwatch.hpp"
-#include "kernels/ring/tor/paper/iteration.hpp"
-#include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/em/em_update.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
+#include "kernels/ring/tor/paper/iteration.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/benches.hpp"
 

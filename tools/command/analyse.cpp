@@ -15,9 +15,9 @@
 
 #include "core/report/run_folder.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/picture/plot.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "kernels/analysis/contrast.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tools/command/commands.hpp"

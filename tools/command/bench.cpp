@@ -22,10 +22,10 @@
 #include "kernels/sort/partition.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/benches.hpp"
-#include "tools/command/commands.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/parallelproj_peer.hpp"
 #include "tools/bench/verdict.hpp"
+#include "tools/command/commands.hpp"
 
 namespace tofstream::command {
 

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "core/base/version.hpp"
+#include "core/gadget/registry.hpp"
 #include "core/value/document.hpp"
 #include "core/value/params.hpp"
-#include "core/gadget/registry.hpp"
-#include "core/base/version.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/scaffold.hpp"

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/io/picture/plot.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {

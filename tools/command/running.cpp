@@ -15,16 +15,16 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "core/run/engine.hpp"
 #include "core/base/log.hpp"
+#include "core/run/engine.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/signal_watch.hpp"
 #include "tools/watch/chrome_trace.hpp"
-#include "tools/watch/nvtx_ranges.hpp"
-#include "tools/watch/observers.hpp"
 #include "tools/watch/control_server.hpp"
 #include "tools/watch/metrics.hpp"
+#include "tools/watch/nvtx_ranges.hpp"
+#include "tools/watch/observers.hpp"
 #include "tools/watch/report_html.hpp"
 #include "tools/watch/run_end.hpp"
 

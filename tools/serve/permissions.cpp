@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "core/pipeline/configuration.hpp"
-#include "core/value/document.hpp"
-#include "core/pipeline/nested.hpp"
-#include "core/value/params.hpp"
 #include "core/gadget/registry.hpp"
+#include "core/pipeline/configuration.hpp"
+#include "core/pipeline/nested.hpp"
+#include "core/value/document.hpp"
+#include "core/value/params.hpp"
 
 namespace tofstream::serve {
 

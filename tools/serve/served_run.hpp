@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "core/run/engine.hpp"
-#include "tools/watch/report_html.hpp"
 #include "tools/serve/session_link.hpp"
+#include "tools/watch/report_html.hpp"
 
 namespace tofstream::serve {
 

@@ -1,8 +1,8 @@
 // What a request through the control socket does to a run: see control_message.hpp.
 #include <cmath>
 
-#include "core/report/report_json.hpp"
 #include "core/gadget/value_json.hpp"
+#include "core/report/report_json.hpp"
 #include "tools/watch/control_message.hpp"
 
 namespace tofstream {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "core/value/document.hpp"
 #include "core/gadget/value_json.hpp"
+#include "core/value/document.hpp"
 
 namespace tofstream {
 

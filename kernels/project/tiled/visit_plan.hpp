@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/memory/memory.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/project/tiled/tiling.hpp"
-#include "kernels/memory/memory.hpp"
 
 namespace tofstream::tiled {
 

@@ -67,8 +67,8 @@ inline ScatterView scatter_view(const ScatterEstimate& e, const float* values) {
 }
 
 /// The estimate at a place, linear in each of its five coordinates; beyond the outermost samples it keeps their value.
-/// The step from the last angle to the first goes on with the line turned over. scatter-inl.hpp has it for views, on the
-/// host and on CUDA devices.
+/// The step from the last angle to the first goes on with the line turned over. scatter-inl.hpp has it for views, on
+/// the host and on CUDA devices.
 float scatter_at(const ScatterEstimate& estimate, const SinogramPlace& place);
 
 }  // namespace tofstream

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/ring/correct/scatter-inl.hpp"
 #include "kernels/math/host_device.hpp"
+#include "kernels/ring/correct/scatter-inl.hpp"
 #include "kernels/ring/sensitivity/pair_list.hpp"
 #include "kernels/types/events.hpp"
 

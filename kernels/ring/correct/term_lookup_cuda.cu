@@ -1,7 +1,7 @@
 // Terms of events on a CUDA device, one thread an event: see term_lookup.hpp.
-#include "kernels/ring/correct/term_lookup.hpp"
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/ring/correct/term_lookup.hpp"
 
 namespace tofstream::detail {
 

@@ -4,10 +4,10 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
+#include "kernels/project/tiled/stretches.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 #include "kernels/ring/joseph/joseph_line-inl.hpp"
 #include "kernels/ring/joseph/joseph_tiled.cuh"
-#include "kernels/project/tiled/stretches.hpp"
 
 namespace tofstream {
 

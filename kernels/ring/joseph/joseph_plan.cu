@@ -1,6 +1,6 @@
 // The visits of Joseph's lines to tiles (joseph_tiled.cu). Compiled without contraction: see make_visits.cuh.
-#include "kernels/ring/joseph/joseph_tiled.cuh"
 #include "kernels/project/tiled/make_visits.cuh"
+#include "kernels/ring/joseph/joseph_tiled.cuh"
 
 namespace tofstream {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "kernels/math/tof.hpp"
+#include "kernels/project/reference.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 #include "kernels/ring/joseph/joseph_limits.hpp"
-#include "kernels/project/reference.hpp"
 
 namespace tofstream {
 

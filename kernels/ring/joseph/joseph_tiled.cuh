@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "kernels/ring/joseph/joseph_line-inl.hpp"
 #include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/ring/joseph/joseph_line-inl.hpp"
 
 namespace tofstream {
 

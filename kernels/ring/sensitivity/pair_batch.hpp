@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/ring/sensitivity/pair_sample.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/ring/sensitivity/pair_sample.hpp"
 
 namespace tofstream::detail {
 

@@ -14,8 +14,8 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/ring/simulate/decay_sampler.hpp"
-#include "kernels/simulate/random.hpp"
 #include "kernels/ring/simulate/ring_tracer.hpp"
+#include "kernels/simulate/random.hpp"
 
 namespace tofstream {
 namespace {

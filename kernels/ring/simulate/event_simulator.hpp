@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/simulate/phantom.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
+#include "kernels/simulate/phantom.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
