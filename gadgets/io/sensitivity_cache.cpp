@@ -120,7 +120,7 @@ std::optional<Sensitivity> read_file(const std::filesystem::path& path, const st
   Header header;
   const Header expected;
   if (!read(file, &header, sizeof header) || header.magic != expected.magic) {
-    wrong = "not a sensitivity file";
+    wrong = "not a sensitivity file of this version, so it is computed anew";
     return {};
   }
   const Grid grid{{header.size[0], header.size[1], header.size[2]},
