@@ -274,7 +274,7 @@ struct EventCorrections {
     return replaced_;
   }
 
-  // Of a whole scan the prompts say how long it was; of a live one the delayeds, how much of it they cover.
+  // The prompts say how long a whole scan was; the delayeds of a live one say how much of it they cover.
   const CoveredTime& available_time() const {
     return p_.randoms.use == RandomsUse::whole_scan ? prompts_time_ : delayeds_time_;
   }

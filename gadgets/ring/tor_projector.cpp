@@ -119,6 +119,11 @@ struct TorProjector {
           fmt::format("tube_width_voxels {}: along an axis a uniform image's line integrals are off by up to 34 % at 2 "
                       "voxels, 6 % at 3: leave out normalise: none, or give 3 or more",
                       tube.width_voxels));
+    if (const float least = least_fwhm_mm(grid); is_gaussian && tube.fwhm_mm < 0.99f * least)
+      context.log().warning(
+          fmt::format("the tube of response: a FWHM of {:.3g} mm is narrower than the voxels can hold, so that a line "
+                      "sees now one voxel and now several: give {:.3g} mm or more, or smaller voxels",
+                      tube.fwhm_mm, least));
     return {tube.width_voxels, tube.fwhm_mm, normalise};
   }
 

@@ -22,6 +22,9 @@ struct GaussianTube {
   std::optional<float> crystal_mm;  // that the FWHM is half of, but for least_width_voxels
 };
 
+/// FWHM of the narrowest tube that is chosen, least_width_voxels wide: 0.61 of the largest voxel edge.
+float least_fwhm_mm(const Grid& grid);
+
 /// What is given is taken; 0 is chosen. Of neither: a response of half the crystals' width, the intrinsic resolution in
 /// a scanner's middle (W.W. Moses, Nucl Instrum Methods A 648:S236, 2011), at least that of a tube least_width_voxels
 /// wide; where the scanner tells no crystals' width, that of a tube 3 voxels wide. Of a width alone or a FWHM alone,

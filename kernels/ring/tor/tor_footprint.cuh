@@ -5,43 +5,13 @@
 #include <cstdint>
 
 #include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/ring/tor/footprint_exponent.cuh"
+#include "kernels/ring/tor/footprint_tof.cuh"
 #include "kernels/ring/tor/radial.hpp"
 #include "kernels/ring/tor/section_sum.hpp"
-#include "kernels/ring/tor/tof_profile.hpp"
 #include "kernels/ring/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
-
-using tiled::AxisTiles;
-using tiled::Visit;
-
-/// What a visit's direction makes of a voxel's place in its slice: as Tube has it, from the visit's slopes.
-struct Ellipse {
-  float pp, pq, qq, p_along, q_along;
-  float p_half, q_half, shear, row_half2, row_narrowing;
-
-  __device__ Ellipse(const AxisTiles& axis, const Visit& visit, float radius2) {
-    const float vs = axis.edge_mm[0], vp = axis.edge_mm[1], vq = axis.edge_mm[2];
-    const float p_slope = visit.du * vp / vs, q_slope = visit.dv * vq / vs;
-    const float ds2 = 1 / fmaf(p_slope, p_slope, fmaf(q_slope, q_slope, 1.0f));
-    const float ds = copysignf(sqrtf(ds2), visit.dz), dp = p_slope * ds, dq = q_slope * ds;
-    pp = (1 - dp * dp) * vp * vp;
-    qq = (1 - dq * dq) * vq * vq;
-    pq = -2 * dp * dq * vp * vq;
-    p_along = dp * vp;
-    q_along = dq * vq;
-    const float per_pp = 1 / pp;
-    shear = -0.5f * pq * per_pp;
-    row_half2 = radius2 * per_pp;
-    row_narrowing = (qq - 0.25f * pq * pq * per_pp) * per_pp;
-    q_half = sqrtf(row_half2 / row_narrowing);
-    p_half = sqrtf(row_half2 * qq / (row_narrowing * pp));
-  }
-};
-
-/// Adding 1.5 * 2^23 to a number below 2^22 leaves no room for a fraction: the sum's low bits are the whole number.
-constexpr float magic = 12582912.0f;
-constexpr std::uint32_t magic_bits = 0x4B400000u;
 
 __device__ inline float whole_up(float x) {
   return __fadd_ru(x, magic) - magic;
@@ -49,138 +19,6 @@ __device__ inline float whole_up(float x) {
 __device__ inline float whole_down(float x) {
   return __fadd_rd(x, magic) - magic;
 }
-
-/// The same number, which the compiler is to keep rather than compute anew at each use.
-__device__ inline float kept(float x) {
-  asm("" : "+f"(x));
-  return x;
-}
-
-/// The exponent of the weight's power of two about a crossing, quadratic in columns a and rows b from it:
-/// level + a (aa a + ab b + a_tilt) + b (bb b + b_tilt).
-struct Exponent {
-  float aa, ab, bb, a_tilt, b_tilt, level;
-
-  __device__ float at(float a, float b) const {
-    return fmaf(a, fmaf(aa, a, fmaf(ab, b, a_tilt)), fmaf(b, fmaf(bb, b, b_tilt), level));
-  }
-  /// What it grows by from column a to a + 1.
-  __device__ float column_step(float a, float b) const { return fmaf(aa, fmaf(2.0f, a, 1.0f), fmaf(ab, b, a_tilt)); }
-  /// What it grows by from row b to b + 1.
-  __device__ float row_step(float a, float b) const { return fmaf(bb, fmaf(2.0f, b, 1.0f), fmaf(ab, a, b_tilt)); }
-};
-
-/// What the weight's steps from voxel to voxel grow by: from one column to the next, from one row to the next, and a
-/// column's step from one row to the next.
-struct Bends {
-  float column, row, twist;
-  __device__ explicit Bends(const Exponent& exponent)
-      : column(tiled::fast_exp2(2 * exponent.aa)),
-        row(tiled::fast_exp2(2 * exponent.bb)),
-        twist(tiled::fast_exp2(exponent.ab)) {}
-};
-
-/// The ToF response about a place on the line at u0 (mm): 2^(level + v (slope + v bend)), v = u - u0, times the ramp
-/// clamp(ramp + v climb, 0, 1).
-struct LocalTof {
-  float level = 0, slope = 0, bend = 0, ramp = 1, climb = 0;
-};
-
-/// The ToF response of a batch as a footprint has it (tof_profile.hpp), without its unit.
-template <Tof tof>
-struct FootprintTof;
-
-template <>
-struct FootprintTof<Tof::none> {
-  static constexpr float whole_mm = INFINITY;
-  __device__ static float fetch(float u0) { return u0; }
-  __device__ static LocalTof about(float) { return {}; }
-  __device__ static float ramp(const LocalTof&, float, float) { return 1; }
-  __device__ static float shaped(float y) { return y; }
-};
-
-/// Of a bell. `step`: the ramp is one.
-template <bool step>
-struct BellTof {
-  float rate, whole_mm, start, fall, shape[3];
-
-  explicit BellTof(const TofBell& bell)
-      : rate(-bell.rate),
-        whole_mm(bell.whole_mm),
-        start(bell.y.start),
-        fall(-bell.y.rate),
-        shape{bell.ramp[0], bell.ramp[1], bell.ramp[2]} {}
-  __device__ static float fetch(float u0) { return u0; }
-  __device__ LocalTof about(float u0) const {
-    return {rate * u0 * u0, 2 * rate * u0, rate, fmaf(fall, fabsf(u0), start), copysignf(fall, -u0)};
-  }
-  /// The ramp at u, which lies v from where `local` is made for.
-  __device__ float ramp(const LocalTof&, float u, float) const { return __saturatef(fmaf(fall, fabsf(u), start)); }
-  __device__ float shaped(float y) const { return step ? y : y * fmaf(y, fmaf(y, shape[2], shape[1]), shape[0]); }
-};
-template <>
-struct FootprintTof<Tof::step> : BellTof<true> {
-  using BellTof::BellTof;
-};
-template <>
-struct FootprintTof<Tof::bell> : BellTof<false> {
-  using BellTof::BellTof;
-};
-
-template <>
-struct FootprintTof<Tof::pieces> {
-  TofPieceView view;
-  float whole_mm;
-  int steps_a_piece;  // of row_columns, of a row
-
-  /// The piece about a place, on its way from memory.
-  struct Fetched {
-    int4 piece;
-    float u0, v;  // v: of |u0| from the piece's place
-  };
-  __device__ Fetched fetch(float u0) const {
-    const float inside = fminf(fabsf(u0), view.last_mm), number = fmaf(inside, view.per_step, magic);
-    return {__ldg(reinterpret_cast<const int4*>(view.pieces) + (__float_as_uint(number) - magic_bits)), u0,
-            fmaf(magic - number, view.step_mm, inside)};
-  }
-  __device__ LocalTof about(const Fetched& fetched) const {
-    const TofPiece piece{__int_as_float(fetched.piece.x), __int_as_float(fetched.piece.y),
-                         __int_as_float(fetched.piece.z), fetched.piece.w};
-    const TofRamp ramp = piece.ramp(view.corner, view.end);
-    const float u0 = fetched.u0, v = fetched.v;
-    return {fmaf(v, fmaf(v, piece.bend, piece.slope), piece.level),
-            copysignf(1.0f, u0) * fmaf(2 * v, piece.bend, piece.slope), piece.bend,
-            fmaf(-ramp.rate, fabsf(u0), ramp.start), copysignf(ramp.rate, -u0)};
-  }
-  __device__ LocalTof about(float u0) const { return about(fetch(u0)); }
-  __device__ static float ramp(const LocalTof& local, float, float v) {
-    return __saturatef(fmaf(local.climb, v, local.ramp));
-  }
-  __device__ static float shaped(float y) { return y; }
-};
-
-/// The exponents of the slices that a visit meets.
-template <bool constant>  // but for the tilts and the level: from one slice to the next
-class Exponents {
- public:
-  __device__ Exponents(const Ellipse& ellipse, float radial_rate, float bend)
-      : p_(ellipse.p_along), q_(ellipse.q_along) {
-    const float of_tof = constant ? bend : 0.0f;
-    aa_ = kept(fmaf(radial_rate, ellipse.pp, of_tof * p_ * p_));
-    ab_ = kept(fmaf(radial_rate, ellipse.pq, 2 * of_tof * p_ * q_));
-    bb_ = kept(fmaf(radial_rate, ellipse.qq, of_tof * q_ * q_));
-  }
-  __device__ Exponent with(const LocalTof& tof) const {
-    const float a_tilt = tof.slope * p_, b_tilt = tof.slope * q_;
-    if constexpr (constant) return {aa_, ab_, bb_, a_tilt, b_tilt, tof.level};
-    const float p_bend = tof.bend * p_, q_bend = tof.bend * q_;
-    return {fmaf(p_bend, p_, aa_), fmaf(2 * p_bend, q_, ab_), fmaf(q_bend, q_, bb_), a_tilt, b_tilt, tof.level};
-  }
-  __device__ Exponent without_tof() const { return {aa_, ab_, bb_, 0, 0, 0}; }
-
- private:
-  float p_, q_, aa_, ab_, bb_;
-};
 
 /// `by_slice`: with Normalise::slice.
 template <Radial radial, Tof tof, bool by_slice = false>
@@ -559,7 +397,7 @@ struct TorFootprint {
     const float r2 = fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b);
     const LocalTof local = tof_response.about(u);
     float weight = tiled::fast_exp2(fmaf(radial_rate, r2, local.level));
-    if constexpr (has_tof) weight *= tof_response.shaped(tof_response.ramp(local, u, 0.0f));
+    if constexpr (has_tof) weight *= tof_response.shaped(__saturatef(local.ramp));
     if constexpr (radial == Radial::table) weight *= table_at(r2);
     return weight;
   }

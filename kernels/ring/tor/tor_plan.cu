@@ -82,7 +82,7 @@ Ways ways_of(const Pass& pass) {
     if (has_windows(radial) || radial == Radial::smooth) return {radial, whole ? Tof::step : Tof::bell, 0};
     return {radial, Tof::pieces, 0};
   }
-  // Of a piece, in sigma, either way; see tof_profile.hpp.
+  // How far a piece may reach either way, in sigma; see tof_profile.hpp.
   constexpr double longest_of_section = 0.35, longest_of_row = 0.25;
   // Lines lie 45 degrees from a row at most.
   const double column = static_cast<double>(std::max({voxel.x, voxel.y, voxel.z})) / std::numbers::sqrt2;

@@ -87,9 +87,8 @@ struct TubeWeight {
     return mul_add(p_along, a, mul_add(q_along, b, u_crossing));
   }
 
-  // Of a voxel at distance r from the line and at u along it. Always inline: a call in the middle of SIMD code spills
-  // its vectors.
-
+  /// The weight of a voxel at distance r from the line and at u along it. Always inline: a call in the middle of SIMD
+  /// code spills its vectors.
   [[gnu::always_inline]] TOFSTREAM_HOST_DEVICE V at(V r2, V u) const {
     V w;
     if constexpr (at_centre) {
