@@ -54,7 +54,8 @@ struct TorProjector {
       param<&Params::table>("table", range(0, 1e30), "Any response, at equal steps from the tube's axis to its wall"),
       param<&Params::normalise>("normalise",
                                 "slice: the weights of each slice add up to the line's length in it, so that narrow "
-                                "tubes are right along the axes too; automatic: of tubes narrower than 3 voxels"),
+                                "tubes are right along the axes too; automatic: of tubes narrower than 3 voxels, "
+                                "unless cuda_path is paper"),
       param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
       param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
@@ -102,9 +103,7 @@ struct TorProjector {
     const bool is_gaussian = p.response == Response::gaussian;
     const GaussianTube tube = is_gaussian ? choose_tube(scanner, grid, p.tube_width_voxels, p.fwhm_mm)
                                           : GaussianTube{p.tube_width_voxels > 0 ? p.tube_width_voxels : 3, 0, {}};
-    const Normalise normalise = p.normalise == NormaliseChoice::automatic
-                                    ? usual_normalise(tube.width_voxels)
-                                    : (p.normalise == NormaliseChoice::slice ? Normalise::slice : Normalise::none);
+    const Normalise normalise = choose_normalise(p, tube.width_voxels);
     std::string words = fmt::format("{:.3g} voxels wide", tube.width_voxels);
     if (is_gaussian) words += fmt::format(", response of {:.3g} mm FWHM", tube.fwhm_mm);
     if (normalise == Normalise::slice) words += ", normalised by slices";
@@ -125,6 +124,12 @@ struct TorProjector {
                       "sees now one voxel and now several: give {:.3g} mm or more, or smaller voxels",
                       tube.fwhm_mm, least));
     return {tube.width_voxels, tube.fwhm_mm, normalise};
+  }
+
+  static Normalise choose_normalise(const Params& p, float width_voxels) {
+    if (p.normalise == NormaliseChoice::slice) return Normalise::slice;
+    if (p.normalise == NormaliseChoice::none || p.cuda_path == CudaPath::paper) return Normalise::none;  // as published
+    return usual_normalise(width_voxels);
   }
 
   static TorSettings settings(const Params& p, const Chosen& tube, const Grid& grid) {

@@ -63,6 +63,7 @@ const std::vector<Requirement>& requirements() {
     return ListmodeCase{"tor", tube, workload, events, bin_sigma};
   };
   constexpr double wide = 1.58;  // sigma: the ToF bins of share/scanners/biograph_vision.yaml
+  constexpr double narrow = 1.42;  // voxels: the default tube of crystals as wide as a voxel, or narrower
   constexpr std::int64_t million = 1'000'000;
   constexpr const char *parallelproj = "libparallelproj", *yrt_pet = "yrt-pet";
   static const std::vector<Requirement> all = {
@@ -74,6 +75,7 @@ const std::vector<Requirement>& requirements() {
       {"joseph_w1_deterministic", Kind::deterministic, joseph("W1", million), 1.3},
       {"joseph_w1_adjoint", Kind::adjoint, joseph("W1", million), 1e-5},
       {"tor3_w1", Kind::pass, tor(3, "W1", million), 0.8},
+      {"tor_narrow_w1", Kind::pass, tor(narrow, "W1", million), 0.8},
       {"tor15_w1", Kind::pass, tor(15, "W1", million), 25},
       {"tor3_w1_bins", Kind::pass, tor(3, "W1", million, wide), 0.92},
       {"tor15_w1_bins", Kind::pass, tor(15, "W1", million, wide), 29},
@@ -89,6 +91,7 @@ const std::vector<Requirement>& requirements() {
       {"joseph_w3_yrt", Kind::peer_pass, joseph("W3", 10 * million), 4, yrt_pet},
       {"joseph_w3_deterministic", Kind::deterministic, joseph("W3", 10 * million), 1.3},
       {"tor3_w3", Kind::pass, tor(3, "W3", 10 * million), 8},
+      {"tor_narrow_w3", Kind::pass, tor(narrow, "W3", 10 * million), 8},
       {"tor3_w3_bins", Kind::pass, tor(3, "W3", 10 * million, wide), 9.2},
       {"tor3_w3_deterministic", Kind::deterministic, tor(3, "W3", 10 * million), 1.3},
   };

@@ -12,6 +12,7 @@
 
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
+#include "kernels/ring/tor/choose_tube.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tools/bench/bench_projecting.hpp"
 
@@ -46,9 +47,16 @@ const Grid& grid_of(const ListmodeCase& c) {
   return found != grids.end() ? found->second : grids[c.workload] = find_workload(c.workload).grid;
 }
 
+/// The tube as tor_projector takes it, narrow ones normalised by slices.
+TorSettings tube_of(const ListmodeCase& c, CudaPath path) {
+  TorSettings settings = tor_settings(grid_of(c), c.tube_width_voxels, path);
+  settings.normalise = usual_normalise(static_cast<float>(c.tube_width_voxels));
+  return settings;
+}
+
 std::unique_ptr<Projector> make_reference(const ListmodeCase& c) {
   if (c.projector == "joseph") return make_joseph_reference(grid_of(c), {});
-  return make_tor_reference(grid_of(c), tor_settings(grid_of(c), c.tube_width_voxels, CudaPath::automatic));
+  return make_tor_reference(grid_of(c), tube_of(c, CudaPath::automatic));
 }
 
 double dot(const std::vector<float>& a, const std::vector<float>& b) {
@@ -90,7 +98,7 @@ std::unique_ptr<Projector> ListmodeTiming::make(const ListmodeCase& c, CudaPath 
   if (c.projector == "joseph")
     return made_wrong(make_joseph_projector(grid_of(c), {.cuda_path = path, .deterministic = deterministic}, backend_),
                       wrong_);
-  TorSettings settings = tor_settings(grid_of(c), c.tube_width_voxels, path);
+  TorSettings settings = tube_of(c, path);
   settings.deterministic = deterministic;
   return made_wrong(make_tor_projector(grid_of(c), settings, backend_), wrong_);
 }
