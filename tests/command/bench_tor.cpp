@@ -57,5 +57,5 @@ TEST_CASE("a pipeline reconstructs by the paper's scheme the image that it makes
   const auto compared = run_command("compare --json " + (folder / "paper" / "image.nii.gz").string() + " " +
                                     (folder / "tiled" / "image.nii.gz").string());
   REQUIRE_MESSAGE(compared.code == 0, compared.err);
-  CHECK(compared.json()["nrms"].get<double>() < 1e-4);
+  CHECK(compared.json()["nrms"].get<double>() < 1e-3);  // the paper samples ToF at a bin's centre
 }

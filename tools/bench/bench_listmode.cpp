@@ -62,7 +62,8 @@ const std::vector<Requirement>& requirements() {
   const auto tor = [](double tube, const char* workload, std::int64_t events, double bin_sigma = 0) {
     return ListmodeCase{"tor", tube, workload, events, bin_sigma};
   };
-  constexpr double wide = 1.58;  // sigma: the ToF bins of share/scanners/biograph_vision.yaml
+  // Sigma: the ToF bins of share/scanners/biograph_vision.yaml. Their response is 7.58 sigma long, a narrow bin's 6.
+  constexpr double wide = 1.58;
   constexpr double narrow = 1.42;  // voxels: the default tube of crystals as wide as a voxel, or narrower
   constexpr std::int64_t million = 1'000'000;
   constexpr const char *parallelproj = "libparallelproj", *yrt_pet = "yrt-pet";
@@ -75,9 +76,9 @@ const std::vector<Requirement>& requirements() {
       {"joseph_w1_deterministic", Kind::deterministic, joseph("W1", million), 1.3},
       {"joseph_w1_adjoint", Kind::adjoint, joseph("W1", million), 1e-5},
       {"tor3_w1", Kind::pass, tor(3, "W1", million), 0.8},
-      {"tor_narrow_w1", Kind::pass, tor(narrow, "W1", million), 0.8},
+      {"tor_narrow_w1", Kind::pass, tor(narrow, "W1", million), 1.0},
       {"tor15_w1", Kind::pass, tor(15, "W1", million), 25},
-      {"tor3_w1_bins", Kind::pass, tor(3, "W1", million, wide), 0.92},
+      {"tor3_w1_bins", Kind::pass, tor(3, "W1", million, wide), 1.05},
       {"tor15_w1_bins", Kind::pass, tor(15, "W1", million, wide), 29},
       {"tor3_w1_deterministic", Kind::deterministic, tor(3, "W1", million), 1.3},
       {"tor3_w1_adjoint", Kind::adjoint, tor(3, "W1", million), 1e-5},
@@ -91,8 +92,8 @@ const std::vector<Requirement>& requirements() {
       {"joseph_w3_yrt", Kind::peer_pass, joseph("W3", 10 * million), 4, yrt_pet},
       {"joseph_w3_deterministic", Kind::deterministic, joseph("W3", 10 * million), 1.3},
       {"tor3_w3", Kind::pass, tor(3, "W3", 10 * million), 8},
-      {"tor_narrow_w3", Kind::pass, tor(narrow, "W3", 10 * million), 8},
-      {"tor3_w3_bins", Kind::pass, tor(3, "W3", 10 * million, wide), 9.2},
+      {"tor_narrow_w3", Kind::pass, tor(narrow, "W3", 10 * million), 9},
+      {"tor3_w3_bins", Kind::pass, tor(3, "W3", 10 * million, wide), 11.5},
       {"tor3_w3_deterministic", Kind::deterministic, tor(3, "W3", 10 * million), 1.3},
   };
   return all;
