@@ -66,15 +66,15 @@ double TorTiming::plan_ms(const TorSettings& settings) const {
 
 TorTiming::Parts TorTiming::parts_ms(const TorSettings& settings) const {
   const auto projector = make(settings);
-  auto& paper = dynamic_cast<tor::paper::PaperProjector&>(*projector);
-  const auto plan = paper.plan(events());
+  const auto plan = projector->plan(events());
   const Image image = test_image(case_.grid).to(Memory::device);
   Image sum = Image::zeros(case_.grid, Memory::device);
   Buffer<float> values(Memory::device, case_.events);
-  const double forward = median_ms(Backend::cuda, repeats_,
-                                   [&] { paper.planned_forward(*plan, events(), image.voxels.data(), values.data()); });
+  const double forward = median_ms(Backend::cuda, repeats_, [&] {
+    projector->planned_forward(plan.get(), events(), image.voxels.data(), values.data());
+  });
   return {forward, median_ms(Backend::cuda, repeats_,
-                             [&] { paper.planned_back(*plan, events(), values.data(), sum.voxels.data()); })};
+                             [&] { projector->planned_back(plan.get(), events(), values.data(), sum.voxels.data()); })};
 }
 
 tor::paper::Collisions TorTiming::collisions(const TorSettings& settings) const {
