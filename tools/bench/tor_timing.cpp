@@ -105,9 +105,7 @@ double TorTiming::nrms(const TorSettings& settings) const {
   const Image image = test_image(case_.grid).to(Memory::device);
   Image sum = Image::zeros(case_.grid, Memory::device);
   projector->em_step(events().slice(0, checked()), image.voxels.data(), sum.voxels.data());
-  const Image here = sum.to(Memory::host);
-  synchronize(nullptr);
-  return touched_nrms(here, reference_sum(settings.cuda_path));
+  return touched_nrms(sum.voxels.to_vector(), reference_sum(settings.cuda_path));
 }
 
 Image TorTiming::estimate(const TorSettings& settings) const {
