@@ -193,7 +193,7 @@ bool same_bits(const Numbers& a, const Numbers& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Of either sign, from 1e-6 to 1e6, as many of each power of ten.
+/// Values of either sign, from 1e-6 to 1e6, as many of each power of ten.
 Numbers values_of_all_sizes(std::int64_t count) {
   Numbers values = random_numbers(count, 3, -6, 6);
   const Numbers signs = random_numbers(count, 4, -1, 1);
@@ -234,6 +234,20 @@ double error_beside_parts(const Planned& planned, const Numbers& values, double 
   }
   CHECK(voxels > 1000);
   return std::sqrt(squares / voxels);
+}
+
+void check_sizes(Backend backend, bool deterministic) {
+  CAPTURE(deterministic);
+  const Operator of = joseph(Grid::centred(40, 40, 20, {4, 4, 4}));
+  const EventBatch batch = batch_of(random_lines(of.grid, 20'000, 9), {8, 0});
+  const Planned planned(of, batch, backend, CudaPath::tiled, deterministic);
+  Numbers values = random_numbers(batch.count, 2, -1.5f, 1.5f);
+  CHECK(error_beside_parts(planned, values, 1, 0.1) < 1e-5);
+  for (std::size_t i = 0; i < values.size(); i += 500) values[i] *= 1e7f;
+  CHECK(error_beside_parts(planned, values, 1, 0.1) < 1e-5);
+  values = values_of_all_sizes(batch.count);
+  for (const float unit : {1.0f, 1e20f, 1e-20f})
+    CHECK(error_beside_parts(planned, times(values, unit), static_cast<double>(unit), 100) < 1e-5);
 }
 
 }  // namespace
@@ -314,21 +328,13 @@ TEST_CASE("deterministic planned projections on CUDA are the same bit for bit, a
   }
 }
 
-TEST_CASE("values far beyond the others' leave them their precision, whatever their sign") {
+TEST_CASE("values far beyond the others' leave them their precision, whatever their sign, on the CPU") {
+  check_sizes(Backend::cpu, false);
+}
+
+TEST_CASE("values far beyond the others' leave them their precision, whatever their sign, on CUDA") {
   if (!gpu_or_skip()) return;
-  const Operator of = joseph(Grid::centred(40, 40, 20, {4, 4, 4}));
-  const EventBatch batch = batch_of(random_lines(of.grid, 20'000, 9), {8, 0});
-  for (const bool deterministic : {false, true}) {
-    CAPTURE(deterministic);
-    const Planned planned(of, batch, Backend::cuda, CudaPath::tiled, deterministic);
-    Numbers values = random_numbers(batch.count, 2, -1.5f, 1.5f);
-    CHECK(error_beside_parts(planned, values, 1, 1) < 1e-5);
-    for (std::size_t i = 0; i < values.size(); i += 500) values[i] *= 1e7f;
-    CHECK(error_beside_parts(planned, values, 1, 1) < 1e-5);
-    values = values_of_all_sizes(batch.count);
-    for (const float unit : {1.0f, 1e20f, 1e-20f})
-      CHECK(error_beside_parts(planned, times(values, unit), static_cast<double>(unit), 100) < 1e-5);
-  }
+  for (const bool deterministic : {false, true}) check_sizes(Backend::cuda, deterministic);
 }
 
 TEST_CASE("what is no number stays in the voxels that its event meets") {
