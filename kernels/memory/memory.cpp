@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <new>
 #include <string_view>
@@ -109,25 +110,38 @@ double mib(std::size_t bytes) {
   return static_cast<double>(bytes) / 1048576.0;
 }
 
-cudaMemPool_t default_pool() {
-  int device = 0;
+// The program's own pool: the device's default pool is shared with whatever else lives in the process, such as CuPy or
+// PyTorch, and its attributes are not ours to set.
+cudaMemPool_t make_pool(int device) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.location.id = device;
   cudaMemPool_t pool = nullptr;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device), "find the device's memory pool");
-  return pool;
-}
-
-// Memory that is given back stays with the program for its next request: else every synchronisation would return it to
-// the driver, whose allocations take milliseconds.
-void keep_device_memory() {
+  check_cuda(cudaMemPoolCreate(&pool, &properties), "make a memory pool");
+  // Memory that is given back stays with the program for its next request: else every synchronisation would return it
+  // to the driver, whose allocations take milliseconds.
   std::uint64_t all = UINT64_MAX;
-  check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolAttrReleaseThreshold, &all),
-             "keep the device's memory");
+  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "keep the device's memory");
   // Memory that was given back on one stream goes to another when it is free, not before: else the other would wait, so
   // that copies and kernels would hold each other up.
   int no = 0;
-  check_cuda(cudaMemPoolSetAttribute(default_pool(), cudaMemPoolReuseAllowInternalDependencies, &no),
+  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no),
              "keep streams from waiting for each other's memory");
+  return pool;
+}
+
+// The current device's pool, made when it is first asked for. It is never destroyed: a buffer may live as long as the
+// process.
+cudaMemPool_t device_pool() {
+  static std::mutex mutex;
+  static std::map<int, cudaMemPool_t> pools;
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  const std::lock_guard lock(mutex);
+  cudaMemPool_t& pool = pools[device];
+  if (!pool) pool = make_pool(device);
+  return pool;
 }
 
 // Page-locking takes the system long, and unlocking waits for the device.
@@ -151,14 +165,13 @@ void* allocate_pinned(std::size_t bytes) {
 }
 
 void* allocate_device(std::size_t bytes, Stream stream) {
-  static std::once_flag once;
-  std::call_once(once, keep_device_memory);
+  const cudaMemPool_t pool = device_pool();
   void* pointer = nullptr;
-  cudaError_t status = cudaMallocAsync(&pointer, bytes, stream);
+  cudaError_t status = cudaMallocFromPoolAsync(&pointer, bytes, pool, stream);
   if (status == cudaErrorMemoryAllocation) {  // until all that has been given back is free
     (void)cudaGetLastError();
     check_cuda(cudaDeviceSynchronize(), "wait for memory");
-    status = cudaMallocAsync(&pointer, bytes, stream);
+    status = cudaMallocFromPoolAsync(&pointer, bytes, pool, stream);
   }
   if (status == cudaSuccess) return pointer;
   (void)cudaGetLastError();
@@ -195,7 +208,7 @@ std::size_t free_device_bytes() {
   check_cuda(cudaMemGetInfo(&free_bytes, &total), "read the device's free memory");
   // Besides, what the pool holds for the program's next requests.
   std::uint64_t reserved = 0, used = 0;
-  const cudaMemPool_t pool = default_pool();
+  const cudaMemPool_t pool = device_pool();
   check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "read the memory pool");
   check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "read the memory pool");
   return free_bytes + (reserved - used);

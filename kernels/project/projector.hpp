@@ -75,13 +75,21 @@ class Projector {
   /// scanner's pairs of detectors.
   virtual std::optional<Image> closed_form_sensitivity() const { return std::nullopt; }
 
-  /// What em_step would otherwise prepare for these events in every pass, such as their order; null where it has
-  /// nothing to prepare. Complete on return.
+  /// What a pass would otherwise prepare for these events each time, such as their order; null where there is nothing
+  /// to prepare. Complete on return.
   virtual std::unique_ptr<EventPlan> plan(const EventView&, Stream = nullptr) { return nullptr; }
-  /// em_step of the events that `plan` (null for none) was made of.
+  /// em_step, forward and back of the events that `plan` (null for none) was made of.
   virtual EmTally planned_em_step(const EventPlan*, const EventView& events, const float* image, float* accumulator,
                                   Stream stream = nullptr) {
     return em_step(events, image, accumulator, stream);
+  }
+  virtual void planned_forward(const EventPlan*, const EventView& events, const float* image, float* expectation,
+                               Stream stream = nullptr) {
+    forward(events, image, expectation, stream);
+  }
+  virtual void planned_back(const EventPlan*, const EventView& events, const float* values, float* image,
+                            Stream stream = nullptr) {
+    back(events, values, image, stream);
   }
 };
 

@@ -34,7 +34,7 @@ TEST_CASE("bench listmode sets a bound beside each figure and checks it against 
   const auto run =
       run_command("bench listmode --backend cpu --events-scale 0.001 --repeats 1 -o " + file.string() +
                   " --only joseph_w1 joseph_w1_first joseph_w1_deterministic joseph_w1_adjoint joseph_w1_linear "
-                  "joseph_w1_peer tor3_w1");
+                  "joseph_w1_peer joseph_w1_forward joseph_w1_back tor3_w1");
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto report = nlohmann::json::parse(text_of(file));
   CHECK(report["bench"] == "listmode");
@@ -55,15 +55,16 @@ TEST_CASE("bench listmode sets a bound beside each figure and checks it against 
     if (row["name"] == "joseph_w1_adjoint") CHECK(row["measured"].get<double>() < 1e-6);
     if (row["name"] == "joseph_w1_linear") CHECK(row["parts"].contains("ns_per_event_of_100000"));
   }
-  CHECK(names.size() == 7);
+  CHECK(names.size() == 9);
 }
 
 TEST_CASE("bench listmode judges the whole of a workload, on a GPU") {
   if (!gpu_or_skip()) return;
   const auto run = run_command(
-      "bench listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint");
+      "bench listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint "
+      "joseph_w1_forward joseph_w1_back tor3_w1_forward tor3_w1_back");
   const auto rows = run.json()["requirements"];
-  REQUIRE(rows.size() == 4);
+  REQUIRE(rows.size() == 8);
   bool all_hold = true;
   for (const auto& row : rows) {
     REQUIRE(row["holds"].is_boolean());

@@ -29,7 +29,7 @@ void check_verdict(const std::string& bench, const char* rows) {
 TEST_CASE("a wrong kernel fails every benchmark that claims to agree with the reference") {
   check_verdict(
       "listmode --backend cpu --events-scale 0.001 --repeats 1 --only joseph_w1 joseph_w1_deterministic "
-      "joseph_w1_adjoint tor3_w1 tor3_w1_adjoint",
+      "joseph_w1_adjoint joseph_w1_back tor3_w1 tor3_w1_adjoint tor3_w1_back",
       "requirements");
   check_verdict("jpet --backend cpu --events 1000 --check-events 200 --repeats 1", "results");
   check_verdict("projectors --backend cpu --threads 2 --workload W1 --events 1000 --check-events 300 --repeats 1",

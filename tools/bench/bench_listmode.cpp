@@ -44,6 +44,8 @@ enum class Kind {
   peer_pass,      // a peer's time over ours
   peer_first,     // the same, our plan included
   adjoint,        // |<A x, y> - <x, A^T y>| / <A x, y>
+  forward,        // ms a forward projection of events whose plan is made
+  back,           // the same of a back projection
 };
 
 struct Requirement {
@@ -75,6 +77,8 @@ const std::vector<Requirement>& requirements() {
       {"joseph_w1_yrt", Kind::peer_pass, joseph("W1", million), 4, yrt_pet},
       {"joseph_w1_deterministic", Kind::deterministic, joseph("W1", million), 1.3},
       {"joseph_w1_adjoint", Kind::adjoint, joseph("W1", million), 1e-5},
+      {"joseph_w1_forward", Kind::forward, joseph("W1", million), 0.14},
+      {"joseph_w1_back", Kind::back, joseph("W1", million), 0.14},
       {"tor3_w1", Kind::pass, tor(3, "W1", million), 0.8},
       {"tor_narrow_w1", Kind::pass, tor(narrow, "W1", million), 1.0},
       {"tor15_w1", Kind::pass, tor(15, "W1", million), 25},
@@ -82,6 +86,8 @@ const std::vector<Requirement>& requirements() {
       {"tor15_w1_bins", Kind::pass, tor(15, "W1", million, wide), 29},
       {"tor3_w1_deterministic", Kind::deterministic, tor(3, "W1", million), 1.3},
       {"tor3_w1_adjoint", Kind::adjoint, tor(3, "W1", million), 1e-5},
+      {"tor3_w1_forward", Kind::forward, tor(3, "W1", million), 0.36},
+      {"tor3_w1_back", Kind::back, tor(3, "W1", million), 0.36},
       {"joseph_w1_linear", Kind::linear, joseph("W1", 100 * million), 5},
       {"tor3_w1_linear", Kind::linear, tor(3, "W1", 100 * million), 5},
       {"joseph_w2_256", Kind::pass, joseph("W2-256", million), 1.2},
@@ -104,9 +110,19 @@ bool of_peer(Kind kind) {
 }
 
 std::string unit(Kind kind) {
-  if (kind == Kind::pass || kind == Kind::first_pass) return "ms";
-  if (kind == Kind::linear) return "%";
-  return kind == Kind::adjoint ? "" : "x";
+  switch (kind) {
+    case Kind::pass:
+    case Kind::first_pass:
+    case Kind::forward:
+    case Kind::back:
+      return "ms";
+    case Kind::linear:
+      return "%";
+    case Kind::adjoint:
+      return "";
+    default:
+      return "x";
+  }
 }
 
 using Peers = std::vector<std::unique_ptr<Peer>>;
@@ -187,9 +203,22 @@ Result measure(ListmodeTiming& timing, const Requirement& r, const ListmodeCase&
       const double direct = timing.adjointness(c, CudaPath::direct), tiles = timing.adjointness(c, CudaPath::tiled);
       return {std::max(direct, tiles), true, {{"direct", direct}, {"tiles", tiles}}};
     }
+    case Kind::forward:
+      return {timing.forward_ms(c), true, {{"without_plan_ms", timing.forward_ms(c, ListmodeTiming::Plan::none)}}};
+    case Kind::back:
+      return {timing.back_ms(c),
+              true,
+              {{"without_plan_ms", timing.back_ms(c, 0.5f, ListmodeTiming::Plan::none)},
+               {"of_either_sign_ms", timing.back_ms(c, -1.5f)}}};
     default:
       return measure_peer(timing, r, c, *peer);
   }
+}
+
+ListmodeTiming::Agreement agreement_of(ListmodeTiming& timing, Kind kind, const ListmodeCase& c) {
+  if (kind == Kind::forward) return timing.forward_agreement(c);
+  if (kind == Kind::back) return timing.back_agreement(c);
+  return timing.agreement(c, kind == Kind::deterministic);
 }
 
 Peer* peer_of(const Requirement& r, const Peers& peers) {
@@ -216,7 +245,7 @@ ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options&
   }
   try {
     const Result result = measure(timing, r, c, peer);
-    const ListmodeTiming::Agreement agreement = timing.agreement(c, r.kind == Kind::deterministic);
+    const ListmodeTiming::Agreement agreement = agreement_of(timing, r.kind, c);
     row["measured"] = result.measured;
     row["nrms_to_reference"] = agreement.nrms;
     row["checked_events"] = agreement.events;

@@ -45,16 +45,15 @@ class WrongProjector final : public Projector {
   const double share_;
 };
 
-}  // namespace
+struct Touched {
+  std::int64_t voxel;
+  double weight;
+};
 
-std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image) {
-  struct Touched {
-    std::int64_t voxel;
-    double value;
-  };
+/// Calls use(event, what its line touches) for each event in order; every core makes its share of the lines.
+template <class Use>
+void for_each_line(const Projector& reference, const EventView& events, const Use& use) {
   const auto& wide = dynamic_cast<const ReferenceProjector&>(reference);
-  const std::vector<double> voxels(image.voxels.data(), image.voxels.data() + image.voxels.size());
-  std::vector<double> sums(voxels.size(), 0.0);
   constexpr std::int64_t at_once = 256;  // lines in memory
   std::vector<std::vector<Touched>> lines(at_once);
   for (std::int64_t begin = 0; begin < events.count; begin += at_once) {
@@ -62,31 +61,56 @@ std::vector<double> reference_em_step(const Projector& reference, const EventVie
     tbb::parallel_for(std::int64_t{0}, count, [&](std::int64_t k) {
       auto& line = lines[static_cast<std::size_t>(k)];
       line.clear();
-      double expectation = events.additive ? static_cast<double>(events.additive[begin + k]) : 0.0;
       wide.for_each_voxel(events, begin + k, [&](std::int64_t voxel, double weight) {
         line.push_back({voxel, weight});
-        expectation += weight * voxels[static_cast<std::size_t>(voxel)];
       });
-      if (!usable(expectation)) line.clear();
-      for (Touched& touched : line) touched.value /= expectation;
     });
-    for (std::int64_t k = 0; k < count; ++k)
-      for (const Touched& touched : lines[static_cast<std::size_t>(k)])
-        sums[static_cast<std::size_t>(touched.voxel)] += touched.value;
+    for (std::int64_t k = 0; k < count; ++k) use(begin + k, lines[static_cast<std::size_t>(k)]);
   }
+}
+
+double sum_along(const std::vector<Touched>& line, const Image& image) {
+  double sum = 0;
+  for (const Touched& touched : line) sum += touched.weight * static_cast<double>(image.voxels[touched.voxel]);
+  return sum;
+}
+
+void add_along(const std::vector<Touched>& line, double value, std::vector<double>& sums) {
+  for (const Touched& touched : line) sums[static_cast<std::size_t>(touched.voxel)] += touched.weight * value;
+}
+
+}  // namespace
+
+std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image) {
+  std::vector<double> sums(static_cast<std::size_t>(image.voxels.size()), 0.0);
+  for_each_line(reference, events, [&](std::int64_t event, const std::vector<Touched>& line) {
+    const double additive = events.additive ? static_cast<double>(events.additive[event]) : 0.0;
+    const double expectation = sum_along(line, image) + additive;
+    if (usable(expectation)) add_along(line, 1 / expectation, sums);
+  });
   return sums;
 }
 
-double touched_nrms(const Image& result, const std::vector<double>& expected) {
+ReferenceProjections reference_projections(const Projector& reference, const EventView& events, const Image& image,
+                                           std::span<const float> values) {
+  ReferenceProjections projections{{}, std::vector<double>(static_cast<std::size_t>(image.voxels.size()), 0.0)};
+  for_each_line(reference, events, [&](std::int64_t event, const std::vector<Touched>& line) {
+    projections.forward.push_back(sum_along(line, image));
+    add_along(line, static_cast<double>(values[static_cast<std::size_t>(event)]), projections.back);
+  });
+  return projections;
+}
+
+double touched_nrms(std::span<const float> result, const std::vector<double>& expected) {
   double squares = 0, low = std::numeric_limits<double>::infinity(), high = -low;
   std::int64_t touched = 0;
-  for (std::size_t v = 0; v < expected.size(); ++v) {
-    const auto value = static_cast<double>(result.voxels[static_cast<std::int64_t>(v)]);
-    if (value == 0 && expected[v] == 0) continue;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto value = static_cast<double>(result[i]);
+    if (value == 0 && expected[i] == 0) continue;
     ++touched;
-    squares += (value - expected[v]) * (value - expected[v]);
-    low = std::min(low, expected[v]);
-    high = std::max(high, expected[v]);
+    squares += (value - expected[i]) * (value - expected[i]);
+    low = std::min(low, expected[i]);
+    high = std::max(high, expected[i]);
   }
   if (touched == 0 || !(high > low)) return std::numeric_limits<double>::quiet_NaN();  // nothing was compared
   return std::sqrt(squares / static_cast<double>(touched)) / (high - low);
@@ -98,9 +122,22 @@ double em_step_nrms(Projector& projector, const EventView& there, const Projecto
   const Image image_there = image.to(memory);
   Image result = Image::zeros(image.grid, memory);
   projector.em_step(there, image_there.voxels.data(), result.voxels.data());
-  const Image result_here = result.to(Memory::host);
-  synchronize(nullptr);
-  return touched_nrms(result_here, reference_em_step(reference, here, image));
+  return touched_nrms(result.voxels.to_vector(), reference_em_step(reference, here, image));
+}
+
+ProjectionsNrms planned_nrms(Projector& projector, const EventView& there, const Projector& reference,
+                             const EventView& here, const Image& image) {
+  const Memory memory = memory_of(projector.backend());
+  const std::vector<float> values = uniform_values(there.count, -1, 1);
+  const Image image_there = image.to(memory);
+  const Buffer<float> values_there = Buffer<float>::from(values).to(memory);
+  Buffer<float> forward(memory, there.count);
+  Image back = Image::zeros(image.grid, memory);
+  const auto plan = projector.plan(there);
+  projector.planned_forward(plan.get(), there, image_there.voxels.data(), forward.data());
+  projector.planned_back(plan.get(), there, values_there.data(), back.voxels.data());
+  const ReferenceProjections expected = reference_projections(reference, here, image, values);
+  return {touched_nrms(forward.to_vector(), expected.forward), touched_nrms(back.voxels.to_vector(), expected.back)};
 }
 
 std::unique_ptr<Projector> made_wrong(std::unique_ptr<Projector> projector, double share) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "kernels/cuda/stopwatch.hpp"
@@ -31,6 +32,15 @@ inline Image test_image(const Grid& grid) {
   std::uniform_real_distribution<float> value(0.5f, 1.5f);
   for (float& voxel : image.voxels.span()) voxel = value(engine);
   return image;
+}
+
+/// Uniform in [low, high), the same at every call.
+inline std::vector<float> uniform_values(std::int64_t count, float low, float high) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  std::mt19937 engine(8);
+  std::uniform_real_distribution<float> uniform(low, high);
+  for (float& value : values) value = uniform(engine);
+  return values;
 }
 
 /// A smooth blob off the centre, zero outside the cylinder along z that the grid's smaller side holds: models of a line
@@ -73,14 +83,28 @@ inline constexpr std::int64_t checked_events = 5000;  // are wanted
 /// events.
 std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image);
 
-/// Normalised RMS deviation (RMS over the range of what is expected) over the voxels that either touches: others, which
-/// are most of a large image and few events, would only dilute it. Not a number where a result is none.
-double touched_nrms(const Image& result, const std::vector<double>& expected);
+/// A x and A^T y by a double-precision reference, likewise.
+struct ReferenceProjections {
+  std::vector<double> forward, back;
+};
+ReferenceProjections reference_projections(const Projector& reference, const EventView& events, const Image& image,
+                                           std::span<const float> values);
+
+/// Normalised RMS deviation (RMS over the range of what is expected) over the voxels (or events) that either touches:
+/// others, which are most of a large image and few events, would only dilute it. Not a number where a result is none.
+double touched_nrms(std::span<const float> result, const std::vector<double>& expected);
 
 /// The same of the fused step's sums from the reference's, for the same events in the projector's memory (`there`) and
 /// on the host (`here`); `image` is on the host.
 double em_step_nrms(Projector& projector, const EventView& there, const Projector& reference, const EventView& here,
                     const Image& image);
+
+/// The same of planned projections of an image and of values of either sign.
+struct ProjectionsNrms {
+  double forward, back;
+};
+ProjectionsNrms planned_nrms(Projector& projector, const EventView& there, const Projector& reference,
+                             const EventView& here, const Image& image);
 
 /// A projector of the CPU whose back projections and EM steps come out larger by this share, for tests of what
 /// benchmarks say to a wrong kernel; share 0 gives the projector itself. Throws InputError for one of the GPU.

@@ -163,6 +163,26 @@ double ListmodeTiming::plan_ms(const ListmodeCase& c) {
   return projector->plan(events) ? median_ms(backend_, repeats_, [&] { (void)projector->plan(events); }) : 0;
 }
 
+double ListmodeTiming::forward_ms(const ListmodeCase& c, Plan planned) {
+  const EventView events = there(c);
+  const auto projector = make(c, CudaPath::automatic, false);
+  const Image image = test_image(grid_of(c)).to(memory_of(backend_));
+  Buffer<float> expectation(memory_of(backend_), c.events);
+  const auto plan = planned == Plan::made ? projector->plan(events) : nullptr;
+  return median_ms(backend_, repeats_,
+                   [&] { projector->planned_forward(plan.get(), events, image.voxels.data(), expectation.data()); });
+}
+
+double ListmodeTiming::back_ms(const ListmodeCase& c, float low, Plan planned) {
+  const EventView events = there(c);
+  const auto projector = make(c, CudaPath::automatic, false);
+  const auto values = Buffer<float>::from(uniform_values(c.events, low, 1.5f)).to(memory_of(backend_));
+  Image image = Image::zeros(grid_of(c), memory_of(backend_));
+  const auto plan = planned == Plan::made ? projector->plan(events) : nullptr;
+  return median_ms(backend_, repeats_,
+                   [&] { projector->planned_back(plan.get(), events, values.data(), image.voxels.data()); });
+}
+
 bool ListmodeTiming::identical(const ListmodeCase& c, int runs) {
   const EventView events = there(c);
   const Image image = test_image(grid_of(c)).to(memory_of(backend_));
@@ -184,18 +204,31 @@ double ListmodeTiming::adjointness(const ListmodeCase& c, CudaPath path) {
   const EventView events = there(c);
   const Memory memory = memory_of(backend_);
   const auto projector = make(c, path, false);
-  std::vector<float> y(static_cast<std::size_t>(c.events));
-  std::mt19937 engine(8);
-  std::uniform_real_distribution<float> uniform(0.5f, 1.5f);
-  for (float& value : y) value = uniform(engine);
+  const auto plan = projector->plan(events);  // none on the direct path
+  const std::vector<float> y = uniform_values(c.events, 0.5f, 1.5f);
   const Image x = test_image(grid_of(c)), x_there = x.to(memory);
   const Buffer<float> y_there = Buffer<float>::from(y).to(memory);
   Buffer<float> forward(memory, c.events);
   Image back = Image::zeros(grid_of(c), memory);
-  projector->forward(events, x_there.voxels.data(), forward.data());
-  projector->back(events, y_there.data(), back.voxels.data());
+  projector->planned_forward(plan.get(), events, x_there.voxels.data(), forward.data());
+  projector->planned_back(plan.get(), events, y_there.data(), back.voxels.data());
   const double by_forward = dot(forward.to_vector(), y), by_back = dot(back.voxels.to_vector(), x.voxels.to_vector());
   return std::abs(by_forward - by_back) / by_forward;
+}
+
+std::int64_t ListmodeTiming::checkable(const ListmodeCase& c) const {
+  return std::min(c.events, checkable_events(c.projector != "joseph", grid_of(c), checked_events));
+}
+
+ListmodeTiming::ProjectionsAgreement ListmodeTiming::projections_agreement(const ListmodeCase& c) {
+  const std::string key = fmt::format("{} {} {} {}", c.projector, c.tube_width_voxels, c.workload, c.bin_sigma);
+  if (const auto found = projections_agreements_.find(key); found != projections_agreements_.end())
+    return found->second;
+  const auto projector = make(c, CudaPath::tiled, false);
+  const std::int64_t count = checkable(c);
+  const ProjectionsNrms nrms = planned_nrms(*projector, there(c).slice(0, count), *make_reference(c),
+                                            here(c).slice(0, count), test_image(grid_of(c)));
+  return projections_agreements_[key] = {{nrms.forward, count}, {nrms.back, count}};
 }
 
 ListmodeTiming::Agreement ListmodeTiming::agreement(const ListmodeCase& c, bool deterministic) {
@@ -205,7 +238,7 @@ ListmodeTiming::Agreement ListmodeTiming::agreement(const ListmodeCase& c, bool 
   // So few events would go the direct path on a GPU.
   const auto projector = make(c, CudaPath::tiled, deterministic);
   const auto reference = make_reference(c);
-  const std::int64_t count = std::min(c.events, checkable_events(c.projector != "joseph", grid_of(c), checked_events));
+  const std::int64_t count = checkable(c);
   const double nrms =
       em_step_nrms(*projector, there(c).slice(0, count), *reference, here(c).slice(0, count), test_image(grid_of(c)));
   return agreements_[key] = {nrms, count};

@@ -36,6 +36,10 @@ class ListmodeTiming {
   /// An EM step that plans first.
   double first_pass_ms(const ListmodeCase& c);
   double plan_ms(const ListmodeCase& c);
+  /// A forward or a back projection whose plan is made, of values uniform in [low, 1.5); or without a plan.
+  enum class Plan { made, none };
+  double forward_ms(const ListmodeCase& c, Plan plan = Plan::made);
+  double back_ms(const ListmodeCase& c, float low = 0.5f, Plan plan = Plan::made);
   /// Whether that many first passes of deterministic projectors give the same sums bit for bit.
   bool identical(const ListmodeCase& c, int runs);
   /// |<A x, y> - <x, A^T y>| / <A x, y> for an image x and values y that are uniform in [0.5, 1.5), on a GPU by this
@@ -49,6 +53,9 @@ class ListmodeTiming {
     std::int64_t events;
   };
   Agreement agreement(const ListmodeCase& c, bool deterministic);
+  /// The same of planned projections, of an image that is positive and of values of either sign.
+  Agreement forward_agreement(const ListmodeCase& c) { return projections_agreement(c).forward; }
+  Agreement back_agreement(const ListmodeCase& c) { return projections_agreement(c).back; }
 
   struct PeerTimes {
     double forward_ms, back_ms;
@@ -72,6 +79,11 @@ class ListmodeTiming {
   /// With the case's ToF bins.
   static EventView binned(const ListmodeCase& c, EventView events);
   double em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic);
+  std::int64_t checkable(const ListmodeCase& c) const;
+  struct ProjectionsAgreement {
+    Agreement forward, back;
+  };
+  ProjectionsAgreement projections_agreement(const ListmodeCase& c);
 
   Backend backend_;
   int repeats_;
@@ -79,6 +91,7 @@ class ListmodeTiming {
   std::string workload_;  // whose events are held, on the host and where they are projected
   EventBatch here_, there_;
   std::map<std::string, Agreement> agreements_;
+  std::map<std::string, ProjectionsAgreement> projections_agreements_;
 };
 
 }  // namespace tofstream::command

@@ -66,15 +66,15 @@ double TorTiming::plan_ms(const TorSettings& settings) const {
 
 TorTiming::Parts TorTiming::parts_ms(const TorSettings& settings) const {
   const auto projector = make(settings);
-  auto& paper = dynamic_cast<tor::paper::PaperProjector&>(*projector);
-  const auto plan = paper.plan(events());
+  const auto plan = projector->plan(events());
   const Image image = test_image(case_.grid).to(Memory::device);
   Image sum = Image::zeros(case_.grid, Memory::device);
   Buffer<float> values(Memory::device, case_.events);
-  const double forward = median_ms(Backend::cuda, repeats_,
-                                   [&] { paper.planned_forward(*plan, events(), image.voxels.data(), values.data()); });
+  const double forward = median_ms(Backend::cuda, repeats_, [&] {
+    projector->planned_forward(plan.get(), events(), image.voxels.data(), values.data());
+  });
   return {forward, median_ms(Backend::cuda, repeats_,
-                             [&] { paper.planned_back(*plan, events(), values.data(), sum.voxels.data()); })};
+                             [&] { projector->planned_back(plan.get(), events(), values.data(), sum.voxels.data()); })};
 }
 
 tor::paper::Collisions TorTiming::collisions(const TorSettings& settings) const {
@@ -105,9 +105,7 @@ double TorTiming::nrms(const TorSettings& settings) const {
   const Image image = test_image(case_.grid).to(Memory::device);
   Image sum = Image::zeros(case_.grid, Memory::device);
   projector->em_step(events().slice(0, checked()), image.voxels.data(), sum.voxels.data());
-  const Image here = sum.to(Memory::host);
-  synchronize(nullptr);
-  return touched_nrms(here, reference_sum(settings.cuda_path));
+  return touched_nrms(sum.voxels.to_vector(), reference_sum(settings.cuda_path));
 }
 
 Image TorTiming::estimate(const TorSettings& settings) const {

@@ -132,6 +132,9 @@ ordered_json measure(const Case& c, const Options& options) {
       times["plan"] = ns([&] { (void)projector->plan(view); });
       times["planned"] =
           ns([&] { projector->planned_em_step(plan.get(), view, image_there.voxels.data(), back.voxels.data()); });
+      times["planned_forward"] =
+          ns([&] { projector->planned_forward(plan.get(), view, image_there.voxels.data(), values.data()); });
+      times["planned_back"] = ns([&] { projector->planned_back(plan.get(), view, values.data(), back.voxels.data()); });
     }
   }
   const double nrms = deviation(c, options, random, image);

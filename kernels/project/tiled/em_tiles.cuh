@@ -1,6 +1,7 @@
-// The EM step over a plan of visits (PHYSICS 2): forward with tiles of the image in shared memory, the ratio of each
-// event, and back with tiles of sums in shared memory. Sums are fixed-point numbers: integer atomics in shared memory
-// run at several times the rate of floating-point ones, and their result does not depend on the order.
+// Projections over a plan of visits: forward with tiles of the image in shared memory, and back with tiles of sums in
+// shared memory; the EM step (PHYSICS 2) is both with the ratio of each event between them. Sums are fixed-point
+// numbers: integer atomics in shared memory run at several times the rate of floating-point ones, and their result does
+// not depend on the order.
 //
 // A projector brings a Footprint:
 //   static constexpr int threads;           of a block, one of which fills a multiprocessor
@@ -30,8 +31,9 @@ __device__ inline float fast_exp2(float x) {
 }
 
 /// What the blocks of a pass share: the next item of each of its two kernels, and the tally. Kernels leave it as those
-/// that follow need it: forward_tiles clears the tally, ratio_kernel and value_kernel next_back and the outliers,
-/// order_ratios next_forward. To clear it between kernels would take as long as some of them.
+/// that follow need it: forward_tiles clears the tally, the kernel that follows it next_forward, and the kernel that
+/// gives visits what they add back next_back, the outliers and any_negative. To clear it between kernels would take as
+/// long as some of them.
 struct PassState {
   std::uint32_t next_forward, next_back, outliers, any_negative;
   DeviceTally tally;
@@ -42,17 +44,14 @@ struct PassState {
 struct BackTarget {
   float* image;
   long long* sums;  // null: the image itself
-  int sign = 1;     // -1: what is given is subtracted
 
   __device__ BackTarget of_tile(const Tiling& tiling, std::uint32_t tile) const {
     const std::int64_t first = tiling.first_voxel(tile);
-    return {image + first, sums ? sums + first : nullptr, sign};
+    return {image + first, sums ? sums + first : nullptr};
   }
-  __device__ void add(std::int64_t voxel, float value) const {
-    atomicAdd(image + voxel, static_cast<float>(sign) * value);
-  }
+  __device__ void add(std::int64_t voxel, float value) const { atomicAdd(image + voxel, value); }
   __device__ void add_to_sum(std::int64_t voxel, long long value) const {
-    atomicAdd(reinterpret_cast<unsigned long long*>(sums + voxel), static_cast<unsigned long long>(sign * value));
+    atomicAdd(reinterpret_cast<unsigned long long*>(sums + voxel), static_cast<unsigned long long>(value));
   }
   /// The shift for sums of tiles: as the finest tile has it, where the coarsest leaves room for it.
   __device__ static int common_shift(const ScaleRange& range) {
@@ -164,14 +163,20 @@ class VisitReader {
 /// Adds to the tile's sums in shared memory, which begin at an address of that memory. A denormal float's bits are a
 /// whole number of 2^-149: a product that is scaled to be one comes out of its multiplication as a fixed-point number,
 /// rounded to nearest. Values come with 2^value_log2, and what a footprint multiplies them by has to have factor() too.
+/// Values are magnitudes, since a float's sign is not a whole number's: `signs` says whether they have one, which costs
+/// a multiplication an addition.
+template <bool signs>
 struct FixedPoint {
   std::uint32_t address;
+  int sign = 1;
   static constexpr unsigned together = 0xffffffffu;
   static constexpr int factor_log2 = -110, value_log2 = -149 - factor_log2;
 
   __device__ static constexpr float factor() { return 0x1p-110f; }
   __device__ void operator()(std::uint32_t word, float value) const {
-    asm volatile("red.shared.add.s32 [%0], %1;" ::"r"(address + 4 * word), "r"(__float_as_int(value)) : "memory");
+    int units = __float_as_int(value);
+    if constexpr (signs) units *= sign;
+    asm volatile("red.shared.add.s32 [%0], %1;" ::"r"(address + 4 * word), "r"(units) : "memory");
   }
   /// Where `what` <= `limit`, else 0: around a predicated atomic the compiler parts the lanes of a warp and joins them
   /// again, which costs more than the addition.
@@ -207,7 +212,7 @@ class OneByOne : public Unscaled {
     const int column = in_plane - row * row_stride_;
     if (!planes_.has(plane) || !columns_.has(column) || !rows_.has(row)) return;
     const std::int64_t voxel = planes_.voxel(plane) + columns_.voxel(column) + rows_.voxel(row);
-    if (target_.sums) {
+    if (target_.sums && isfinite(value)) {  // others come out the same in any order
       target_.add_to_sum(voxel, __double2ll_rn(static_cast<double>(value) * scale_));
     } else {
       target_.add(voxel, value);
@@ -282,11 +287,13 @@ __device__ inline void add_sums(const TileBox& box, const int* sums, int shift, 
   });
 }
 
-/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead.
-template <class Footprint>
+/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead. `signs`: for ratios
+/// of which some are negative, else for others; nothing is done where they are not so.
+template <class Footprint, bool signs>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ ratios, const TileScale* scales,
                const ScaleRange* range, std::uint32_t* outliers, BackTarget target, PassState* state) {
+  if (signs != (state->any_negative != 0)) return;
   extern __shared__ int sums[];
   auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
   asm("" : "+r"(sums_at));  // or it is computed anew for every addition
@@ -296,17 +303,18 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(item.tile));
     for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += Footprint::threads) sums[word] = 0;
     const TileScale tile = scales[item.tile];
-    const float scale = ldexpf(1.0f, tile.shift + FixedPoint::value_log2);
+    const float scale = ldexpf(1.0f, tile.shift + FixedPoint<signs>::value_log2);
     Turns<Footprint::short_visits> turns(plan, item);
     VisitReader<Footprint::short_visits> visits(plan.visits, turns);
     float coming = turns.present() ? ratios[turns.next] : 0.0f;
     __syncthreads();
     while (turns.warp_present()) {
-      if (coming >= tile.too_large) outliers[atomicAdd(&state->outliers, 1u)] = turns.next;
+      const bool fits = fabsf(coming) < tile.too_large;  // not what is no number
+      if (!fits) outliers[atomicAdd(&state->outliers, 1u)] = turns.next;
       const Visit visit = visits.take(turns);
-      const float ratio = coming < tile.too_large ? coming : 0.0f;
+      const float ratio = fits ? coming : 0.0f;
       coming = turns.present() ? ratios[turns.next] : 0.0f;
-      footprint.back(axis, visit, ratio * scale, FixedPoint{sums_at});
+      footprint.back(axis, visit, fabsf(ratio) * scale, FixedPoint<signs>{sums_at, ratio < 0 ? -1 : 1});
     }
     __syncthreads();
     add_sums(box, sums, tile.shift, *range, target.of_tile(plan.tiling, item.tile));
@@ -340,7 +348,7 @@ __global__ void __launch_bounds__(outlier_threads)
   for (std::uint64_t at = blockIdx.x * outlier_threads + threadIdx.x; at < lanes; at += gridDim.x * outlier_threads) {
     const std::uint32_t i = list[at / outlier_lanes];
     const float ratio = ratios[i];
-    const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23);
+    const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23 & 0xffu);
     if (band != all_bands && exponent / exponents_a_band != band) continue;
     const std::uint32_t tile = tile_of_visit(plan, i);
     const AxisTiles& axis = axis_of(plan.tiling, tile);
@@ -352,7 +360,7 @@ __global__ void __launch_bounds__(outlier_threads)
 
 }  // namespace detail
 
-/// What the passes of one projector need on the current CUDA device, and the pass itself. One pass at a time.
+/// What the passes of one projector need on the current CUDA device, and the passes themselves. One at a time.
 class Workspace {
  public:
   /// `deterministic`: the same events and image give the same sums, bit for bit, at the cost of 8 bytes a voxel and
@@ -372,28 +380,29 @@ class Workspace {
                float* accumulator, Stream stream) {
     if (made.events == 0) return;
     prepare(made, stream);
-    const VisitView view = made.view();
-    if (!made.visits.empty()) {
-      launch_tiles(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, image,
-                   shares_.data(), slots(), first_, state_.data());
-    } else if (first_) {
-      clear_tally(stream);
-    }
+    if (made.visits.empty() && first_) clear_tally(stream);
+    sum_visits(made, footprint, image, first_, stream);
     first_ = false;
-    take_ratios(view, footprint.unit(), additive, stream);
-    add_ratios(made, footprint, {accumulator, sums_.data()}, stream);
+    take_ratios(made.view(), footprint.unit(), additive, stream);
+    add_ratios(made, footprint, Source::ratios, accumulator, stream);
   }
-  /// image += A^T y over the events of `made`, complete on return; `values` null (for ones), or that of the first of
+  /// expectation[i] = (A x)_i of each event of `made`, queued on the stream; `expectation`: that of the first of these
+  /// events.
+  template <class Footprint>
+  void forward(const Visits& made, const Footprint& footprint, const float* image, float* expectation, Stream stream) {
+    if (made.events == 0) return;
+    prepare(made, stream);
+    sum_visits(made, footprint, image, false, stream);
+    take_expectations(made.view(), footprint.unit(), expectation, stream);
+  }
+  /// image += A^T y over the events of `made`, queued on the stream; `values` null (for ones), or that of the first of
   /// these events.
   template <class Footprint>
   void back(const Visits& made, const Footprint& footprint, const float* values, float* image, Stream stream) {
     if (made.visits.empty()) return;
-    for (const int sign : {1, -1}) {
-      prepare(made, stream);
-      give_values(made.view(), made.visits.size(), footprint.unit(), values, sign, stream);
-      add_ratios(made, footprint, {image, sums_.data(), sign}, stream);
-      if (sign > 0 && !any_negative(stream)) break;
-    }
+    prepare(made, stream);
+    give_values(made.view(), footprint.unit(), values, stream);
+    add_ratios(made, footprint, Source::values, image, stream);
   }
   /// What the pass has seen. Waits for it.
   EmTally tally(Stream stream);
@@ -408,28 +417,40 @@ class Workspace {
     kernel<<<static_cast<unsigned>(space_.blocks), threads, static_cast<std::size_t>(bytes), stream>>>(arguments...);
     check_launch("project tiles");
   }
-  /// Adds each visit's ratio along its path.
+  /// Each share becomes its visit's part of the line integral, and slots are listed.
   template <class Footprint>
-  void add_ratios(const Visits& made, const Footprint& footprint, const BackTarget& target, Stream stream) {
+  void sum_visits(const Visits& made, const Footprint& footprint, const float* image, bool first, Stream stream) {
+    if (made.visits.empty()) return;  // no line meets the image
+    launch_tiles(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, made.view(), footprint, image,
+                 shares_.data(), slots(), first, state_.data());
+  }
+  /// image += each visit's ratio, which its share is, along its path.
+  template <class Footprint>
+  void add_ratios(const Visits& made, const Footprint& footprint, Source source, float* image, Stream stream) {
     const std::int64_t visits = made.visits.size();
-    if (visits == 0) return;  // no line meets the image
+    if (visits == 0) return;
     const VisitView view = made.view();
-    find_scales(view, visits, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_,
-                &state_.data()->next_forward, stream);
-    launch_tiles(detail::back_tiles<Footprint>, made, Footprint::threads, stream, view, footprint, ratios_.data(),
-                 scales_.scales.data(), scales_.range.data(), outliers(), target, state_.data());
+    const BackTarget target{image, sums_.data()};
+    find_scales(view, visits, source, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_,
+                &state_.data()->any_negative, stream);
+    const auto add_tiles = [&](auto kernel) {
+      launch_tiles(kernel, made, Footprint::threads, stream, view, footprint, ratios_.data(), scales_.scales.data(),
+                   scales_.range.data(), outliers(), target, state_.data());
+    };
+    add_tiles(detail::back_tiles<Footprint, false>);
+    if (source == Source::values) add_tiles(detail::back_tiles<Footprint, true>);  // one of the two has work
     const auto add_outliers = [&](int band) {
       detail::back_outliers<<<static_cast<unsigned>(space_.blocks), detail::outlier_threads, 0, stream>>>(
           view, footprint, ratios_.data(), outliers(), state_.data(), target, band);
       check_launch("add outliers");
     };
     if (!deterministic_) return add_outliers(detail::all_bands);
-    take_sums(target.image, detail::all_bands, stream);
+    take_sums(image, detail::all_bands, stream);
     const std::uint32_t bands = scales_.range.to_vector(stream).front().outlier_bands;
     for (int band = 0; band < exponent_bands; ++band)
       if (bands >> band & 1u) {
         add_outliers(band);
-        take_sums(target.image, band, stream);
+        take_sums(image, band, stream);
       }
   }
   /// All memory of a pass. Where it is refused no kernel has begun, which would leave its state as the next one must
@@ -439,12 +460,10 @@ class Workspace {
   unsigned blocks_for(const VisitView& plan) const;
   /// From each event's shares its expectation; its shares become what its visits are to add back: scale / expectation.
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
-  /// Each share becomes its event's value times its scale, where the value has the sign; else 0. Slots are listed.
-  void give_values(const VisitView& plan, std::int64_t visits, float unit, const float* values, int sign,
-                   Stream stream);
-  bool any_negative(Stream stream);
-  /// Waits for all that is queued.
-  const PassState& read_state(Stream stream);
+  /// From each event's shares its expectation, without additive terms.
+  void take_expectations(const VisitView& plan, float unit, float* expectation, Stream stream);
+  /// Each share becomes its event's value times its scale.
+  void give_values(const VisitView& plan, float unit, const float* values, Stream stream);
   /// Where visits' slots are listed: what becomes their ratios.
   std::uint32_t* slots() { return reinterpret_cast<std::uint32_t*>(ratios_.data()); }
   /// Where visits are listed whose ratio is too large: over the shares, which are ratios in visits' order by then.

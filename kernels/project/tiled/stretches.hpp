@@ -1,5 +1,5 @@
-// The EM step and the back projection of a batch of any size by tiles: a stretch of it at a time, so that the memory
-// for plans that are not kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
+// The EM step and the projections of a batch of any size by tiles: a stretch of it at a time, so that the memory for
+// plans that are not kept is bounded; and the direct path where tiles cannot serve. A projector brings Tiled:
 //
 //   std::int64_t events_at_a_time() const;
 //   std::optional<Visits> visits(events, first, stream);
@@ -9,6 +9,7 @@
 //       queued on the stream
 //   EmTally end_step(stream);
 //       of all that was added since the beginning, complete on return
+//   void forward(visits, events of the batch, image, expectation, stream);
 //   void back(visits, events of the batch, values, image, stream);
 #pragma once
 
@@ -58,22 +59,29 @@ std::unique_ptr<EventPlan> plan_stretches(Tiled& tiled, const EventView& events,
   return plan;
 }
 
+/// Calls use(visits) for each stretch of a plan. False where there is none.
+template <class Use>
+bool for_each_planned(const EventPlan* plan, Use&& use) {
+  const auto* known = dynamic_cast<const VisitPlan*>(plan);
+  if (!known) return false;
+  for (const Visits& made : known->stretches) use(made);
+  return true;
+}
+
 /// The EM step of a batch, with its plan or (null) without, complete on return. `direct`, given a stretch's events, is
 /// their step where tiles cannot serve.
 template <class Tiled, class Direct>
 EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventView& events, const float* image,
                              float* accumulator, Stream stream, Direct&& direct) {
+  const auto add_step = [&](const Visits& made) { tiled.add_step(made, events, image, accumulator, stream); };
   tiled.begin_step();
-  if (const auto* known = dynamic_cast<const VisitPlan*>(plan)) {
-    for (const Visits& made : known->stretches) tiled.add_step(made, events, image, accumulator, stream);
-    return tiled.end_step(stream);
-  }
+  if (for_each_planned(plan, add_step)) return tiled.end_step(stream);
   EmTally tally;
   for_each_stretch(events, tiled.events_at_a_time(), [&](const EventView& part, std::int64_t first) {
     // Nothing is added to the accumulator before all memory is there.
     const auto by_tiles = [&] {
       const auto made = tiled.visits(part, first, stream);
-      if (made) tiled.add_step(*made, events, image, accumulator, stream);
+      if (made) add_step(*made);
       return made.has_value();
     };
     bool done = false;

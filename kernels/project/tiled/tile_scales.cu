@@ -12,11 +12,11 @@ namespace {
 constexpr int count_threads = exponents;  // one for each exponent
 constexpr std::uint32_t visits_a_thread = 16, visits_a_block = visits_a_thread * count_threads;
 
-/// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales,
-/// and `next_forward`.
+/// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales.
+template <Source source>
 __global__ void __launch_bounds__(count_threads)
     order_ratios(VisitView plan, std::uint32_t visits, const float* __restrict__ by_slot, float* ratios,
-                 std::uint32_t* histogram, ScaleRange* range, std::uint32_t* next_forward) {
+                 std::uint32_t* histogram, ScaleRange* range, std::uint32_t* any_negative) {
   // Ratios of a tile are much alike: few lanes share a copy of the counters, and copies lie in different banks.
   constexpr int copies = 8, stride = exponents + 1;
   __shared__ std::uint32_t counts[copies * stride];
@@ -24,20 +24,25 @@ __global__ void __launch_bounds__(count_threads)
   std::uint32_t* own = counts + threadIdx.x % copies * stride;
   const std::uint32_t begin = blockIdx.x * visits_a_block, end = min(begin + visits_a_block, visits);
   std::uint32_t tile = tile_of_visit(plan, begin);
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    *range = {-1000, 1000, 0};
-    *next_forward = 0;
-  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) *range = {-1000, 1000, 0};
   std::uint32_t slot[visits_a_thread];
   float ratio[visits_a_thread];
   const auto visit = [&](std::uint32_t k) { return begin + threadIdx.x + k * count_threads; };
+  const auto slot_of = [&](std::uint32_t i) {
+    return source == Source::ratios ? __float_as_uint(ratios[i]) : plan.visits[i].slot;
+  };
 #pragma unroll
-  for (std::uint32_t k = 0; k < visits_a_thread; ++k) slot[k] = visit(k) < end ? __float_as_uint(ratios[visit(k)]) : 0;
+  for (std::uint32_t k = 0; k < visits_a_thread; ++k) slot[k] = visit(k) < end ? slot_of(visit(k)) : 0;
 #pragma unroll
   for (std::uint32_t k = 0; k < visits_a_thread; ++k) ratio[k] = visit(k) < end ? by_slot[slot[k]] : 0;
 #pragma unroll
   for (std::uint32_t k = 0; k < visits_a_thread; ++k)
     if (visit(k) < end) ratios[visit(k)] = ratio[k];
+  if constexpr (source == Source::values) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < visits_a_thread; ++k)
+      if (ratio[k] < 0) *any_negative = 1;  // all that write, write this
+  }
   __syncthreads();
   for (std::uint32_t first = begin; first < end; ++tile) {
     const std::uint32_t last = min(end, plan.tile_begin[tile + 1]);
@@ -70,7 +75,7 @@ __device__ inline int exponent_above(double x) {
 }
 
 /// A warp chooses a tile's scale, and clears its histogram for the next pass. Zeros and denormal ratios count as
-/// nothing.
+/// nothing; infinities and what is no number have the largest exponent, so they are added one by one.
 __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float largest_weight, TileScale* scales,
                               ScaleRange* range) {
   constexpr int each = exponents / 32;
@@ -96,7 +101,7 @@ __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float la
     if (lane == 0) scales[tile] = {INFINITY, 0};
     return;
   }
-  const int limit = min(static_cast<int>((weighted + all / 2) / all) + outlier_exponent, exponents - 2);
+  const int limit = min(static_cast<int>((weighted + all / 2) / all) + outlier_exponent, highest_exponent);
 
   // An item's visits add to a voxel at most once each: the largest ratios that one item could have bound its sums.
   const unsigned of_item = ((visits + 31) / 32 + parts - 1) / parts * 32;
@@ -129,7 +134,7 @@ __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float la
   if (lane != 0) return;
   const double most_addend = exp2(static_cast<double>(most + 1 - exponent_bias)) * static_cast<double>(largest_weight);
   const int shift = max(-105, min(126, min(30 - exponent_above(bound), 22 - exponent_above(most_addend))));
-  scales[tile] = {limit + 1 >= exponents - 1 ? INFINITY : exp2f(static_cast<float>(limit + 1 - exponent_bias)), shift};
+  scales[tile] = {exp2f(static_cast<float>(limit + 1 - exponent_bias)), shift};
   atomicMax(&range->highest_shift, shift);
   atomicMin(&range->lowest_shift, shift);
   if (bands != 0) atomicOr(&range->outlier_bands, bands);
@@ -143,12 +148,13 @@ void TileScales::fit(int tiles, Stream stream) {
   scales = Buffer<TileScale>(Memory::device, tiles, stream);
 }
 
-void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
-                 TileScales& result, std::uint32_t* next_forward, Stream stream) {
+void find_scales(const VisitView& plan, std::int64_t visits, Source source, const float* by_slot, float* ratios,
+                 float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream) {
   const int tiles = plan.tiling.count();
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
-  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), by_slot, ratios,
-                                                     result.histogram.data(), result.range.data(), next_forward);
+  const auto order = source == Source::ratios ? order_ratios<Source::ratios> : order_ratios<Source::values>;
+  order<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), by_slot, ratios,
+                                              result.histogram.data(), result.range.data(), any_negative);
   check_launch("order ratios by visit");
   constexpr int threads = 64;
   choose_scales<<<static_cast<unsigned>((tiles * 32 + threads - 1) / threads), threads, 0, stream>>>(

@@ -1,5 +1,6 @@
 // The fixed-point scale of each tile's sums in a back projection. It comes from how many visits of the tile have a
-// ratio of which power of two: whole numbers, so that it does not depend on the order in which they are counted.
+// ratio of which power of two: whole numbers, so that it does not depend on the order in which they are counted. A
+// ratio is what a visit adds back: scale / expectation in an EM step, else its event's value times its scale.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,13 @@ namespace tofstream::tiled {
 
 /// Exponents of floats as their bits have them.
 inline constexpr int exponents = 256, exponent_bias = 127;
+/// The largest exponent of a ratio that is summed in fixed point: the coarsest scale, 2^-105, has room for 2^32 of them.
+inline constexpr int highest_exponent = exponent_bias + 96;
 /// Neighbouring exponents, of which deterministic sums take one band after the other.
 inline constexpr int exponents_a_band = 16, exponent_bands = exponents / exponents_a_band;
 
 struct TileScale {
-  float too_large;  // ratios from here on would leave too few bits for the others: they are added one by one
+  float too_large;  // ratios of this size on would leave too few bits for the others: they are added one by one
   int shift;        // the others are multiplied by 2^shift
 };
 
@@ -34,11 +37,18 @@ struct TileScales {
   Buffer<ScaleRange> range = Buffer<ScaleRange>(Memory::device, 1);
 };
 
-/// The ratios of all visits (each at least 0), given by slot, in the visits' order, in place of the bits of their
-/// slots; and a scale for each tile, so that the sums of what any of its items adds to a voxel fit 30 bits (which
-/// leaves one for the rounding of addends), and each addend the 23 bits of a denormal float, where no weight is larger
-/// than `largest_weight`. `next_forward` becomes 0. `result` has room for the tiles. Queued on the stream.
-void find_scales(const VisitView& plan, std::int64_t visits, const float* by_slot, float* ratios, float largest_weight,
-                 TileScales& result, std::uint32_t* next_forward, Stream stream);
+/// What the slots of a back projection hold.
+enum class Source {
+  ratios,  // of an EM step: none is negative, and its forward projection has listed the visits' slots
+  values,  // of either sign
+};
+
+/// The ratios of all visits, given by slot, in the visits' order, for Source::ratios in place of the bits of their
+/// slots; and a scale for each tile, so that the sums of what any of its items adds to a voxel fit 30 bits and a sign
+/// (which leaves one for the rounding of addends), and each addend the 23 bits of a denormal float, where no weight is
+/// larger than `largest_weight`. `any_negative` becomes 1 where a value is negative. `result` has room for the tiles.
+/// Queued on the stream.
+void find_scales(const VisitView& plan, std::int64_t visits, Source source, const float* by_slot, float* ratios,
+                 float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream);
 
 }  // namespace tofstream::tiled

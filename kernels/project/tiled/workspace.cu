@@ -11,16 +11,20 @@ namespace tofstream::tiled {
 
 namespace {
 
-constexpr int ratio_threads = 256;
+constexpr int event_threads = 256;
 
 /// The sum over the block, in its first thread.
 template <class T>
 __device__ T block_sum(T value) {
-  using Reduce = cub::BlockReduce<T, ratio_threads>;
+  using Reduce = cub::BlockReduce<T, event_threads>;
   __shared__ typename Reduce::TempStorage scratch;
   const T sum = Reduce(scratch).Sum(value);
   __syncthreads();  // the next sum uses the same scratch
   return sum;
+}
+
+__device__ bool is_first_thread() {
+  return blockIdx.x == 0 && threadIdx.x == 0;
 }
 
 __device__ RankedEvent read(const RankedEvent* ranked, std::int64_t rank) {
@@ -28,22 +32,45 @@ __device__ RankedEvent read(const RankedEvent* ranked, std::int64_t rank) {
   return {whole.x, whole.y, whole.z, __uint_as_float(whole.w)};
 }
 
-__global__ void __launch_bounds__(ratio_threads)
+/// Calls use(event) for the thread's share of a plan's events, while the next one is on its way.
+template <class Use>
+__device__ void for_each_event(const VisitView& plan, Use&& use) {
+  const std::int64_t step = std::int64_t{gridDim.x} * event_threads;
+  std::int64_t i = std::int64_t{blockIdx.x} * event_threads + threadIdx.x;
+  RankedEvent coming = i < plan.events ? read(plan.ranked, i) : RankedEvent{};
+  for (; i < plan.events; i += step) {
+    const RankedEvent of = coming;
+    if (i + step < plan.events) coming = read(plan.ranked, i + step);
+    use(of);
+  }
+}
+
+__device__ float sum_of_shares(const RankedEvent& of, const float* shares) {
+  float sum = 0;
+  for (std::uint32_t s = 0; s < of.visits; ++s) sum += shares[of.first_slot + s];
+  return sum;
+}
+
+__device__ void give_shares(const RankedEvent& of, float ratio, float* shares) {
+  for (std::uint32_t s = 0; s < of.visits; ++s) shares[of.first_slot + s] = ratio;
+}
+
+/// What a back projection's kernels expect; by one thread.
+__device__ void clear_for_back(PassState& state) {
+  state.next_back = state.outliers = state.any_negative = 0;
+}
+
+__global__ void __launch_bounds__(event_threads)
     ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
   unsigned used = 0, skipped = 0;
   double logarithms = 0;
-  const std::int64_t step = std::int64_t{gridDim.x} * ratio_threads;
-  std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x;
-  RankedEvent coming = i < plan.events ? read(plan.ranked, i) : RankedEvent{};
-  if (blockIdx.x == 0 && threadIdx.x == 0) state->next_back = state->outliers = 0;
-  for (; i < plan.events; i += step) {
-    const RankedEvent of = coming;
-    if (i + step < plan.events) coming = read(plan.ranked, i + step);  // on its way meanwhile
-    float* const own = shares + of.first_slot;
-    float sum = 0;
-    for (std::uint32_t s = 0; s < of.visits; ++s) sum += own[s];
+  if (is_first_thread()) {
+    state->next_forward = 0;
+    clear_for_back(*state);
+  }
+  for_each_event(plan, [&](const RankedEvent& of) {
     const float scale = unit * of.scale;
-    const float expectation = scale * sum + (additive ? additive[of.event] : 0.0f);
+    const float expectation = scale * sum_of_shares(of, shares) + (additive ? additive[of.event] : 0.0f);
     float ratio = 0;
     if (usable(expectation)) {
       ratio = scale / expectation;
@@ -52,8 +79,8 @@ __global__ void __launch_bounds__(ratio_threads)
     } else {
       ++skipped;
     }
-    for (std::uint32_t s = 0; s < of.visits; ++s) own[s] = ratio;
-  }
+    give_shares(of, ratio, shares);
+  });
   used = block_sum(used);
   skipped = block_sum(skipped);
   logarithms = block_sum(logarithms);
@@ -63,24 +90,19 @@ __global__ void __launch_bounds__(ratio_threads)
   atomicAdd(&state->tally.log_sum, logarithms);
 }
 
-__global__ void __launch_bounds__(ratio_threads)
-    value_kernel(VisitView plan, float unit, const float* values, int sign, float* shares, PassState* state) {
-  if (blockIdx.x == 0 && threadIdx.x == 0) state->next_back = state->outliers = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * ratio_threads + threadIdx.x; i < plan.events;
-       i += std::int64_t{gridDim.x} * ratio_threads) {
-    const RankedEvent of = read(plan.ranked, i);
-    const float value = values ? values[of.event] : 1.0f;
-    if (value < 0) state->any_negative = 1;  // all that write, write this
-    const float ratio = fmaxf(static_cast<float>(sign) * value, 0.0f) * unit * of.scale;
-    for (std::uint32_t s = 0; s < of.visits; ++s) shares[of.first_slot + s] = ratio;
-  }
+__global__ void __launch_bounds__(event_threads)
+    expectation_kernel(VisitView plan, float unit, const float* shares, float* expectation, PassState* state) {
+  if (is_first_thread()) state->next_forward = 0;
+  for_each_event(plan,
+                 [&](const RankedEvent& of) { expectation[of.event] = unit * of.scale * sum_of_shares(of, shares); });
 }
 
-/// As forward_tiles does, where there is no forward projection.
-__global__ void __launch_bounds__(elementwise::threads)
-    list_slots(VisitView plan, std::int64_t visits, std::uint32_t* slots) {
-  const std::int64_t i = elementwise::element();
-  if (i < visits) slots[i] = plan.visits[i].slot;
+__global__ void __launch_bounds__(event_threads)
+    value_kernel(VisitView plan, float unit, const float* values, float* shares, PassState* state) {
+  if (is_first_thread()) clear_for_back(*state);
+  for_each_event(plan, [&](const RankedEvent& of) {
+    give_shares(of, (values ? values[of.event] : 1.0f) * unit * of.scale, shares);
+  });
 }
 
 /// accumulator += sums, which become zero.
@@ -136,37 +158,31 @@ void Workspace::take_sums(float* accumulator, int band, Stream stream) {
 }
 
 unsigned Workspace::blocks_for(const VisitView& plan) const {
-  const std::int64_t needed = (plan.events + ratio_threads - 1) / ratio_threads;
+  const std::int64_t needed = (plan.events + event_threads - 1) / event_threads;
   return static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{space_.blocks} * 8));
 }
 
-void Workspace::give_values(const VisitView& plan, std::int64_t visits, float unit, const float* values, int sign,
-                            Stream stream) {
-  check_cuda(cudaMemsetAsync(&state_.data()->any_negative, 0, sizeof(std::uint32_t), stream), "clear what is seen");
-  list_slots<<<elementwise::blocks(visits), elementwise::threads, 0, stream>>>(plan, visits, slots());
-  check_launch("list slots");
-  value_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, values, sign, shares_.data(), state_.data());
-  check_launch("give visits their values");
-}
-
-const PassState& Workspace::read_state(Stream stream) {
-  tofstream::detail::copy(state_read_.data(), Memory::pinned, state_.data(), Memory::device, sizeof(PassState), stream);
-  synchronize(stream);
-  return state_read_[0];
-}
-
-bool Workspace::any_negative(Stream stream) {
-  return read_state(stream).any_negative > 0;
-}
-
 void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
-  ratio_kernel<<<blocks_for(plan), ratio_threads, 0, stream>>>(plan, unit, additive, shares_.data(), state_.data());
+  ratio_kernel<<<blocks_for(plan), event_threads, 0, stream>>>(plan, unit, additive, shares_.data(), state_.data());
   check_launch("take the events' ratios");
+}
+
+void Workspace::take_expectations(const VisitView& plan, float unit, float* expectation, Stream stream) {
+  expectation_kernel<<<blocks_for(plan), event_threads, 0, stream>>>(plan, unit, shares_.data(), expectation,
+                                                                     state_.data());
+  check_launch("take the events' expectations");
+}
+
+void Workspace::give_values(const VisitView& plan, float unit, const float* values, Stream stream) {
+  value_kernel<<<blocks_for(plan), event_threads, 0, stream>>>(plan, unit, values, shares_.data(), state_.data());
+  check_launch("give visits their values");
 }
 
 EmTally Workspace::tally(Stream stream) {
   if (first_) return {};  // there was no step
-  return read_state(stream).tally.on_host();
+  tofstream::detail::copy(state_read_.data(), Memory::pinned, state_.data(), Memory::device, sizeof(PassState), stream);
+  synchronize(stream);
+  return state_read_[0].tally.on_host();
 }
 
 }  // namespace tofstream::tiled

@@ -176,6 +176,13 @@ void JosephTiled::add_step(const tiled::Visits& made, const EventView& events, c
   });
 }
 
+void JosephTiled::forward(const tiled::Visits& made, const EventView& events, const float* image, float* expectation,
+                          Stream stream) {
+  with_footprint(events, [&](const auto& footprint) {
+    workspace_.forward(made, footprint, image, expectation + made.first_event, stream);
+  });
+}
+
 void JosephTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
                        Stream stream) {
   with_footprint(events, [&](const auto& footprint) {

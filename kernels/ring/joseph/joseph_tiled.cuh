@@ -1,4 +1,4 @@
-// The EM step of Joseph's projector with tiles in shared memory, for batches of many events (joseph_tiled.cu); see
+// Joseph's projector with tiles in shared memory, for batches of many events (joseph_tiled.cu); see
 // tiled/stretches.hpp.
 #pragma once
 
@@ -29,6 +29,8 @@ class JosephTiled {
   void add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                 Stream stream);
   EmTally end_step(Stream stream) { return workspace_.tally(stream); }
+  void forward(const tiled::Visits& made, const EventView& events, const float* image, float* expectation,
+               Stream stream);
   void back(const tiled::Visits& made, const EventView& events, const float* values, float* image, Stream stream);
 
  private:

@@ -187,6 +187,18 @@ class CudaTorProjector final : public Projector {
     return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
   }
 
+  void planned_forward(const EventPlan* plan, const EventView& events, const float* image, float* expectation,
+                       Stream stream) override {
+    const auto by_tiles = [&](const tiled::Visits& made) { tiled_.forward(made, events, image, expectation, stream); };
+    if (!tiled::for_each_planned(plan, by_tiles)) forward(events, image, expectation, stream);
+  }
+
+  void planned_back(const EventPlan* plan, const EventView& events, const float* values, float* image,
+                    Stream stream) override {
+    const auto by_tiles = [&](const tiled::Visits& made) { tiled_.back(made, events, values, image, stream); };
+    if (!tiled::for_each_planned(plan, by_tiles)) back(events, values, image, stream);
+  }
+
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
     return planned_em_step(nullptr, events, image, accumulator, stream);
   }

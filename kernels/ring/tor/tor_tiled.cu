@@ -95,6 +95,13 @@ void TorTiled::add_step(const tiled::Visits& made, const EventView& events, cons
   });
 }
 
+void TorTiled::forward(const tiled::Visits& made, const EventView& events, const float* image, float* expectation,
+                       Stream stream) {
+  with_footprint(events, stream, [&](const auto& footprint) {
+    workspace_.forward(made, footprint, image, expectation + made.first_event, stream);
+  });
+}
+
 void TorTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
                     Stream stream) {
   with_footprint(events, stream, [&](const auto& footprint) {

@@ -1,5 +1,4 @@
-// The EM step of the TOR projector with tiles in shared memory, for batches of many events (tor_tiled.cu); see
-// tiled/stretches.hpp.
+// The TOR projector with tiles in shared memory, for batches of many events (tor_tiled.cu); see tiled/stretches.hpp.
 #pragma once
 
 #include <optional>
@@ -28,6 +27,8 @@ class TorTiled {
   void add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
                 Stream stream);
   EmTally end_step(Stream stream) { return workspace_.tally(stream); }
+  void forward(const tiled::Visits& made, const EventView& events, const float* image, float* expectation,
+               Stream stream);
   void back(const tiled::Visits& made, const EventView& events, const float* values, float* image, Stream stream);
 
  private:

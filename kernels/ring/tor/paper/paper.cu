@@ -114,15 +114,18 @@ class CudaPaperProjector final : public PaperProjector {
   float reach_mm() const override { return lattices_.front().reach_mm(); }
 
   void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
-    planned_forward(BatchPlan(lattices_, settings_.paper, events, stream), events, image, expectation, stream);
+    const BatchPlan plan(lattices_, settings_.paper, events, stream);
+    planned_forward(&plan, events, image, expectation, stream);
   }
   void back(const EventView& events, const float* values, float* image, Stream stream) override {
-    planned_back(BatchPlan(lattices_, settings_.paper, events, stream), events, values, image, stream);
+    const BatchPlan plan(lattices_, settings_.paper, events, stream);
+    planned_back(&plan, events, values, image, stream);
   }
 
-  void planned_forward(const EventPlan& given, const EventView& events, const float* image, float* expectation,
+  void planned_forward(const EventPlan* given, const EventView& events, const float* image, float* expectation,
                        Stream stream) override {
-    const auto& plan = dynamic_cast<const BatchPlan&>(given);
+    if (!given) return forward(events, image, expectation, stream);
+    const auto& plan = dynamic_cast<const BatchPlan&>(*given);
     if (plan.count() == 0) return;
     const auto queue = settings_.paper.fast_math ? queue_forward<true> : queue_forward<false>;
     for (std::size_t l = 0; l < lattices_.size(); ++l) {
@@ -138,9 +141,10 @@ class CudaPaperProjector final : public PaperProjector {
     }
   }
 
-  void planned_back(const EventPlan& given, const EventView& events, const float* values, float* image,
+  void planned_back(const EventPlan* given, const EventView& events, const float* values, float* image,
                     Stream stream) override {
-    const auto& plan = dynamic_cast<const BatchPlan&>(given);
+    if (!given) return back(events, values, image, stream);
+    const auto& plan = dynamic_cast<const BatchPlan&>(*given);
     if (plan.count() == 0) return;
     const auto queue = settings_.paper.fast_math ? queue_back<true> : queue_back<false>;
     for (std::size_t l = 0; l < lattices_.size(); ++l) {
@@ -162,7 +166,7 @@ class CudaPaperProjector final : public PaperProjector {
     // One after the other: to count all writes takes time, in which threads meet less often.
     for (const CollisionCounts counts : {CollisionCounts{of_voxel.data(), nullptr}, {nullptr, writes.data()}}) {
       collisions_ = counts;
-      planned_back(plan, events, nullptr, image.data(), nullptr);
+      planned_back(&plan, events, nullptr, image.data(), nullptr);
     }
     collisions_ = {};
     return {writes.to_vector().front(), of_voxel.to_vector()};
@@ -180,11 +184,11 @@ class CudaPaperProjector final : public PaperProjector {
     if (events.count == 0) return {};
     tally_.clear(stream);
     if (ratios_.size() < events.count) ratios_ = Buffer<float>(Memory::device, events.count, stream);
-    planned_forward(*plan, events, image, ratios_.data(), stream);
+    planned_forward(plan, events, image, ratios_.data(), stream);
     take_ratios<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events.count, events.additive,
                                                                                         ratios_.data(), tally_.data());
     check_launch("take the events' ratios");
-    planned_back(*plan, events, ratios_.data(), accumulator, stream);
+    planned_back(plan, events, ratios_.data(), accumulator, stream);
     return tally_.to_vector(stream).front().on_host();
   }
 

@@ -18,11 +18,6 @@ struct Collisions {
 
 class PaperProjector : public Projector {
  public:
-  /// forward() and back() of the events that `plan` was made of, without making one.
-  virtual void planned_forward(const EventPlan& plan, const EventView& events, const float* image, float* expectation,
-                               Stream stream = nullptr) = 0;
-  virtual void planned_back(const EventPlan& plan, const EventView& events, const float* values, float* image,
-                            Stream stream = nullptr) = 0;
   /// The collisions of a planned back projection of ones. Throws std::invalid_argument for hardware atomics, which have
   /// none.
   virtual Collisions planned_collisions(const EventPlan& plan, const EventView& events) = 0;

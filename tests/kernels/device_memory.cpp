@@ -1,0 +1,53 @@
+// Device memory comes from a pool of the program's own, beside which others in the process have theirs.
+#include "kernels/memory/memory.hpp"
+#include "tests/support/gpu.hpp"
+
+#ifdef TOFSTREAM_HAVE_CUDA
+#include "kernels/cuda/check.hpp"
+#endif
+
+using namespace tofstream;
+
+#ifdef TOFSTREAM_HAVE_CUDA
+namespace {
+
+template <class Value>
+Value of_default_pool(cudaMemPoolAttr attribute) {
+  int device = 0;
+  cudaMemPool_t pool = nullptr;
+  Value value{};
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device), "find the device's memory pool");
+  check_cuda(cudaMemPoolGetAttribute(pool, attribute, &value), "read the memory pool");
+  return value;
+}
+
+}  // namespace
+#endif
+
+TEST_CASE("the device's default memory pool is left as CUDA made it") {
+  if (!gpu_or_skip()) return;
+#ifdef TOFSTREAM_HAVE_CUDA
+  const auto buffer = Buffer<float>::zeros(Memory::device, 1 << 20);
+  CHECK(of_default_pool<std::uint64_t>(cudaMemPoolAttrReleaseThreshold) == 0);
+  CHECK(of_default_pool<int>(cudaMemPoolReuseFollowEventDependencies) == 1);
+  CHECK(of_default_pool<int>(cudaMemPoolReuseAllowOpportunistic) == 1);
+  CHECK(of_default_pool<int>(cudaMemPoolReuseAllowInternalDependencies) == 1);
+  CHECK(of_default_pool<std::uint64_t>(cudaMemPoolAttrUsedMemHigh) == 0);
+#endif
+}
+
+TEST_CASE("memory that is given back can be had again, though the program keeps it") {
+  if (!gpu_or_skip()) return;
+  constexpr std::int64_t bytes = std::int64_t{256} << 20, granule = std::int64_t{32} << 20;
+  const auto free_bytes = [] {
+    synchronize(nullptr);
+    return static_cast<std::int64_t>(free_device_bytes());
+  };
+  const std::int64_t before = free_bytes();
+  {
+    const Buffer<char> buffer(Memory::device, bytes);
+    CHECK(free_bytes() <= before - bytes);
+  }
+  CHECK(free_bytes() > before - granule);
+}
