@@ -18,9 +18,9 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
-#include "gadgets/io/nifti/scatter_nifti.hpp"
-#include "gadgets/io/yaml/normalisation_yaml.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/normalisation_yaml.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/correct/decay.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 

@@ -5,12 +5,12 @@
 #include <span>
 #include <utility>
 
-#include "gadgets/io/petsird/from_ring.hpp"
-#include "gadgets/io/petsird/from_strips.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
+#include "gadgets/strip/io/from_strips.hpp"
+#include "gadgets/strip/io/strip_scanner_yaml.hpp"
 
 namespace tofstream {
 namespace {

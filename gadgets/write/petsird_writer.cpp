@@ -15,13 +15,13 @@
 
 #include "core/base/atomic_file.hpp"
 #include "core/gadget.hpp"
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/types/host_batch.hpp"
 
 namespace tofstream {

@@ -1,9 +1,8 @@
 // Scanners in YAML: every shared one is whole, and every mistake is one clear line.
-#include "gadgets/io/yaml/scanner_yaml.hpp"
-
 #include <filesystem>
 
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
+#include "gadgets/strip/io/strip_scanner_yaml.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 
 using namespace tofstream;

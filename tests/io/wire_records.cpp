@@ -2,9 +2,9 @@
 #include <cstring>
 #include <limits>
 
-#include "gadgets/io/petsird/from_strips.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/wire/records.hpp"
+#include "gadgets/strip/io/from_strips.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"

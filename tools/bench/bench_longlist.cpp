@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/project/event_feed.hpp"

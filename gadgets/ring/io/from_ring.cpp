@@ -1,5 +1,5 @@
 // A ring scanner as a PETSIRD header: see from_ring.hpp.
-#include "gadgets/io/petsird/from_ring.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 
 #include <stdexcept>
 #include <utility>

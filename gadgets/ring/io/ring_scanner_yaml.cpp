@@ -1,5 +1,5 @@
-// Scanners from YAML: see scanner_yaml.hpp.
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+// Scanners from YAML: see ring_scanner_yaml.hpp.
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 
 #include <stdexcept>
 

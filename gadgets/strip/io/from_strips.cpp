@@ -1,5 +1,5 @@
 // Two strips as a PETSIRD header: see from_strips.hpp.
-#include "gadgets/io/petsird/from_strips.hpp"
+#include "gadgets/strip/io/from_strips.hpp"
 
 #include "gadgets/io/petsird/quantity.hpp"
 #include "kernels/strip/strip_scanner.hpp"

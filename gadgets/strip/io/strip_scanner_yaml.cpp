@@ -1,5 +1,5 @@
 // Two strips from YAML: see strip_scanner_yaml.hpp.
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+#include "gadgets/strip/io/strip_scanner_yaml.hpp"
 
 #include "gadgets/io/yaml/yaml_object.hpp"
 #include "kernels/strip/strip_scanner.hpp"
