@@ -32,9 +32,6 @@
 #include "core/plugin/abi.hpp"
 #include "core/value/params.hpp"
 
-#define TOFSTREAM_JOIN_TOKENS(a, b) a##b
-#define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)
-
 // Registers the gadget `Type` as `use: name`, with one line of documentation. Once, at namespace
 // scope of a source file. The record makes the library that it ends in a plug-in, should that be loaded as one.
 #define TOFSTREAM_GADGET(Type, name, doc)                                                                          \

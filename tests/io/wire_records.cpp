@@ -5,6 +5,7 @@
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/wire/records.hpp"
 #include "gadgets/strip/io/from_strips.hpp"
+#include "gadgets/strip/io/strip_records.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
@@ -105,7 +106,7 @@ TEST_CASE("events of strips go as z_u, z_d and dl, and come back as they were, w
   const float payload[] = {12.25F, -3, -140.125F, 160, 33, -0.1F};
   CHECK(std::memcmp(bytes.data() + header_bytes, payload, sizeof payload) == 0);
   const auto decoded = decode_frame(bytes);
-  CHECK(std::get<Frame>(decoded).header.schema == Schema::strip_coincidences);
+  CHECK(std::get<Frame>(decoded).header.schema == strip_coincidences);
   const auto result = read_records(std::get<Frame>(decoded), strips);
   REQUIRE(std::holds_alternative<EventBatch>(result));
   const auto& back = std::get<EventBatch>(result);
