@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,8 @@
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/payloads.hpp"
-#include "gadgets/ring/io/from_ring.hpp"
-#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/types/host_batch.hpp"
 
 namespace tofstream {
@@ -55,9 +55,12 @@ struct PetsirdWriter {
   }
 
   PetsirdWriter(const Params& p, Context& context) : block_s_(p.block_s), file_(context.output_file(p.file)) {
-    RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
-    ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
-    auto made = petsird::header_of(ring);
+    const std::filesystem::path scanner = find_shared("scanners", p.scanner);
+    const ScannerKind& kind = formats::scanner_kind_of(scanner);
+    if (!kind.petsird_holds_events)
+      throw std::runtime_error(
+          fmt::format("{}: this is {}, whose events PETSIRD cannot hold", scanner.string(), kind.words));
+    ScannerHeader made = kind.header(scanner, p.crystal_efficiency_spread);
     edges_mm_ = made.header.scanner.tof_bin_edges_mm.at(0).at(0);
     if (!made.has_efficiencies)
       context.log().warning(
