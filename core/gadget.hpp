@@ -20,6 +20,9 @@
 //                                               again before another message came
 //     static constexpr bool own_thread = true   where it blocks (GPU, disk, socket) or emits many messages a call
 //     static constexpr bool one_to_one = true   of a stateful one that gives one message for each
+//     static constexpr bool harmless = true     reaches no file, socket or process but what its parameters name, which
+//                                               are checked: a server lets any client use it
+//     static constexpr auto stream_end = ...    of an end of a stream between programs, see gadgets/stream_ends.hpp
 //
 // Each function may also take `const Params&` and `Context&`, whose cancelled() tells a gadget that waits for something
 // outside that the run is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs

@@ -54,6 +54,8 @@ struct GadgetInfo {
   bool has_idle = false;      // does something while its readers have nothing to do
   bool gives_at_end = false;  // its flush gives messages
   bool one_to_one = false;    // gives exactly one message for each that it takes, in their order
+  bool harmless = false;      // reaches nothing outside but what its parameters name
+  std::string stream_end;     // which end of a stream between programs it is, in the gadgets' words; empty: none
   std::vector<ParamInfo> params;
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;

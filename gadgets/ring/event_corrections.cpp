@@ -79,6 +79,7 @@ struct EventCorrections {
   using Params = EventCorrectionsParams;
   static constexpr auto params = Params::params;
   static constexpr bool own_thread = true;  // emits all events from flush where it has held them back
+  static constexpr bool harmless = true;
   // Events of 12 B and their two terms; on a GPU the lines' integrals besides.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return {

@@ -38,7 +38,7 @@ struct PetsirdWriter {
   static constexpr auto params =
       describe(param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
                                        "The scanner that recorded the events, of share/scanners or a YAML file"),
-               param<&Params::file>("file", "Name in the output folder"),
+               param<&Params::file>("file", in_run_folder, "Name in the output folder"),
                param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                          "As the simulator has it: efficiencies for the header"),
                param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
