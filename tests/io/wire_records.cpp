@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/wire/record_kinds.hpp"
 #include "gadgets/io/wire/records.hpp"
 #include "gadgets/strip/io/from_strips.hpp"
 #include "gadgets/strip/io/strip_records.hpp"
@@ -143,4 +144,19 @@ TEST_CASE("what records cannot hold is not sent") {
   CHECK_THROWS_WITH(record_header(free), doctest::Contains("without detectors"));
   std::vector<std::byte> small(7);
   CHECK_THROWS_AS(write_records(batch({1}, {0}), small), std::invalid_argument);
+}
+
+TEST_CASE("a kind of records has a number of its own, and says how its events become bytes") {
+  const RecordKind& strips = *find_record_kind(strip_coincidences);
+  CHECK(strips.bytes == 12);
+  CHECK(problem_of(strips) == "two kinds of records have schema 4: number one anew");
+  RecordKind other = strips;
+  other.schema = Schema::petsird;
+  CHECK(problem_of(other) == "records cannot have schema 1, which frames without records have");
+  other.schema = first_plugin_schema;
+  CHECK(problem_of(other) == "");
+  other.decode = nullptr;
+  CHECK(problem_of(other) == "the records of schema 128 lack their bytes, holds, encode or decode");
+  CHECK(find_record_kind(first_plugin_schema) == nullptr);
+  CHECK(record_bytes(first_plugin_schema) == 0);
 }
