@@ -92,7 +92,9 @@ std::shared_ptr<const Scanner> make_scanner(const std::string& name) {
   auto scanner = std::make_shared<Scanner>();
   scanner->name = name;
   scanner->detectors = std::make_shared<const DetectorTable>(std::vector<Vec3>{{0, 0, 0}});
-  scanner->types = {{.modules = 1}};
+  ModuleType all;
+  all.modules = 1;
+  scanner->types = {all};
   return scanner;
 }
 

@@ -35,7 +35,8 @@ struct Projector {
     emit({.step = inputs.events->step,
           .back_projection = std::make_shared<const Image>(std::move(back)),
           .sensitivity = sensitivity_,
-          .time_fraction = inputs.events->time_fraction});
+          .time_fraction = inputs.events->time_fraction,
+          .tally = {}});
   }
 
  private:
