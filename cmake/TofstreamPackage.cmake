@@ -23,7 +23,10 @@ function(tofstream_header_closure out)
 endfunction()
 
 tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_control.hpp gadgets/payloads.hpp gadgets/parameters.hpp
-  kernels/sort/select.hpp kernels/cuda/check.hpp)
+  kernels/sort/select.hpp kernels/cuda/check.hpp
+  # What a family of scanners registers, and what it reads:
+  gadgets/io/scanner_kinds.hpp gadgets/io/wire/record_kinds.hpp gadgets/io/wire/record_arrays.hpp gadgets/stream_ends.hpp
+  gadgets/io/petsird/quantity.hpp gadgets/io/shared_files.hpp gadgets/io/yaml/phantom_yaml.hpp core/value/document.hpp)
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder})

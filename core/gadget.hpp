@@ -20,6 +20,9 @@
 //                                               again before another message came
 //     static constexpr bool own_thread = true   where it blocks (GPU, disk, socket) or emits many messages a call
 //     static constexpr bool one_to_one = true   of a stateful one that gives one message for each
+//     static constexpr bool harmless = true     reaches no file, socket or process but what its parameters name, which
+//                                               are checked: a server lets any client use it
+//     static constexpr auto stream_end = ...    of an end of a stream between programs, see gadgets/stream_ends.hpp
 //
 // Each function may also take `const Params&` and `Context&`, whose cancelled() tells a gadget that waits for something
 // outside that the run is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs
@@ -31,9 +34,6 @@
 #include "core/gadget/registry.hpp"
 #include "core/plugin/abi.hpp"
 #include "core/value/params.hpp"
-
-#define TOFSTREAM_JOIN_TOKENS(a, b) a##b
-#define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)
 
 // Registers the gadget `Type` as `use: name`, with one line of documentation. Once, at namespace
 // scope of a source file. The record makes the library that it ends in a plug-in, should that be loaded as one.

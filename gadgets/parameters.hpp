@@ -19,6 +19,10 @@ constexpr auto enum_names(BackendChoice) {
   return names(BackendChoice::automatic, "auto", BackendChoice::cpu, "cpu", BackendChoice::cuda, "cuda");
 }
 
+/// Of a folder in which a gadget keeps what memory does not hold.
+inline constexpr auto spilling_is_operators =
+    operators_alone("where a run puts what memory does not hold is the operator's to say");
+
 /// The backend to use: auto is CUDA where there is a device. Throws std::runtime_error where cuda
 /// is asked for in vain.
 inline Backend resolve(BackendChoice choice) {

@@ -301,6 +301,8 @@ GadgetInfo describe_gadget(const char* name, const char* doc) {
     info.has_idle = detail::HasIdle<G>;
     info.gives_at_end = !std::is_void_v<detail::emitted_t<G, detail::flush_t<G>>>;
     info.one_to_one = detail::is_one_to_one<G>();
+    if constexpr (requires { G::harmless; }) info.harmless = G::harmless;
+    if constexpr (requires { G::stream_end; }) info.stream_end = G::stream_end;
     if constexpr (!std::is_same_v<Params, detail::NoParams>) info.params = detail::infos_from<Params>(G::params);
     info.inputs = detail::input_ports<G>();
     info.outputs = detail::output_ports<G>();

@@ -33,13 +33,22 @@ const std::vector<std::string>& gadget_keys() {
 
 void Registry::add(GadgetInfo info) {
   if (capture_) {
-    capture_->push_back(std::move(info));
+    capture_->gadgets.push_back(std::move(info));
     return;
   }
   for (std::string& problem : problems_of(info)) problems_.push_back(std::move(problem));
   if (find(info.name)) return;
   const auto place = std::ranges::lower_bound(gadgets_, info.name, {}, [](const auto& g) { return g->name; });
   gadgets_.insert(place, std::make_unique<const GadgetInfo>(std::move(info)));
+}
+
+void Registry::add(Extension extension) {
+  if (capture_)
+    capture_->extensions.push_back(std::move(extension));
+  else if (std::string problem = extension.problem(); !problem.empty())
+    problems_.push_back(std::move(problem));
+  else
+    extension.add();
 }
 
 std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
@@ -66,15 +75,15 @@ std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
   return found;
 }
 
-std::vector<GadgetInfo> Registry::captured(const std::function<void()>& load) {
+Registered Registry::captured(const std::function<void()>& load) {
   struct Capture {
-    explicit Capture(std::vector<GadgetInfo>*& place) : place_(place) { place_ = &gadgets; }
+    explicit Capture(Registered*& place) : place_(place) { place_ = &registered; }
     ~Capture() { place_ = nullptr; }
-    std::vector<GadgetInfo> gadgets;
-    std::vector<GadgetInfo>*& place_;
+    Registered registered;
+    Registered*& place_;
   } capture(capture_);
   load();
-  return std::move(capture.gadgets);
+  return std::move(capture.registered);
 }
 
 void Registry::note_absent(std::string name, std::string why) {

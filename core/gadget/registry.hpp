@@ -54,6 +54,8 @@ struct GadgetInfo {
   bool has_idle = false;      // does something while its readers have nothing to do
   bool gives_at_end = false;  // its flush gives messages
   bool one_to_one = false;    // gives exactly one message for each that it takes, in their order
+  bool harmless = false;      // reaches nothing outside but what its parameters name
+  std::string stream_end;     // which end of a stream between programs it is, in the gadgets' words; empty: none
   std::vector<ParamInfo> params;
   std::vector<PortInfo> inputs;
   std::vector<PortInfo> outputs;
@@ -67,6 +69,19 @@ struct GadgetInfo {
   std::function<MemoryNeed(const void* params, std::span<const std::size_t> input_bytes)> memory;
 };
 
+// What a library registers besides gadgets, such as a kind of scanner, for a table that core knows nothing of. A
+// plug-in's are added together with its gadgets, or none of them.
+struct Extension {
+  std::function<std::string()> problem;  // why it may not be added, in one line; empty where it may
+  std::function<void()> add;
+};
+
+// What registered while a plug-in was loaded.
+struct Registered {
+  std::vector<GadgetInfo> gadgets;
+  std::vector<Extension> extensions;
+};
+
 // The keys of a gadget in a pipeline that are the runtime's; every other one is a parameter.
 const std::vector<std::string>& gadget_keys();
 
@@ -75,6 +90,8 @@ class Registry {
   // A second gadget of the same name, or one whose defaults break its own limits, becomes a
   // problem, not a gadget.
   void add(GadgetInfo info);
+  // Adds it to its table, unless that has a problem with it.
+  void add(Extension extension);
   const GadgetInfo* find(std::string_view name) const;
   // Sorted by name.
   std::vector<const GadgetInfo*> all() const;
@@ -82,7 +99,7 @@ class Registry {
   const std::vector<std::string>& problems() const { return problems_; }
 
   // For plug-ins. What registers while `load` runs is returned instead of added; it may throw what `load` throws.
-  std::vector<GadgetInfo> captured(const std::function<void()>& load);
+  Registered captured(const std::function<void()>& load);
   // Why this gadget may not be added, a line each.
   std::vector<std::string> problems_of(const GadgetInfo& info) const;
   // Remembers that a plug-in that could not be loaded has a gadget of this name.
@@ -93,7 +110,7 @@ class Registry {
  private:
   std::vector<std::unique_ptr<const GadgetInfo>> gadgets_;
   std::vector<std::string> problems_;
-  std::vector<GadgetInfo>* capture_ = nullptr;
+  Registered* capture_ = nullptr;
   std::map<std::string, std::string, std::less<>> absent_;
 };
 
@@ -101,3 +118,7 @@ class Registry {
 Registry& registry();
 
 }  // namespace tofstream
+
+// A name for an object that registers something: TOFSTREAM_UNIQUE_NAME(scanner_registration_, __COUNTER__).
+#define TOFSTREAM_JOIN_TOKENS(a, b) a##b
+#define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)

@@ -42,15 +42,20 @@ void load_library(const fs::path& file) {
   }
 }
 
-void add_gadgets(std::vector<GadgetInfo> gadgets, const fs::path& file, Registry& known) {
+void require_no_problem(const std::string& problem) {
+  if (!problem.empty()) throw std::runtime_error(fmt::format("is refused: {}", problem));
+}
+
+void add_registered(Registered registered, const fs::path& file, Registry& known) {
   std::set<std::string> names;
-  for (const GadgetInfo& info : gadgets) {
+  for (const GadgetInfo& info : registered.gadgets) {
     if (!names.insert(info.name).second)
       throw std::runtime_error(fmt::format("has two gadgets named '{}': rename one", info.name));
-    if (const auto problems = known.problems_of(info); !problems.empty())
-      throw std::runtime_error(fmt::format("is refused: {}", problems.front()));
+    if (const auto problems = known.problems_of(info); !problems.empty()) require_no_problem(problems.front());
   }
-  for (GadgetInfo& info : gadgets) {
+  for (const Extension& extension : registered.extensions) require_no_problem(extension.problem());
+  for (Extension& extension : registered.extensions) known.add(std::move(extension));
+  for (GadgetInfo& info : registered.gadgets) {
     info.origin = file.string();
     known.add(std::move(info));
   }
@@ -68,7 +73,7 @@ Plugin load_plugin(const fs::path& file, Registry& known) {
     for (const PluginRecord& record : records) check_record(record);
     if (const std::string problem = in_child_process([&] { load_library(file); }); !problem.empty())
       throw std::runtime_error(problem + ": mend it and build it again");
-    add_gadgets(registry().captured([&] { load_library(file); }), file, known);
+    add_registered(registry().captured([&] { load_library(file); }), file, known);
   } catch (const std::exception& error) {
     plugin.problem = error.what();
     for (const std::string& gadget : plugin.gadgets)

@@ -71,6 +71,18 @@ constexpr Reads reads_one_of(const char* kind) {
   return {kind};
 }
 
+// A text that names a file which the gadget writes into the run's own folder: a server lets clients choose it.
+struct InRunFolder {};
+inline constexpr InRunFolder in_run_folder{};
+
+// A path that is for the operator of a server to choose, and not for its clients, with the sentence that tells them so.
+struct OperatorsAlone {
+  const char* why = "";
+};
+constexpr OperatorsAlone operators_alone(const char* why) {
+  return {why};
+}
+
 // What is declared about one parameter besides its member.
 struct ParamRules {
   const char* name = "";
@@ -81,7 +93,9 @@ struct ParamRules {
   bool is_live = false;
   bool is_required = false;
   bool is_one_for_all = false;
-  const char* reads = nullptr;  // the kind of Reads; null: no name of anything
+  bool is_in_run_folder = false;
+  const char* reads = nullptr;            // the kind of Reads; null: no name of anything
+  const char* operators_alone = nullptr;  // why, see OperatorsAlone; null: clients of a server may choose it
 
   constexpr void apply(Limits l) { limits = l; }
   constexpr void apply(Choices c) { choices = c; }
@@ -90,6 +104,8 @@ struct ParamRules {
   constexpr void apply(Required) { is_required = true; }
   constexpr void apply(OneForAll) { is_one_for_all = true; }
   constexpr void apply(Reads r) { reads = r.kind; }
+  constexpr void apply(InRunFolder) { is_in_run_folder = true; }
+  constexpr void apply(OperatorsAlone o) { operators_alone = o.why; }
   constexpr void apply(const char* text) { doc = text; }
 };
 
@@ -104,7 +120,8 @@ struct Description {
 };
 
 // Declares member `Member` as parameter `name`. The rest, in any order: limits (range, at_least,
-// positive, ...), one_of, unit, one_for_all, reads_file, live, required, and the line of documentation.
+// positive, ...), one_of, unit, one_for_all, reads_file, in_run_folder, operators_alone, live, required, and the line
+// of documentation.
 template <auto Member, class... Rest>
 constexpr Param<Member> param(const char* name, Rest... rest) {
   Param<Member> p{};

@@ -32,6 +32,7 @@ struct BlobToVoxelsGadget {
                             "Sample every estimate, or spare those between iterations or all but the "
                             "final one"));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
 
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     std::size_t bytes = sizeof(float);

@@ -39,6 +39,7 @@ struct GaussianPsfGadget {
   using Params = PsfParams;
   static constexpr auto params = PsfParams::params;
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
 
   // One more image is the GPU's scratch; the CPU blurs in place.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
@@ -58,6 +59,7 @@ struct GaussianPsfAdjoint {
   using Params = PsfParams;
   static constexpr auto params = PsfParams::params;
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
 
   // The blurred sensitivity, and on a GPU two images of scratch.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {

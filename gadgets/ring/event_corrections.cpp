@@ -18,9 +18,9 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
-#include "gadgets/io/nifti/scatter_nifti.hpp"
-#include "gadgets/io/yaml/normalisation_yaml.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/normalisation_yaml.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/correct/decay.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 
@@ -79,6 +79,7 @@ struct EventCorrections {
   using Params = EventCorrectionsParams;
   static constexpr auto params = Params::params;
   static constexpr bool own_thread = true;  // emits all events from flush where it has held them back
+  static constexpr bool harmless = true;
   // Events of 12 B and their two terms; on a GPU the lines' integrals besides.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return {

@@ -36,6 +36,7 @@ struct JosephProjector {
                param<&Params::backend>("backend", "Where the projector runs"),
                param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, p.deterministic, inputs);
   }

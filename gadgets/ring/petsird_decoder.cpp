@@ -66,6 +66,7 @@ struct PetsirdDecoder : private petsird::Handler {
             .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
   }
   static constexpr bool own_thread = true;  // one piece of bytes may hold many batches
+  static constexpr bool harmless = true;
 
   explicit PetsirdDecoder(const Params& p)
       : p_(p),

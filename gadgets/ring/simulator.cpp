@@ -9,8 +9,8 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 
 namespace tofstream {

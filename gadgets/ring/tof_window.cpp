@@ -17,6 +17,7 @@ struct TofWindow {
   };
   static constexpr auto params = describe(param<&Params::half_width_mm>("half_width_mm", positive, unit("mm"), live,
                                                                         "Events farther from the middle are rejected"));
+  static constexpr bool harmless = true;
   // What is selected is copied array by array, by a list of positions.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
     return {.call_bytes = inputs[0], .message_bytes = inputs[0]};

@@ -65,6 +65,7 @@ struct TorProjector {
       param<&Params::cuda_path>("cuda_path", cuda_path_words),
       param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, p.deterministic, inputs);
   }

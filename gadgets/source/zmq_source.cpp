@@ -18,7 +18,9 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/wall_clock.hpp"
+#include "gadgets/parameters.hpp"
 #include "gadgets/stop_descriptor.hpp"
+#include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/frame_queue.hpp"
 #include "gadgets/wire/journal_option.hpp"
 #include "gadgets/wire/journal_replay.hpp"
@@ -70,17 +72,20 @@ struct ZmqSource {
                                         "A sender of a larger frame is disconnected"),
       param<&Params::late_s>("late_s", range(0, 3600), unit("s"),
                              "How long missing frames are waited for after the end of the stream"),
-      param<&Params::journal>("journal", "Folder of a journal that keeps every frame as it came, before it is decoded"),
+      param<&Params::journal>("journal", journal_is_operators,
+                              "Folder of a journal that keeps every frame as it came, before it is decoded"),
       param<&Params::resume>("resume", "A journal that holds frames is replayed first and gone on with"),
       param<&Params::segment_mib>("segment_mib", range(1, 1 << 20), unit("MiB"), "Size of the journal's files"),
       param<&Params::sync_ms>("sync_ms", range(-1, 3600000), unit("ms"), sync_words),
       param<&Params::memory_mib>("memory_mib", range(1, 1 << 20), unit("MiB"),
                                  "Frames that wait for a slow pipeline in memory; the rest waits on disk"),
-      param<&Params::spill_folder>("spill_folder",
+      param<&Params::spill_folder>("spill_folder", spilling_is_operators,
                                    "Where it waits without a journal: a folder on a large and fast disk; "
                                    "default: the system's for temporary files"),
       param<&Params::drain_s>("drain_s", range(0, 86400), unit("s"),
                               "After a stop, what waits is given so long; then it is left out, and booked as lost"));
+  static constexpr bool harmless = true;
+  static constexpr auto stream_end = takes_live_stream;
   static MemoryNeed memory(const Params& p) {
     return {
         .host_bytes =

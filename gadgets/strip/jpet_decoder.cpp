@@ -1,4 +1,4 @@
-// Decodes a file of two strips' events into batches: see formats/strip_events.hpp.
+// Decodes a file of two strips' events into batches: see strip_events.hpp.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/strip_events.hpp"
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/strip/io/strip_events.hpp"
+#include "gadgets/strip/io/strip_scanner_yaml.hpp"
 #include "gadgets/strip/strip_parameters.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"

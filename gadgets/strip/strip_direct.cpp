@@ -32,6 +32,7 @@ struct StripDirect {
                param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
                                                  "Voxels less sensitive than this fraction of the maximum become 0"));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) {
     return {.host_bytes = 2 * p.image.bytes(),
             .message_bytes = p.image.bytes(),

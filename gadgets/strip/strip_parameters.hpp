@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/value/params.hpp"
-#include "gadgets/io/strip_events.hpp"
+#include "gadgets/strip/io/strip_events.hpp"
 #include "kernels/strip/resolution.hpp"
 
 namespace tofstream {

@@ -40,6 +40,7 @@ struct StripProjector {
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return projector_memory(p.backend, false, inputs);
   }

@@ -8,9 +8,9 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/strip/io/strip_scanner_yaml.hpp"
 #include "gadgets/strip/strip_parameters.hpp"
 #include "kernels/strip/simulate.hpp"
 

@@ -68,7 +68,8 @@ struct LiveSubsets {
       param<&Params::deadline_ms>("deadline_ms", at_least(0), unit("ms"),
                                   "From the last event of a subset to the estimate with it; 0: no deadline"),
       param<&Params::degrade>("degrade", "What is given up, step by step, where the deadline is not met"),
-      param<&Params::order>("order", "Where the order of updates is written, in the output folder; none: nowhere"),
+      param<&Params::order>("order", in_run_folder,
+                            "Where the order of updates is written, in the output folder; none: nowhere"),
       param<&Params::follow>("follow", reads_file,
                              "An order to follow, or the folder with it: the recording gives the live image"),
       param<&Params::resume_from>("resume_from",
@@ -78,7 +79,7 @@ struct LiveSubsets {
       param<&Params::backend>("backend", "Where the subsets will be projected"),
       param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
       param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-      param<&Params::spill_folder>("spill_folder", spill_folder_words),
+      param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
       param<&Params::image>("image", "The image, for which room is left on the GPU"));
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
@@ -87,6 +88,7 @@ struct LiveSubsets {
             .note = keeps_events_note};
   }
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
 
   LiveSubsets(const Params& p, Context& context)
       : p_(p),

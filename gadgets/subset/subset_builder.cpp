@@ -53,7 +53,7 @@ struct SubsetBuilder {
                param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
                param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
                param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-               param<&Params::spill_folder>("spill_folder", spill_folder_words),
+               param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
                param<&Params::image>("image", "The image, for which room is left on the GPU"));
   // Subsets share the events that are held, whose number only the scan says.
   static MemoryNeed memory(const Params& p) {
@@ -64,6 +64,7 @@ struct SubsetBuilder {
                                                         : keeps_events_note};
   }
   static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
+  static constexpr bool harmless = true;
 
   explicit SubsetBuilder(const Params& p)
       : p_(p), store_(store_settings(p)), cutter_({p.events, p.seconds, p.least_events, p.reference_s}) {

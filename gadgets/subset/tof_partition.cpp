@@ -20,6 +20,7 @@ class TofPartition {
       describe(param<&Params::backend>("backend",
                                        "Where the events are projected: a GPU's projectors order events themselves, so "
                                        "for cuda they pass as they are"));
+  static constexpr bool harmless = true;
 
   // The ranks of arrival join at least 12 bytes an event; a sort holds 8-byte keys and positions twice, and one array.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {

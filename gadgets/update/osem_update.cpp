@@ -34,6 +34,7 @@ struct OsemUpdate {
       param<&Params::backend>("backend", "Where the update runs"),
       param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
   static MemoryNeed memory(const Params& p) {
     MemoryNeed need = image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");

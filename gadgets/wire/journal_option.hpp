@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/gadget/context.hpp"
+#include "core/value/param_rules.hpp"
 #include "gadgets/io/journal/writer.hpp"
 
 namespace tofstream {
@@ -16,6 +17,7 @@ struct JournalOption {
   int sync_ms = 1000;  // fsync so often; 0 after each entry, -1 as the system likes
 };
 
+inline constexpr auto journal_is_operators = operators_alone("a server keeps no journal for its clients");
 inline constexpr auto* sync_words =
     "The journal is written to the disk so often; 0: after each frame, -1: as the system likes";
 

@@ -5,27 +5,15 @@
 #include <span>
 #include <utility>
 
-#include "gadgets/io/petsird/from_ring.hpp"
-#include "gadgets/io/petsird/from_strips.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 
 namespace tofstream {
-namespace {
-
-petsird::Header header_of(const std::filesystem::path& scanner, double crystal_efficiency_spread) {
-  if (formats::is_strip_scanner(scanner)) return petsird::strip_header(*formats::read_strip_scanner(scanner));
-  RingScanner ring = formats::read_ring_scanner(scanner);
-  ring.crystal_efficiency_spread = crystal_efficiency_spread;
-  return petsird::header_of(ring).header;
-}
-
-}  // namespace
 
 petsird::Header stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds) {
-  petsird::Header header = header_of(find_shared("scanners", scanner), crystal_efficiency_spread);
+  const std::filesystem::path file = find_shared("scanners", scanner);
+  petsird::Header header = formats::scanner_kind_of(file).header(file, crystal_efficiency_spread).header;
   if (delayeds) header.scanner.delayed_event_policy = header.scanner.prompt_event_policy;
   return header;
 }

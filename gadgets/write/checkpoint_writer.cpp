@@ -20,7 +20,7 @@ struct CheckpointWriter {
     double every_s = 10;
   };
   static constexpr auto params = describe(
-      param<&Params::file>("file", "Name in the output folder; an older one is replaced"),
+      param<&Params::file>("file", in_run_folder, "Name in the output folder; an older one is replaced"),
       param<&Params::every_s>("every_s", range(0, 86400), unit("s"), "Least time between two; 0: each estimate"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(std::span<const std::size_t> inputs) {

@@ -18,11 +18,13 @@ struct NiftiWriter {
     Every every = Every::final;
     std::vector<int> at_iterations;
   };
-  static constexpr auto params = describe(
-      param<&Params::file>("file", "Name in the output folder, .nii or .nii.gz; intermediate images add their number"),
-      param<&Params::every>("every", "Write the final image only, or each iteration or update besides"),
-      param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
+  static constexpr auto params =
+      describe(param<&Params::file>("file", in_run_folder,
+                                    "Name in the output folder, .nii or .nii.gz; intermediate images add their number"),
+               param<&Params::every>("every", "Write the final image only, or each iteration or update besides"),
+               param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   // Voxels go from the image to the file; the last image that it keeps is a message.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.copy_bytes = inputs[0], .lower = "image.size"};

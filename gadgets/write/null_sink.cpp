@@ -6,6 +6,7 @@ namespace tofstream {
 namespace {
 
 struct NullSink {
+  static constexpr bool harmless = true;
   static MemoryNeed memory() { return {}; }
   void process(const EventBatch& batch, Context& context) { context.books().written(batch.event_count()); }
 };

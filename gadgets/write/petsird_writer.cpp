@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,11 @@
 
 #include "core/base/atomic_file.hpp"
 #include "core/gadget.hpp"
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/host_batch.hpp"
 
@@ -38,7 +38,7 @@ struct PetsirdWriter {
   static constexpr auto params =
       describe(param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
                                        "The scanner that recorded the events, of share/scanners or a YAML file"),
-               param<&Params::file>("file", "Name in the output folder"),
+               param<&Params::file>("file", in_run_folder, "Name in the output folder"),
                param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                          "As the simulator has it: efficiencies for the header"),
                param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
@@ -55,9 +55,12 @@ struct PetsirdWriter {
   }
 
   PetsirdWriter(const Params& p, Context& context) : block_s_(p.block_s), file_(context.output_file(p.file)) {
-    RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
-    ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
-    auto made = petsird::header_of(ring);
+    const std::filesystem::path scanner = find_shared("scanners", p.scanner);
+    const ScannerKind& kind = formats::scanner_kind_of(scanner);
+    if (!kind.petsird_holds_events)
+      throw std::runtime_error(
+          fmt::format("{}: this is {}, whose events PETSIRD cannot hold", scanner.string(), kind.words));
+    ScannerHeader made = kind.header(scanner, p.crystal_efficiency_spread);
     edges_mm_ = made.header.scanner.tof_bin_edges_mm.at(0).at(0);
     if (!made.has_efficiencies)
       context.log().warning(

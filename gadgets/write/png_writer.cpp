@@ -38,7 +38,7 @@ struct PngWriter {
     std::vector<int> at_iterations;
   };
   static constexpr auto params = describe(
-      param<&Params::file>("file", "Name in the output folder; the projections' name adds _mip"),
+      param<&Params::file>("file", in_run_folder, "Name in the output folder; the projections' name adds _mip"),
       param<&Params::mip>("mip", "Draw maximum-intensity projections too"),
       param<&Params::colours>("colours", "Colour map"),
       param<&Params::point_mm>("point_mm", range(-1e4, 1e4), unit("mm"),
@@ -50,6 +50,7 @@ struct PngWriter {
       param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"),
       param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
   // The canvas and the pixels of its panels, one picture at a time; the last image that it keeps is a message.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     const auto width = static_cast<std::size_t>(ViewSettings{}.width_px);

@@ -18,6 +18,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/random_identity.hpp"
 #include "gadgets/stop_descriptor.hpp"
+#include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/socket_guard.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 #include "gadgets/write/estimate_image.hpp"
@@ -141,6 +142,8 @@ struct ZmqImageSink {
       param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"),
                                "How long, at the end, subscribers are given to take what waits"));
   static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
+  static constexpr auto stream_end = sends_images;
   // The last image's message, and one that is being made.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.host_bytes = 2 * inputs[0],

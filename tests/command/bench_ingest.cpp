@@ -1,12 +1,12 @@
-// `tofstream bench ingest`: every event arrives, decoded, by either payload, with a journal and without.
+// `tofstream-bench ingest`: every event arrives, decoded, by either payload, with a journal and without.
 #include "tests/command/command.hpp"
 
 using namespace tofstream;
 
 TEST_CASE("bench ingest measures records and PETSIRD with and without a journal") {
   const TemporaryFolder folder;
-  const auto bench = run_command("bench ingest --events 20000 --frame-events 1000 --repeats 1 --json --folder " +
-                                 folder.path().string());
+  const auto bench =
+      run_bench("ingest --events 20000 --frame-events 1000 --repeats 1 --json --folder " + folder.path().string());
   REQUIRE_MESSAGE(bench.code == 0, bench.err);
   const auto report = bench.json();
   CHECK(report["bench"] == "ingest");
@@ -17,5 +17,5 @@ TEST_CASE("bench ingest measures records and PETSIRD with and without a journal"
   }
   CHECK(report["results"][1]["journal"] == true);
   CHECK(std::filesystem::is_empty(folder.path()));
-  CHECK(run_command("bench ingest --scanner none").code == 2);
+  CHECK(run_bench("ingest --scanner none").code == 2);
 }

@@ -1,4 +1,4 @@
-// `tofstream bench listmode` as a user runs it: on a machine without a GPU, on the CPU for a look, with wrong options.
+// `tofstream-bench listmode` as a user runs it: on a machine without a GPU, on the CPU for a look, with wrong options.
 #include <algorithm>
 #include <set>
 
@@ -17,13 +17,13 @@ std::string peer(const std::string& name) {
 
 TEST_CASE("bench listmode without a GPU is skipped, in one line") {
   const WithoutGpu hidden;
-  const auto run = run_command("bench listmode");
+  const auto run = run_bench("listmode");
   CHECK(run.code == 0);
   CHECK(run.out.starts_with("skipped: "));
   CHECK(run.out.find("CUDA") != std::string::npos);
   CHECK(std::ranges::count(run.out, '\n') == 1);
   CHECK(run.err.empty());
-  const auto json = run_command("bench listmode --json");
+  const auto json = run_bench("listmode --json");
   REQUIRE(json.code == 0);
   CHECK("skipped: " + json.json()["skipped"].get<std::string>() + "\n" == run.out);
 }
@@ -32,9 +32,9 @@ TEST_CASE("bench listmode sets a bound beside each figure and checks it against 
   const TemporaryFolder folder;
   const auto file = folder / "listmode.json";
   const auto run =
-      run_command("bench listmode --backend cpu --events-scale 0.001 --repeats 1 -o " + file.string() +
-                  " --only joseph_w1 joseph_w1_first joseph_w1_deterministic joseph_w1_adjoint joseph_w1_linear "
-                  "joseph_w1_peer joseph_w1_forward joseph_w1_back tor3_w1");
+      run_bench("listmode --backend cpu --events-scale 0.001 --repeats 1 -o " + file.string() +
+                " --only joseph_w1 joseph_w1_first joseph_w1_deterministic joseph_w1_adjoint joseph_w1_linear "
+                "joseph_w1_peer joseph_w1_forward joseph_w1_back tor3_w1");
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto report = nlohmann::json::parse(text_of(file));
   CHECK(report["bench"] == "listmode");
@@ -60,9 +60,9 @@ TEST_CASE("bench listmode sets a bound beside each figure and checks it against 
 
 TEST_CASE("bench listmode judges the whole of a workload, on a GPU") {
   if (!gpu_or_skip()) return;
-  const auto run = run_command(
-      "bench listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint "
-      "joseph_w1_forward joseph_w1_back tor3_w1_forward tor3_w1_back");
+  const auto run =
+      run_bench("listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint "
+                "joseph_w1_forward joseph_w1_back tor3_w1_forward tor3_w1_back");
   const auto rows = run.json()["requirements"];
   REQUIRE(rows.size() == 8);
   bool all_hold = true;
@@ -78,19 +78,18 @@ TEST_CASE("bench listmode judges the whole of a workload, on a GPU") {
 }
 
 TEST_CASE("a wrong line or peer of bench listmode is named, with what there is") {
-  const auto line = run_command("bench listmode --only joseph_w9");
+  const auto line = run_bench("listmode --only joseph_w9");
   CHECK(line.code == 2);
   CHECK_MESSAGE(line.err.find("--only: joseph_w9 not in {joseph_w1,") != std::string::npos, line.err);
-  const auto peer = run_command("bench listmode --backend cpu --peer /nowhere/libparallelproj.so");
+  const auto peer = run_bench("listmode --backend cpu --peer /nowhere/libparallelproj.so");
   CHECK(peer.code == 1);
   CHECK_MESSAGE(peer.err.find("cannot use /nowhere/libparallelproj.so as a peer") != std::string::npos, peer.err);
   CHECK(peer.out.empty());
 }
 
 TEST_CASE("bench listmode measures a peer by the interface of peer.h on the same events, both orders") {
-  const auto run =
-      run_command("bench listmode --backend cpu --events-scale 0.001 --repeats 1 --json --only joseph_w1_yrt --peer " +
-                  peer("peer"));
+  const auto run = run_bench(
+      "listmode --backend cpu --events-scale 0.001 --repeats 1 --json --only joseph_w1_yrt --peer " + peer("peer"));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto rows = run.json()["requirements"];
   REQUIRE(rows.size() == 1);
@@ -109,7 +108,7 @@ TEST_CASE("bench listmode measures a peer by the interface of peer.h on the same
 
 TEST_CASE("a peer of another interface, name or backend is refused, with what to do") {
   const auto error = [](const std::string& arguments) {
-    const auto run = run_command("bench listmode " + arguments);
+    const auto run = run_bench("listmode " + arguments);
     CHECK(run.code == 1);
     CHECK(run.out.empty());
     return run.err;

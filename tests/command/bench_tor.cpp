@@ -1,15 +1,15 @@
-// `tofstream bench tor` and the paper's scheme in a pipeline, as a user runs them.
+// `tofstream-bench tor` and the paper's scheme in a pipeline, as a user runs them.
 #include "tests/command/command.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
 
 TEST_CASE("bench tor says what it needs: a GPU, and --paper for one of the paper's tables") {
-  const auto table = run_command("bench tor --table figure_5");
+  const auto table = run_bench("tor --table figure_5");
   CHECK(table.code == 2);
   CHECK(table.err.find("give --paper too") != std::string::npos);
   const WithoutGpu hidden;
-  const auto none = run_command("bench tor --paper");
+  const auto none = run_bench("tor --paper");
   CHECK(none.code == 1);
   CHECK(none.err.find("CUDA") != std::string::npos);
   CHECK(none.out.empty());
@@ -17,7 +17,7 @@ TEST_CASE("bench tor says what it needs: a GPU, and --paper for one of the paper
 
 TEST_CASE("bench tor --paper sets the paper's numbers beside what it measures and checks") {
   if (!gpu_or_skip()) return;
-  const auto made = run_command("bench tor --paper --events 1000 --repeats 1 --table figure_3 figure_5 table_5 --json");
+  const auto made = run_bench("tor --paper --events 1000 --repeats 1 --table figure_3 figure_5 table_5 --json");
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto tables = made.json()["tables"];
   CHECK(tables["figure_5"]["rows"].size() == 2 * 25);

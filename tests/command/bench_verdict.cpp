@@ -13,10 +13,10 @@ namespace {
 // Right as it is; with sums that are a thousandth too large, exit code 1 and every row named.
 void check_verdict(const std::string& bench, const char* rows) {
   CAPTURE(bench);
-  const auto right = run_command("bench " + bench + " --json");
+  const auto right = run_bench(bench + " --json");
   CHECK_MESSAGE(right.code == 0, right.err);
   for (const auto& row : right.json()[rows]) CHECK(row["accurate"] == true);
-  const auto wrong = run_command("bench " + bench + " --json --wrong 1e-3");
+  const auto wrong = run_bench(bench + " --json --wrong 1e-3");
   CHECK(wrong.code == 1);
   CHECK_MESSAGE(wrong.err.find("do not hold: ") != std::string::npos, wrong.err);
   const auto report = wrong.json();
@@ -38,8 +38,8 @@ TEST_CASE("a wrong kernel fails every benchmark that claims to agree with the re
 }
 
 TEST_CASE("adjoints that depart fail by themselves, whatever the sums are") {
-  const auto wrong = run_command(
-      "bench listmode --backend cpu --events-scale 0.001 --repeats 1 --json --wrong 3e-5 --only joseph_w1_adjoint");
+  const auto wrong =
+      run_bench("listmode --backend cpu --events-scale 0.001 --repeats 1 --json --wrong 3e-5 --only joseph_w1_adjoint");
   CHECK(wrong.code == 1);
   const auto row = wrong.json()["requirements"][0];
   CHECK(row["measured"].get<double>() == doctest::Approx(3e-5).epsilon(0.2));

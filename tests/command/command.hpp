@@ -50,17 +50,26 @@ inline std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
-inline std::filesystem::path program() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tofstream";
+inline std::filesystem::path program(const char* name = "tofstream") {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
 }
 
-/// Runs `tofstream ARGUMENTS` by the shell, so arguments are quoted as a user would.
-inline CommandResult run_command(const std::string& arguments) {
+/// Runs a line by the shell, so arguments are quoted as a user would.
+inline CommandResult run_line(const std::string& line) {
   const TemporaryFolder folder;
   const auto out = folder / "out", err = folder / "err";
-  const std::string line = program().string() + " " + arguments + " >" + out.string() + " 2>" + err.string();
-  const int status = std::system(line.c_str());
+  const int status = std::system((line + " >" + out.string() + " 2>" + err.string()).c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text_of(out), text_of(err)};
+}
+
+/// Runs `tofstream ARGUMENTS`.
+inline CommandResult run_command(const std::string& arguments) {
+  return run_line(program().string() + " " + arguments);
+}
+
+/// Runs `tofstream-bench ARGUMENTS`.
+inline CommandResult run_bench(const std::string& arguments) {
+  return run_line(program("tofstream-bench").string() + " " + arguments);
 }
 
 }  // namespace tofstream

@@ -96,6 +96,19 @@ TEST_CASE("what two strips send is reconstructed live") {
   CHECK(std::filesystem::exists(out / "live" / "image.nii.gz"));
 }
 
+TEST_CASE("simulate takes the simulator and the writer of the scanner's kind") {
+  const TemporaryFolder out;
+  const std::string simulate = "simulate --quiet --scanner jpet_strip --phantom jpet_strip --events 1000 -o ";
+  const auto made = run_command(simulate + (out / "events.txt").string());
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  const auto image = run_command("run jpet_strip --quiet --backend cpu" + coarse + " --input " +
+                                 (out / "events.txt").string() + " --out " + (out / "image").string());
+  CHECK_MESSAGE(image.code == 0, image.err);
+  const auto wrong = run_command(simulate + (out / "more.txt").string() + " --randoms-cps 5");
+  CHECK(wrong.code == 2);
+  CHECK_MESSAGE(wrong.err.find("strip_simulator has no parameter 'randoms_cps'") != std::string::npos, wrong.err);
+}
+
 TEST_CASE("a file that holds no events of strips, and strips where a ring is wanted, are told in one line") {
   const TemporaryFolder out;
   std::ofstream(out / "events.txt") << "# z_u z_d dl\n1 2 3\n1 2\n";
@@ -103,9 +116,10 @@ TEST_CASE("a file that holds no events of strips, and strips where a ring is wan
                                (out / "events.txt").string() + " --out " + (out / "image").string());
   CHECK(bad.code == 1);
   CHECK_MESSAGE(bad.err.find("line 3: '1 2' is not an event") != std::string::npos, bad.err);
-  const auto ring = run_command("simulate --scanner jpet_strip -o " + (out / "scan.petsird").string());
+  const auto ring = run_command("run simulate --set scanner=jpet_strip --out " + (out / "ring").string());
   CHECK(ring.code == 2);
-  CHECK_MESSAGE(ring.err.find("strips are no ring of crystals") != std::string::npos, ring.err);
+  CHECK_MESSAGE(ring.err.find("this is a pair of strips, where a ring of crystals is wanted") != std::string::npos,
+                ring.err);
   const auto header =
       run_command("simulate --scanner jpet_strip --header-only -o " + (out / "strips.petsird").string());
   REQUIRE_MESSAGE(header.code == 0, header.err);

@@ -37,8 +37,8 @@ TEST_CASE(
 TEST_CASE("bench longlist says what an iteration takes, and the file it writes holds the same events") {
   const TemporaryFolder folder;
   const auto file = folder / "list.petsird";
-  const auto run = run_command("bench longlist --backend cpu --events 3000 --size 20 20 20 --voxel 15 --json " +
-                               ("--write-petsird " + file.string()));
+  const auto run = run_bench("longlist --backend cpu --events 3000 --size 20 20 20 --voxel 15 --json " +
+                             ("--write-petsird " + file.string()));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto report = run.json();
   REQUIRE(report["results"].size() == 2);

@@ -156,3 +156,19 @@ TEST_CASE("plug-ins are looked for in named folders, then in TOFSTREAM_PLUGIN_PA
   REQUIRE(folders.size() >= 3);
   CHECK(std::vector<fs::path>(folders.begin(), folders.begin() + 3) == std::vector<fs::path>{"/a", "/b", "/c"});
 }
+
+TEST_CASE("what a library registers besides gadgets is added at once, or kept for who loads it as a plug-in") {
+  Registry known;
+  int added = 0;
+  const auto extension = [&](const char* problem) {
+    return Extension{[problem] { return std::string(problem); }, [&added] { ++added; }};
+  };
+  known.add(extension(""));
+  CHECK(added == 1);
+  known.add(extension("a name that is taken"));
+  CHECK(added == 1);
+  CHECK(known.problems() == std::vector<std::string>{"a name that is taken"});
+  const Registered registered = known.captured([&] { known.add(extension("")); });
+  CHECK(added == 1);
+  CHECK(registered.extensions.size() == 1);
+}

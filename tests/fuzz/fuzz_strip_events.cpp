@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gadgets/io/strip_events.hpp"
+#include "gadgets/strip/io/strip_events.hpp"
 
 namespace {
 

@@ -7,11 +7,11 @@
 
 #include "core/testing.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/nifti/scatter_nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/analysis/contrast.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/ring/correct/randoms.hpp"

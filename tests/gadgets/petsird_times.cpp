@@ -1,8 +1,8 @@
 // The scan time of PETSIRD's events: blocks of any length, cut into batches, joined to batches or without events, and
 // what decay, live time, randoms and subsets by seconds make of it.
 #include "core/testing.hpp"
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/correct/decay.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tests/gadgets/live_support.hpp"

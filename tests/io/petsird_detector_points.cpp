@@ -1,8 +1,8 @@
 // Where lines of response end in the crystals of a PETSIRD header: their depth, material and direction.
 #include "gadgets/io/petsird/detector_points.hpp"
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/materials.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/math/interaction_depth.hpp"
 #include "tests/io/petsird_toy.hpp"
 

@@ -1,7 +1,7 @@
 // What a header says of scale and corrections: our simulations', and those of others.
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/quantity_json.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 
 using namespace tofstream;

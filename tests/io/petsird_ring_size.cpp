@@ -1,7 +1,7 @@
 // A scanner's size as people name it, from the crystals of its header; and a scan in words.
 #include "gadgets/io/petsird/describe.hpp"
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/ring_size.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
 

@@ -1,12 +1,12 @@
 // Scatter estimates and normalisations come back from their files, and bad files are told in one line.
-#include "gadgets/io/nifti/scatter_nifti.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 
 #include <filesystem>
 #include <fstream>
 
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/yaml/normalisation_yaml.hpp"
+#include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;

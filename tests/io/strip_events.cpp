@@ -1,6 +1,6 @@
 // Files of two strips' events: every way of cutting them gives the same events, there and back loses nothing, and what
 // is no event is told with its place.
-#include "gadgets/io/strip_events.hpp"
+#include "gadgets/strip/io/strip_events.hpp"
 
 #include <cmath>
 #include <cstring>

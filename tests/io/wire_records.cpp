@@ -2,9 +2,11 @@
 #include <cstring>
 #include <limits>
 
-#include "gadgets/io/petsird/from_strips.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/wire/record_kinds.hpp"
 #include "gadgets/io/wire/records.hpp"
+#include "gadgets/strip/io/from_strips.hpp"
+#include "gadgets/strip/io/strip_records.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
@@ -105,7 +107,7 @@ TEST_CASE("events of strips go as z_u, z_d and dl, and come back as they were, w
   const float payload[] = {12.25F, -3, -140.125F, 160, 33, -0.1F};
   CHECK(std::memcmp(bytes.data() + header_bytes, payload, sizeof payload) == 0);
   const auto decoded = decode_frame(bytes);
-  CHECK(std::get<Frame>(decoded).header.schema == Schema::strip_coincidences);
+  CHECK(std::get<Frame>(decoded).header.schema == strip_coincidences);
   const auto result = read_records(std::get<Frame>(decoded), strips);
   REQUIRE(std::holds_alternative<EventBatch>(result));
   const auto& back = std::get<EventBatch>(result);
@@ -142,4 +144,19 @@ TEST_CASE("what records cannot hold is not sent") {
   CHECK_THROWS_WITH(record_header(free), doctest::Contains("without detectors"));
   std::vector<std::byte> small(7);
   CHECK_THROWS_AS(write_records(batch({1}, {0}), small), std::invalid_argument);
+}
+
+TEST_CASE("a kind of records has a number of its own, and says how its events become bytes") {
+  const RecordKind& strips = *find_record_kind(strip_coincidences);
+  CHECK(strips.bytes == 12);
+  CHECK(problem_of(strips) == "two kinds of records have schema 4: number one anew");
+  RecordKind other = strips;
+  other.schema = Schema::petsird;
+  CHECK(problem_of(other) == "records cannot have schema 1, which frames without records have");
+  other.schema = first_plugin_schema;
+  CHECK(problem_of(other) == "");
+  other.decode = nullptr;
+  CHECK(problem_of(other) == "the records of schema 128 lack their bytes, holds, encode or decode");
+  CHECK(find_record_kind(first_plugin_schema) == nullptr);
+  CHECK(record_bytes(first_plugin_schema) == 0);
 }

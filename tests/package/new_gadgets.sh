@@ -25,6 +25,9 @@ make counts_images --kind sink --in estimate
 make scales_images --cuda
 cp "$here/CMakeLists.txt" "$work/plugins/"
 
+# A family of scanners, copied out of the tree: what it registers is all that there is of it.
+cp -r "$source/tests/command/toy_family" "$work/plugins/toy_family"
+
 # In the tree: its files compile against the installed headers, which are the tree's.
 printf 'project(tofstream VERSION 0)\n' >"$work/tree/CMakeLists.txt"
 make_in() { "$tofstream" new-gadget "$@" --dir "$work/tree" >/dev/null; }
@@ -48,6 +51,11 @@ cmake -S "$work/plugins" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/pr
   -DTOFSTREAM_SOURCE="$source" "${launcher[@]}" >"$work/configure.log"
 cmake --build "$work/build" >"$work/build.log" || { cat "$work/build.log" >&2; fail "what new-gadget wrote does not build"; }
 ctest --test-dir "$work/build" --output-on-failure --no-tests=error
+
+# The family's scanner is simulated, written and reconstructed.
+(cd "$work/plugins/toy_family" && export TOFSTREAM_PLUGIN_PATH="$work/build/toy_family" &&
+  "$tofstream" simulate --quiet --scanner toy_probe.yaml --phantom toy_sphere.yaml --events 1000 -o events.probe >/dev/null &&
+  "$tofstream" run probe_osem.yaml --quiet --out image >/dev/null) || fail "the toy family does not reconstruct"
 
 # Installed, it is found by itself.
 cmake --install "$work/build" --prefix "$work/elsewhere" >>"$work/install.log"

@@ -1,4 +1,4 @@
-// `tofstream bench ingest`: how fast zmq_source takes a live stream in, decoding included: zmq_source to null_sink,
+// `tofstream-bench ingest`: how fast zmq_source takes a live stream in, decoding included: zmq_source to null_sink,
 // with a sender in the same process that sends frames made beforehand.
 #include <filesystem>
 #include <memory>
@@ -11,10 +11,10 @@
 
 #include "core/run/engine.hpp"
 #include "gadgets/wire/frame_sender.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/premade_stream.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -116,26 +116,24 @@ void bench_ingest(const Options& options) {
   write_report(report, options.json, options.output);
 }
 
-}  // namespace
-
-void add_bench_ingest(CLI::App& bench) {
-  auto* command = bench.add_subcommand("ingest", "Events a second that a live source takes in and decodes");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
-  command->add_option("--events", options->events, "Events of each run, held in memory (default: 50000000)")
-      ->check(CLI::Range(1000, 2000000000));
-  command->add_option("--frame-events", options->frame_events, "Events a frame (default: 100000)")
-      ->check(CLI::Range(1, 1000000));
-  command->add_option("--scanner", options->scanner, "Of share/scanners, or a YAML file (default: demo_ring)");
-  command->add_option("--payload", options->payloads, "records, petsird (default: both)")
-      ->check(CLI::IsMember({"records", "petsird"}));
-  command->add_option("--endpoint", options->endpoint, "tcp://127.0.0.1:PORT (default: a socket in a folder)");
-  command->add_option("--folder", options->folder, "Where the journal goes (default: the system's temporary folder)");
-  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench ingest --events 50000000 --payload records -o ingest.json");
-  command->callback([options] { bench_ingest(*options); });
+  line.add_option("--events", options->events, "Events of each run, held in memory (default: 50000000)")
+      .within(1000, 2000000000);
+  line.add_option("--frame-events", options->frame_events, "Events a frame (default: 100000)").within(1, 1000000);
+  line.add_option("--scanner", options->scanner, "Of share/scanners, or a YAML file (default: demo_ring)");
+  line.add_option("--payload", options->payloads, "records, petsird (default: both)").one_of({"records", "petsird"});
+  line.add_option("--endpoint", options->endpoint, "tcp://127.0.0.1:PORT (default: a socket in a folder)");
+  line.add_option("--folder", options->folder, "Where the journal goes (default: the system's temporary folder)");
+  line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer("Example: tofstream-bench ingest --events 50000000 --payload records -o ingest.json");
+  return [options] { bench_ingest(*options); };
 }
+
+TOFSTREAM_BENCH("ingest", "Events a second that a live source takes in and decodes", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

@@ -1,4 +1,4 @@
-// `tofstream bench jpet`: an iteration of list-mode MLEM of two strips, all forms of the kernel and all ways of sharing
+// `tofstream-bench jpet`: an iteration of list-mode MLEM of two strips, all forms of the kernel and all ways of sharing
 // events out, each with its image after ten iterations against the double-precision reference; and the original program
 // beside it, where the user has it.
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 #include "kernels/math/instruction_set.hpp"
 #include "kernels/memory/memory.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/strip_peer.hpp"
 #include "tools/bench/strip_timing.hpp"
 #include "tools/bench/verdict.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -159,34 +159,32 @@ void bench_jpet(const Options& options) {
   end_by_verdict(rows, {"peer", "form", "by"});
 }
 
-}  // namespace
-
-void add_bench_jpet(CLI::App& bench) {
-  auto* command = bench.add_subcommand("jpet", "An MLEM iteration of two strips: all forms, all paths, the original");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
-  command->add_option("--events", options->events, "Events (default: 10000000)")->check(CLI::Range(100, 1000000000));
-  command->add_option("--check-events", options->checked, "Events of the check against the reference (default: 2000)")
-      ->check(CLI::Range(100, 1000000));
-  command->add_option("--form", options->forms, "gaussian, eq7, full (default: all)")
-      ->check(CLI::IsMember({"gaussian", "eq7", "full"}));
-  command->add_option("--cuda-path", options->paths, "automatic, warp_per_event, thread_per_event (default: all)")
-      ->check(CLI::IsMember({"automatic", "warp_per_event", "thread_per_event"}));
-  command->add_option("--backend", options->backend, "cuda or cpu (default: cuda)")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->add_option("--pixel-mm", options->pixel_mm, "Edge of a pixel, mm (default: 4, the paper's)")
-      ->check(CLI::Range(0.5, 20.0));
-  command->add_option("--instructions", options->instructions,
-                      "With --backend cpu: AVX2, SSE4, ... instead of the best that the processor has");
-  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--peer", options->peer, "A library as share/benchmarks/peers/strip_peer.h describes");
-  add_wrong_option(*command, options->wrong);
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      "Example: tofstream bench jpet --peer libjpet_mlem_peer.so -o jpet.json\n"
+  line.add_option("--events", options->events, "Events (default: 10000000)").within(100, 1000000000);
+  line.add_option("--check-events", options->checked, "Events of the check against the reference (default: 2000)")
+      .within(100, 1000000);
+  line.add_option("--form", options->forms, "gaussian, eq7, full (default: all)").one_of({"gaussian", "eq7", "full"});
+  line.add_option("--cuda-path", options->paths, "automatic, warp_per_event, thread_per_event (default: all)")
+      .one_of({"automatic", "warp_per_event", "thread_per_event"});
+  line.add_option("--backend", options->backend, "cuda or cpu (default: cuda)").one_of({"cpu", "cuda"});
+  line.add_option("--pixel-mm", options->pixel_mm, "Edge of a pixel, mm (default: 4, the paper's)").within(0.5, 20.0);
+  line.add_option("--instructions", options->instructions,
+                  "With --backend cpu: AVX2, SSE4, ... instead of the best that the processor has");
+  line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
+      .within(1, 1000);
+  line.add_option("--peer", options->peer, "A library as share/benchmarks/peers/strip_peer.h describes");
+  add_wrong_option(line, options->wrong);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer(
+      "Example: tofstream-bench jpet --peer libjpet_mlem_peer.so -o jpet.json\n"
       "Exit code 1 where a bound does not hold, or a result is not the reference's.");
-  command->callback([options] { bench_jpet(*options); });
+  return [options] { bench_jpet(*options); };
 }
+
+TOFSTREAM_BENCH("jpet", "An MLEM iteration of two strips: all forms, all paths, the original", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

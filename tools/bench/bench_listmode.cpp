@@ -1,4 +1,4 @@
-// `tofstream bench listmode`: what list-mode ToF EM must reach on an NVIDIA H200, a line each: the measured figure, its
+// `tofstream-bench listmode`: what list-mode ToF EM must reach on an NVIDIA H200, a line each: the measured figure, its
 // bound and whether it holds, with the result checked against the double-precision reference in the same run, and
 // judged by both.
 #include <algorithm>
@@ -14,12 +14,12 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/memory/memory.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/listmode_timing.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/peer.hpp"
 #include "tools/bench/verdict.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -327,30 +327,30 @@ void bench_listmode(const Options& options) {
   end_by_verdict(rows, {"name"});
 }
 
-}  // namespace
-
-void add_bench_listmode(CLI::App& bench) {
-  auto* command = bench.add_subcommand("listmode", "What list-mode ToF EM must reach on an H200, and whether it does");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   for (const Requirement& r : requirements()) names.emplace_back(r.name);
-  command->add_option("--only", options->only, "Only these lines (default: all)")->check(CLI::IsMember(names));
-  command->add_option("--backend", options->backend, "cuda, or cpu for a look at the same lines (default: cuda)")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command
-      ->add_option("--events-scale", options->events_scale, "Times as many events, 0.01 for a quick look (default: 1)")
-      ->check(CLI::Range(1e-4, 10.0));
-  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--peer", options->peers,
-                      "Shared libraries to beat, of the backend's build: libparallelproj, or such as peer.h describes");
-  add_wrong_option(*command, options->wrong);
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      "Example: tofstream bench listmode --peer libparallelproj.so libyrt_pet_peer.so -o listmode.json\n"
+  line.add_option("--only", options->only, "Only these lines (default: all)").one_of(names);
+  line.add_option("--backend", options->backend, "cuda, or cpu for a look at the same lines (default: cuda)")
+      .one_of({"cpu", "cuda"});
+  line.add_option("--events-scale", options->events_scale, "Times as many events, 0.01 for a quick look (default: 1)")
+      .within(1e-4, 10.0);
+  line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
+      .within(1, 1000);
+  line.add_option("--peer", options->peers,
+                  "Shared libraries to beat, of the backend's build: libparallelproj, or such as peer.h describes");
+  add_wrong_option(line, options->wrong);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer(
+      "Example: tofstream-bench listmode --peer libparallelproj.so libyrt_pet_peer.so -o listmode.json\n"
       "Exit code 1 where a bound does not hold, or a result is not the reference's.");
-  command->callback([options] { bench_listmode(*options); });
+  return [options] { bench_listmode(*options); };
 }
+
+TOFSTREAM_BENCH("listmode", "What list-mode ToF EM must reach on an H200, and whether it does", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

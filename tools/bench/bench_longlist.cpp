@@ -1,4 +1,4 @@
-// `tofstream bench longlist`: one pass of list-mode EM over very many events of a long scanner that come from host
+// `tofstream-bench longlist`: one pass of list-mode EM over very many events of a long scanner that come from host
 // memory while others are projected: seconds and their parts, how busy the GPU is, and the same with the events on it.
 #include <chrono>
 #include <memory>
@@ -10,17 +10,17 @@
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/project/event_feed.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
-#include "tools/bench/benches.hpp"
 #include "tools/bench/long_list.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/verdict.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -231,35 +231,32 @@ void bench_longlist(const Options& options) {
   end_by_verdict(judged, {"projector"});
 }
 
-}  // namespace
-
-void add_bench_longlist(CLI::App& bench) {
-  auto* command =
-      bench.add_subcommand("longlist", "An iteration over a billion events that come from host memory, and its parts");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
-  command->add_option("--events", options->events, "Events (default: 1e9)")->check(CLI::Range(1e3, 1e11));
-  command->add_option("--scanner", options->scanner, "Of share/scanners, or a YAML file (default: long_axial)");
-  command->add_option("--size", options->size, "Voxels along x, y and z (default: 200 200 300)")
-      ->expected(3)
-      ->check(CLI::Range(1, 4096));
-  command->add_option("--voxel", options->voxel_mm, "Edge of a voxel in mm (default: 2)")
-      ->check(CLI::Range(0.1, 100.0));
-  command->add_option("--projector", options->projectors, "joseph, tor (default: both)")
-      ->check(CLI::IsMember({"joseph", "tor"}));
-  command->add_option("--tube", options->tube_width_voxels, "Tube width of the TOR in voxels (default: 3)")
-      ->check(CLI::Range(0.5, 64.0));
-  command
-      ->add_option("--from", options->memories,
-                   "Where the events are: pinned (host memory), host (not pinned), gpu (default: pinned gpu)")
-      ->check(CLI::IsMember({"pinned", "host", "gpu"}));
-  command->add_option("--backend", options->backend, "cuda, or cpu for a look at the same (default: cuda)")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->add_option("--write-petsird", options->petsird, "Also write the events to this file");
-  add_wrong_option(*command, options->wrong);
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench longlist --projector joseph -o longlist.json");
-  command->callback([options] { bench_longlist(*options); });
+  line.add_option("--events", options->events, "Events (default: 1e9)").within(1e3, 1e11);
+  line.add_option("--scanner", options->scanner, "Of share/scanners, or a YAML file (default: long_axial)");
+  line.add_option("--size", options->size, "Voxels along x, y and z (default: 200 200 300)")
+      .expected(3)
+      .within(1, 4096);
+  line.add_option("--voxel", options->voxel_mm, "Edge of a voxel in mm (default: 2)").within(0.1, 100.0);
+  line.add_option("--projector", options->projectors, "joseph, tor (default: both)").one_of({"joseph", "tor"});
+  line.add_option("--tube", options->tube_width_voxels, "Tube width of the TOR in voxels (default: 3)")
+      .within(0.5, 64.0);
+  line.add_option("--from", options->memories,
+                  "Where the events are: pinned (host memory), host (not pinned), gpu (default: pinned gpu)")
+      .one_of({"pinned", "host", "gpu"});
+  line.add_option("--backend", options->backend, "cuda, or cpu for a look at the same (default: cuda)")
+      .one_of({"cpu", "cuda"});
+  line.add_option("--write-petsird", options->petsird, "Also write the events to this file");
+  add_wrong_option(line, options->wrong);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer("Example: tofstream-bench longlist --projector joseph -o longlist.json");
+  return [options] { bench_longlist(*options); };
 }
+
+TOFSTREAM_BENCH("longlist", "An iteration over a billion events that come from host memory, and its parts", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

@@ -8,7 +8,7 @@
 
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/reference.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 

@@ -14,7 +14,7 @@
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "kernels/types/image.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 
 namespace tofstream::command {
 

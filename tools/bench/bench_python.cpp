@@ -1,4 +1,4 @@
-// `tofstream bench python`: the round trip of a batch through a Python gadget beside a memory copy of the same bytes,
+// `tofstream-bench python`: the round trip of a batch through a Python gadget beside a memory copy of the same bytes,
 // taken in turns in one run.
 #include <algorithm>
 #include <chrono>
@@ -14,7 +14,7 @@
 #include "core/value/document.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/payloads.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/machine.hpp"
 
 namespace tofstream::command {
@@ -143,19 +143,19 @@ void bench_python(const Options& options) {
   write_report({{"bench", "python"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
-}  // namespace
-
-void add_bench_python(CLI::App& bench) {
-  auto* command = bench.add_subcommand("python", "Round trip of a batch through a Python gadget, beside a memory copy");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
-  command->add_option("--mib", options->mib, "Size of the batch (default: 16)")->check(CLI::Range(1, 4096));
-  command->add_option("--repeats", options->repeats, "Round trips, of which the median counts")
-      ->check(CLI::Range(1, 100000));
-  command->add_option("--python", options->python, "Interpreter (default: python3)");
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench python --mib 16 -o results.json");
-  command->callback([options] { bench_python(*options); });
+  line.add_option("--mib", options->mib, "Size of the batch (default: 16)").within(1, 4096);
+  line.add_option("--repeats", options->repeats, "Round trips, of which the median counts").within(1, 100000);
+  line.add_option("--python", options->python, "Interpreter (default: python3)");
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer("Example: tofstream-bench python --mib 16 -o results.json");
+  return [options] { bench_python(*options); };
 }
+
+TOFSTREAM_BENCH("python", "Round trip of a batch through a Python gadget, beside a memory copy", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

@@ -1,4 +1,4 @@
-// `tofstream bench runtime`: what the runtime itself costs. A chain of trivial gadgets beside the same chain of raw
+// `tofstream-bench runtime`: what the runtime itself costs. A chain of trivial gadgets beside the same chain of raw
 // oneTBB function nodes, the fan-out of a large batch, and how far decoding and a busy sink overlap; all in one run.
 #include <atomic>
 #include <chrono>
@@ -13,9 +13,9 @@
 #include "core/gadget.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/payloads.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/machine.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -278,21 +278,21 @@ void bench_runtime(const Options& options) {
                options.json, options.output);
 }
 
-}  // namespace
-
-void add_bench_runtime(CLI::App& bench) {
-  auto* command = bench.add_subcommand("runtime", "The runtime's own cost a message, beside raw oneTBB");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
-  command->add_option("--messages", options->messages, "Messages through the chain (default: 1000000)")
-      ->check(CLI::Range(1000, 1000000000));
-  command->add_option("--events", options->decoded_events, "Events to decode (default: 20000000)")
-      ->check(CLI::Range(100000, 1000000000));
-  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench runtime --messages 1000000 -o runtime.json");
-  command->callback([options] { bench_runtime(*options); });
+  line.add_option("--messages", options->messages, "Messages through the chain (default: 1000000)")
+      .within(1000, 1000000000);
+  line.add_option("--events", options->decoded_events, "Events to decode (default: 20000000)")
+      .within(100000, 1000000000);
+  line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer("Example: tofstream-bench runtime --messages 1000000 -o runtime.json");
+  return [options] { bench_runtime(*options); };
 }
+
+TOFSTREAM_BENCH("runtime", "The runtime's own cost a message, beside raw oneTBB", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

@@ -1,4 +1,4 @@
-// `tofstream bench sensitivity`: seconds for the sensitivity image of whole scanners, without and with attenuation, on
+// `tofstream-bench sensitivity`: seconds for the sensitivity image of whole scanners, without and with attenuation, on
 // either backend; a sample of the pairs is checked against the double-precision projector in the same run.
 #include <algorithm>
 #include <chrono>
@@ -10,16 +10,16 @@
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/ring/tor/tor.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
-#include "tools/bench/benches.hpp"
 #include "tools/bench/machine.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -172,38 +172,35 @@ void bench_sensitivity(const Options& options) {
   write_report({{"bench", "sensitivity"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
-}  // namespace
-
-void add_bench_sensitivity(CLI::App& bench) {
-  auto* command = bench.add_subcommand("sensitivity", "Seconds for the sensitivity image of whole scanners");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
-  command->add_option("--scanner", options->scanners,
-                      "Of share/scanners, or YAML files (default: explore_vista long_axial)");
-  command->add_option("--projector", options->projectors, "joseph, tor of 3 voxels (default: both)")
-      ->check(CLI::IsMember({"joseph", "tor"}));
-  command->add_option("--backend", options->backends, "cpu, cuda (default: both)")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  command->add_option("--size", options->size, "Voxels of the image along x, y, z")
-      ->expected(3)
-      ->check(CLI::Range(1, 4096));
-  command->add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel, with --size")->check(CLI::Range(0.01, 100.0));
-  command->add_option("--exact-pairs", options->settings.exact_pairs, "Enumerate all pairs up to so many")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  command->add_option("--error", options->settings.error, "Otherwise draw until the relative error is so small")
-      ->check(CLI::Range(1e-6, 1.0))
-      ->capture_default_str();
-  command->add_option("--sampled-pairs", options->settings.sampled_pairs, "Draw at most so many")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31))
-      ->capture_default_str();
-  command->add_option("--check-pairs", options->check_pairs, "Pairs of the check against the reference")
-      ->check(CLI::Range(16, 1000000));
-  command->add_option("--repeats", options->repeats, "Timed runs, of which the median counts")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream bench sensitivity --scanner explore_vista --projector joseph -o results.json");
-  command->callback([options] { bench_sensitivity(*options); });
+  line.add_option("--scanner", options->scanners,
+                  "Of share/scanners, or YAML files (default: explore_vista long_axial)");
+  line.add_option("--projector", options->projectors, "joseph, tor of 3 voxels (default: both)")
+      .one_of({"joseph", "tor"});
+  line.add_option("--backend", options->backends, "cpu, cuda (default: both)").one_of({"cpu", "cuda"});
+  line.add_option("--size", options->size, "Voxels of the image along x, y, z").expected(3).within(1, 4096);
+  line.add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel, with --size").within(0.01, 100.0);
+  line.add_option("--exact-pairs", options->settings.exact_pairs, "Enumerate all pairs up to so many")
+      .within(std::int64_t{0}, std::int64_t{1} << 40)
+      .shows_default();
+  line.add_option("--error", options->settings.error, "Otherwise draw until the relative error is so small")
+      .within(1e-6, 1.0)
+      .shows_default();
+  line.add_option("--sampled-pairs", options->settings.sampled_pairs, "Draw at most so many")
+      .within(std::int64_t{1}, std::int64_t{1} << 31)
+      .shows_default();
+  line.add_option("--check-pairs", options->check_pairs, "Pairs of the check against the reference")
+      .within(16, 1000000);
+  line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer("Example: tofstream-bench sensitivity --scanner explore_vista --projector joseph -o results.json");
+  return [options] { bench_sensitivity(*options); };
 }
+
+TOFSTREAM_BENCH("sensitivity", "Seconds for the sensitivity image of whole scanners", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

@@ -1,4 +1,4 @@
-// `tofstream bench tor`: the TOR projector's paths beside one another and, with --paper, figures 3, 5 and 6 and tables
+// `tofstream-bench tor`: the TOR projector's paths beside one another and, with --paper, figures 3, 5 and 6 and tables
 // I to V of paper 000 by its own scheme on this machine's GPU, beside its numbers.
 #include <algorithm>
 #include <memory>
@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "kernels/memory/memory.hpp"
-#include "tools/bench/benches.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/tor_tables.hpp"
 #include "tools/bench/verdict.hpp"
-#include "tools/command/commands.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -97,28 +97,27 @@ void bench_tor(const Options& options) {
   end_by_verdict(rows, {"table", "step", "path", "L", "T_w", "tof"});
 }
 
-}  // namespace
-
-void add_bench_tor(CLI::App& bench) {
-  auto* command = bench.add_subcommand("tor", "Tubes of response on the GPU: all paths, or the tables of paper 000");
+std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   for (const TorTableMaker& maker : paper_tables()) names.push_back(maker.name);
-  command->add_flag(
-      "--paper", options->paper,
-      "Figures 3, 5 and 6 and tables I to V of Cui et al. 2011 by their own scheme, beside their numbers");
-  command->add_option("--table", options->tables, "With --paper: only these (default: all)")
-      ->check(CLI::IsMember(names));
-  command->add_option("--events", options->settings.events, "Events that stand for the paper's 1e6 (default: 1000000)")
-      ->check(CLI::Range(1000, 100000000));
-  command->add_option("--repeats", options->settings.repeats, "Timed runs, of which the median counts (default: 21)")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("-o,--output", options->output, "Write the results as JSON");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      "Example: tofstream bench tor --paper --table figure_5 table_5 -o paper.json\n"
+  line.add_flag("--paper", options->paper,
+                "Figures 3, 5 and 6 and tables I to V of Cui et al. 2011 by their own scheme, beside their numbers");
+  line.add_option("--table", options->tables, "With --paper: only these (default: all)").one_of(names);
+  line.add_option("--events", options->settings.events, "Events that stand for the paper's 1e6 (default: 1000000)")
+      .within(1000, 100000000);
+  line.add_option("--repeats", options->settings.repeats, "Timed runs, of which the median counts (default: 21)")
+      .within(1, 1000);
+  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_flag("--json", options->json, "Print JSON");
+  line.footer(
+      "Example: tofstream-bench tor --paper --table figure_5 table_5 -o paper.json\n"
       "Exit code 1 where a result is not the reference's.");
-  command->callback([options] { bench_tor(*options); });
+  return [options] { bench_tor(*options); };
 }
+
+TOFSTREAM_BENCH("tor", "Tubes of response on the GPU: all paths, or the tables of paper 000", declare);
+
+}  // namespace
 
 }  // namespace tofstream::command

@@ -9,9 +9,9 @@
 #include <tbb/parallel_for.h>
 
 #include "core/base/atomic_file.hpp"
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 

@@ -1,4 +1,4 @@
-// A list of random coincidences of a scanner, of any length, for `tofstream bench longlist`: drawn in parallel, in
+// A list of random coincidences of a scanner, of any length, for `tofstream-bench longlist`: drawn in parallel, in
 // batches such as a GPU projects at a time, in the memory that is asked for; and as a PETSIRD file.
 #pragma once
 

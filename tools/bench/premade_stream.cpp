@@ -7,10 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "gadgets/io/petsird/from_ring.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "gadgets/wire/stream_header.hpp"
 
 namespace tofstream::command {

@@ -15,8 +15,8 @@
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/simulate.hpp"
 #include "kernels/strip/strip_scanner.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
-#include "tools/bench/benches.hpp"
 
 namespace tofstream::command {
 

@@ -10,8 +10,8 @@
 #include "kernels/em/em_update.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/ring/tor/paper/iteration.hpp"
+#include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
-#include "tools/bench/benches.hpp"
 
 namespace tofstream::command {
 

@@ -27,9 +27,11 @@ inline std::vector<std::string> failures(const nlohmann::ordered_json& rows,
   for (const auto& row : rows) {
     if (!is_false(row, "holds") && !is_false(row, "accurate")) continue;
     std::string name;
-    for (const std::string& key : name_keys)
-      if (row.contains(key) && !row[key].is_null())
-        name += (name.empty() ? "" : " ") + (row[key].is_string() ? row[key].get<std::string>() : row[key].dump());
+    for (const std::string& key : name_keys) {
+      if (!row.contains(key) || row[key].is_null()) continue;
+      if (!name.empty()) name += ' ';
+      name += row[key].is_string() ? row[key].get<std::string>() : row[key].dump();
+    }
     failed.push_back(name);
   }
   return failed;

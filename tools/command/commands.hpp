@@ -2,22 +2,11 @@
 // exceptions.
 #pragma once
 
-#include <stdexcept>
-#include <string>
-
 #include <CLI/CLI.hpp>
 
+#include "tools/command/errors.hpp"
+
 namespace tofstream::command {
-
-/// What the user gave is wrong: exit 2.
-struct InputError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// A run that ended with another code than 0, already reported.
-struct ExitWith {
-  int code;
-};
 
 void add_run(CLI::App& app);
 void add_check(CLI::App& app);
@@ -50,16 +39,5 @@ void add_plugins(CLI::App& app);
 CLI::Option* add_plugin_list(CLI::App& command);
 /// What `gadgets --plugins` prints: every plug-in found, loaded with its gadgets or skipped and why.
 void print_plugins(bool json);
-
-/// Runs `read` and turns whatever it throws into an InputError: for commands that do nothing but read what they are
-/// given.
-template <class Read>
-auto from_input(Read&& read) {
-  try {
-    return read();
-  } catch (const std::exception& error) {
-    throw InputError(error.what());
-  }
-}
 
 }  // namespace tofstream::command

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/frame_sender.hpp"
 #include "gadgets/wire/journal_replay.hpp"
 #include "gadgets/wire/replay_clock.hpp"
@@ -76,18 +77,19 @@ void replay_to_endpoint(JournalReplay& frames, Options options) {
                counts.damaged_places, counts.missing_entries);
 }
 
-// The name of the pipeline's one zmq_source.
+// The name of the pipeline's one source of a live stream.
 std::string live_source(const Pipeline& pipeline) {
   std::string name;
   for (const PipelineGadget& gadget : pipeline.gadgets) {
-    if (gadget.info->name != "zmq_source") continue;
+    if (gadget.info->stream_end != takes_live_stream) continue;
     if (!name.empty()) throw InputError("the pipeline has several live sources: replay to an endpoint instead");
     name = gadget.name;
   }
   if (name.empty())
     throw InputError(
-        "the pipeline has no zmq_source to replay to; a pipeline that begins with journal_source is run: tofstream run "
-        "PIPELINE --input JOURNAL");
+        fmt::format("the pipeline has no {} to replay to; a pipeline that begins with journal_source is run: tofstream "
+                    "run PIPELINE --input JOURNAL",
+                    gadgets_at(takes_live_stream)));
   return name;
 }
 

@@ -1,4 +1,5 @@
-// `tofstream simulate`: list mode of a phantom in a scanner, written as PETSIRD by the pipeline `simulate`.
+// `tofstream simulate`: list mode of a phantom in a scanner, made and written by the pipeline `simulate` with the
+// gadgets of the scanner's kind: PETSIRD of a ring, text of strips.
 #include <memory>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "core/base/atomic_file.hpp"
 #include "core/base/make_folder.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/wire/stream_header.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/running.hpp"
@@ -40,6 +42,13 @@ void write_header(const Options& options, const std::string& scanner) {
     fmt::print("{}\n", options.output);
 }
 
+const ScannerKind& simulated_kind(const std::string& scanner) {
+  const ScannerKind& kind = formats::scanner_kind_of(scanner);
+  if (kind.simulator.empty() || kind.writer.empty())
+    throw std::runtime_error(fmt::format("{}: this is {}, of which no simulator is known", scanner, kind.words));
+  return kind;
+}
+
 void simulate(Options options) {
   const std::filesystem::path output = std::filesystem::absolute(options.output);
   PipelineOptions pipeline;
@@ -50,6 +59,9 @@ void simulate(Options options) {
   from_input([&] { return make_folder(output.parent_path()); });
   if (options.header_only) return write_header(options, scanner);
   set("scanner", scanner);
+  const ScannerKind kind = from_input([&] { return simulated_kind(scanner); });
+  set("photons.use", kind.simulator);
+  set("file.use", kind.writer);
   set("photons.phantom", from_input([&] { return find_shared("phantoms", options.phantom).string(); }));
   if (options.events) set("photons.events", *options.events);
   if (options.seconds) set("photons.seconds", *options.seconds);
@@ -69,9 +81,10 @@ void simulate(Options options) {
 }  // namespace
 
 void add_simulate(CLI::App& app) {
-  auto* command = app.add_subcommand("simulate", "Simulate list mode of a phantom in a scanner, as a PETSIRD file");
+  auto* command = app.add_subcommand(
+      "simulate", "Simulate list mode of a phantom in a scanner, as a file: PETSIRD, or what the kind of scanner has");
   auto options = std::make_shared<Options>();
-  command->add_option("-o,--output", options->output, "PETSIRD file to write; nothing else is written")->required();
+  command->add_option("-o,--output", options->output, "File to write; nothing else is written")->required();
   command->add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")
       ->capture_default_str();
   command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")

@@ -1,4 +1,4 @@
-"""What `tofstream bench python` runs: a batch goes back unchanged, with new arrays, or through a gate."""
+"""What `tofstream-bench python` runs: a batch goes back unchanged, with new arrays, or through a gate."""
 
 import time
 

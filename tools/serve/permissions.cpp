@@ -2,7 +2,6 @@
 #include "tools/serve/permissions.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "core/pipeline/nested.hpp"
 #include "core/value/document.hpp"
 #include "core/value/params.hpp"
+#include "gadgets/stream_ends.hpp"
 
 namespace tofstream::serve {
 
@@ -18,13 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Parameters that name a file which is written into the run's own folder.
-constexpr std::pair<std::string_view, std::string_view> written[] = {
-    {"nifti_writer", "file"}, {"png_writer", "file"}, {"live_subsets", "order"}};
-
 bool is_allowed(const std::string& gadget, const Permissions& permissions) {
-  return std::ranges::find(harmless_gadgets(), gadget) != harmless_gadgets().end() ||
-         std::ranges::find(permissions.gadgets, gadget) != permissions.gadgets.end();
+  const GadgetInfo* info = registry().find(gadget);
+  return (info && info->harmless) || std::ranges::find(permissions.gadgets, gadget) != permissions.gadgets.end();
 }
 
 std::string not_allowed(const std::string& gadget) {
@@ -151,15 +147,11 @@ class ParameterCheck {
   void check_paths(const ParamInfo& param, const Value& value, const std::string& name) {
     for (const Value& item : value.items) check_paths(param, item, name);
     if (value.kind != Value::Kind::scalar || value.text.empty()) return;
-    const bool is_written = std::ranges::any_of(
-        written, [&](const auto& each) { return each.first == gadget_->info->name && each.second == name; });
-    if (is_written && !stays_in_its_folder(value.text))
+    if (param.rules.is_in_run_folder && !stays_in_its_folder(value.text))
       refuse(name, fmt::format("'{}' must be a name in the run's own folder, without '..'", value.text));
-    else if (!is_written && name.ends_with("spill_folder"))
-      refuse(name, "where a run puts what memory does not hold is the operator's to say: leave it out");
-    else if (!is_written && name == "journal")
-      refuse(name, "a server keeps no journal for its clients: leave it out");
-    else if (!is_written && !lies_within(value.text, permissions_.data))
+    else if (param.rules.operators_alone)
+      refuse(name, fmt::format("{}: leave it out", param.rules.operators_alone));
+    else if (!param.rules.is_in_run_folder && !lies_within(value.text, permissions_.data))
       refuse(name, fmt::format("'{}' lies in no folder that clients may read: the operator names those by --data",
                                value.text));
   }
@@ -208,20 +200,19 @@ void check_edges(const Pipeline& pipeline, Problems& problems) {
 void check_ends(const Pipeline& pipeline, Problems& problems) {
   std::size_t sources = 0, live = 0, images = 0;
   for (const PipelineGadget& gadget : pipeline.gadgets) {
+    const bool is_live = gadget.info->stream_end == takes_live_stream;
     sources += gadget.info->kind == GadgetKind::source ? 1 : 0;
-    live += gadget.info->name == "zmq_source" ? 1 : 0;
-    images += gadget.info->name == "zmq_image_sink" ? 1 : 0;
-    if (const Value* journal = gadget.resolved.find("journal");
-        gadget.info->name == "zmq_source" && journal && !journal->text.empty())
+    live += is_live ? 1 : 0;
+    images += gadget.info->stream_end == sends_images ? 1 : 0;
+    if (const Value* journal = gadget.resolved.find("journal"); is_live && journal && !journal->text.empty())
       problems.add(gadget.where, "a run of a server keeps no journal: leave 'journal' out");
   }
   if (sources != 1 || live != 1)
-    problems.add({}, fmt::format("{}: a pipeline for a server has one source, a zmq_source, which takes the client's "
-                                 "stream",
-                                 pipeline.name));
+    problems.add({}, fmt::format("{}: a pipeline for a server has one source, a {}, which takes the client's stream",
+                                 pipeline.name, gadgets_at(takes_live_stream)));
   if (images == 0)
-    problems.add({}, fmt::format("{}: a pipeline for a server has a zmq_image_sink, which gives the client its images",
-                                 pipeline.name));
+    problems.add({}, fmt::format("{}: a pipeline for a server has a {}, which gives the client its images",
+                                 pipeline.name, gadgets_at(sends_images)));
 }
 
 void throw_if_any(const Problems& problems) {
@@ -292,15 +283,6 @@ Pipeline own_pipeline(const Hello& hello, const Permissions& permissions) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& harmless_gadgets() {
-  static const std::vector<std::string> names{
-      "blob_projector",   "blob_to_voxels", "event_corrections", "gaussian_psf",    "gaussian_psf_adjoint",
-      "joseph_projector", "live_subsets",   "nifti_writer",      "null_sink",       "osem_update",
-      "petsird_decoder",  "png_writer",     "strip_direct",      "strip_projector", "subset_builder",
-      "tof_partition",    "tof_window",     "tor_projector",     "zmq_image_sink",  "zmq_source"};
-  return names;
-}
 
 std::vector<std::string> offered_pipelines(const Permissions& permissions) {
   std::vector<std::string> names;

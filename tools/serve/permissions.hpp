@@ -17,10 +17,6 @@ struct Permissions {
   std::vector<std::string> gadgets;         // that sent pipelines may use besides the harmless ones
 };
 
-/// Gadgets that reach nothing outside: what they write goes into the run's own folder, and what they read is named by
-/// parameters, which are checked.
-const std::vector<std::string>& harmless_gadgets();
-
 /// The names of the pipelines that a client may name, sorted.
 std::vector<std::string> offered_pipelines(const Permissions& permissions);
 

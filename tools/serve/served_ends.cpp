@@ -7,6 +7,7 @@
 #include "core/report/report.hpp"
 #include "core/run/run_control.hpp"
 #include "gadgets/io/random_identity.hpp"
+#include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 #include "gadgets/write/estimate_image.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 using Link = std::shared_ptr<SessionLink>;
 
-// In zmq_source's place.
+// In the place of a source of a live stream.
 class ClientSource final : public GadgetInstance {
  public:
   explicit ClientSource(Link link) : link_(std::move(link)) {}
@@ -38,7 +39,7 @@ class ClientSource final : public GadgetInstance {
   const Link link_;
 };
 
-// In zmq_image_sink's place.
+// In the place of a sink that sends images.
 class ClientImages final : public GadgetInstance {
  public:
   ClientImages(Link link, Every every) : link_(std::move(link)), every_(every) {}
@@ -94,8 +95,8 @@ std::string parameter_text(const PipelineGadget& gadget, std::string_view name) 
 
 void connect_ends(Pipeline& pipeline, const std::shared_ptr<SessionLink>& link, std::size_t held_bytes) {
   for (PipelineGadget& gadget : pipeline.gadgets) {
-    const bool is_source = gadget.info->name == "zmq_source";
-    if (!is_source && gadget.info->name != "zmq_image_sink") continue;
+    const bool is_source = gadget.info->stream_end == takes_live_stream;
+    if (!is_source && gadget.info->stream_end != sends_images) continue;
     auto info = std::make_shared<GadgetInfo>(*gadget.info);
     info->construct = [link, gadget](const std::shared_ptr<const void>&, Context&) { return make_end(link, gadget); };
     if (is_source)

@@ -25,10 +25,19 @@ bool has_bin_efficiencies(const DetectionEfficiencies& efficiencies) {
   return false;
 }
 
-void set_scale(Quantity& quantity, const DetectionEfficiencies& efficiencies) {
+// What a simulated scanner's efficiencies are, without their scale and what is simulated.
+std::string_view efficiencies_in_words(const DetectionEfficiencies& efficiencies) {
   const std::string_view words = efficiencies.method_description;
-  const bool is_ours =
-      words.starts_with(strip_scale_words) || (words.starts_with(ring_scale_words) && has_tables(efficiencies));
+  return words.substr(0, words.find(absolute_scale_words));
+}
+
+bool is_perfect(const DetectionEfficiencies& efficiencies) {
+  return efficiencies_in_words(efficiencies).ends_with(perfect_words);
+}
+
+void set_scale(Quantity& quantity, const DetectionEfficiencies& efficiencies) {
+  const bool is_absolute = efficiencies.method_description.find(absolute_scale_words) != std::string::npos;
+  const bool is_ours = is_absolute && (has_tables(efficiencies) || is_perfect(efficiencies));
   if (is_ours) {
     quantity.unit = "Bq/mL";
     quantity.scale = "efficiencies of the simulated scanner";
@@ -44,8 +53,8 @@ void set_normalisation(Quantity& quantity, const DetectionEfficiencies& efficien
   CorrectionRecord& record = quantity[Correction::normalisation];
   if (has_tables(efficiencies) || has_bin_efficiencies(efficiencies))
     record = {CorrectionState::made, "efficiencies of the header"};
-  else if (efficiencies.method_description.starts_with(strip_scale_words))
-    record = {CorrectionState::not_needed, "strips that detect every photon"};
+  else if (is_perfect(efficiencies))
+    record = {CorrectionState::not_needed, std::string(efficiencies_in_words(efficiencies))};
   else
     record.how = "the header has no efficiencies";
 }

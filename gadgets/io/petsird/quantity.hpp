@@ -2,14 +2,17 @@
 // standard has no field for the second; a simulation says it in words, in the efficiencies' methodDescription.
 #pragma once
 
+#include <string_view>
+
 #include "gadgets/io/petsird/header.hpp"
 #include "kernels/types/quantity.hpp"
 
 namespace tofstream::petsird {
 
-/// What the descriptions of our own simulated scanners begin with: efficiencies on an absolute scale.
-inline constexpr auto* ring_scale_words = "closed-form geometry of the simulated scanner; trues/s for 1 Bq/mL mm";
-inline constexpr auto* strip_scale_words = "strips that detect every photon; trues/s for 1 Bq/mL mm";
+/// The description of a simulated scanner's efficiencies is what they are and these words: they are on an absolute scale.
+inline constexpr std::string_view absolute_scale_words = "; trues/s for 1 Bq/mL mm";
+/// What they are ends with these words where a scanner has none: "strips that detect every photon".
+inline constexpr std::string_view perfect_words = " that detect every photon";
 
 /// The quantity of an image of the header's events before any correction: Bq/mL for our simulated scanners; kBq/mL
 /// where another header has a calibration factor, which makes efficiencies those for annihilations per mm^3; else

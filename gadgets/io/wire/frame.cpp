@@ -39,22 +39,16 @@ bool overflows(std::uint64_t a, std::uint64_t b) {
 std::string_view objection_to_data(const FrameHeader& header, std::uint64_t payload_size) {
   constexpr std::uint64_t shortest_petsird_event = 3;  // three varints
   if (header.sequence == 0) return "data has sequence number 0, which is the stream header's";
-  switch (header.schema) {
-    case Schema::petsird:
-      if (payload_size == 0) return "data without a payload";
-      return header.events > payload_size / shortest_petsird_event ? "more events than so few bytes can hold" : "";
-    case Schema::coincidences:
-    case Schema::tof_coincidences:
-    case Schema::strip_coincidences: {
-      const std::uint64_t each = record_bytes(header.schema);
-      if (header.events == 0) return "records of no event";
-      return header.events != payload_size / each || payload_size % each != 0
-                 ? "the number of events and the size of the payload disagree"
-                 : "";
-    }
-    default:
-      return "data of an unknown schema";
+  if (header.schema == Schema::petsird) {
+    if (payload_size == 0) return "data without a payload";
+    return header.events > payload_size / shortest_petsird_event ? "more events than so few bytes can hold" : "";
   }
+  const std::uint64_t each = record_bytes(header.schema);
+  if (each == 0) return "data of an unknown schema";
+  if (header.events == 0) return "records of no event";
+  return header.events != payload_size / each || payload_size % each != 0
+             ? "the number of events and the size of the payload disagree"
+             : "";
 }
 
 // What is wrong with the fields of a frame that is whole; "" where nothing is.

@@ -20,20 +20,16 @@ inline constexpr std::size_t header_bytes = 80;
 
 enum class FrameKind : std::uint8_t { stream_header = 1, data = 2, end = 3 };
 
-/// What a payload holds.
+/// What a payload holds. Any other number may be that of a family's own records (record_kinds.hpp).
 enum class Schema : std::uint8_t {
-  none = 0,                // nothing: the end of a stream
-  petsird = 1,             // bytes of a PETSIRD stream as they are
-  coincidences = 2,        // arrays: detector1, detector2 (uint32)
-  tof_coincidences = 3,    // arrays: detector1, detector2 (uint32), ToF in mm (float32)
-  strip_coincidences = 4,  // arrays of float32 in mm, of a pair of strips: z_u, z_d, dl
+  none = 0,              // nothing: the end of a stream
+  petsird = 1,           // bytes of a PETSIRD stream as they are
+  coincidences = 2,      // arrays: detector1, detector2 (uint32)
+  tof_coincidences = 3,  // arrays: detector1, detector2 (uint32), ToF in mm (float32)
 };
 
-/// Bytes an event in a payload of fixed-size records; 0 where events have no fixed size.
-constexpr std::size_t record_bytes(Schema schema) {
-  if (schema == Schema::coincidences) return 8;
-  return schema == Schema::tof_coincidences || schema == Schema::strip_coincidences ? 12 : 0;
-}
+/// Bytes an event in a payload of fixed-size records; 0 where events have no fixed size, or the schema is not known.
+std::size_t record_bytes(Schema schema);
 
 inline constexpr std::uint16_t flag_delayed = 1;  // records of delayed coincidences, not of prompts
 

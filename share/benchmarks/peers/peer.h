@@ -1,4 +1,4 @@
-/* What a shared library exports so that `tofstream bench listmode --peer LIBRARY` measures another code's list-mode ToF
+/* What a shared library exports so that `tofstream-bench listmode --peer LIBRARY` measures another code's list-mode ToF
    projectors beside ours: one function, tofstream_peer_get, whose table lets the benchmark hand over events once and
    then project them again and again. Write such a library where the other code has a public interface of its own; give
    the benchmark libparallelproj itself, it needs none.

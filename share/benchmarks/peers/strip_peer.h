@@ -1,4 +1,4 @@
-/* What a shared library exports so that `tofstream bench jpet --peer LIBRARY` measures another code's list-mode
+/* What a shared library exports so that `tofstream-bench jpet --peer LIBRARY` measures another code's list-mode
    reconstruction of two strips beside ours: one function, tofstream_strip_peer_get, whose table lets the benchmark hand
    over events once and then iterate again and again.
 

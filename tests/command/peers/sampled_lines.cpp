@@ -1,4 +1,4 @@
-// A peer of `tofstream bench listmode` by the interface of peer.h, on the CPU: voxels met by points 1 mm apart. Its
+// A peer of `tofstream-bench listmode` by the interface of peer.h, on the CPU: voxels met by points 1 mm apart. Its
 // name and the interface's version are the build's, so that wrong ones are tests too.
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // A ring scanner as a PETSIRD header: see from_ring.hpp.
-#include "gadgets/io/petsird/from_ring.hpp"
+#include "gadgets/ring/io/from_ring.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -66,13 +66,13 @@ std::vector<ModulePairEfficiencies> pair_efficiencies(const Scanner& scanner) {
 
 }  // namespace
 
-RingHeader header_of(const RingScanner& ring) {
+ScannerHeader header_of(const RingScanner& ring) {
   if (ring.tof_fwhm_ps > 0 && ring.tof_bins == 0)
     throw std::invalid_argument(
         fmt::format("scanner {} has ToF without bins, which PETSIRD cannot hold: give it tof_bins", ring.name));
   const auto tabulated = with_efficiency_tables(ring);
   const auto scanner = tabulated ? tabulated : make_scanner(ring);
-  RingHeader result{.has_efficiencies = tabulated != nullptr};
+  ScannerHeader result{.header = {}, .has_efficiencies = tabulated != nullptr};
   ScannerInformation& info = result.header.scanner;
   info.model_name = ring.name;
   info.collimator_type = "NONE";
@@ -87,7 +87,8 @@ RingHeader header_of(const RingScanner& ring) {
   info.energy_resolution_at_511 = {static_cast<float>(ring.energy_resolution)};
   info.efficiencies.calibration_factor = tabulated ? scanner->calibration : 1.0f;
   info.efficiencies.method_description =
-      tabulated ? ring_scale_words : "left out: the tables of pair efficiencies would be too large";
+      tabulated ? fmt::format("closed-form geometry of the simulated scanner{}", absolute_scale_words)
+                : "left out: the tables of pair efficiencies would be too large";
   if (!scanner->bin_efficiency.empty()) info.efficiencies.detection_bin_efficiencies = {scanner->bin_efficiency};
   info.efficiencies.module_pair_sgid_lut = {{module_pairs(*scanner)}};
   if (tabulated) info.efficiencies.module_pair_efficiencies = {{pair_efficiencies(*scanner)}};

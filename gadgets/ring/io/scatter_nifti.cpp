@@ -1,5 +1,5 @@
 // Five-dimensional NIfTI-1 of scatter: see scatter_nifti.hpp.
-#include "gadgets/io/nifti/scatter_nifti.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,9 @@
-// Scanners from YAML: see scanner_yaml.hpp.
-#include "gadgets/io/yaml/scanner_yaml.hpp"
+// Scanners from YAML: see ring_scanner_yaml.hpp.
+#include "gadgets/ring/io/ring_scanner_yaml.hpp"
 
 #include <stdexcept>
 
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/io/yaml/yaml_object.hpp"
 
 namespace tofstream::formats {
@@ -61,9 +62,7 @@ void read_energy(YamlObject energy, RingScanner& ring) {
 
 RingScanner parse_ring_scanner(const std::string& text, const std::string& file) {
   const YAML::Node node = parse_yaml(text, file);
-  if (node.IsMap() && node["strips"].IsDefined())
-    fail_at(node["strips"], file,
-            "strips are no ring of crystals: jpet_decoder, strip_simulator and zmq_sink know them, others do not");
+  refuse_other_kinds(node, file, "crystals");
   YamlObject root(node, file, "a scanner");
   RingScanner ring;
   ring.name = root.text("name");

@@ -1,5 +1,5 @@
 // Text and triples of events: see strip_events.hpp.
-#include "gadgets/io/strip_events.hpp"
+#include "gadgets/strip/io/strip_events.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,20 +1,15 @@
 // The PETSIRD header of a simulated ring scanner: its modules, crystals, ToF bins and pair efficiencies.
 #pragma once
 
-#include "gadgets/io/petsird/header.hpp"
+#include "gadgets/io/scanner_kinds.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 
 namespace tofstream::petsird {
-
-struct RingHeader {
-  Header header;
-  bool has_efficiencies = true;  // false where the tables would be too large: images are then on no absolute scale
-};
 
 /// The header, with efficiencies as tables by classes of module pairs: trues per second for a line integral of 1 Bq/mL
 /// mm. Throws std::invalid_argument for a ring that is not valid or whose ToF is not binned, which the standard cannot
 /// hold. Boxes are the crystals as they are; their material attenuates as the ring's layers do, so that a reader finds
 /// the detectors' points (detector_points.hpp), within 0.02 mm where layers of unequal depth share a box.
-RingHeader header_of(const RingScanner& ring);
+ScannerHeader header_of(const RingScanner& ring);
 
 }  // namespace tofstream::petsird

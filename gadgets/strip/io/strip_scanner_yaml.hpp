@@ -14,7 +14,5 @@ namespace tofstream::formats {
 std::shared_ptr<const Scanner> read_strip_scanner(const std::filesystem::path& file);
 /// The same from text; `file` is what messages call it.
 std::shared_ptr<const Scanner> parse_strip_scanner(const std::string& text, const std::string& file);
-/// True where a scanner's file speaks of strips, not of a ring. Throws where it cannot be read as YAML.
-bool is_strip_scanner(const std::filesystem::path& file);
 
 }  // namespace tofstream::formats

@@ -1,5 +1,5 @@
 // Normalisation components from YAML: see normalisation_yaml.hpp.
-#include "gadgets/io/yaml/normalisation_yaml.hpp"
+#include "gadgets/ring/io/normalisation_yaml.hpp"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,7 @@
 // Two strips as a PETSIRD header: see from_strips.hpp.
-#include "gadgets/io/petsird/from_strips.hpp"
+#include "gadgets/strip/io/from_strips.hpp"
+
+#include <fmt/format.h>
 
 #include "gadgets/io/petsird/quantity.hpp"
 #include "kernels/strip/strip_scanner.hpp"
@@ -38,7 +40,7 @@ Header strip_header(const Scanner& scanner) {
   info.tof_resolution_fwhm_mm = {{2 * reach}};
   info.event_energy_bin_edges_keV = {{0, 511}};
   info.energy_resolution_at_511 = {1};
-  info.efficiencies.method_description = strip_scale_words;
+  info.efficiencies.method_description = fmt::format("strips{}{}", perfect_words, absolute_scale_words);
   info.efficiencies.module_pair_sgid_lut = {{{{-1}, {0, -1}}}};  // the upper with the lower alone
   return header;
 }

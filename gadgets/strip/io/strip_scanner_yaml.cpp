@@ -1,6 +1,7 @@
 // Two strips from YAML: see strip_scanner_yaml.hpp.
-#include "gadgets/io/yaml/strip_scanner_yaml.hpp"
+#include "gadgets/strip/io/strip_scanner_yaml.hpp"
 
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/io/yaml/yaml_object.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 
@@ -8,7 +9,9 @@ namespace tofstream::formats {
 
 std::shared_ptr<const Scanner> parse_strip_scanner(const std::string& text, const std::string& file) {
   constexpr double longest_mm = 1e4;
-  YamlObject root(parse_yaml(text, file), file, "a scanner of strips");
+  const YAML::Node node = parse_yaml(text, file);
+  refuse_other_kinds(node, file, "strips");
+  YamlObject root(node, file, "a scanner of strips");
   const std::string name = root.text("name");
   root.text("description", "");
   YamlObject strips = root.object("strips");
@@ -21,11 +24,6 @@ std::shared_ptr<const Scanner> parse_strip_scanner(const std::string& text, cons
 
 std::shared_ptr<const Scanner> read_strip_scanner(const std::filesystem::path& file) {
   return parse_strip_scanner(read_text(file), file.string());
-}
-
-bool is_strip_scanner(const std::filesystem::path& file) {
-  const YAML::Node root = parse_yaml(read_text(file), file.string());
-  return root.IsMap() && root["strips"].IsDefined();
 }
 
 }  // namespace tofstream::formats

@@ -1,0 +1,18 @@
+// What a gadget says of itself, by `static constexpr auto stream_end = ...`, where it is an end of the stream that other
+// programs send or are sent. A server and `tofstream replay` put another end in its place, whatever its name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tofstream {
+
+/// A source of a LiveStream (gadgets/wire/stream_receiver.hpp), with the parameters endpoint, pattern and keys.
+inline constexpr const char* takes_live_stream = "takes a live stream";
+/// A sink of estimates that sends images, with the parameter every.
+inline constexpr const char* sends_images = "sends images";
+
+/// The names of all gadgets that are such an end, as a sentence has them: "zmq_source", "a_source or zmq_source".
+std::string gadgets_at(std::string_view stream_end);
+
+}  // namespace tofstream

@@ -1,0 +1,64 @@
+// Errors to lines and exit codes: see run_app.hpp.
+#include "tools/command/run_app.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "core/base/version.hpp"
+#include "tools/command/errors.hpp"
+
+namespace tofstream::command {
+
+namespace {
+
+int fail(const CLI::App& app, int code, const std::string& message) {
+  fmt::print(stderr, "{}: {}\n", app.get_name(), message);
+  return code;
+}
+
+int fail_output(const CLI::App& app, const std::error_code& cause) {
+  return fail(app, 1, fmt::format("cannot write to standard output: {}", cause.message()));
+}
+
+std::string version_line(const CLI::App& app) {
+  return fmt::format("{} {} ({}), commit {}", app.get_name(), version(), build_flags(), commit());
+}
+
+// What was printed may still wait in the buffer: a full disk shows itself when that is written.
+int delivered(const CLI::App& app) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return 0;
+  return fail_output(app, {errno ? errno : EIO, std::generic_category()});
+}
+
+}  // namespace
+
+int run_app(CLI::App& app, int argc, char** argv) {
+  app.set_version_flag("--version", version_line(app));
+  // The callbacks run inside parse(), so every error of every command arrives here.
+  try {
+    app.parse(argc, argv);
+    return delivered(app);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  } catch (const ExitWith& exit) {
+    return exit.code;
+  } catch (const InputError& error) {
+    return fail(app, 2, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(app, 1, "out of memory: use a smaller image or fewer events a batch");
+  } catch (const std::system_error& error) {
+    return std::ferror(stdout) ? fail_output(app, error.code()) : fail(app, 1, error.what());
+  } catch (const std::exception& error) {
+    return fail(app, 1, error.what());
+  }
+}
+
+}  // namespace tofstream::command

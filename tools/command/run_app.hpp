@@ -1,0 +1,14 @@
+// The end of every program's main: the line is parsed, what it asks for runs, and exceptions become one line and a code.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tofstream::command {
+
+/// Parses the line, whose callbacks do the work, with `--version` besides. 0: done, 1: failed while running, 2: wrong
+/// input, or the code of an ExitWith; messages begin with the app's name.
+int run_app(CLI::App& app, int argc, char** argv);
+
+}  // namespace tofstream::command
