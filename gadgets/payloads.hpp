@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/gadget/payload.hpp"
+#include "gadgets/spill_payloads.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/types/events.hpp"

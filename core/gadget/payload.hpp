@@ -40,6 +40,42 @@ concept MayAnnounce = requires(const T& payload) {
   { payload.is_announcement() } -> std::same_as<bool>;
 };
 
+class SpillReader;
+class SpillWriter;
+
+// How a payload is written to disk and read again where an edge spills; without it no edge of that payload may. Declare
+// it beside the type, and define it with core/gadget/spill.hpp:
+//   template <> struct Spill<ByteBlock> {
+//     static void encode(const ByteBlock& block, SpillWriter& to);
+//     static ByteBlock decode(SpillReader& from);  // what encode() wrote, in the same order
+//   };
+template <class T>
+struct Spill {};
+
+template <class T>
+concept Spillable = requires(const T& payload, SpillWriter& to, SpillReader& from) {
+  Spill<T>::encode(payload, to);
+  { Spill<T>::decode(from) } -> std::same_as<T>;
+};
+
+// The same with the payload's type erased.
+struct SpillCodec {
+  void (*encode)(const void* payload, SpillWriter& to);
+  std::shared_ptr<const void> (*decode)(SpillReader& from);
+};
+
+template <class T>
+const SpillCodec* spill_codec() {
+  if constexpr (Spillable<T>) {
+    static constexpr SpillCodec codec{
+        [](const void* payload, SpillWriter& to) { Spill<T>::encode(*static_cast<const T*>(payload), to); },
+        [](SpillReader& from) -> std::shared_ptr<const void> { return std::make_shared<T>(Spill<T>::decode(from)); }};
+    return &codec;
+  } else {
+    return nullptr;
+  }
+}
+
 // A payload type with its C++ type erased; one object a type and library, so compare by `same_as`.
 struct PayloadType {
   std::string name;
@@ -47,6 +83,7 @@ struct PayloadType {
   bool counts_events;
   std::uint64_t (*events)(const void*);  // 0 where the type does not count
   std::size_t (*bytes)(const void*);     // sizeof(T) where the type does not say
+  const SpillCodec* spill;               // null: a payload that cannot be put on disk
 
   bool same_as(const PayloadType& other) const { return *type == *other.type; }
 };
@@ -62,7 +99,8 @@ const PayloadType& payload_type() {
                                   else
                                     return demangled(typeid(T));
                                 }(),
-                                &typeid(T), CountsEvents<T>,
+                                &typeid(T),
+                                CountsEvents<T>,
                                 [](const void* p) -> std::uint64_t {
                                   if constexpr (CountsEvents<T>)
                                     return static_cast<const T*>(p)->event_count();
@@ -74,7 +112,8 @@ const PayloadType& payload_type() {
                                     return static_cast<const T*>(p)->bytes();
                                   else
                                     return sizeof(T);
-                                }};
+                                },
+                                spill_codec<T>()};
   return type;
 }
 

@@ -56,7 +56,7 @@ std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
     return {fmt::format("two gadgets are named '{}'{}: rename one", info.name,
                         first->origin.empty() ? "" : " (the other is of " + first->origin + ")")};
   std::vector<std::string> found;
-  static const std::vector<std::string> edge_settings{"policy", "messages", "bytes"};
+  static const std::vector<std::string> edge_settings{"policy", "messages", "bytes", "disk_bytes", "spill_folder"};
   if (info.name == "pipeline") found.emplace_back("a gadget may not be named 'pipeline': that is a nested pipeline");
   for (const PortInfo& port : info.inputs)
     if (info.inputs.size() > 1 && std::ranges::find(edge_settings, port.name) != edge_settings.end())

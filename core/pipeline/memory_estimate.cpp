@@ -81,11 +81,14 @@ class Estimator {
                       message_bytes(edge.from),
                       edge.settings.bytes,
                       false,
-                      estimate_.gadgets[edge.from].need.gives_on_device};
+                      estimate_.gadgets[edge.from].need.gives_on_device,
+                      edge.settings.policy == EdgePolicy::spill};
     if (reader.info->inputs.size() > 1) memory.input = reader.info->inputs[edge.to_port].name;
     memory.is_known = memory.message_bytes > 0;
-    // An edge takes one message of any size.
-    if (memory.is_known)
+    // An edge takes one message of any size; one that spills, another that waits for the disk.
+    if (memory.spills)
+      memory.at_most = std::max(memory_product(2, memory.message_bytes), edge.settings.bytes);
+    else if (memory.is_known)
       memory.at_most =
           std::max(memory.message_bytes,
                    std::min(edge.settings.bytes, memory_product(edge.settings.messages, memory.message_bytes)));
@@ -113,7 +116,7 @@ std::string largest_edge(const MemoryEstimate& estimate, bool on_device) {
   for (const EdgeMemory& edge : estimate.edges)
     if (edge.on_device == on_device && (!most || edge.at_most > most->at_most)) most = &edge;
   if (!most) return largest_gadget(estimate, on_device);
-  const std::string setting = most->is_known ? "messages" : "bytes";
+  const std::string setting = most->is_known && !most->spills ? "messages" : "bytes";
   return fmt::format("most of it {} on {}: lower {}.edge.{}{}", bytes_in_words(most->at_most), most->name, most->reader,
                      most->input.empty() ? "" : most->input + ".", setting);
 }

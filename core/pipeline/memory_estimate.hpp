@@ -36,6 +36,7 @@ struct EdgeMemory {
   std::size_t at_most = 0;
   bool is_known = false;
   bool on_device = false;
+  bool spills = false;
 };
 
 struct MemoryEstimate {

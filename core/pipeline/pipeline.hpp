@@ -31,9 +31,9 @@ class ConfigErrors : public std::runtime_error {
   std::vector<Problem> problems_;
 };
 
-enum class EdgePolicy { block, drop_oldest };
+enum class EdgePolicy { block, drop_oldest, spill };
 constexpr auto enum_names(EdgePolicy) {
-  return names(EdgePolicy::block, "block", EdgePolicy::drop_oldest, "drop_oldest");
+  return names(EdgePolicy::block, "block", EdgePolicy::drop_oldest, "drop_oldest", EdgePolicy::spill, "spill");
 }
 
 // The bounds of an edge: `edge: {policy: ..., messages: ..., bytes: ...}` of the gadget that reads
@@ -42,11 +42,20 @@ struct EdgeSettings {
   EdgePolicy policy = EdgePolicy::block;
   std::size_t messages = 64;
   std::size_t bytes = std::size_t{256} << 20;
+  std::optional<std::size_t> disk_bytes;
+  std::filesystem::path spill_folder;
 
   static constexpr auto params = describe(
-      param<&EdgeSettings::policy>("policy", "What a full edge does: block its writer, or drop the oldest message"),
-      param<&EdgeSettings::messages>("messages", range(1, 1e6), "Messages that may wait"),
-      param<&EdgeSettings::bytes>("bytes", at_least(1), unit("byte"), "Bytes that may wait"));
+      param<&EdgeSettings::policy>(
+          "policy",
+          "What a full edge does: block its writer, drop the oldest message, or spill to disk what came last"),
+      param<&EdgeSettings::messages>("messages", range(1, 1e6),
+                                     "Messages that may wait; policy spill goes by bytes alone"),
+      param<&EdgeSettings::bytes>("bytes", at_least(0), unit("byte"), "Bytes that may wait in memory"),
+      param<&EdgeSettings::disk_bytes>("disk_bytes", unit("byte"),
+                                       "Bytes that policy spill may put on disk before it blocks; none: all that fits"),
+      param<&EdgeSettings::spill_folder>(
+          "spill_folder", "Where policy spill puts them; none: the system's folder for temporary files (TMPDIR)"));
 };
 
 // How messages of several writers into one input follow each other.

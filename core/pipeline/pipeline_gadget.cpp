@@ -168,6 +168,8 @@ class Reader {
   void read_edge(const Value& settings, const std::string& path, InputEdge& input) {
     read_params(detail::infos_of<EdgeSettings>(), &input.settings, settings, path, problems_);
     input.messages_given = input.messages_given || settings.find("messages");
+    const Value* policy = settings.find("policy");
+    input.where = policy ? policy->where : settings.where;
   }
 
   // `edge` without what stands under the names of inputs.

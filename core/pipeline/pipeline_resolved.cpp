@@ -40,7 +40,7 @@ class Resolver {
       Value sources = Value::sequence();
       for (const PipelineEdge* e : writers) sources.items.push_back(source(*e));
       if (writers.size() == 1) sources = sources.items[0];
-      Value settings = write_params(detail::infos_of<EdgeSettings>(), &writers[0]->settings);
+      Value settings = edge_settings(writers[0]->settings);
       if (!named) from = sources, edge = settings;
       if (named) from.set(gadget.info->inputs[port].name, sources);
       if (named) edge.set(gadget.info->inputs[port].name, settings);
@@ -64,6 +64,15 @@ class Resolver {
     const PipelineGadget& writer = gadgets_[edge.from];
     const std::vector<PortInfo>& outputs = writer.info->outputs;
     return Value::scalar(outputs.size() > 1 ? writer.name + "." + outputs[edge.from_port].name : writer.name, true);
+  }
+
+  static Value edge_settings(const EdgeSettings& settings) {
+    Value all = write_params(detail::infos_of<EdgeSettings>(), &settings);
+    std::erase_if(all.entries, [&](const Value::Entry& entry) {
+      const bool spills = settings.policy == EdgePolicy::spill;
+      return (entry.key == "disk_bytes" && !settings.disk_bytes) || (entry.key == "spill_folder" && !spills);
+    });
+    return all;
   }
 
   static Value fault(const FaultSettings& settings) {

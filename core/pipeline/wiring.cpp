@@ -160,9 +160,25 @@ class Wiring {
       problems_.add(where, fmt::format("{}: drop_oldest would pair the wrong messages of its inputs: use block, or "
                                        "join: sequence",
                                        label(reader)));
+    check_spill(gadgets_[to].edges[to_port], *writer.info->outputs[from_port].payload, reader);
     edges_.push_back(
         {from, from_port, to, to_port, settings, reader.info->inputs[to_port].is_feedback, where,
          end(writer, writer.info->outputs, from_port) + " -> " + end(reader, reader.info->inputs, to_port)});
+  }
+
+  void check_spill(const InputEdge& edge, const PayloadType& payload, const PipelineGadget& reader) {
+    const EdgeSettings& settings = edge.settings;
+    if (settings.policy == EdgePolicy::spill) {
+      if (!payload.spill)
+        problems_.add(edge.where,
+                      fmt::format("{}: policy spill cannot put '{}' on disk: use block, and spill at an edge "
+                                  "upstream whose payload can be put there",
+                                  label(reader), payload.name));
+    } else if (settings.disk_bytes || !settings.spill_folder.empty() || settings.bytes == 0) {
+      problems_.add(
+          edge.where,
+          fmt::format("{}: disk_bytes, spill_folder and bytes: 0 are for an edge with policy: spill", label(reader)));
+    }
   }
 
   // A parallel writer holds a place for each message in work, so fewer places would leave it idle. All edges of an

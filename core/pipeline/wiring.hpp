@@ -13,6 +13,7 @@ namespace tofstream {
 struct InputEdge {
   EdgeSettings settings;
   bool messages_given = false;
+  Location where;  // of the policy; where none is given, of all that is
 };
 
 // A gadget whose edges are still to be drawn.

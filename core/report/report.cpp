@@ -9,6 +9,10 @@
 namespace tofstream {
 namespace {
 
+double mebibytes(std::uint64_t bytes) {
+  return static_cast<double>(bytes) / 1048576;
+}
+
 std::string by_reason(const std::map<std::string, std::uint64_t>& entries) {
   std::uint64_t total = 0;
   std::vector<std::string> parts;
@@ -60,6 +64,11 @@ std::string run_table(const RunReport& report) {
     if (edge.figures.dropped_messages > 0)
       table += fmt::format("edge {} dropped {} messages with {} events\n", edge.name, edge.figures.dropped_messages,
                            edge.figures.dropped_events);
+  for (const EdgeReport& edge : report.edges)
+    if (edge.figures.spilled_messages > 0)
+      table += fmt::format("edge {} spilled {} messages, {:.1f} MiB, to disk, at most {:.1f} MiB at a time\n",
+                           edge.name, edge.figures.spilled_messages, mebibytes(edge.figures.spilled_bytes),
+                           mebibytes(edge.figures.most_disk_bytes));
   if (report.latency.messages > 0)
     table +=
         fmt::format("latency p50 {:.3g} s, p99 {:.3g} s, max {:.3g} s over {} messages\n", report.latency.p50_seconds,

@@ -90,17 +90,24 @@ Json gadget_json(const GadgetReport& gadget) {
 
 Json edge_json(const EdgeReport& edge) {
   const EdgeFigures& figures = edge.figures;
-  return {{"edge", edge.name},
-          {"policy", edge.limits.policy == EdgePolicy::block ? "block" : "drop_oldest"},
-          {"limit_messages", edge.limits.messages},
-          {"limit_bytes", edge.limits.bytes},
-          {"messages", figures.messages},
-          {"most_messages", figures.most_messages},
-          {"most_bytes", figures.most_bytes},
-          {"waiting_messages", figures.waiting_messages},
-          {"waiting_bytes", figures.waiting_bytes},
-          {"dropped_messages", figures.dropped_messages},
-          {"dropped_events", figures.dropped_events}};
+  Json json{{"edge", edge.name},
+            {"policy", detail::write_value(edge.limits.policy).text},
+            {"limit_messages", edge.limits.messages},
+            {"limit_bytes", edge.limits.bytes},
+            {"messages", figures.messages},
+            {"most_messages", figures.most_messages},
+            {"most_bytes", figures.most_bytes},
+            {"waiting_messages", figures.waiting_messages},
+            {"waiting_bytes", figures.waiting_bytes},
+            {"dropped_messages", figures.dropped_messages},
+            {"dropped_events", figures.dropped_events}};
+  if (edge.limits.policy == EdgePolicy::spill)
+    json.update({{"spilled_messages", figures.spilled_messages},
+                 {"spilled_bytes", figures.spilled_bytes},
+                 {"disk_messages", figures.disk_messages},
+                 {"disk_bytes", figures.disk_bytes},
+                 {"most_disk_bytes", figures.most_disk_bytes}});
+  return json;
 }
 
 Json stalls_json(const std::vector<Stall>& stalls) {

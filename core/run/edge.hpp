@@ -1,35 +1,30 @@
 // A bounded edge: the queue between one output and one input, limited by messages and by bytes,
-// with places that a writer reserves before it computes. Not locked: the scheduler's one lock
-// guards every edge.
+// with places that a writer reserves before it computes. With `policy: spill` the queue holds what its
+// reader takes next, and a spill buffer what comes behind. Not locked: the scheduler's one lock guards every
+// edge.
 #pragma once
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include <boost/circular_buffer.hpp>
 
-#include "core/gadget/context.hpp"
-#include "core/gadget/payload.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "core/report/report.hpp"
+#include "core/run/message.hpp"
+#include "core/run/spill_buffer.hpp"
 
 namespace tofstream {
 
 struct Node;
 
-struct Message {
-  Payload payload;
-  MessageInfo info;
-  std::uint64_t events = 0;
-  std::size_t bytes = 0;
-};
-
 class Edge {
  public:
-  Edge(const PipelineEdge& description, Node& from, Node& to)
-      : writer(&from), reader(&to), description_(&description) {}
+  Edge(const PipelineEdge& description, const PayloadType& type, Node& from, Node& to);
 
   Node* const writer;
   Node* const reader;
@@ -40,8 +35,10 @@ class Edge {
   bool has_message() const { return !queue_.empty(); }
   const Message& head() const { return queue_.front(); }
   std::size_t size() const { return queue_.size(); }
+  // Nothing waits, on disk neither.
+  bool is_empty() const { return queue_.empty() && !(spill_ && !spill_->empty()); }
   // The writer has ended and every message was taken.
-  bool is_over() const { return ended_ && queue_.empty(); }
+  bool is_over() const { return ended_ && is_empty(); }
   // How many more messages may be put in; a reserved place, and each of these, counts as large as the largest message
   // so far. A single message may exceed the limit of bytes; two may not.
   std::size_t room() const { return room_within(1); }
@@ -65,19 +62,43 @@ class Edge {
     Message message = std::move(queue_.front());
     queue_.pop_front();
     bytes_ -= message.bytes;
+    if (spill_) refill();
     return message;
   }
 
   // Counts a message that is thrown away.
   void count_drop(const Message& message);
 
-  void end() { ended_ = true; }
+  void end();
   // The reader takes no more: what is left goes to `trash`, and what comes is discarded. On a
   // feedback edge that is how every stream ends, so it is no drop.
   void close(std::vector<Message>& trash);
 
+  // Of an edge that spills, whose messages a thread of the edge's own moves between memory and disk; null of any other.
+  SpillBuffer* spill() const { return spill_.get(); }
+  // Something is to be moved, or nothing ever will be again.
+  bool has_to_move() const { return is_moved_for_good() ? !mover_is_gone_ : next_to_move() != nullptr; }
+  bool is_moved_for_good() const { return closed_ || (ended_ && spill_->empty()); }
+  std::shared_ptr<SpillChunk> begin_move();
+  bool is_moving() const { return is_moving_; }
+  void end_move(SpillChunk& chunk);
+  // What is left, to be destroyed without the lock.
+  SpillBuffer::Chunks end_mover();
+  std::condition_variable mover_wakes;
+
  private:
   std::size_t room_within(std::size_t share) const;  // of the limits divided by `share`
+  std::size_t places(std::size_t taken, std::size_t bytes, std::size_t most, std::size_t most_bytes) const;
+  void enqueue(Message message);
+
+  bool reader_has_room() const {
+    return queue_.empty() || bytes_ + queue_.size() * sizeof(Message) < description_->settings.bytes / 2;
+  }
+  const SpillChunk* next_to_move() const { return spill_->next_to_move(reader_has_room()); }
+  void wake_mover() {
+    if (has_to_move()) mover_wakes.notify_one();
+  }
+  void refill();
 
   const PipelineEdge* description_;
   boost::circular_buffer<Message> queue_;  // grows as needed, and keeps its memory
@@ -87,6 +108,9 @@ class Edge {
   std::uint64_t promised_ = 0;
   bool ended_ = false;
   bool closed_ = false;
+  bool is_moving_ = false;
+  bool mover_is_gone_ = false;
+  std::unique_ptr<SpillBuffer> spill_;  // what waits behind queue_
   EdgeFigures figures_;
 };
 

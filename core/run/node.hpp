@@ -171,7 +171,7 @@ struct Node {
   }
   // It waits for this edge alone: nothing is in work, and its other inputs have their next message.
   bool waits_only_for(const Edge& edge) const {
-    if (phase != Phase::running || in_work > 0 || in_code > 0 || edge.has_message()) return false;
+    if (phase != Phase::running || in_work > 0 || in_code > 0 || !edge.is_empty()) return false;
     for (const InputPort& port : inputs) {
       const bool is_its = std::ranges::find(port.edges(), &edge) != port.edges().end();
       if (port.is_connected() && !is_its && !port.has_message()) return false;

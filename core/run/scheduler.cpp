@@ -34,7 +34,8 @@ void Scheduler::make_edges() {
   for (const PipelineEdge& description : pipeline_.edges) {
     Node& writer = *nodes_[description.from];
     Node& reader = *nodes_[description.to];
-    edges_.push_back(std::make_unique<Edge>(description, writer, reader));
+    const PayloadType& type = *writer.info().outputs[description.from_port].payload;
+    edges_.push_back(std::make_unique<Edge>(description, type, writer, reader));
     writer.outputs[description.from_port].push_back(edges_.back().get());
     reader.inputs[description.to_port].add(*edges_.back());
   }
@@ -70,6 +71,13 @@ std::vector<RunError> Scheduler::construct() {
       if (!cancelled_) errors.push_back(error_of(*node, std::current_exception()));
     }
   }
+  for (const auto& edge : edges_) {
+    try {
+      if (edge->spill()) edge->spill()->open();
+    } catch (const std::exception& error) {
+      errors.push_back(spill_error(*edge, error));
+    }
+  }
   return errors;
 }
 
@@ -80,18 +88,24 @@ void Scheduler::watch_files(const std::function<void()>& changed) {
 void Scheduler::launch() {
   launch_flow_graph();
   start_gadgets();
-  const auto self = shared_from_this();
   Section section(*this);
   launched_ = true;
-  if (!cancelled_) {
-    for (const auto& node : nodes_) {
-      section.touch(*node);
-      if (node->on_graph()) continue;
-      ++own_threads_;
-      ++active_;
-      threads_.emplace_back([self, &n = *node] { self->own_thread(n); });
-    }
+  if (!cancelled_) launch_threads(section);
+}
+
+void Scheduler::launch_threads(Section& section) {
+  const auto self = shared_from_this();
+  const auto launch = [&](auto thread) {
+    ++own_threads_;
+    ++active_;
+    threads_.emplace_back(std::move(thread));
+  };
+  for (const auto& node : nodes_) {
+    section.touch(*node);
+    if (!node->on_graph()) launch([self, &n = *node] { self->own_thread(n); });
   }
+  for (const auto& edge : edges_)
+    if (edge->spill()) launch([self, &e = *edge] { self->mover_thread(e); });
 }
 
 // The graph lives on a thread of its own, which works with the others in wait_for_all: so it runs

@@ -89,6 +89,10 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void start(Node& node);
   std::optional<Job> job_of_ticket(Node& node, Tickets& behind);
   void own_thread(Node& node);
+  void launch_threads(Section& section);
+  void mover_thread(Edge& edge);
+  std::shared_ptr<SpillChunk> next_move(Edge& edge);
+  std::optional<RunError> move(Edge& edge, SpillChunk& chunk) const;
   std::optional<Job> next_own_job(Node& node);
   // `mine`: of a worker of the graph, where it finds the tickets that it goes on with.
   void run_job(Node& node, Job& job, Tickets* mine);
@@ -121,6 +125,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void check_progress(Section& section);
   void cancel(Section& section, std::optional<RunError> error);
   static RunError error_of(const Node& node, std::exception_ptr cause);
+  static RunError spill_error(const Edge& edge, const std::exception& cause);
   void fail(Section& section, const Node& node, const Call* call, std::exception_ptr cause);
   std::vector<std::string> nodes_in_code() const;
   std::vector<std::string> who_waits() const;
@@ -156,7 +161,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   bool finished_ = false;
   std::uint64_t moves_ = 0;
   std::size_t alive_ = 0;        // gadgets that have not ended
-  std::size_t own_threads_ = 0;  // that have not returned
+  std::size_t own_threads_ = 0;  // that have not returned, of gadgets and of edges that spill
   std::size_t active_ = 0;       // tickets and jobs of the graph, and own threads that do not wait
   std::vector<RunError> errors_;
   std::vector<std::string> running_at_cancel_;

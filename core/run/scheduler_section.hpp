@@ -96,6 +96,18 @@ class Scheduler::Section {
     ++scheduler_.active_;
   }
 
+  // Lets the lock go until the edge has something to move between memory and disk, or the run is cancelled.
+  void wait(Edge& edge) {
+    const auto can_go_on = [&] { return scheduler_.cancelled_ || edge.has_to_move(); };
+    if (can_go_on()) return;
+    --scheduler_.active_;
+    settle();
+    leave();
+    lock_.lock();
+    edge.mover_wakes.wait(lock_, can_go_on);
+    ++scheduler_.active_;
+  }
+
  private:
   void settle() {
     while (!touched_.empty()) {

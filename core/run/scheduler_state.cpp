@@ -327,6 +327,8 @@ void Scheduler::check_progress(Section& section) {
   if (cancelled_ || alive_ == 0) return;
   for (const auto& node : nodes_)
     if (node->waiting != Node::Waiting::no && can_go_on(*node)) return;  // it was notified
+  for (const auto& edge : edges_)
+    if (edge->spill() && edge->has_to_move()) return;  // so was its thread
   for (const auto& node : nodes_) {
     if (node->waiting != Node::Waiting::for_room || !node->port_has_room(node->waiting_port)) continue;
     node->takes_any_room = true;
@@ -393,6 +395,8 @@ std::vector<std::string> Scheduler::nodes_in_code() const {
   std::vector<std::string> names;
   for (const auto& node : nodes_)
     if (node->in_code > 0 && node->waiting == Node::Waiting::no) names.push_back(node->name());
+  for (const auto& edge : edges_)
+    if (edge->is_moving()) names.push_back(fmt::format("the disk of {}", edge->description().name));
   return names;
 }
 

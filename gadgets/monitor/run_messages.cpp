@@ -86,6 +86,8 @@ Json edge_json(const EdgeReport& edge) {
   return {{"messages", edge.figures.messages},
           {"waiting_messages", edge.figures.waiting_messages},
           {"waiting_bytes", edge.figures.waiting_bytes},
+          {"disk_bytes", edge.figures.disk_bytes},
+          {"most_disk_bytes", edge.figures.most_disk_bytes},
           {"dropped_messages", edge.figures.dropped_messages}};
 }
 
@@ -106,6 +108,7 @@ Json pipeline_edge_json(const Pipeline& pipeline, const PipelineEdge& edge) {
           {"to", pipeline.gadgets[edge.to].name},
           {"feedback", edge.is_feedback},
           {"drops", edge.settings.policy == EdgePolicy::drop_oldest},
+          {"spills", edge.settings.policy == EdgePolicy::spill},
           {"limit_messages", edge.settings.messages},
           {"limit_bytes", edge.settings.bytes}};
 }

@@ -179,7 +179,7 @@ struct ZmqSource {
                      .data = {static_cast<const std::byte*>(owner->data()), owner->size()},
                      .ingress_ns = wall_clock_ns(),
                      .entered = Clock::now()};
-      std::optional<journal::Place> kept;
+      std::optional<FilePlace> kept;
       if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;
       queue.put(std::move(frame), std::move(kept), stop);
     }

@@ -35,7 +35,7 @@ bool EventStore::host_has_room(std::size_t bytes) const {
 }
 
 EventBatch EventStore::hold(EventBatch batch) {
-  return !on_host(batch.memory()) || host_has_room(0) ? std::move(batch) : spill(batch);
+  return !on_host(batch.memory()) || host_has_room(0) ? std::move(batch) : spilled_.put(batch);
 }
 
 std::vector<std::shared_ptr<const EventBatch>> EventStore::store(std::vector<EventBatch> batches) {
@@ -56,8 +56,8 @@ std::shared_ptr<const EventBatch> EventStore::place(std::vector<EventBatch> grou
   if (has_room && settings_.backend == Backend::cuda)
     if (auto there = joined(group, Memory::pinned)) return counted(Place::pinned, std::move(*there));
   EventBatch batch = group.size() == 1 ? host_batch(std::move(group.front())) : join_events(group, Memory::host);
-  if (spilled_ && spilled_->has(batch)) return counted(Place::disk, std::move(batch));
-  return has_room ? counted(Place::host, std::move(batch)) : counted(Place::disk, spill(batch));
+  if (spilled_.has(batch)) return counted(Place::disk, std::move(batch));
+  return has_room ? counted(Place::host, std::move(batch)) : counted(Place::disk, spilled_.put(batch));
 }
 
 std::optional<EventBatch> EventStore::joined(const std::vector<EventBatch>& group, Memory memory) const {
@@ -66,12 +66,6 @@ std::optional<EventBatch> EventStore::joined(const std::vector<EventBatch>& grou
   } catch (const OutOfMemory&) {
     return std::nullopt;  // less than was thought, or too much locked already
   }
-}
-
-EventBatch EventStore::spill(const EventBatch& batch) {
-  if (!spilled_)
-    spilled_.emplace(settings_.spill_folder.empty() ? std::filesystem::temp_directory_path() : settings_.spill_folder);
-  return spilled_->put(batch);
 }
 
 EventStore::Placed::Placed(Place at, EventBatch what, std::shared_ptr<Bytes> of)

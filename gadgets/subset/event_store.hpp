@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gadgets/parameters.hpp"
-#include "gadgets/subset/spill_file.hpp"
+#include "gadgets/subset/spilled_events.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
@@ -63,11 +63,10 @@ class EventStore {
 
   std::shared_ptr<const EventBatch> place(std::vector<EventBatch> group);
   std::optional<EventBatch> joined(const std::vector<EventBatch>& group, Memory memory) const;
-  EventBatch spill(const EventBatch& batch);
   std::shared_ptr<const EventBatch> counted(Place place, EventBatch batch);
 
   EventStoreSettings settings_;
-  std::optional<SpillFile> spilled_;
+  SpilledEvents spilled_{settings_.spill_folder};
   std::shared_ptr<Bytes> bytes_ = std::make_shared<Bytes>();
 };
 

@@ -6,11 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "core/base/unnamed_file.hpp"
-
 namespace tofstream {
 
-void FrameQueue::put(RawFrame frame, std::optional<journal::Place> kept, const std::stop_token& stop) {
+void FrameQueue::put(RawFrame frame, std::optional<FilePlace> kept, const std::stop_token& stop) {
   const std::size_t size = frame.data.size();
   std::unique_lock lock(mutex_);
   Item item;
@@ -32,31 +30,25 @@ void FrameQueue::put(RawFrame frame, std::optional<journal::Place> kept, const s
 }
 
 // A frame that memory has no room for. The lock is given up while a file is written.
-FrameQueue::Item FrameQueue::stored_or_held_back(RawFrame frame, std::optional<journal::Place> kept,
+FrameQueue::Item FrameQueue::stored_or_held_back(RawFrame frame, std::optional<FilePlace> kept,
                                                  std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  if (kept) return Stored{std::move(*kept), frame.ingress_ns, frame.entered, false};
-  const bool is_first = in_file_ == 0;
+  if (kept) return Stored{std::move(*kept), {}, frame.ingress_ns, frame.entered};
   lock.unlock();
-  auto place = spill(frame, is_first);
+  SpillPiece piece = spill(frame);
   lock.lock();
-  if (place) {
-    ++in_file_;
-    return Stored{std::move(*place), frame.ingress_ns, frame.entered, true};
-  }
+  if (piece) return Stored{piece.place(), std::move(piece), frame.ingress_ns, frame.entered};
   figures_.held_back = true;
   went_.wait(lock, stop, [&] { return has_room(frame.data.size()); });
   return frame;
 }
 
-// `is_first`: nobody reads the file, which is then written from its beginning.
-std::optional<journal::Place> FrameQueue::spill(const RawFrame& frame, bool is_first) {
+// An empty piece where the disk does not take it.
+SpillPiece FrameQueue::spill(const RawFrame& frame) {
   if (file_failed_) return {};
-  const auto folder = settings_.spill_folder.empty() ? std::filesystem::temp_directory_path() : settings_.spill_folder;
   try {
-    if (!file_) file_ = std::make_shared<const journal::File>(open_unnamed_file(folder), folder, "make a file in");
-    if (is_first) file_end_ = 0;
-    const std::span<const std::byte> pieces[] = {frame.data};
-    file_->write(file_end_, pieces);
+    if (!file_) file_ = SpillFile::in(settings_.spill_folder);
+    const std::span<const std::byte> parts[] = {frame.data};
+    return file_->put(parts);
   } catch (const std::exception& error) {
     file_failed_ = true;
     settings_.warn(
@@ -65,7 +57,6 @@ std::optional<journal::Place> FrameQueue::spill(const RawFrame& frame, bool is_f
                     error.what()));
     return {};
   }
-  return journal::Place{file_, std::exchange(file_end_, file_end_ + frame.data.size()), frame.data.size()};
 }
 
 void FrameQueue::close(std::exception_ptr cause) {
@@ -104,10 +95,6 @@ std::optional<RawFrame> FrameQueue::take(const std::optional<Clock::time_point>&
 RawFrame FrameQueue::read(const Stored& stored) {
   RawFrame frame = RawFrame::of(stored.place.read(), stored.ingress_ns);
   frame.entered = stored.entered;
-  if (!stored.is_unnamed) return frame;
-  stored.place.file->give_back(stored.place.offset, stored.place.size);
-  const std::lock_guard lock(mutex_);
-  --in_file_;
   return frame;
 }
 

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <variant>
 
-#include "gadgets/io/journal/file.hpp"
+#include "core/base/spill_file.hpp"
 #include "gadgets/wire/raw_frame.hpp"
 
 namespace tofstream {
@@ -39,9 +39,9 @@ class FrameQueue {
   explicit FrameQueue(Settings settings) : settings_(std::move(settings)) {}
 
   /// Puts a frame behind the others. Where memory has no room, its bytes are read again from `kept`, where a journal
-  /// has them, or else written to an unnamed file; a file that fails is warned of once, and from then on the call waits
+  /// has them, or else written to a spill file; a file that fails is warned of once, and from then on the call waits
   /// for room, until the stop: the frame is then put all the same.
-  void put(RawFrame frame, std::optional<journal::Place> kept, const std::stop_token& stop);
+  void put(RawFrame frame, std::optional<FilePlace> kept, const std::stop_token& stop);
   /// No more comes; where there is a cause, take() throws it behind the last frame.
   void close(std::exception_ptr cause = {});
 
@@ -52,19 +52,19 @@ class FrameQueue {
   Figures figures() const;
 
  private:
-  struct Stored {  // in the journal, or in the unnamed file
-    journal::Place place;
+  struct Stored {
+    FilePlace place;
+    SpillPiece spilled;  // empty where the place is in a journal
     std::uint64_t ingress_ns = 0;
     Clock::time_point entered;
-    bool is_unnamed = false;
   };
   using Item = std::variant<RawFrame, Stored>;
 
   bool has_room(std::size_t bytes) const { return memory_ == 0 || memory_ + bytes <= settings_.memory_bytes; }
-  Item stored_or_held_back(RawFrame frame, std::optional<journal::Place> kept, std::unique_lock<std::mutex>& lock,
+  Item stored_or_held_back(RawFrame frame, std::optional<FilePlace> kept, std::unique_lock<std::mutex>& lock,
                            const std::stop_token& stop);
-  std::optional<journal::Place> spill(const RawFrame& frame, bool is_first);
-  RawFrame read(const Stored& stored);
+  SpillPiece spill(const RawFrame& frame);
+  static RawFrame read(const Stored& stored);
 
   const Settings settings_;
   mutable std::mutex mutex_;
@@ -73,14 +73,12 @@ class FrameQueue {
   std::deque<Item> items_;
   std::size_t memory_ = 0;   // bytes of frames that wait in memory
   std::uint64_t bytes_ = 0;  // of all that wait
-  std::size_t in_file_ = 0;  // frames in the unnamed file
   bool is_closed_ = false;
   std::exception_ptr cause_;
   Figures figures_;
 
   // Of the thread that puts.
-  std::shared_ptr<const journal::File> file_;
-  std::uint64_t file_end_ = 0;
+  std::shared_ptr<SpillFile> file_;
   bool file_failed_ = false;
 };
 

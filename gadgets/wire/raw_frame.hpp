@@ -36,5 +36,10 @@ template <>
 struct PayloadName<RawFrame> {
   static constexpr auto value = "frame";
 };
+template <>
+struct Spill<RawFrame> {
+  static void encode(const RawFrame& frame, SpillWriter& to);
+  static RawFrame decode(SpillReader& from);
+};
 
 }  // namespace tofstream

@@ -1,6 +1,20 @@
 // The gadgets of gadgets.hpp, registered as authors register theirs.
 #include "gadgets.hpp"
 
+#include "core/gadget/spill.hpp"
+
+void tofstream::Spill<tofstream::test::Batch>::encode(const test::Batch& batch, SpillWriter& to) {
+  to.value(batch.number);
+  to.value(batch.events);
+  to.array(std::span(batch.load));
+}
+
+tofstream::test::Batch tofstream::Spill<tofstream::test::Batch>::decode(SpillReader& from) {
+  const auto number = from.value<std::uint64_t>();
+  const auto events = from.value<std::uint64_t>();
+  return {number, events, from.array<std::uint64_t>()};
+}
+
 namespace tofstream::test {
 namespace {
 
@@ -15,18 +29,20 @@ struct Count {
     std::int64_t throw_at = -1;
     bool endless = false;
     std::filesystem::path path;
+    std::size_t load = 0;
   };
   static constexpr auto params =
       describe(param<&Params::messages>("messages", "Batches to send"),
                param<&Params::pause_ms>("pause_ms", non_negative, unit("ms"), "Pause after each"),
                param<&Params::throw_at>("throw_at", "Batch at which to fail"),
                param<&Params::endless>("endless", "Send until stopped"),
-               param<&Params::path>("path", "A file, which is not read"));
+               param<&Params::path>("path", "A file, which is not read"),
+               param<&Params::load>("load", "Numbers that each batch carries, all of them its own"));
   void run(Emit<Batch>& emit, std::stop_token stop, const Params& p, Context& context) {
     for (std::uint64_t i = 0; (p.endless || i < p.messages) && !stop.stop_requested(); ++i) {
       if (static_cast<std::int64_t>(i) == p.throw_at) throw std::runtime_error("source fails");
       context.books().received(10);
-      emit(Batch{.number = i});
+      emit(Batch{.number = i, .load = std::vector<std::uint64_t>(p.load, i)});
       if (p.pause_ms > 0) sleep_ms(p.pause_ms);
     }
   }
@@ -110,6 +126,8 @@ struct Collect {
   void process(std::shared_ptr<const Batch> batch, Context& context) {
     if (Witness::current) {
       if (Witness::current->on_sink) Witness::current->on_sink(batch->number);
+      if (std::ranges::any_of(batch->load, [&](std::uint64_t x) { return x != batch->number; }))
+        throw std::runtime_error("a batch came with another's load");
       Witness::current->saw(p_.as, batch->number);
       Witness::current->saw_address(batch.get());
     }

@@ -20,8 +20,9 @@ namespace tofstream::test {
 struct Batch {
   std::uint64_t number = 0;
   std::uint64_t events = 10;
+  std::vector<std::uint64_t> load;  // that makes it large
   std::uint64_t event_count() const { return events; }
-  std::size_t bytes() const { return 1000; }
+  std::size_t bytes() const { return 1000 + load.size() * sizeof(std::uint64_t); }
 };
 
 struct Picture {
@@ -90,6 +91,11 @@ namespace tofstream {
 template <>
 struct PayloadName<test::Batch> {
   static constexpr auto value = "events";
+};
+template <>
+struct Spill<test::Batch> {
+  static void encode(const test::Batch& batch, SpillWriter& to);
+  static test::Batch decode(SpillReader& from);
 };
 template <>
 struct PayloadName<test::Picture> {

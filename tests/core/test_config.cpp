@@ -22,7 +22,7 @@ gadgets:
              "pipe.yaml:9:40: gadgets.b.parallel must be in [1, 1024], not 0",
              "pipe.yaml:10:36: gadgets.c.book must be one of reconstructed, written, nothing, not 'writen', "
              "did you mean 'written'?",
-             "pipe.yaml:10:59: gadgets.c.edge.policy must be one of block, drop_oldest, not 'drop', "
+             "pipe.yaml:10:59: gadgets.c.edge.policy must be one of block, drop_oldest, spill, not 'drop', "
              "did you mean 'drop_oldest'?",
              "pipe.yaml:10:75: gadgets.c.edge.messages must be in [1, 1000000], not 0"});
 }

@@ -130,7 +130,7 @@ TEST_CASE("the bounds of one input stand under its name, over those for all") {
         Lines{"pipe.yaml:4:52: gadgets.x.edge: unknown key 'rihgt', did you mean 'right'?",
               "pipe.yaml:4:81: gadgets.x.edge.left: unknown key 'mesages', did you mean 'messages'?"});
   CHECK(problems_with("x: {use: pair, from: {left: f, right: g}, edge: {right: {bytes: 0}}}") ==
-        Lines{"pipe.yaml:4:67: gadgets.x.edge.right.bytes must be at least 1 byte, not 0"});
+        Lines{"pipe.yaml:4:59: gadgets.x: disk_bytes, spill_folder and bytes: 0 are for an edge with policy: spill"});
 }
 
 TEST_CASE("faults are read with their limits") {

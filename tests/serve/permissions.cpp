@@ -62,6 +62,8 @@ TEST_CASE_FIXTURE(Allowed, "a sent pipeline is refused what reaches out of it, w
                  "mine.yaml:11:49: gadgets.end: 'fault'"));
   CHECK(contains(sent_with("  end: {use: png_writer, from: estimate, edge: {messages: 1000000}}"),
                  "at most 64 messages"));
+  CHECK(contains(sent_with("  end: {use: null_sink, from: events, edge: {policy: spill}}"),
+                 "no edge may spill to the server's disk"));
   CHECK(contains(sent_with("  end: {use: null_sinc, from: estimate}"), "did you mean 'null_sink'?"));
   CHECK(contains(refusal({.pipeline = "mine.yaml", .yaml = "gadgets: [1"}), "mine.yaml:"));
   CHECK(

@@ -38,6 +38,18 @@ std::string refusal(const std::string& address, bool is_public = false) {
 
 }  // namespace
 
+TEST_CASE("a scrape says what an edge that spills has on disk") {
+  FakeRun run;
+  run.report.edges[0].limits.policy = EdgePolicy::spill;
+  run.report.edges[0].figures.spilled_bytes = 5000;
+  run.report.edges[0].figures.disk_bytes = 3000;
+  const MetricsEndpoint endpoint(run, "127.0.0.1:0", false);
+  const std::string text = scrape(endpoint.port());
+  for (const char* line : {"tofstream_edge_spilled_bytes_total{edge=\"feed -> events\"} 5000",
+                           "tofstream_edge_disk_bytes{edge=\"feed -> events\"} 3000"})
+    CHECK_MESSAGE(text.find(std::string("\n") + line) != std::string::npos, line);
+}
+
 TEST_CASE("a scrape holds gadgets, edges, books, latency and the state of the run") {
   FakeRun run;
   run.report.books.lost["sent, but not \"received\""] = 7;

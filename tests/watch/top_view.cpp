@@ -36,6 +36,21 @@ TEST_CASE("a page has rates since the page before, queues, latency, books and pr
   CHECK(page.find("feed -> events         3 of 64          1.0 of 256         0\n") != std::string::npos);
 }
 
+TEST_CASE("a page says what an edge that spills has on disk") {
+  RunReport report = small_report();
+  report.edges.push_back({"events -> sorted",
+                          {.policy = EdgePolicy::spill},
+                          {.messages = 900,
+                           .waiting_messages = 700,
+                           .waiting_bytes = 1 << 20,
+                           .disk_bytes = 3 << 20,
+                           .most_disk_bytes = 5 << 20}});
+  const std::string page = top_view(status_json(report), nullptr, 200);
+  CHECK(page.find("waiting MiB   dropped  MiB on disk\n") != std::string::npos);
+  CHECK(page.find("events -> sorted             700          1.0 of 256         0  3.0 now, 5.0 most\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("without a page before there are no rates, and lines are cut at the terminal's width") {
   const auto status = status_json(small_report());
   CHECK(top_view(status, nullptr, 200).find("events/s\nbooks") == std::string::npos);

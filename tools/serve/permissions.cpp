@@ -188,12 +188,18 @@ Value defaults_of(const GadgetInfo& info) {
 // More on an edge than is usual is memory that nobody has reckoned with.
 void check_edges(const Pipeline& pipeline, Problems& problems) {
   const EdgeSettings usual;
-  for (const PipelineEdge& edge : pipeline.edges)
+  for (const PipelineEdge& edge : pipeline.edges) {
+    if (edge.settings.policy == EdgePolicy::spill)
+      problems.add(edge.where,
+                   fmt::format("edge {}: in a pipeline that is sent no edge may spill to the server's disk: use "
+                               "policy: block",
+                               edge.name));
     if (edge.settings.messages > usual.messages || edge.settings.bytes > usual.bytes)
       problems.add(edge.where,
                    fmt::format("edge {}: in a pipeline that is sent at most {} messages and {} bytes may wait "
                                "on an edge",
                                edge.name, usual.messages, usual.bytes));
+  }
 }
 
 // What a run for a client needs.

@@ -113,12 +113,21 @@ void add_edge(Families& families, const EdgeReport& edge) {
   families.counter("edge_messages_total", "Messages that were put on the edge", labels, number(edge.figures.messages));
   families.gauge("edge_waiting_messages", "Messages that wait on the edge", labels,
                  number(edge.figures.waiting_messages));
-  families.gauge("edge_waiting_bytes", "Bytes that wait on the edge", labels, number(edge.figures.waiting_bytes));
+  families.gauge("edge_waiting_bytes", "Bytes that wait on the edge, in memory", labels,
+                 number(edge.figures.waiting_bytes));
   families.gauge("edge_limit_messages", "Messages that may wait on the edge", labels, number(edge.limits.messages));
   families.gauge("edge_limit_bytes", "Bytes that may wait on the edge", labels, number(edge.limits.bytes));
   families.counter("edge_dropped_messages_total", "Messages that the edge dropped", labels,
                    number(edge.figures.dropped_messages));
   families.counter("edge_dropped_events_total", "Events in them", labels, number(edge.figures.dropped_events));
+  if (edge.limits.policy != EdgePolicy::spill) return;
+  families.counter("edge_spilled_messages_total", "Messages that the edge put on disk", labels,
+                   number(edge.figures.spilled_messages));
+  families.counter("edge_spilled_bytes_total", "Bytes that the edge put on disk", labels,
+                   number(edge.figures.spilled_bytes));
+  families.gauge("edge_disk_bytes", "Bytes that wait on disk", labels, number(edge.figures.disk_bytes));
+  families.gauge("edge_most_disk_bytes", "The most bytes that waited on disk", labels,
+                 number(edge.figures.most_disk_bytes));
 }
 
 std::vector<MetricFamily> families_of(const RunReport& report) {

@@ -174,8 +174,10 @@ std::string edges(const Json& run) {
     rows.push_back({words(at(edge, {"edge"})), words(at(edge, {"policy"})), words(at(edge, {"messages"})),
                     fmt::format("{} of {}", words(at(edge, {"most_messages"})), words(at(edge, {"limit_messages"}))),
                     fmt::format("{} of {}", words(at(edge, {"most_bytes"})), words(at(edge, {"limit_bytes"}))),
-                    words(at(edge, {"dropped_messages"})), words(at(edge, {"dropped_events"}))});
-  return html::table({"edge", "when full", "messages", "most waiting", "most bytes", "dropped messages", "events"},
+                    words(at(edge, {"dropped_messages"})), words(at(edge, {"dropped_events"})),
+                    words(at(edge, {"spilled_bytes"})), words(at(edge, {"most_disk_bytes"}))});
+  return html::table({"edge", "when full", "messages", "most waiting", "most bytes", "dropped messages", "events",
+                      "bytes spilled to disk", "most on disk"},
                      rows);
 }
 

@@ -120,17 +120,32 @@ std::string gadgets(const Json& status, const Json& before, const Rates& rates) 
   return text;
 }
 
+// An edge that spills goes by bytes alone.
+std::string waiting_messages(const Json& edge) {
+  const auto waiting = edge.at("waiting_messages").get<double>();
+  if (edge.value("policy", "") == "spill") return fmt::format("{}", waiting);
+  return fmt::format("{} of {}", waiting, edge.at("limit_messages").get<double>());
+}
+
+// "1.5 now, 20.0 most": what an edge that spills has there.
+std::string on_disk(const Json& edge) {
+  if (edge.value("most_disk_bytes", 0.0) == 0) return "-";
+  return fmt::format("{:.1f} now, {:.1f} most", edge.at("disk_bytes").get<double>() / mebibyte,
+                     edge.at("most_disk_bytes").get<double>() / mebibyte);
+}
+
 std::string edges(const Json& status) {
   std::size_t width = 4;
   for (const Json& edge : status.at("edges")) width = std::max(width, edge.at("edge").get<std::string>().size());
-  std::string text =
-      fmt::format("\n{:<{}} {:>15} {:>19} {:>9}\n", "edge", width, "waiting msgs", "waiting MiB", "dropped");
+  const bool spills = std::ranges::any_of(status.at("edges"), [](const Json& e) { return e.contains("disk_bytes"); });
+  std::string text = fmt::format("\n{:<{}} {:>15} {:>19} {:>9}{}\n", "edge", width, "waiting msgs", "waiting MiB",
+                                 "dropped", spills ? "  MiB on disk" : "");
   for (const Json& edge : status.at("edges")) {
     const auto of = [&](const char* key) { return edge.at(key).get<double>(); };
-    text += fmt::format("{:<{}} {:>15} {:>19} {:>9}\n", edge.at("edge").get<std::string>(), width,
-                        fmt::format("{} of {}", of("waiting_messages"), of("limit_messages")),
-                        fmt::format("{:.1f} of {:.0f}", of("waiting_bytes") / mebibyte, of("limit_bytes") / mebibyte),
-                        short_number(of("dropped_messages")));
+    text +=
+        fmt::format("{:<{}} {:>15} {:>19} {:>9}{}\n", edge.at("edge").get<std::string>(), width, waiting_messages(edge),
+                    fmt::format("{:.1f} of {:.0f}", of("waiting_bytes") / mebibyte, of("limit_bytes") / mebibyte),
+                    short_number(of("dropped_messages")), spills ? "  " + on_disk(edge) : "");
   }
   return text;
 }

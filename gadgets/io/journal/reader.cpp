@@ -80,7 +80,7 @@ std::string Reader::find_journal() {
 
 void Reader::open(std::size_t segment) {
   const auto& path = segments_[segment].path;
-  file_ = std::make_shared<const File>(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, "read");
+  file_ = std::make_shared<const PlacedFile>(::open(path.c_str(), O_RDONLY | O_CLOEXEC), path, "read");
   opened_ = segment;
 }
 

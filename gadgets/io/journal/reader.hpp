@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gadgets/io/journal/file.hpp"
+#include "core/base/placed_file.hpp"
 #include "gadgets/io/journal/layout.hpp"
 
 namespace tofstream::journal {
@@ -93,7 +93,7 @@ class Reader {
   const std::filesystem::path folder_;
   std::vector<Segment> segments_;
   std::optional<std::uint64_t> journal_;
-  std::shared_ptr<const File> file_;  // of the segment at hand
+  std::shared_ptr<const PlacedFile> file_;  // of the segment at hand
   std::optional<std::size_t> opened_;
   Position next_, given_at_, end_of_last_;
   std::optional<std::uint64_t> expected_;  // number of the next entry

@@ -23,8 +23,8 @@
 namespace tofstream::journal {
 namespace {
 
-std::shared_ptr<const File> open_segment(const std::filesystem::path& path, int flags, const char* action) {
-  return std::make_shared<const File>(::open(path.c_str(), flags | O_CLOEXEC, 0666), path, action);
+std::shared_ptr<const PlacedFile> open_segment(const std::filesystem::path& path, int flags, const char* action) {
+  return std::make_shared<const PlacedFile>(::open(path.c_str(), flags | O_CLOEXEC, 0666), path, action);
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ Writer::~Writer() {
 
 void Writer::lock_folder() {
   const int descriptor = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  lock_ = std::make_unique<const File>(descriptor, folder_, "open");
+  lock_ = std::make_unique<const PlacedFile>(descriptor, folder_, "open");
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
     throw std::runtime_error(errno == EWOULDBLOCK ? "it is being written already" : std::strerror(errno));
   if (::access(folder_.c_str(), W_OK) != 0) throw std::runtime_error(std::strerror(errno));
@@ -147,7 +147,7 @@ Appended Writer::append(EntryKind kind, std::string_view name, std::span<const s
     fail(error.what());
   }
   if (!failure_.empty()) throw std::runtime_error(failure_);
-  const Place place{segment_, segment_end_ + entry_header_bytes + name.size(), bytes.size()};
+  const FilePlace place{segment_, segment_end_ + entry_header_bytes + name.size(), bytes.size()};
   segment_end_ += whole;
   written_bytes_ += whole;
   last_ingress_ns_ = header.ingress_ns;

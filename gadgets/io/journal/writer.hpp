@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "gadgets/io/journal/file.hpp"
+#include "core/base/placed_file.hpp"
 #include "gadgets/io/journal/layout.hpp"
 
 namespace tofstream::journal {
@@ -31,7 +31,7 @@ struct WriterOptions {
 /// Where an entry was put.
 struct Appended {
   std::uint64_t number = 0;
-  Place bytes;
+  FilePlace bytes;
 };
 
 /// Safe from any thread.
@@ -74,16 +74,16 @@ class Writer {
 
   const std::filesystem::path folder_;
   const WriterOptions options_;
-  std::unique_ptr<const File> lock_;
+  std::unique_ptr<const PlacedFile> lock_;
   std::uint64_t entries_before_ = 0, cut_bytes_ = 0;
   std::atomic<std::uint64_t> written_bytes_ = 0;
 
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::shared_ptr<const File> segment_;
+  std::shared_ptr<const PlacedFile> segment_;
   std::uint64_t journal_ = 0, segment_number_ = 0, segment_end_ = 0, next_entry_ = 0, last_ingress_ns_ = 0;
-  std::vector<std::shared_ptr<const File>> dirty_;  // segments that were written to since the last sync
-  std::string failure_;                             // the first one's message; nothing more is written then
+  std::vector<std::shared_ptr<const PlacedFile>> dirty_;  // segments that were written to since the last sync
+  std::string failure_;                                   // the first one's message; nothing more is written then
   std::jthread syncing_;
 };
 

@@ -39,12 +39,18 @@ function figureText(value) {
   return typeof value === 'number' && !Number.isInteger(value) ? value.toPrecision(5) : String(value);
 }
 
+// What an edge that spills has on disk now, and the most it had.
+function spilledText(at) {
+  const mebibytes = (bytes) => (bytes / 1048576).toFixed(1);
+  return at.most_disk_bytes > 0 ? `, ${mebibytes(at.disk_bytes)} MiB on disk (most ${mebibytes(at.most_disk_bytes)})` : '';
+}
+
 export function showGadgets(body, hello, state, rates) {
   if (!body.parentElement.closest('details').open && body.rows.length === hello.gadgets.length) return;
   body.replaceChildren(...hello.gadgets.map((gadget, k) => {
     const now = state.gadgets[k];
     const waiting = hello.edges.map((edge, e) => [edge, state.edges[e]]).filter(([edge]) => edge.to === gadget.name)
-      .map(([edge, at]) => `${at.waiting_messages} of ${edge.limit_messages}${at.dropped_messages > 0 ? `, ${count(at.dropped_messages)} dropped` : ''}`);
+      .map(([edge, at]) => `${at.waiting_messages}${edge.spills ? spilledText(at) : ` of ${edge.limit_messages}`}${at.dropped_messages > 0 ? `, ${count(at.dropped_messages)} dropped` : ''}`);
     const reports = [progressText(now.progress), ...Object.entries(now.figures).map(([key, value]) => `${key}: ${figureText(value)}`)];
     return html('tr', {}, html('th', { scope: 'row' }, gadget.name),
       ...[gadget.use, count(rates[k].messages), count(rates[k].events), `${Math.round(100 * rates[k].busy)} %`, waiting.join('; '),

@@ -99,8 +99,8 @@ export class Graph {
     edges.forEach((edge, k) => {
       const { label, path } = this.edgeViews[k];
       const about = this.edges[k];
-      const share = Math.max(edge.waiting_messages / about.limit_messages, edge.waiting_bytes / about.limit_bytes);
-      path.setAttribute('class', `edge ${about.feedback ? 'feedback' : ''} ${share >= 0.9 && !about.drops && about.limit_messages > 1 ? 'full' : edge.waiting_messages > 1 ? 'waiting' : ''}`);
+      const share = Math.max(about.spills ? 0 : edge.waiting_messages / about.limit_messages, edge.waiting_bytes / about.limit_bytes);
+      path.setAttribute('class', `edge ${about.feedback ? 'feedback' : ''} ${share >= 0.9 && !about.drops && !about.spills && about.limit_messages > 1 ? 'full' : edge.waiting_messages > 1 ? 'waiting' : ''}`);
       label.textContent = edge.waiting_messages > 0 ? `${edge.waiting_messages}` : '';
     });
   }

@@ -1,8 +1,9 @@
-// Files by place: see file.hpp.
-#include "gadgets/io/journal/file.hpp"
+#include "core/base/placed_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstddef>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -13,24 +14,24 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-namespace tofstream::journal {
+namespace tofstream {
 
-File::File(int descriptor, std::filesystem::path path, const char* action)
+PlacedFile::PlacedFile(int descriptor, std::filesystem::path path, const char* action)
     : descriptor_(descriptor), path_(std::move(path)) {
   if (descriptor_ < 0) fail(action);
 }
 
-File::~File() {
+PlacedFile::~PlacedFile() {
   ::close(descriptor_);
 }
 
-std::uint64_t File::size() const {
+std::uint64_t PlacedFile::size() const {
   struct stat about {};
   if (::fstat(descriptor_, &about) != 0) fail("read");
   return static_cast<std::uint64_t>(about.st_size);
 }
 
-std::size_t File::read(std::uint64_t at, std::span<std::byte> to) const {
+std::size_t PlacedFile::read(std::uint64_t at, std::span<std::byte> to) const {
   std::size_t done = 0;
   while (done < to.size()) {
     const ssize_t got = ::pread(descriptor_, to.data() + done, to.size() - done, static_cast<off_t>(at + done));
@@ -42,12 +43,13 @@ std::size_t File::read(std::uint64_t at, std::span<std::byte> to) const {
   return done;
 }
 
-void File::write(std::uint64_t at, std::span<const std::span<const std::byte>> pieces) const {
+void PlacedFile::write(std::uint64_t at, std::span<const std::span<const std::byte>> pieces) const {
   std::vector<iovec> left;
   for (const auto piece : pieces)
     if (!piece.empty()) left.push_back({const_cast<std::byte*>(piece.data()), piece.size()});  // pwritev only reads
   for (auto next = left.begin(); next != left.end();) {
-    const ssize_t written = ::pwritev(descriptor_, &*next, static_cast<int>(left.end() - next), static_cast<off_t>(at));
+    const auto count = static_cast<int>(std::min<std::ptrdiff_t>(left.end() - next, IOV_MAX));
+    const ssize_t written = ::pwritev(descriptor_, &*next, count, static_cast<off_t>(at));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail("write");
     at += static_cast<std::uint64_t>(written);
@@ -59,29 +61,33 @@ void File::write(std::uint64_t at, std::span<const std::span<const std::byte>> p
   }
 }
 
-void File::truncate(std::uint64_t size) const {
+void PlacedFile::truncate(std::uint64_t size) const {
   if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail("cut");
 }
 
-int File::sync() const noexcept {
+int PlacedFile::sync() const noexcept {
   if (::fdatasync(descriptor_) == 0 || errno == EINVAL) return 0;  // EINVAL: a file system that does not know it
   return errno;
 }
 
-void File::give_back(std::uint64_t at, std::uint64_t bytes) const noexcept {
+void PlacedFile::give_back(std::uint64_t at, std::uint64_t bytes) const noexcept {
   (void)::fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
                     static_cast<off_t>(bytes));
 }
 
-void File::fail(const char* action) const {
+void PlacedFile::fail(const char* action) const {
   throw std::system_error(errno, std::generic_category(), fmt::format("cannot {} {}", action, path_.string()));
 }
 
-std::vector<std::byte> Place::read() const {
-  std::vector<std::byte> bytes(size);
-  if (file->read(offset, bytes) != size)
+void FilePlace::read(std::size_t at, std::span<std::byte> to) const {
+  if (at + to.size() > size || file->read(offset + at, to) != to.size())
     throw std::runtime_error(fmt::format("{} has been cut short by another program", file->path().string()));
+}
+
+std::vector<std::byte> FilePlace::read() const {
+  std::vector<std::byte> bytes(size);
+  read(0, bytes);
   return bytes;
 }
 
-}  // namespace tofstream::journal
+}  // namespace tofstream

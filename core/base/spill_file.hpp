@@ -1,0 +1,63 @@
+// Bytes that memory has no room for, on disk for a while: in a file without a name, which is gone when the program ends,
+// however it ends. The one way in which tofstream puts on disk what waits: edges, frames of a live stream, and events
+// that are kept for later iterations.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "core/base/placed_file.hpp"
+
+namespace tofstream {
+
+class SpillFile;
+
+// Bytes in a spill file; their place on disk is free again when the piece is gone.
+class SpillPiece {
+ public:
+  SpillPiece() = default;
+  SpillPiece(std::shared_ptr<SpillFile> file, FilePlace place) : file_(std::move(file)), place_(std::move(place)) {}
+  SpillPiece(SpillPiece&&) noexcept = default;
+  SpillPiece& operator=(SpillPiece&& other) noexcept;
+  ~SpillPiece();
+
+  const FilePlace& place() const { return place_; }
+  std::size_t bytes() const { return place_.size; }
+  explicit operator bool() const { return file_ != nullptr; }
+
+  // The bytes as memory that the system reads when it is touched; the piece lives as long as the mapping. Throws
+  // std::system_error.
+  static std::shared_ptr<std::byte> map(SpillPiece piece);
+
+ private:
+  std::shared_ptr<SpillFile> file_;
+  FilePlace place_;
+};
+
+// Safe from any thread.
+class SpillFile : public std::enable_shared_from_this<SpillFile> {
+ public:
+  // Empty: the system's folder for temporary files (TMPDIR). Throws std::system_error "cannot make a file in FOLDER:
+  // CAUSE"; the caller says what to do.
+  static std::shared_ptr<SpillFile> in(const std::filesystem::path& folder);
+
+  // Writes the parts one behind the other. Throws std::system_error "cannot write an unnamed file in FOLDER: CAUSE", and
+  // nothing is kept then.
+  SpillPiece put(std::span<const std::span<const std::byte>> parts);
+
+ private:
+  friend SpillPiece;
+
+  explicit SpillFile(const std::filesystem::path& folder);
+  void give_back(const FilePlace& place) noexcept;
+
+  const std::shared_ptr<const PlacedFile> file_;
+  std::mutex mutex_;
+  std::uint64_t end_ = 0;
+  std::size_t pieces_ = 0;
+};
+
+}  // namespace tofstream
