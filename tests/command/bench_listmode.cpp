@@ -60,9 +60,9 @@ TEST_CASE("bench listmode sets a bound beside each figure and checks it against 
 
 TEST_CASE("bench listmode judges the whole of a workload, on a GPU") {
   if (!gpu_or_skip()) return;
-  const auto run =
-      run_bench("listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint "
-                "joseph_w1_forward joseph_w1_back tor3_w1_forward tor3_w1_back");
+  const auto run = run_bench(
+      "listmode --repeats 1 --json --only joseph_w1 joseph_w1_deterministic joseph_w1_adjoint tor3_w1_adjoint "
+      "joseph_w1_forward joseph_w1_back tor3_w1_forward tor3_w1_back");
   const auto rows = run.json()["requirements"];
   REQUIRE(rows.size() == 8);
   bool all_hold = true;
