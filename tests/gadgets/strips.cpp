@@ -109,7 +109,7 @@ TEST_CASE("the decoder tells a bad line, and a scanner that is none of strips") 
   test.send(bytes_of("1 2 3\n"));
   CHECK_THROWS_WITH(test.send(bytes_of("# fine\n1 2 b\n")), doctest::Contains("line 3: '1 2 b' is not an event"));
   CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("jpet_decoder", "{scanner: demo_ring}"),
-                    doctest::Contains("a scanner of strips needs 'strips'"));
+                    doctest::Contains("this is a ring of crystals, where a pair of strips is wanted"));
   CHECK_THROWS_WITH(
       RegisteredGadgetTest<EventBatch>("strip_simulator", "{phantom: nema_iq, resolution: {sigma_z_mm: -1}}"),
       doctest::Contains("sigma_z_mm"));
