@@ -37,7 +37,8 @@ struct BlobProjector {
 
   explicit BlobProjector(const Params& p)
       : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
-               fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic))},
+               fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic)), false,
+               planned_from(p.cuda_path, 5'000)},
               [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
                 return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
               }) {}

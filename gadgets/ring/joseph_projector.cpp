@@ -43,7 +43,8 @@ struct JosephProjector {
 
   explicit JosephProjector(const Params& p)
       : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
-               fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic))},
+               fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic)),
+               false, planned_from(CudaPath::automatic, 20'000)},
               [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
                 return make_joseph_projector(
                     grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic},

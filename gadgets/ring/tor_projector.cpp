@@ -71,7 +71,8 @@ struct TorProjector {
   }
 
   explicit TorProjector(const Params& p)
-      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p)},
+      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p), false,
+               planned_from(p.cuda_path, 5'000)},
               [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
                 return make_tor_projector(grid, settings(p, choose(p, scanner, grid, context), grid), backend);
               }) {

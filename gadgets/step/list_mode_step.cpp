@@ -85,6 +85,7 @@ Projected ListModeStep::operator()(const ProjectorInputs& inputs, Context& conte
     const auto turn = context.take_turn();  // a batch at a time, so that a run of large subsets holds up no other
     waiting_for_turn_s_ += seconds_since(asked);
     const Prepared& prepared = prepare_batch(batch, context);
+    if (i >= inputs.events->first_new() && lacks_plan(*batch, prepared)) ++without_plan_;
     begin_next_copy(*inputs.events, i + 1);
     EventView events = prepared.view();
     if (!settings_.tof) events.tof_mm = nullptr;
@@ -182,6 +183,13 @@ const ListModeStep::Prepared& ListModeStep::prepare_batch(const std::shared_ptr<
   constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
   if (on_host(memory) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
   return prepared_.emplace(batch.get(), std::move(prepared)).first->second;
+}
+
+// Whether the projector would not plan a batch that was to have a plan. What lies on the host is planned in each pass.
+bool ListModeStep::lacks_plan(const EventBatch& batch, const Prepared& prepared) const {
+  const bool expected = settings_.backend == Backend::cuda && !on_host(batch.memory()) && settings_.planned_from > 0 &&
+                        batch.count >= settings_.planned_from;
+  return expected && !prepared.plan;
 }
 
 // While a batch is projected on the GPU, the next one that lies on the host comes; at the end of a subset, that of the
@@ -317,6 +325,7 @@ void ListModeStep::report(const Projected& projected, const Image& estimate, Con
   context.report("projecting_s", projecting_s_);
   if (constexpr double worth_telling_s = 0.001; waiting_for_turn_s_ > worth_telling_s)
     context.report("waiting_for_turn_s", waiting_for_turn_s_);
+  if (without_plan_ > 0) context.report("without_plan", without_plan_);
   if (feed_.copied_bytes() > 0) {
     context.report("copied_to_gpu_gib", static_cast<double>(feed_.copied_bytes()) / 1073741824.0);
     context.report("copying_to_gpu_s", feed_.copy_seconds());

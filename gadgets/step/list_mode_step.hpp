@@ -71,15 +71,22 @@ struct SensitivityParams {
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 
+/// From how many events on a batch is expected to have a plan on a GPU, of a projector that plans `fewest` or more; 0:
+/// none is.
+constexpr std::int64_t planned_from(CudaPath path, std::int64_t fewest) {
+  return path == CudaPath::automatic || path == CudaPath::tiled ? fewest : 0;
+}
+
 /// What the projector gadgets share of their parameters.
 struct ListModeSettings {
   GadgetBackend backend;
   SensitivityParams sensitivity;
-  std::filesystem::path mu_map;  // that the sensitivity holds; empty: none
-  bool tof = true;               // false: the events' ToF is not looked at
-  bool log_likelihood = false;   // report it for each iteration
-  std::string description;       // names the projector with all its settings, as the sensitivity cache needs
-  bool uniform = false;          // a sensitivity that is known in closed form is not looked at: taken as 1
+  std::filesystem::path mu_map;   // that the sensitivity holds; empty: none
+  bool tof = true;                // false: the events' ToF is not looked at
+  bool log_likelihood = false;    // report it for each iteration
+  std::string description;        // names the projector with all its settings, as the sensitivity cache needs
+  bool uniform = false;           // a sensitivity that is known in closed form is not looked at: taken as 1
+  std::int64_t planned_from = 0;  // on a GPU larger batches without a plan, which take longer, are reported; 0: none
 };
 
 class ListModeStep {
@@ -117,6 +124,7 @@ class ListModeStep {
   Sensitivity make_sensitivity(const Scanner& scanner, Context& context);
   std::optional<Image> read_attenuation(Context& context);
   SensitivitySettings sample_settings() const;
+  bool lacks_plan(const EventBatch& batch, const Prepared& prepared) const;
   void report_sample(const Sensitivity& sampled, double error, Context& context) const;
   void report(const Projected& projected, const Image& estimate, Context& context);
 
@@ -134,6 +142,7 @@ class ListModeStep {
   double planning_s_ = 0;  // of plans made ahead of a pass; others are part of it
   double projecting_s_ = 0;
   double waiting_for_turn_s_ = 0;
+  std::int64_t without_plan_ = 0;  // batches that were to have one
   EmTally iteration_;
 };
 

@@ -133,7 +133,7 @@ __device__ inline void store_together(const Visit& visit, std::uint32_t place, V
 
 /// Calls use(tile, wide, planes, make) for each visit of an event in all images, where make() is the visit; and step()
 /// after each, `together` by all lanes of the warp. Returns the event's scale; `whole` becomes false where a path is
-/// not whole. A lane without an event (-1) has no visits.
+/// not whole: the event is then left to the direct path. A lane without an event (-1) has no visits.
 template <bool together, class PathOf, class Use, class Step>
 __device__ float for_each_visit_of_event(const Tiling& tiling, const PathOf& path_of, std::int64_t event, bool& whole,
                                          Use&& use, Step&& step) {
@@ -154,6 +154,9 @@ __device__ float for_each_visit_of_event(const Tiling& tiling, const PathOf& pat
 }
 
 inline constexpr int plan_threads = 768;
+
+/// Set beside an event's number of visits, which is smaller: a path of it is not whole.
+inline constexpr unsigned cut_event = 0x8000;
 
 /// A block's counters in shared memory. Calls use(counter, column) for each, by all threads of the block.
 template <class Use>
@@ -178,8 +181,9 @@ __device__ void for_each_event_of_block(const PathOf& path_of, std::int64_t even
 }
 
 /// Counts visits by bin, events and visits by the tile of the event's first visit, and each event's visits. An event
-/// without a visit begins in tile 0. `shared`: a block counts in shared memory, for a row of its own; else (very many
-/// tiles) all blocks count in the only row.
+/// without a visit begins in tile 0. An event with a path that is not whole has visits like others, since it may be its
+/// last: they will have no value. `shared`: a block counts in shared memory, for a row of its own; else
+/// (very many tiles) all blocks count in the only row.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
     count_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, std::uint32_t* rows,
@@ -199,8 +203,8 @@ __global__ void __launch_bounds__(plan_threads, 1)
     if (i < 0) return;
     atomicAdd(counters + shape.events_of(first_tile), 1u);
     atomicAdd(counters + shape.visits_of(first_tile), count);
-    visits_of_event[i] = static_cast<std::uint16_t>(count);
-    if (!whole) found->cut_paths = 1;  // all that write, write this
+    visits_of_event[i] = static_cast<std::uint16_t>(whole ? count : count | cut_event);
+    if (!whole) atomicAdd(&found->cut_paths, 1u);
   });
   __syncthreads();
   if constexpr (!shared) return;
@@ -208,19 +212,20 @@ __global__ void __launch_bounds__(plan_threads, 1)
   shared_counters(shape, [&](std::uint32_t own, int column) { row[column] = own; });
 }
 
-/// Puts visits in their places, and events in their ranks. `shared`: a block has places of its own, else all blocks
-/// take the next ones from `begins`.
+/// Puts visits in their places, and events in their ranks; lists the events of which a path is not whole. `shared`: a
+/// block has places of its own, else all blocks take the next ones from `begins`.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
     emit_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, const std::uint32_t* rows,
-                std::uint32_t* begins, const std::uint16_t* visits_of_event, Visit* visits, RankedEvent* ranked) {
+                std::uint32_t* begins, const std::uint16_t* visits_of_event, Visit* visits, RankedEvent* ranked,
+                std::uint32_t* cut, Found* found) {
   std::uint32_t* next = begins;
   if constexpr (shared) {
     const std::uint32_t* row = rows + static_cast<std::int64_t>(blockIdx.x) * shape.counters();
     next = shared_counters(shape, [&](std::uint32_t& own, int column) { own = begins[column] + row[column]; });
   }
   for_each_event_of_block(path_of, events, [&](std::int64_t i) {
-    const unsigned count = i >= 0 ? visits_of_event[i] : 0;
+    const unsigned noted = i >= 0 ? visits_of_event[i] : 0, count = noted & ~cut_event;
     std::uint32_t rank = 0, slot = 0, place = nowhere;
     Visit visit;
     const auto begin_in = [&](int tile) {
@@ -242,15 +247,20 @@ __global__ void __launch_bounds__(plan_threads, 1)
     const float scale = for_each_visit_of_event<true>(tiling, path_of, i, whole, use, step);
     if (i < 0) return;
     if (!begun) begin_in(0);
-    const uint4 whole_event{slot - count, count, static_cast<std::uint32_t>(i), __float_as_uint(scale)};
+    auto number = static_cast<std::uint32_t>(i);
+    if (noted != count) {
+      cut[atomicAdd(&found->cut_listed, 1u)] = number;
+      number = no_event;
+    }
+    const uint4 whole_event{slot - count, count, number, __float_as_uint(scale)};
     reinterpret_cast<uint4*>(ranked)[rank] = whole_event;
   });
 }
 
 }  // namespace detail
 
-/// The visits of `events` events to the tiles; nothing where a path is not whole. Throws OutOfMemory where the GPU's
-/// memory is too small for it.
+/// The visits of `events` events to the tiles; nothing where too many of them are to be left out, since a path is not
+/// whole. Throws OutOfMemory where the GPU's memory is too small for it.
 template <class PathOf>
 std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, std::int64_t events, PlanSpace& space,
                                   Stream stream) {
@@ -274,11 +284,12 @@ std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, s
   place_visits(shape, space, made, stream);
   made.ranked = Buffer<RankedEvent>(Memory::device, events, stream);
   const Found found = space.found.to_vector(stream).front();
-  if (found.cut_paths > 0) return std::nullopt;
+  if (found.cut_paths > space.most_cut(events)) return std::nullopt;
+  made.cut = Buffer<std::uint32_t>(Memory::device, found.cut_paths, stream);
   made.visits = Buffer<Visit>(Memory::device, found.visits, stream);
   launch(shared ? detail::emit_visits<true, PathOf> : detail::emit_visits<false, PathOf>, "list visits",
-         space.counts.data(), space.begins.data(), space.visits_of_event.data(), made.visits.data(),
-         made.ranked.data());
+         space.counts.data(), space.begins.data(), space.visits_of_event.data(), made.visits.data(), made.ranked.data(),
+         made.cut.data(), space.found.data());
   return made;
 }
 

@@ -44,21 +44,26 @@ struct VisitBins {
 /// What the host has to know of a count.
 struct Found {
   std::uint32_t visits;
-  std::uint32_t cut_paths;  // not 0: some path is not whole
+  std::uint32_t cut_paths;   // events with a path that is not whole
+  std::uint32_t cut_listed;  // of them, so many are listed by now
 };
 
 /// What the making of plans needs on the current CUDA device, kept from plan to plan.
 struct PlanSpace {
   int blocks = 0;                 // that work on a plan, one a multiprocessor
   std::int64_t shared_bytes = 0;  // of memory that each has
+  bool leaves_cut_events = true;  // events with a path that is not whole are left to the direct path
 
   int rows = 0;
   Buffer<std::uint32_t> counts;  // rows of counters; then, of each column, how many are counted in the rows above
   Buffer<std::uint32_t> begins;  // of a column: where it begins among those of its kind
-  Buffer<std::uint16_t> visits_of_event;
+  Buffer<std::uint16_t> visits_of_event;  // with cut_event where a path is not whole
   Buffer<unsigned long long> tile_work;
   Buffer<Found> found;
 
+  /// How many events of a stretch may have a path that is not whole: where they are more than a quarter, the direct
+  /// path takes all.
+  std::int64_t most_cut(std::int64_t events) const { return leaves_cut_events ? events / 4 : 0; }
   /// Room for so many rows of counters, all of them 0 if there is but one, and for so many events.
   void fit(const VisitBins& shape, int row_count, std::int64_t events, Stream stream);
 };

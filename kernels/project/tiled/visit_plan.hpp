@@ -30,11 +30,14 @@ struct Item {
   std::uint32_t tile, part, parts, unused;
 };
 
+/// Stands for the number of an event that the tiles leave to the direct path.
+inline constexpr std::uint32_t no_event = 0xffffffffu;
+
 /// An event, ranked by the tile of its first visit: what neighbours by rank touch then lies close together, in whatever
 /// order the events came. The visits of an event are neighbouring slots.
 struct alignas(16) RankedEvent {
   std::uint32_t first_slot, visits;
-  std::uint32_t event;  // its number in the stretch
+  std::uint32_t event;  // its number in the stretch, or no_event: its visits count for nothing
   float scale;          // what its expectation is multiplied by
 };
 
@@ -58,9 +61,10 @@ struct Visits {
   Buffer<RankedEvent> ranked;
   Buffer<std::uint32_t> tile_begin, tile_parts, item_count;
   Buffer<Item> items;
+  Buffer<std::uint32_t> cut;  // numbers of the events that are left to the direct path, in any order
 
   std::size_t bytes() const {
-    return visits.bytes() + ranked.bytes() + tile_begin.bytes() + tile_parts.bytes() + items.bytes();
+    return visits.bytes() + ranked.bytes() + tile_begin.bytes() + tile_parts.bytes() + items.bytes() + cut.bytes();
   }
   VisitView view() const {
     return {tiling,        events,       visits.data(),    tile_begin.data(), tile_parts.data(),

@@ -69,6 +69,7 @@ __global__ void __launch_bounds__(event_threads)
     clear_for_back(*state);
   }
   for_each_event(plan, [&](const RankedEvent& of) {
+    if (of.event == no_event) return give_shares(of, 0, shares);
     const float scale = unit * of.scale;
     const float expectation = scale * sum_of_shares(of, shares) + (additive ? additive[of.event] : 0.0f);
     float ratio = 0;
@@ -93,14 +94,16 @@ __global__ void __launch_bounds__(event_threads)
 __global__ void __launch_bounds__(event_threads)
     expectation_kernel(VisitView plan, float unit, const float* shares, float* expectation, PassState* state) {
   if (is_first_thread()) state->next_forward = 0;
-  for_each_event(plan,
-                 [&](const RankedEvent& of) { expectation[of.event] = unit * of.scale * sum_of_shares(of, shares); });
+  for_each_event(plan, [&](const RankedEvent& of) {
+    if (of.event != no_event) expectation[of.event] = unit * of.scale * sum_of_shares(of, shares);
+  });
 }
 
 __global__ void __launch_bounds__(event_threads)
     value_kernel(VisitView plan, float unit, const float* values, float* shares, PassState* state) {
   if (is_first_thread()) clear_for_back(*state);
   for_each_event(plan, [&](const RankedEvent& of) {
+    if (of.event == no_event) return give_shares(of, 0, shares);
     give_shares(of, (values ? values[of.event] : 1.0f) * unit * of.scale, shares);
   });
 }
@@ -132,7 +135,8 @@ Workspace::Workspace(bool deterministic)
   constexpr int other_bytes = 1024;  // what kernels hold besides a tile
   space_.blocks = attribute(cudaDevAttrMultiProcessorCount);
   space_.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - other_bytes;
-  synchronize(nullptr);  // the state may next be used on any stream
+  space_.leaves_cut_events = !deterministic;  // the direct path adds in any order
+  synchronize(nullptr);                       // the state may next be used on any stream
 }
 
 void Workspace::clear_tally(Stream stream) {

@@ -133,14 +133,16 @@ class JosephCuda final : public Projector {
 
   void planned_forward(const EventPlan* plan, const EventView& events, const float* image, float* expectation,
                        Stream stream) override {
-    const auto by_tiles = [&](const tiled::Visits& made) { tiled_.forward(made, events, image, expectation, stream); };
-    if (!tiled::for_each_planned(plan, by_tiles)) forward(events, image, expectation, stream);
+    const auto direct = [&](const EventView& part, float* of_part) { forward(part, image, of_part, stream); };
+    if (!tiled::forward_by_plan(tiled_, plan, events, image, expectation, stream, direct)) direct(events, expectation);
   }
 
   void planned_back(const EventPlan* plan, const EventView& events, const float* values, float* image,
                     Stream stream) override {
-    const auto by_tiles = [&](const tiled::Visits& made) { tiled_.back(made, events, values, image, stream); };
-    if (!tiled::for_each_planned(plan, by_tiles)) back(events, values, image, stream);
+    const auto direct = [&](const EventView& part, const float* part_values) {
+      direct_back(part, part_values, image, stream);
+    };
+    if (!tiled::back_by_plan(tiled_, plan, events, values, image, stream, direct)) back(events, values, image, stream);
   }
 
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
