@@ -148,3 +148,5 @@ struct PayloadName<Estimate> {
 };
 
 }  // namespace tofstream
+
+#include "gadgets/spill_payloads-inl.hpp"
