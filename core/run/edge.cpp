@@ -69,7 +69,7 @@ void Edge::push(Message message, std::vector<Message>& trash) {
   figures_.most_bytes = std::max(figures_.most_bytes, bytes_ + (spill_ ? spill_->bytes_in_memory() : 0));
 }
 
-void Edge::enqueue(Message message) {
+void Edge::enqueue(Message&& message) {
   bytes_ += message.bytes;
   if (queue_.full()) queue_.set_capacity(std::max<std::size_t>(8, 2 * queue_.capacity()));
   queue_.push_back(std::move(message));

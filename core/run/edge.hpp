@@ -89,7 +89,7 @@ class Edge {
  private:
   std::size_t room_within(std::size_t share) const;  // of the limits divided by `share`
   std::size_t places(std::size_t taken, std::size_t bytes, std::size_t most, std::size_t most_bytes) const;
-  void enqueue(Message message);
+  void enqueue(Message&& message);
 
   bool reader_has_room() const {
     return queue_.empty() || bytes_ + queue_.size() * sizeof(Message) < description_->settings.bytes / 2;
