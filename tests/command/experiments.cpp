@@ -55,7 +55,7 @@ TEST_CASE("a phantom's image has its activity, on the grid asked for, and profil
 }
 
 TEST_CASE("the script of the paper's experiments simulates, reconstructs, measures and draws") {
-  const std::filesystem::path script = script_or_skip("paper_experiments");
+  const std::filesystem::path script = script_or_skip("experiments/paper_experiments");
   if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
@@ -73,7 +73,7 @@ TEST_CASE("the script of the paper's experiments simulates, reconstructs, measur
 }
 
 TEST_CASE("the script of the corrected NEMA phantom compares means over scans with their errors") {
-  const std::filesystem::path script = script_or_skip("nema_corrections");
+  const std::filesystem::path script = script_or_skip("experiments/nema_corrections");
   if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();

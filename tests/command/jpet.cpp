@@ -129,7 +129,7 @@ TEST_CASE("a file that holds no events of strips, and strips where a ring is wan
 }
 
 TEST_CASE("the script of figure 3 measures, draws, and says that so few events are not enough") {
-  const std::filesystem::path script = script_or_skip("jpet_figure");
+  const std::filesystem::path script = script_or_skip("experiments/jpet_figure");
   if (script.empty()) return;
   const TemporaryFolder out;
   const std::string log = (out / "log").string();
