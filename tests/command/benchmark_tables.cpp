@@ -63,8 +63,9 @@ TEST_CASE("a figure that no file holds is found, in a table, in a sentence, and 
     CHECK(said.text.find("Traceback") == std::string::npos);
   };
   check("README.md", "| Joseph W1, ms a pass |", "| Joseph W1, ms a pass, nearly |", "is not what the files say");
-  check("README.md", "w7('median') -->", "w7('median') -->0", "is not what the files say");
-  check("README.md", "w7('median')", "w7('mode')", "the figure w7('mode')");
+  check("README.md", "tube_widths(1, 3, 5, 9, 15) -->", "tube_widths(1, 3, 5, 9, 15) -->0",
+        "is not what the files say");
+  check("README.md", "tube_widths(1, 3,", "tube_width(1, 3,", "the figure tube_width(1, 3,");
   check("README.md", "\n## What must hold", "\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## What must hold",
         "neither made from a file nor marked as having none");
   check("README.md", "\n## What must hold", "\nToday it took 3.1 ms.\n\n## What must hold",
