@@ -34,6 +34,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t largest_request = 8192;   // bytes of a header
 constexpr std::size_t largest_message = 16384;  // bytes that a WebSocket may send at once
 constexpr std::size_t text = 0, binary = 1;     // what is published
+constexpr const char* after_image = "image";    // what a ping says, and its pong repeats
 
 // Nothing is loaded from elsewhere and nobody may frame the page, so that no other page can lend it a click. Its
 // drawing library makes fonts and workers from data within the page.
@@ -51,6 +52,7 @@ struct Hub {
   std::vector<Visit*> visits;
   std::array<WebBytes, 2> newest;
   std::atomic<std::size_t> watchers = 0;
+  bool is_draining = false;
 };
 
 // One connection: requests one after the other, or, once upgraded, a WebSocket.
@@ -69,6 +71,7 @@ class Visit : public std::enable_shared_from_this<Visit> {
   Clock::time_point last_heard() const { return heard_; }
 
   void begin() { read_request(); }
+  void drain() { pump(); }
   void cut() { stream().close(); }
   void say_goodbye() {
     if (!watching_ || std::exchange(leaving_, true)) return cut();
@@ -171,6 +174,11 @@ class Visit : public std::enable_shared_from_this<Visit> {
     ws_.set_option(websocket::stream_base::timeout{hub_.settings.request_timeout, hub_.settings.silence_timeout, true});
     ws_.read_message_max(largest_message);
     ws_.auto_fragment(false);
+    ws_.control_callback([this](websocket::frame_type type, beast::string_view payload) {
+      if (type != websocket::frame_type::pong || payload != after_image) return;
+      image_on_its_way_ = false;
+      pump();
+    });
     ws_.async_accept(request, [self = shared_from_this()](error_code wrong) {
       if (wrong) return;
       self->watching_ = true;
@@ -200,14 +208,28 @@ class Visit : public std::enable_shared_from_this<Visit> {
     if (sending_ || !watching_ || leaving_) return;
     const bool answers = answer_ != nullptr;
     const std::size_t kind = waiting_[text] ? text : binary;
+    const bool is_image = !answers && kind == binary;
+    if (is_image && image_on_its_way_ && !hub_.is_draining) return;
     sending_ = std::exchange(answers ? answer_ : waiting_[kind], nullptr);
     if (!sending_) return;
-    ws_.text(answers || kind == text);
-    ws_.async_write(asio::buffer(*sending_), [self = shared_from_this(), answers](error_code wrong, std::size_t) {
-      self->sending_ = nullptr;
-      if (wrong) return self->cut();
-      if (answers) self->read_message();
-      self->pump();
+    ws_.text(!is_image);
+    ws_.async_write(asio::buffer(*sending_),
+                    [self = shared_from_this(), answers, is_image](error_code wrong, std::size_t) {
+                      self->sending_ = nullptr;
+                      if (wrong) return self->cut();
+                      if (answers) self->read_message();
+                      if (is_image) self->ask_for_arrival();
+                      self->pump();
+                    });
+  }
+
+  // The sockets between hold megabytes: who only writes fills them with images that a slow browser shows seconds late,
+  // and with which the run's last words are lost when the connection ends. A ping is answered when what was sent before
+  // it has been read.
+  void ask_for_arrival() {
+    if (std::exchange(image_on_its_way_, true)) return;
+    ws_.async_ping(after_image, [self = shared_from_this()](error_code wrong) {
+      if (wrong) self->cut();
     });
   }
 
@@ -217,7 +239,7 @@ class Visit : public std::enable_shared_from_this<Visit> {
   beast::flat_buffer incoming_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   Clock::time_point heard_ = Clock::now();
-  bool watching_ = false, leaving_ = false;
+  bool watching_ = false, leaving_ = false, image_on_its_way_ = false;
   WebBytes answer_, sending_;
   std::array<WebBytes, 2> waiting_;
 };
@@ -273,10 +295,15 @@ class WebServer::State {
     const auto deadline = Clock::now() + limit;
     while (Clock::now() < deadline) {
       std::promise<bool> idle;
-      asio::post(io_, [&] { idle.set_value(std::ranges::all_of(hub_.visits, &Visit::is_idle)); });
-      if (idle.get_future().get()) return;
+      asio::post(io_, [&] {
+        hub_.is_draining = true;
+        for (Visit* visit : std::vector(hub_.visits)) visit->drain();
+        idle.set_value(std::ranges::all_of(hub_.visits, &Visit::is_idle));
+      });
+      if (idle.get_future().get()) break;
       std::this_thread::sleep_for(5ms);
     }
+    asio::post(io_, [this] { hub_.is_draining = false; });
   }
 
  private:

@@ -1,6 +1,7 @@
 // A small HTTP and WebSocket server on a thread of its own: files that lie in memory, and messages to whoever watches.
 // Knows nothing of what it shows. Memory is bounded whatever visitors do: there are at most so many, each may ask for
-// little, and to each at most one message is on its way; of what else is published it gets the newest.
+// little, and to each at most one message is on its way; of what else is published it gets the newest. A binary message
+// waits until the one before has been read, as a pong says: a slow watcher gets few images, but fresh ones.
 #pragma once
 
 #include <chrono>
@@ -54,7 +55,8 @@ class WebServer {
   /// The newest text, and the newest binary message: to all who watch, and to who comes later.
   void publish_text(WebBytes message);
   void publish_binary(WebBytes message);
-  /// Waits until everybody has what was published last, or for the time limit.
+  /// Sends everybody what was published last, also to who has not read the image before; waits until that is on its way,
+  /// or for the time limit.
   void drain(std::chrono::milliseconds limit);
 
  private:

@@ -176,6 +176,26 @@ TEST_CASE("a slow watcher skips images, and holds up neither the publisher nor w
   CHECK(received < 10);
 }
 
+TEST_CASE("images do not pile up before a watcher that sleeps, and the last one reaches it with the last words") {
+  auto server = std::make_unique<WebServer>(settings(), content());
+  Watcher asleep(server->port());
+  wait_for_watchers(*server, 1);
+  const std::string small(50'000, 'i');  // of which the sockets between take a hundred
+  for (int i = 0; i < 50; ++i) {
+    server->publish_binary(bytes_of(std::to_string(i) + small));
+    std::this_thread::sleep_for(5ms);
+  }
+  server->publish_binary(bytes_of("final" + small));
+  server->drain(10s);
+  server->publish_text(bytes_of("ended"));
+  server->drain(10s);
+  std::jthread end([&] { server.reset(); });
+  std::this_thread::sleep_for(1s);  // longer than the server waits for its watchers' goodbye
+  std::string heard;
+  while (const auto message = asleep.receive()) heard += message->data.substr(0, 5) + ' ';
+  CHECK(heard == "hello 0iiii final ended ");
+}
+
 TEST_CASE("a watcher that sends too much, or no text, or what cannot be answered, is left; the others stay") {
   WebServer server(settings(), content());
   Watcher good(server.port()), long_winded(server.port()), binary(server.port()), troubling(server.port());
