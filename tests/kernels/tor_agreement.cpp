@@ -54,7 +54,7 @@ void check_case(const Case& c, Backend backend, CudaPath path = CudaPath::automa
   CAPTURE(c.tof.sigma_mm);
   CAPTURE(c.grid.voxel_mm.z);
   std::vector<Lor> lors = random_lines(c.grid, 60, 42);
-  // Lines that end inside the image go the direct path beside the tiles: see planned_projections.cpp.
+  // Lines that end inside the image go the direct path beside the tiles: see planned_ends_inside.cpp.
   for (const Lor& lor : awkward_lines())
     if (path != CudaPath::tiled || std::abs(lor.end1.x) > 10) lors.push_back(lor);
   const EventBatch events = batch_of(lors, c.tof);
