@@ -44,10 +44,16 @@ TEST_CASE("memory that is given back can be had again, though the program keeps 
     synchronize(nullptr);
     return static_cast<std::int64_t>(free_device_bytes());
   };
-  const std::int64_t before = free_bytes();
-  {
-    const Buffer<char> buffer(Memory::device, bytes);
-    CHECK(free_bytes() <= before - bytes);
+  // Other programs take memory of the same GPU meanwhile, as other suites of tools/gpu_tests: one quiet moment is enough.
+  bool taken = false, given_back = false;
+  for (int attempt = 0; attempt < 20 && !(taken && given_back); ++attempt) {
+    const std::int64_t before = free_bytes();
+    {
+      const Buffer<char> buffer(Memory::device, bytes);
+      taken = free_bytes() <= before - bytes;
+    }
+    given_back = free_bytes() > before - granule;
   }
-  CHECK(free_bytes() > before - granule);
+  CHECK(taken);
+  CHECK(given_back);
 }
