@@ -1,15 +1,14 @@
 // Files appear by rename: whole, or not at all.
-#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <span>
 #include <system_error>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "core/base/atomic_file.hpp"
 #include "gadgets.hpp"
+#include "tests/support/full_disk.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;
@@ -64,19 +63,12 @@ TEST_CASE("errors name the file and the cause") {
                        ("cannot create " + missing.string() + ": No such file or directory").c_str(),
                        std::system_error);
 
-  // A limit on the size of files stands in for a full disk.
   const std::filesystem::path path = folder.path / "big";
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{1000, before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
   {
+    const FullDisk disk(1000);
     AtomicFile file(path);
     CHECK_THROWS_WITH_AS(file.write(std::string(5000, 'x')),
                          ("cannot write " + path.string() + ": File too large").c_str(), std::system_error);
   }
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
   CHECK(is_empty(folder));
 }

@@ -1,14 +1,12 @@
 // What a slow reader has not taken lies in memory, then on disk: in order, in the books, and gone at the end.
-#include <csignal>
 #include <filesystem>
 #include <fstream>
-
-#include <sys/resource.h>
 
 #include "config_support.hpp"
 #include "core/base/spill_file.hpp"
 #include "core/gadget/spill.hpp"
 #include "gadgets.hpp"
+#include "tests/support/full_disk.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;
@@ -22,25 +20,6 @@ SpillPiece put(SpillFile& file, const Bytes& bytes) {
                                               std::span(bytes).subspan(bytes.size() / 2)};
   return file.put(parts);
 }
-
-// A limit on the size of files stands for a disk that is full; without its signal, writes fail.
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 void replace(std::string& text, const std::string& what, const std::string& by) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what))
@@ -99,6 +78,12 @@ struct SlowRun {
 auto all_sent(std::uint64_t batches) {
   return [batches](const EdgeFigures& figures) { return figures.messages == batches; };
 }
+
+constexpr const char* endless_feed = R"(
+gadgets:
+  feed: {use: count, endless: true}
+  last: {use: collect, from: feed, edge: {policy: spill, bytes: 10000, spill_folder: FOLDER}}
+)";
 
 }  // namespace
 
@@ -245,26 +230,18 @@ gadgets:
 
 TEST_CASE("an interrupt stops the source, and what waits on disk still comes") {
   SlowRun slow;
-  slow.run(R"(
-gadgets:
-  feed: {use: count, endless: true}
-  last: {use: collect, from: feed, edge: {policy: spill, bytes: 10000, spill_folder: FOLDER}}
-)",
-           [](const EdgeFigures& figures) { return figures.disk_messages > 100; },
-           [](RunControl& run) { run.request_stop(); });
+  slow.run(
+      endless_feed, [](const EdgeFigures& figures) { return figures.disk_messages > 100; },
+      [](RunControl& run) { run.request_stop(); });
   CHECK(slow.report.stopped);
   slow.check_all_came(slow.report.books.received / 10);
 }
 
 TEST_CASE("an abort, or an exception on either side, leaves nothing on disk and nobody waiting") {
   SlowRun aborted;
-  aborted.run(R"(
-gadgets:
-  feed: {use: count, endless: true}
-  last: {use: collect, from: feed, edge: {policy: spill, bytes: 10000, spill_folder: FOLDER}}
-)",
-              [](const EdgeFigures& figures) { return figures.disk_messages > 100; },
-              [](RunControl& run) { run.abort(); });
+  aborted.run(
+      endless_feed, [](const EdgeFigures& figures) { return figures.disk_messages > 100; },
+      [](RunControl& run) { run.abort(); });
   CHECK(aborted.report.exit_code == exit_abort);
   CHECK(aborted.report.still_running.empty());
   aborted.check_nothing_is_left();
@@ -292,12 +269,7 @@ TEST_CASE("a disk that is full ends the run with an error that says where, and w
   SlowRun slow;
   {
     const FullDisk disk(65'536);
-    slow.run(R"(
-gadgets:
-  feed: {use: count, endless: true}
-  last: {use: collect, from: feed, edge: {policy: spill, bytes: 10000, spill_folder: FOLDER}}
-)",
-             [](const EdgeFigures& figures) { return figures.spilled_bytes > 50'000; });
+    slow.run(endless_feed, [](const EdgeFigures& figures) { return figures.spilled_bytes > 50'000; });
   }
   CHECK(slow.report.exit_code == exit_run);
   REQUIRE(slow.report.errors.size() == 1);

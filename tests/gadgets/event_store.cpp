@@ -2,14 +2,12 @@
 // words where the disk has none either.
 #include "gadgets/subset/event_store.hpp"
 
-#include <csignal>
 #include <filesystem>
-
-#include <sys/resource.h>
 
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
+#include "tests/support/full_disk.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
@@ -31,25 +29,6 @@ std::filesystem::path folder_for_test(const char* name) {
   std::filesystem::create_directories(folder);
   return folder;
 }
-
-/// A limit on the size of files stands for a disk that is full; without its signal, writes fail.
-class FullDisk {
- public:
-  FullDisk() {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{4096, before_.rlim_max};
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
 
 }  // namespace
 
@@ -108,7 +87,7 @@ TEST_CASE("a full disk or a folder that cannot be written is one error that says
   const auto folder = folder_for_test("tofstream-event-store-full");
   {
     EventStore store({.host_reserve = all_memory, .spill_folder = folder});
-    const FullDisk disk;
+    const FullDisk disk(4096);
     CHECK_THROWS_WITH_AS(store.store(batches_of({10'000})),
                          doctest::Contains(": File too large: set spill_folder to a larger disk, or take fewer events"),
                          std::runtime_error);

@@ -1,0 +1,31 @@
+// A disk that is full, for tests of what a program then says.
+#pragma once
+
+#include <csignal>
+
+#include <sys/resource.h>
+
+namespace tofstream {
+
+/// While it lives, no file grows beyond so many bytes: writes fail, as the signal of that limit is ignored.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+}  // namespace tofstream
