@@ -7,11 +7,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/gadget/payload.hpp"
-#include "gadgets/spill_payloads.hpp"
+#include "core/gadget/spill.hpp"
+#include "gadgets/spill_events.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/project/projector.hpp"
 #include "kernels/types/events.hpp"
@@ -33,7 +35,7 @@ struct UpdateStep {
   int subsets = 0;  // 0 while a live stream has not ended
   bool ends_iteration = false;
   bool last = false;  // no update follows
-  // Of the run, from 1; 0 where nobody counts.
+  // The update's number in the run, from 1; 0 where nobody counts.
   std::int64_t update = 0;
   bool replayed = false;  // its events have met the reconstruction before, whatever the iteration
   bool restart = false;   // throws the estimate away: what comes out is the start image
@@ -131,6 +133,11 @@ struct PayloadName<ByteBlock> {
   static constexpr auto value = "bytes";
 };
 template <>
+struct Spill<ByteBlock> {
+  static void encode(const ByteBlock& block, SpillWriter& to) { to.array(std::span(block.data)); }
+  static ByteBlock decode(SpillReader& from) { return {from.array<std::byte>()}; }
+};
+template <>
 struct PayloadName<EventBatch> {
   static constexpr auto value = "events";
 };
@@ -148,5 +155,3 @@ struct PayloadName<Estimate> {
 };
 
 }  // namespace tofstream
-
-#include "gadgets/spill_payloads-inl.hpp"
