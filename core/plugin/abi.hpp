@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/version.hpp"
 #include "core/gadget/context.hpp"
 #include "core/gadget/registry.hpp"
+#include "core/gadget/spill.hpp"
 
 namespace tofstream {
 
@@ -73,14 +76,23 @@ constexpr std::string_view compiler_name() {
 // The record of one gadget as this compilation sees the headers.
 constexpr PluginRecord plugin_record(std::string_view gadget) {
   PluginRecord record;
-  record.layout = detail::layout_of<GadgetInfo, GadgetInstance, ParamInfo, ParamRules, PortInfo, PayloadType, Payload,
-                                    Value, Value::Entry, Problem, Context, MessageInfo, BookEntries, GadgetRecord,
-                                    Figure, MemoryNeed, PluginRecord>();
+  record.layout =
+      detail::layout_of<GadgetInfo, GadgetInstance, ParamInfo, ParamRules, PortInfo, PayloadType, Payload, Value,
+                        Value::Entry, Problem, Context, MessageInfo, BookEntries, GadgetRecord, Figure, MemoryNeed,
+                        Extension, SpillCodec, SpillWriter, SpillReader, PluginRecord>();
   detail::put_text(record.version, header_version);
   detail::put_text(record.runtime, detail::runtime_abi());
   detail::put_text(record.compiler, detail::compiler_name());
   detail::put_text(record.gadget, gadget);
   return record;
+}
+
+// What is registered in the place of a thing whose layout is not this program's, which is then not looked at.
+inline Extension refused_for_its_layout(std::string thing) {
+  return {[thing = std::move(thing)] {
+            return thing + " was built from headers whose types differ from this program's: build it again";
+          },
+          {}};
 }
 
 }  // namespace tofstream

@@ -40,4 +40,11 @@ void add_scanner_kind(ScannerKind kind) {
   table().insert(place, std::move(kind));
 }
 
+ScannerRegistration::ScannerRegistration(const ScannerKind& kind, std::uint64_t layout) {
+  if (layout == scanner_kind_layout)
+    registry().add(Extension{[kind] { return problem_of(kind); }, [kind] { add_scanner_kind(kind); }});
+  else
+    registry().add(refused_for_its_layout("its kind of scanner"));
+}
+
 }  // namespace tofstream

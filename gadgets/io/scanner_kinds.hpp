@@ -2,12 +2,14 @@
 // takes a scanner's file without being of a family finds there what to do with it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/gadget/registry.hpp"
+#include "core/plugin/abi.hpp"
 #include "gadgets/io/petsird/header.hpp"
 
 namespace tofstream {
@@ -40,11 +42,12 @@ std::string problem_of(const ScannerKind& kind);
 /// Adds a kind that has no problem. Not while other threads look kinds up; those that were looked up before move.
 void add_scanner_kind(ScannerKind kind);
 
-/// Adds a kind when the program or plug-in is loaded.
+/// A hash of the sizes of what a kind hands over, as who includes this header sees them.
+inline constexpr std::uint64_t scanner_kind_layout = detail::layout_of<ScannerKind, ScannerHeader>();
+
+/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at.
 struct ScannerRegistration {
-  explicit ScannerRegistration(const ScannerKind& kind) {
-    registry().add(Extension{[kind] { return problem_of(kind); }, [kind] { add_scanner_kind(kind); }});
-  }
+  ScannerRegistration(const ScannerKind& kind, std::uint64_t layout);
 };
 
 }  // namespace tofstream
@@ -53,10 +56,9 @@ struct ScannerRegistration {
 //
 //     TOFSTREAM_SCANNER("plates", .words = "two plates", .header = plates_header, .simulator = "plate_simulator",
 //                       .writer = "plate_writer");
-#define TOFSTREAM_SCANNER(key_in_yaml, ...)                                                           \
-  namespace {                                                                                         \
-  const ::tofstream::ScannerRegistration TOFSTREAM_UNIQUE_NAME(scanner_registration_,                 \
-                                                               __COUNTER__)(::tofstream::ScannerKind{ \
-      .key = key_in_yaml, __VA_ARGS__});                                                              \
-  }                                                                                                   \
+#define TOFSTREAM_SCANNER(key_in_yaml, ...)                                                         \
+  namespace {                                                                                       \
+  const ::tofstream::ScannerRegistration TOFSTREAM_UNIQUE_NAME(scanner_registration_, __COUNTER__)( \
+      ::tofstream::ScannerKind{.key = key_in_yaml, __VA_ARGS__}, ::tofstream::scanner_kind_layout); \
+  }                                                                                                 \
   static_assert(true, "TOFSTREAM_SCANNER is followed by a semicolon")

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "core/gadget/registry.hpp"
+#include "core/plugin/abi.hpp"
 #include "gadgets/io/wire/frame.hpp"
 
 namespace tofstream {
@@ -44,11 +46,12 @@ std::string problem_of(const RecordKind& kind);
 /// Adds a kind that has no problem. Not while other threads look kinds up.
 void add_record_kind(const RecordKind& kind);
 
-/// Adds a kind when the program or plug-in is loaded.
+/// A hash of the sizes of what a kind is and is given, as who includes this header sees them.
+inline constexpr std::uint64_t record_kind_layout = detail::layout_of<RecordKind, Frame>();
+
+/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at.
 struct RecordsRegistration {
-  explicit RecordsRegistration(const RecordKind& kind) {
-    registry().add(Extension{[kind] { return problem_of(kind); }, [kind] { add_record_kind(kind); }});
-  }
+  RecordsRegistration(const RecordKind& kind, std::uint64_t layout);
 };
 
 }  // namespace tofstream::wire
@@ -56,10 +59,10 @@ struct RecordsRegistration {
 // Registers a kind of records; what follows the bytes is as RecordKind has it. Once, at namespace scope of a source file:
 //
 //     TOFSTREAM_RECORDS(Schema{130}, 12, .holds = is_mine, .encode = write_mine, .decode = read_mine);
-#define TOFSTREAM_RECORDS(schema_number, bytes_an_event, ...)                                                    \
-  namespace {                                                                                                    \
-  const ::tofstream::wire::RecordsRegistration TOFSTREAM_UNIQUE_NAME(records_registration_,                      \
-                                                                     __COUNTER__)(::tofstream::wire::RecordKind{ \
-      .schema = schema_number, .bytes = bytes_an_event, __VA_ARGS__});                                           \
-  }                                                                                                              \
+#define TOFSTREAM_RECORDS(schema_number, bytes_an_event, ...)                                             \
+  namespace {                                                                                             \
+  const ::tofstream::wire::RecordsRegistration TOFSTREAM_UNIQUE_NAME(records_registration_, __COUNTER__)( \
+      ::tofstream::wire::RecordKind{.schema = schema_number, .bytes = bytes_an_event, __VA_ARGS__},       \
+      ::tofstream::wire::record_kind_layout);                                                             \
+  }                                                                                                       \
   static_assert(true, "TOFSTREAM_RECORDS is followed by a semicolon")
