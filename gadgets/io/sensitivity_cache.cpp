@@ -52,7 +52,7 @@ auto pieces_of(S& s) {
   return pieces;
 }
 
-/// Of the header, and of the checksums of the pieces.
+/// The checksum of the header and of the checksums of the pieces.
 Checksum checksum_of(const Header& header, std::span<const Checksum> pieces) {
   return wire::crc32c(std::as_bytes(pieces), wire::crc32c(std::as_bytes(std::span(&header, 1))));
 }

@@ -41,14 +41,14 @@ struct RandomsParams {
   RandomsFrom from = RandomsFrom::none;
   double rate_cps = 0;
   RandomsUse use = RandomsUse::whole_scan;
-  static constexpr auto params =
-      describe(param<&RandomsParams::from>("from",
-                                           "delayeds: fitted to the delayed coincidences among the events; rate: "
-                                           "`rate_cps` in all, spread by the crystals' efficiencies"),
-               param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "Of all pairs together"),
-               param<&RandomsParams::use>("use",
-                                          "Of delayeds: whole_scan holds events back until the stream has ended; "
-                                          "so_far goes by those that have come, for a live stream"));
+  static constexpr auto params = describe(
+      param<&RandomsParams::from>("from",
+                                  "delayeds: fitted to the delayed coincidences among the events; rate: "
+                                  "`rate_cps` in all, spread by the crystals' efficiencies"),
+      param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "The rate of all pairs together"),
+      param<&RandomsParams::use>("use",
+                                 "Which delayeds count: whole_scan holds events back until the stream has ended; "
+                                 "so_far goes by those that have come, for a live stream"));
 };
 
 /// `scatter: {file: scatter.nii.gz}`
@@ -73,11 +73,11 @@ struct DecayParams {
   std::string isotope;
   double half_life_s = 0;
   double reference_time_s = 0;
-  static constexpr auto params =
-      describe(param<&DecayParams::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68 or Zr-89"),
-               param<&DecayParams::half_life_s>("half_life_s", range(0, 1e15), unit("s"), "Of another isotope"),
-               param<&DecayParams::reference_time_s>("reference_time_s", range(-1e9, 1e9), unit("s"),
-                                                     "Scan time of whose activity the image is"));
+  static constexpr auto params = describe(
+      param<&DecayParams::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68 or Zr-89"),
+      param<&DecayParams::half_life_s>("half_life_s", range(0, 1e15), unit("s"), "The half-life of another isotope"),
+      param<&DecayParams::reference_time_s>("reference_time_s", range(-1e9, 1e9), unit("s"),
+                                            "Scan time of whose activity the image is"));
 };
 
 struct EventCorrectionsParams {

@@ -47,9 +47,9 @@ struct ProjectorInputs {
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
 };
 
-/// Of a projector, which gives back projections as large as the estimate that comes back. It holds the sensitivity;
-/// while that is made, 24 bytes a voxel: a batch, a replicate in double, their mean, its deviations and what is held
-/// out. Deterministic sums on a GPU take 8 bytes a voxel.
+/// What a projector needs, whose back projections are as large as the estimate that comes back. It holds the
+/// sensitivity; while that is made, 24 bytes a voxel: a batch, a replicate in double, their mean, its deviations and
+/// what is held out. Deterministic sums on a GPU take 8 bytes a voxel.
 inline MemoryNeed projector_memory(BackendChoice backend, bool deterministic, std::span<const std::size_t> inputs) {
   const std::size_t words_a_voxel = deterministic && wants_cuda(backend) ? 8 : 6;
   return image_memory(backend, memory_product(words_a_voxel, inputs[1]), inputs[1], "image.size");

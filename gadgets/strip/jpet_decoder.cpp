@@ -32,7 +32,7 @@ struct JpetDecoder {
   static constexpr auto params =
       describe(param<&Params::scanner>("scanner", reads_one_of("scanners"), strip_scanner_words),
                param<&Params::format>("format", strip_format_words),
-               param<&Params::unit>("unit", "Of the file's numbers; the field's simulators write m"),
+               param<&Params::unit>("unit", "The unit of the file's numbers; the field's simulators write m"),
                param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Events a batch"));
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = event_bytes * static_cast<std::size_t>(p.batch_events);

@@ -29,9 +29,10 @@ struct StripProjector {
     BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
-      param<&Params::form>("form",
-                           "Of the kernel. full: knows that both photons hit the strips; eq7: the published formula; "
-                           "gaussian: its fastest approximation, too low far from the centre"),
+      param<&Params::form>(
+          "form",
+          "The kernel's form. full: knows that both photons hit the strips; eq7: the published formula; "
+          "gaussian: its fastest approximation, too low far from the centre"),
       param<&Params::resolution>("resolution", "How well the strips measure"),
       param<&Params::sensitivity>("sensitivity",
                                   "Divide by the strips' sensitivity, so that the image is the activity; false: Bialas "

@@ -22,7 +22,7 @@ struct StripWriter {
   static constexpr auto params =
       describe(param<&Params::file>("file", in_run_folder, "Name in the output folder"),
                param<&Params::format>("format", strip_format_words),
-               param<&Params::unit>("unit", "Of the file's numbers; the field's simulators write m"));
+               param<&Params::unit>("unit", "The unit of the file's numbers; the field's simulators write m"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     constexpr std::size_t text_over_event = 2;  // at most 60 characters for 28 bytes

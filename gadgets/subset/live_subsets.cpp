@@ -295,7 +295,7 @@ struct LiveSubsets {
     return sum;
   }
 
-  // Of an update, those that none has had before.
+  // The update's events that no update has had before.
   std::uint64_t new_events_of(const LiveUpdate& update) const {
     std::uint64_t sum = 0;
     for (int k = update.first; k < update.first + update.count; ++k)

@@ -77,7 +77,7 @@ class FrameQueue {
   std::exception_ptr cause_;
   Figures figures_;
 
-  // Of the thread that puts.
+  // Only the thread that puts touches these.
   std::shared_ptr<SpillFile> file_;
   bool file_failed_ = false;
 };

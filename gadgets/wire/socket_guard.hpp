@@ -23,9 +23,9 @@ struct KeyParams {
   std::filesystem::path own, server, allowed;
   static constexpr auto params = describe(
       param<&KeyParams::own>("own", reads_file, "This end's secret key, NAME.secret.yaml of 'tofstream keys new'"),
-      param<&KeyParams::server>("server", reads_file, "Of who connects: the public key of whom it connects to"),
+      param<&KeyParams::server>("server", reads_file, "For who connects: the public key of whom it connects to"),
       param<&KeyParams::allowed>("allowed", reads_file,
-                                 "Of who is connected to: a public key, or a folder of those, that may connect"));
+                                 "For who is connected to: a public key, or a folder of those, that may connect"));
   bool any() const { return !own.empty() || !server.empty() || !allowed.empty(); }
 };
 
@@ -54,8 +54,8 @@ class SocketGuard {
 
   /// Connections so far whose handshake failed: of unknown keys, of none, or of what is no ZeroMQ.
   std::uint64_t refused() const;
-  /// Of who connects: a descriptor that is readable once the other end has refused it, which it does for good. Then
-  /// throw_if_refused() throws std::runtime_error, in one line.
+  /// For who connects: this descriptor is readable once the other end has refused the connection, which it does for
+  /// good. Then throw_if_refused() throws std::runtime_error, in one line.
   int refused_descriptor() const;
   void throw_if_refused() const;
 

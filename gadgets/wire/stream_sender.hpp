@@ -15,7 +15,7 @@
 namespace tofstream {
 
 inline constexpr auto* send_endpoint_words =
-    "Of the receiver: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://HOST:PORT; of pub: its own, as tcp://*:PORT";
+    "The receiver's: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://HOST:PORT; of pub: its own, as tcp://*:PORT";
 inline constexpr auto* send_pattern_words =
     "push: to one receiver, which is waited for; pub: to monitors, who come and go, hold nobody back and lose what "
     "they "

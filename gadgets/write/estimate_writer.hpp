@@ -85,7 +85,8 @@ class EventSpan {
   MessageInfo events_;
 };
 
-inline constexpr auto* at_iterations_words = "Of `every: iteration`, these alone, as [1, 10, 50]; none: all";
+inline constexpr auto* at_iterations_words =
+    "With `every: iteration`, these iterations alone, as [1, 10, 50]; none: all";
 
 /// True where a writer of this setting writes this estimate at once (the final image is written at the end in any
 /// case). `iterations` empty: all of them.

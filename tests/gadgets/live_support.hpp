@@ -44,7 +44,7 @@ inline const GadgetReport& gadget(const RunReport& report, const std::string& na
   return *std::ranges::find(report.gadgets, name, &GadgetReport::name);
 }
 
-/// Of the gadget `feed`.
+/// A figure of the gadget `feed`.
 inline std::int64_t figure(const RunReport& report, const std::string& key) {
   return std::get<std::int64_t>(gadget(report, "feed").figures.at(key));
 }

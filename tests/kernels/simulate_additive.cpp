@@ -43,7 +43,7 @@ TEST_CASE("delayeds come at the randoms' rate, independent of the prompts and wi
 
 namespace {
 
-/// Of each detector the trues and randoms counted, and their expectation by the scanner's efficiencies.
+/// The trues and randoms that each detector counted, and what the scanner's efficiencies let one expect.
 struct DetectorCounts {
   std::vector<double> trues, randoms, expected_trues, expected_randoms;
   double ratio(bool weak, const Scanner& scanner) const {

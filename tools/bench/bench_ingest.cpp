@@ -121,7 +121,7 @@ std::function<void()> declare(BenchLine& line) {
   line.add_option("--events", options->events, "Events of each run, held in memory (default: 50000000)")
       .within(1000, 2000000000);
   line.add_option("--frame-events", options->frame_events, "Events a frame (default: 100000)").within(1, 1000000);
-  line.add_option("--scanner", options->scanner, "Of share/scanners, or a YAML file (default: demo_ring)");
+  line.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file (default: demo_ring)");
   line.add_option("--payload", options->payloads, "records, petsird (default: both)").one_of({"records", "petsird"});
   line.add_option("--endpoint", options->endpoint, "tcp://127.0.0.1:PORT (default: a socket in a folder)");
   line.add_option("--folder", options->folder, "Where the journal goes (default: the system's temporary folder)");

@@ -234,7 +234,7 @@ void bench_longlist(const Options& options) {
 std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--events", options->events, "Events (default: 1e9)").within(1e3, 1e11);
-  line.add_option("--scanner", options->scanner, "Of share/scanners, or a YAML file (default: long_axial)");
+  line.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file (default: long_axial)");
   line.add_option("--size", options->size, "Voxels along x, y and z (default: 200 200 300)")
       .expected(3)
       .within(1, 4096);

@@ -233,7 +233,7 @@ std::function<void()> declare(BenchLine& line) {
       .within(1, 1000000);
   line.add_option("--tube", options->tube_width_voxels, "Tube width in voxels (default: 3)").within(0.5, 64.0);
   line.add_option("--cuda-path", options->cuda_path,
-                  "Of the EM step: automatic, direct, tiled, paper (not joseph; default: automatic)")
+                  "Path of the EM step: automatic, direct, tiled, paper (not joseph; default: automatic)")
       .one_of({"automatic", "direct", "tiled", "paper"});
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
   line.add_option("--peer", options->peer, "A libparallelproj shared library (CPU build) to measure beside");

@@ -48,7 +48,7 @@ class Caller : private EmitTarget {
     gadget_->process({&message, 1}, *this, context_, params_.get());
     return last_;
   }
-  // Of the script's own code, in the last call.
+  // What the script's own code took in the last call.
   double own_ms() const { return std::get<double>(context_.figures().at("own_ms")); }
 
  private:

@@ -175,7 +175,7 @@ void bench_sensitivity(const Options& options) {
 std::function<void()> declare(BenchLine& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--scanner", options->scanners,
-                  "Of share/scanners, or YAML files (default: explore_vista long_axial)");
+                  "Scanners of share/scanners, or YAML files (default: explore_vista long_axial)");
   line.add_option("--projector", options->projectors, "joseph, tor of 3 voxels (default: both)")
       .one_of({"joseph", "tor"});
   line.add_option("--backend", options->backends, "cpu, cuda (default: both)").one_of({"cpu", "cuda"});

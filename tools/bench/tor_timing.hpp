@@ -40,9 +40,9 @@ class TorTiming {
     double forward, back;
   };
   Parts parts_ms(const TorSettings& settings) const;
-  /// Of a PaperProjector's back projection of ones.
+  /// Those of a PaperProjector's back projection of ones.
   tor::paper::Collisions collisions(const TorSettings& settings) const;
-  /// Of an iteration on one thread of the CPU, run once.
+  /// The time of an iteration on one thread of the CPU, run once.
   double one_thread_ms() const;
   /// An EM step's sums against the reference's (bench_projecting.hpp: touched_nrms), of as many events as the reference
   /// can take in some seconds.

@@ -93,7 +93,7 @@ void add_control(CLI::App& app) {
   command->add_option("action", options->action, "status, parameters (that may be set), set, stop or abort")
       ->check(CLI::IsMember({"status", "parameters", "set", "stop", "abort"}))
       ->capture_default_str();
-  command->add_option("settings", options->settings, "Of set: gadget.parameter=value, any number");
+  command->add_option("settings", options->settings, "For set: gadget.parameter=value, any number");
   command->add_flag("--json", options->json, "Print the run's answer as JSON");
   command->footer(
       "Example: tofstream control results set corrected.low_keV=440\n"

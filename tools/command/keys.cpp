@@ -38,7 +38,7 @@ void add_keys(CLI::App& app) {
   command->require_subcommand(1);
   auto* make = command->add_subcommand("new", "Make a pair: NAME.public.yaml and NAME.secret.yaml");
   auto options = std::make_shared<Options>();
-  make->add_option("name", options->name, "Of who is to have them, such as scanner")->required();
+  make->add_option("name", options->name, "Name of who is to have them, such as scanner")->required();
   make->add_option("-o,--out", options->folder, "Folder to write to, made if missing")->capture_default_str();
   make->add_flag("--json", options->json, "Print JSON");
   make->footer("Example: tofstream keys new scanner -o keys");

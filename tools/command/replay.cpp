@@ -104,7 +104,7 @@ struct SocketFolder {
   std::string endpoint() const { return "ipc://" + (path / "socket").string(); }
 };
 
-// Of this thread and those that it makes: run_pipeline waits for them.
+// Blocks them in this thread and those that it makes: run_pipeline waits for them.
 void block_interrupts() {
   sigset_t signals{};
   sigemptyset(&signals);
@@ -156,7 +156,7 @@ void add_replay(CLI::App& app) {
   command->add_option("--pipeline", options->pipeline, "Run this live pipeline on it, instead of sending it elsewhere");
   command->add_option("--set", options->pipeline_options.sets, "Override a parameter of the pipeline, as for run")
       ->allow_extra_args(false);
-  command->add_option("--backend", options->pipeline_options.backend, "Of the pipeline: cpu, cuda or auto");
+  command->add_option("--backend", options->pipeline_options.backend, "Backend of the pipeline: cpu, cuda or auto");
   add_output_options(*command, options->settings);
   command
       ->add_option("--speed", options->speed,

@@ -45,7 +45,7 @@ void write_header(const Options& options, const std::string& scanner) {
 const ScannerKind& simulated_kind(const std::string& scanner) {
   const ScannerKind& kind = formats::scanner_kind_of(scanner);
   if (kind.simulator.empty() || kind.writer.empty())
-    throw std::runtime_error(fmt::format("{}: this is {}, of which no simulator is known", scanner, kind.words));
+    throw std::runtime_error(fmt::format("{}: this is {}, which no gadget simulates and writes", scanner, kind.words));
   return kind;
 }
 

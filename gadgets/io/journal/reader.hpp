@@ -43,7 +43,7 @@ class Reader {
     std::uint64_t torn_bytes = 0;       // behind the last sound entry of the last segment
   };
 
-  /// Of a journal's folder, or of one of its segments alone. Throws std::runtime_error in one line where that is no
+  /// Reads a journal's folder, or one of its segments alone. Throws std::runtime_error in one line where that is no
   /// journal, or one of another version.
   explicit Reader(std::filesystem::path folder);
 
@@ -53,7 +53,7 @@ class Reader {
   /// looking for a place: all but the heads stays on the disk.
   std::optional<Entry> next_head(std::size_t most);
 
-  /// Of the entry that the last call gave; before the first, the journal's begin.
+  /// Where the entry lies that the last call gave; before the first call, the journal's begin.
   Position position() const { return given_at_; }
   /// Goes on there. What is counted from then on is added to the counts.
   void go_to(Position position);

@@ -43,7 +43,7 @@ struct Span {
   float least = 0, scale = 1;
 };
 
-// Of the finite values, in steps of uint16.
+// The span of the finite values, in steps of uint16.
 Span span_of(std::span<const float> values) {
   float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::lowest();
   for (const float value : values) {

@@ -16,7 +16,7 @@
 
 namespace tofstream::petsird {
 
-/// Of the prompts or of the delayeds that were delivered.
+/// Sums over the prompts, or over the delayeds, that were delivered.
 struct EventSums {
   std::uint64_t events = 0;
   std::uint64_t bin1 = 0;  ///< sums, as checksums

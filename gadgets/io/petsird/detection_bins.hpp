@@ -60,7 +60,7 @@ Point crystal_centre(const ScannerInformation& scanner, std::size_t type, std::u
                      Frame frame = Frame::gantry);
 /// The centre of the crystal of a detection bin, mm. Throws Error if the type has no such bin.
 Point bin_centre(const ScannerInformation& scanner, DetectionBin bin, Frame frame = Frame::gantry);
-/// Of all crystals of a type, at [module*elements + element].
+/// The centres of all crystals of a type, at [module*elements + element].
 std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_t type, Frame frame = Frame::gantry);
 
 Point moved_by(const Transform& transform, const Point& point);

@@ -17,7 +17,7 @@ struct RingSize {
   double tangential_mm = 0, axial_mm = 0, depth_mm = 0;
 };
 
-/// Of all types of modules together. The axis is z.
+/// The size of all types of modules together. The axis is z.
 RingSize ring_size(const ScannerInformation& scanner);
 
 }  // namespace tofstream::petsird

@@ -14,7 +14,7 @@ namespace {
 constexpr float fwhm_over_sigma = 2.354820045F;
 constexpr std::uint32_t most_modules_without_table = 4096;
 
-// Of the box about the first element of a type's first module, once both transforms have put it into its place.
+// The size of the box about the first element of a type's first module, once both transforms have put it in its place.
 Vec3 first_element_size(const Replicated<DetectorModule>& modules) {
   const auto& elements = modules.object.detecting_elements;
   if (modules.transforms.empty() || elements.transforms.empty()) return {};

@@ -25,7 +25,7 @@ class TimeBlockFrame {
   bool empty() const { return blocks_ == 0; }
   std::uint64_t events() const { return header_.events; }
   std::size_t bytes() const { return chunk_.size(); }
-  /// Of all blocks so far: how long they counted events, and when the last of them ended.
+  /// How long all blocks so far counted events, and when the last of them ended.
   std::uint64_t scanned_ns() const { return scanned_ns_; }
   std::uint64_t end_ns() const { return end_ns_; }
 

@@ -1,4 +1,4 @@
-// Of which kind a scanner's file is (share/scanners/): each kind has a key of its own, by which it is told.
+// Tells the kind of a scanner's file (share/scanners/): each kind has a key of its own, which the file has.
 #pragma once
 
 #include <filesystem>
