@@ -19,8 +19,7 @@ std::uint64_t nanoseconds(double seconds) {
 
 const RecordKind& kind_of(const EventBatch& batch) {
   const RecordKind* kind = find_record_kind(batch);
-  if (!kind)
-    throw std::invalid_argument("events without detectors cannot be sent: no kind of records holds them");
+  if (!kind) throw std::invalid_argument("events without detectors cannot be sent: no kind of records holds them");
   return *kind;
 }
 
