@@ -1,7 +1,9 @@
 // What clients may have run, and what they may not: each refusal has its place in what the client wrote.
 #include <doctest/doctest.h>
 
+#include "core/gadget.hpp"
 #include "core/gadget/registry.hpp"
+#include "gadgets/payloads.hpp"
 #include "gadgets/stream_ends.hpp"
 #include "support.hpp"
 
@@ -25,6 +27,20 @@ struct Allowed : Fixture {
     return "";
   }
 };
+
+// Its rules stand beside numbers and texts, not paths.
+struct Guarded {
+  struct Params {
+    int level = 1;
+    std::string log = "mine.txt";
+  };
+  static constexpr auto params =
+      describe(param<&Params::level>("level", operators_alone("how much is the operator's to say"), "How much"),
+               param<&Params::log>("log", in_run_folder, "A file of the run"));
+  static constexpr bool harmless = true;
+  void process(const Estimate&) {}
+};
+TOFSTREAM_GADGET(Guarded, "test_guarded", "Has rules beside parameters of any type");
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -69,6 +85,14 @@ TEST_CASE_FIXTURE(Allowed, "a sent pipeline is refused what reaches out of it, w
   CHECK(
       contains(refusal({.pipeline = "mine.yaml", .yaml = reconstruction("feed.bytes") + "  feed: {use: zmq_source}\n"}),
                "zmq_image_sink"));
+}
+
+TEST_CASE_FIXTURE(Allowed, "what is the operator's alone, or stays in the run's folder, is so whatever its type") {
+  CHECK(sent_with("  end: {use: test_guarded, from: estimate, level: 1, log: mine.txt}") == "");
+  CHECK(contains(sent_with("  end: {use: test_guarded, from: estimate, level: 2}"),
+                 "mine.yaml:11:51: gadgets.end.level: how much is the operator's to say: leave it out"));
+  CHECK(
+      contains(sent_with("  end: {use: test_guarded, from: estimate, log: ../other}"), "must be a name in the run's"));
 }
 
 TEST_CASE_FIXTURE(Allowed, "paths lead into the folders that the operator names, whatever links and dots say") {

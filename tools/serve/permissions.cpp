@@ -135,7 +135,12 @@ class ParameterCheck {
 
   void check_value(const ParamInfo& param, const Value& value, const Value* before, const std::string& name) {
     if (before && same(value, *before)) return;
-    if (param.type.find("path") != std::string::npos) return check_paths(param, value, name);
+    const bool is_empty =
+        value.kind == Value::Kind::scalar ? value.text.empty() : value.items.empty() && value.entries.empty();
+    if (param.rules.operators_alone && !is_empty)
+      return refuse(name, fmt::format("{}: leave it out", param.rules.operators_alone));
+    if (param.type.find("path") != std::string::npos || param.rules.is_in_run_folder)
+      return check_paths(param, value, name);
     for (const ParamInfo& field : param.fields) {
       if (const Value* inner = value.find(field.name))
         check_value(field, *inner, before ? before->find(field.name) : nullptr, name + "." + field.name);
@@ -149,8 +154,6 @@ class ParameterCheck {
     if (value.kind != Value::Kind::scalar || value.text.empty()) return;
     if (param.rules.is_in_run_folder && !stays_in_its_folder(value.text))
       refuse(name, fmt::format("'{}' must be a name in the run's own folder, without '..'", value.text));
-    else if (param.rules.operators_alone)
-      refuse(name, fmt::format("{}: leave it out", param.rules.operators_alone));
     else if (!param.rules.is_in_run_folder && !lies_within(value.text, permissions_.data))
       refuse(name, fmt::format("'{}' lies in no folder that clients may read: the operator names those by --data",
                                value.text));
