@@ -97,6 +97,7 @@ void GadgetRecord::append_figure(std::string_view key, double value) {
 
 void GadgetRecord::set_progress(Progress progress) {
   const std::lock_guard lock(mutex_);
+  if (progress.done != progress_.done) ++progress_changes_;
   progress_ = std::move(progress);
 }
 

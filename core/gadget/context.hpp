@@ -77,6 +77,8 @@ class GadgetRecord {
   void set_figure(std::string_view key, Figure value);
   void append_figure(std::string_view key, double value);
   void set_progress(Progress progress);
+  // How often the progress has changed: a gadget whose progress grows does not stand still.
+  std::uint64_t progress_changes() const { return progress_changes_; }
   // Files of the output folder that the gadget has named as its own, in this order, each once.
   std::vector<std::string> files() const;
   void own_file(const std::filesystem::path& name);
@@ -103,6 +105,7 @@ class GadgetRecord {
   BookEntries books_;
   std::map<std::string, Figure> figures_;
   Progress progress_;
+  std::atomic<std::uint64_t> progress_changes_ = 0;
   std::vector<std::string> files_;
 };
 

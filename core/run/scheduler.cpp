@@ -156,7 +156,9 @@ void Scheduler::cancel(std::optional<RunError> error) {
 
 std::uint64_t Scheduler::moves() const {
   const std::lock_guard lock(mutex_);
-  return moves_;
+  std::uint64_t moves = moves_;
+  for (const auto& node : nodes_) moves += node->record.progress_changes();
+  return moves;
 }
 
 bool Scheduler::waits_outside() const {

@@ -65,7 +65,7 @@ class Scheduler : public std::enable_shared_from_this<Scheduler>, public FlowGra
   void request_stop() override;
   void abort() override;
 
-  // Grows whenever a message is taken or given.
+  // Grows whenever a message is taken or given, and whenever a gadget's progress changes.
   std::uint64_t moves() const;
   // Whether nothing but the outside keeps it: see Context::wait_outside.
   bool waits_outside() const;

@@ -397,6 +397,16 @@ struct OutsideWait {
 };
 TOFSTREAM_GADGET(OutsideWait, "outside_wait", "A source that waits for somebody else");
 
+struct SlowStart {
+  void run(Emit<Batch>&, std::stop_token, Context& context) {
+    for (int part = 1; part <= 40; ++part) {
+      sleep_ms(20);
+      context.progress(part, 40, "of the table");
+    }
+  }
+};
+TOFSTREAM_GADGET(SlowStart, "slow_start", "A source that computes for long, and says how far it is");
+
 struct ConstructWaiter {
   explicit ConstructWaiter(Context& context) { wait_for_cancel("process", {}, context); }
   void process(const Batch&) {}

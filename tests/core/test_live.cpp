@@ -144,6 +144,15 @@ gadgets:
   CHECK(!busy.stalls.empty());
 }
 
+TEST_CASE("who computes for long and says how far it is does not stand still") {
+  EngineOptions options;
+  options.stall_report = std::chrono::milliseconds(400);  // half of what it takes
+  const RunReport report =
+      run_text("gadgets:\n  feed: {use: slow_start}\n  last: {use: collect, from: feed}\n", options);
+  CHECK(report.exit_code == 0);
+  CHECK(report.stalls.empty());
+}
+
 TEST_CASE("settings of one parameter within a second are one entry of the history, with the value that held last") {
   using std::chrono::milliseconds;
   ParameterHistory history;
