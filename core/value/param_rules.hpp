@@ -83,6 +83,11 @@ constexpr OperatorsAlone operators_alone(const char* why) {
   return {why};
 }
 
+// A parameter that changes nothing of what is computed ahead and kept on disk, such as a sensitivity image: all others
+// are part of the key under which it is kept.
+struct NotInKey {};
+inline constexpr NotInKey not_in_key{};
+
 // What is declared about one parameter besides its member.
 struct ParamRules {
   const char* name = "";
@@ -94,6 +99,7 @@ struct ParamRules {
   bool is_required = false;
   bool is_one_for_all = false;
   bool is_in_run_folder = false;
+  bool is_in_key = true;
   const char* reads = nullptr;            // the kind of Reads; null: no name of anything
   const char* operators_alone = nullptr;  // why, see OperatorsAlone; null: clients of a server may choose it
 
@@ -105,6 +111,7 @@ struct ParamRules {
   constexpr void apply(OneForAll) { is_one_for_all = true; }
   constexpr void apply(Reads r) { reads = r.kind; }
   constexpr void apply(InRunFolder) { is_in_run_folder = true; }
+  constexpr void apply(NotInKey) { is_in_key = false; }
   constexpr void apply(OperatorsAlone o) { operators_alone = o.why; }
   constexpr void apply(const char* text) { doc = text; }
 };
@@ -120,8 +127,8 @@ struct Description {
 };
 
 // Declares member `Member` as parameter `name`. The rest, in any order: limits (range, at_least,
-// positive, ...), one_of, unit, one_for_all, reads_file, in_run_folder, operators_alone, live, required, and the line
-// of documentation.
+// positive, ...), one_of, unit, one_for_all, reads_file, in_run_folder, operators_alone, not_in_key, live, required, and
+// the line of documentation.
 template <auto Member, class... Rest>
 constexpr Param<Member> param(const char* name, Rest... rest) {
   Param<Member> p{};

@@ -98,6 +98,26 @@ Value write_params(const std::vector<ParamInfo>& params, const void* object) {
   return map;
 }
 
+namespace {
+
+void leave_key_params(const std::vector<ParamInfo>& params, Value& value) {
+  for (Value& item : value.items) leave_key_params(params, item);
+  for (const ParamInfo& param : params) {
+    if (!param.rules.is_in_key)
+      std::erase_if(value.entries, [&](const Value::Entry& entry) { return entry.key == param.name; });
+    else if (Value* const nested = value.find(param.name))
+      leave_key_params(param.fields, *nested);
+  }
+}
+
+}  // namespace
+
+Value write_key_params(const std::vector<ParamInfo>& params, const void* object) {
+  Value all = write_params(params, object);
+  leave_key_params(params, all);
+  return all;
+}
+
 namespace detail {
 
 bool read_bool(const Value& v, const std::string& path, bool& out, Problems& problems) {

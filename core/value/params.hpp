@@ -52,6 +52,9 @@ void read_params(const std::vector<ParamInfo>& params, void* object, const Value
 // The object's parameters as a map, every default spelled out.
 Value write_params(const std::vector<ParamInfo>& params, const void* object);
 
+// The same without those that are declared not_in_key, at any depth: what a result that is kept on disk depends on.
+Value write_key_params(const std::vector<ParamInfo>& params, const void* object);
+
 namespace detail {
 
 template <class T>

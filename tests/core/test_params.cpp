@@ -161,6 +161,32 @@ TEST_CASE("writing what was read gives the same values, typed in JSON") {
   CHECK(to_json(Figure{std::vector<double>{1, NAN}}).dump() == "[1.0,null]");
 }
 
+namespace {
+
+struct Part {
+  int kept = 1, spared = 2;
+  static constexpr auto params =
+      describe(param<&Part::kept>("kept", "Matters"), param<&Part::spared>("spared", not_in_key, "Does not"));
+};
+
+struct Whole {
+  Part part;
+  std::vector<Part> parts{{}, {3, 4}};
+  double size = 5;
+  bool loud = true;
+  static constexpr auto params =
+      describe(param<&Whole::part>("part", "A part"), param<&Whole::parts>("parts", "Parts"),
+               param<&Whole::size>("size", "A size"), param<&Whole::loud>("loud", not_in_key, "Does not matter"));
+};
+
+}  // namespace
+
+TEST_CASE("what a result on disk depends on is every parameter, but for those that are declared not to matter") {
+  const Whole whole;
+  CHECK(flow_text(write_key_params(detail::infos_of<Whole>(), &whole)) ==
+        "{part: {kept: 1}, parts: [{kept: 1}, {kept: 3}], size: 5}");
+}
+
 TEST_CASE("the description carries types, limits, units, defaults and an example") {
   const nlohmann::ordered_json json = gadget_json(info());
   CHECK(json["kind"] == "pure");
