@@ -31,7 +31,7 @@ class EvenSeries {
   const std::deque<T>& entries() const { return entries_; }
 
  private:
-  // Of an odd number the newest one stays, which due() goes by.
+  // Drops every second entry. The newest of an odd number stays: due() goes by it.
   void thin() {
     std::deque<T> kept;
     for (std::size_t i = 0; i < entries_.size(); i += 2) kept.push_back(std::move(entries_[i]));

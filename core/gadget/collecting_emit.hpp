@@ -72,7 +72,7 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
     return messages;
   }
 
-  // Of a gadget with several outputs: the messages of one port, `emit.of<&Out::low>()`.
+  // The messages of one port, where the gadget has several outputs: `emit.of<&Out::low>()`.
   template <auto Member>
   auto of() const {
     using T = typename detail::PortMember<Member>::Payload;

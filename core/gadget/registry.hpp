@@ -61,8 +61,8 @@ struct GadgetInfo {
   std::vector<PortInfo> outputs;
   std::function<std::shared_ptr<void>()> default_params;
   std::function<std::unique_ptr<GadgetInstance>(const std::shared_ptr<const void>& params, Context&)> construct;
-  // Of a gadget whose ports depend on its parameters: the description that a pipeline uses once they are known. Its
-  // parameters are the same struct. Throws std::invalid_argument where they allow none.
+  // Gives the description that a pipeline uses once the parameters are known, where the ports depend on them. The
+  // parameters are the same struct. Throws std::invalid_argument where they allow no such gadget.
   std::function<GadgetInfo(const void* params)> specialise;
   // What it needs beyond the messages on its edges, given the bytes of one message of each input (0: unknown); null
   // where it does not say.

@@ -32,7 +32,7 @@ class TurnOrder {
     std::optional<double> look_again;  // none's may yet: the one who is waited for may come no more after this time
   };
   Next next(double now) const;
-  // Of the member that next() named.
+  // Begins the turn of the member that next() named.
   void begin(Member member, double now);
   void end(Member member, double now);
 

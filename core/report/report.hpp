@@ -58,7 +58,7 @@ struct EdgeFigures {
   std::size_t most_bytes = 0;        // in memory
   std::size_t waiting_messages = 0;  // now, also those on disk
   std::size_t waiting_bytes = 0;     // now, in memory
-  // Of an edge that spills: what it has written to disk so far, what lies there now, and the most that did.
+  // An edge that spills counts what it has written to disk so far, what lies there now, and the most that did.
   std::uint64_t spilled_messages = 0;
   std::uint64_t spilled_bytes = 0;
   std::size_t disk_messages = 0;

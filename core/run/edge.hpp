@@ -74,7 +74,8 @@ class Edge {
   // feedback edge that is how every stream ends, so it is no drop.
   void close(std::vector<Message>& trash);
 
-  // Of an edge that spills, whose messages a thread of the edge's own moves between memory and disk; null of any other.
+  // What an edge that spills has beside the queue, and a thread of its own moves between memory and disk; null where
+  // the edge does not spill.
   SpillBuffer* spill() const { return spill_.get(); }
   // Something is to be moved, or nothing ever will be again.
   bool has_to_move() const { return is_moved_for_good() ? !mover_is_gone_ : next_to_move() != nullptr; }

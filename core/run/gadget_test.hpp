@@ -100,7 +100,7 @@ class RegisteredGadgetTest {
   bool idle() { return harness_.idle(); }
   // The end of the stream.
   void finish() { harness_.flush(); }
-  // Of a source: runs it to its end, or until it is asked to stop.
+  // Runs a source to its end, or until it is asked to stop.
   void run(const std::stop_token& stop = {}) { harness_.run(stop); }
 
  protected:

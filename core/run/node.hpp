@@ -103,8 +103,8 @@ struct Node {
   std::vector<std::uint64_t> next_sequence;
   std::uint64_t next_event = 0;  // where this gadget is the first to count events
 
-  // Of a serial gadget, touched by its one caller alone: what it took in since it last emitted, which its next output
-  // stems from; and the messages that a source gave, as faults count them.
+  // What a serial gadget took in since it last emitted, which its next output stems from; and the messages that a
+  // source gave, as faults count them. The gadget's one caller alone touches them.
   MessageInfo origin;
   bool origin_was_emitted = true;
   std::uint64_t emitted = 0;
@@ -120,7 +120,7 @@ struct Node {
   std::shared_ptr<const void> new_params;
   std::vector<std::shared_ptr<const void>> params_used;
 
-  // Of a gadget with its own thread.
+  // What a gadget with its own thread waits for.
   std::condition_variable wake;
   Waiting waiting = Waiting::no;
   std::size_t waiting_port = 0;

@@ -195,7 +195,7 @@ std::optional<Job> Scheduler::next_own_job(Node& node) {
 
 void Scheduler::run_job(Node& node, Job& job, Tickets* mine) {
   const Clock::time_point began = Clock::now();
-  // Of a gadget with its own thread, which alone changes it while a job runs.
+  // A gadget with its own thread alone changes this while a job runs.
   const Clock::duration waited_before = node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
   std::exception_ptr cause;
   std::size_t call = 0;

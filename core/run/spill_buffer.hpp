@@ -44,7 +44,7 @@ class SpillBuffer {
   void open() { file_ = SpillFile::in(limits_.spill_folder); }
 
   bool empty() const { return chunks_.empty(); }
-  // Of the first message; there is one.
+  // The origin of the first message, where there is one.
   std::uint64_t first_origin() const { return chunks_.front()->first_origin; }
   std::size_t messages() const { return messages_; }
   std::size_t messages_in_memory() const { return memory_messages_; }
