@@ -31,10 +31,34 @@ float checked_maximum_cpu(const float* s, std::int64_t voxels) {
       [](float a, float b) { return std::max(a, b); });
 }
 
-void invert_cpu(const float* s, float threshold, float* inverse, std::int64_t voxels) {
+template <class Use>
+void for_each_voxel(std::int64_t voxels, const Use& use) {
   tbb::parallel_for(Range(0, voxels, grain), [&](const Range& range) {
-    for (std::int64_t v = range.begin(); v < range.end(); ++v) inverse[v] = detail::inverse_above(s[v], threshold);
+    for (std::int64_t v = range.begin(); v < range.end(); ++v) use(v);
   });
+}
+
+void invert_cpu(const float* s, float threshold, float* inverse, std::int64_t voxels) {
+  for_each_voxel(voxels, [&](std::int64_t v) { inverse[v] = detail::inverse_above(s[v], threshold); });
+}
+
+Image like(const Image& image, Stream stream) {
+  return {image.grid, Buffer<float>(image.voxels.memory(), image.voxels.size(), stream)};
+}
+
+// The largest value of a sensitivity image, after all that inverse_sensitivity() asks for.
+float checked_maximum(const Image& sensitivity, float fraction, Stream stream) {
+  if (!(fraction >= 0 && fraction < 1))
+    throw std::invalid_argument(fmt::format("the sensitivity fraction must be in [0, 1), not {}", fraction));
+  const float* s = sensitivity.voxels.data();
+  const std::int64_t voxels = sensitivity.voxels.size();
+  const float maximum = on_host(sensitivity.voxels.memory()) ? checked_maximum_cpu(s, voxels)
+                                                             : detail::checked_maximum_cuda(s, voxels, stream);
+  if (!(maximum <= std::numeric_limits<float>::max()))
+    throw std::invalid_argument("the sensitivity image holds a value that is not finite");
+  if (!(maximum > 0))
+    throw std::invalid_argument("the sensitivity image is zero everywhere: does the image lie inside the scanner?");
+  return maximum;
 }
 
 std::int64_t update_cpu(const detail::EmArrays& arrays, std::int64_t voxels) {
@@ -57,23 +81,28 @@ void require_same(const Image& a, const Image& b, const char* name) {
 }  // namespace
 
 Image inverse_sensitivity(const Image& sensitivity, float fraction, Stream stream) {
-  if (!(fraction >= 0 && fraction < 1))
-    throw std::invalid_argument(fmt::format("the sensitivity fraction must be in [0, 1), not {}", fraction));
   const std::int64_t voxels = sensitivity.voxels.size();
-  const float* s = sensitivity.voxels.data();
-  Image result{sensitivity.grid, Buffer<float>(sensitivity.voxels.memory(), voxels, stream)};
-  const bool host = on_host(sensitivity.voxels.memory());
-  const float maximum = host ? checked_maximum_cpu(s, voxels) : detail::checked_maximum_cuda(s, voxels, stream);
-  if (!(maximum <= std::numeric_limits<float>::max()))
-    throw std::invalid_argument("the sensitivity image holds a value that is not finite");
-  if (!(maximum > 0))
-    throw std::invalid_argument("the sensitivity image is zero everywhere: does the image lie inside the scanner?");
-  const float threshold = fraction * maximum;
-  if (host) {
-    invert_cpu(s, threshold, result.voxels.data(), voxels);
+  Image result = like(sensitivity, stream);
+  const float threshold = fraction * checked_maximum(sensitivity, fraction, stream);
+  if (on_host(sensitivity.voxels.memory())) {
+    invert_cpu(sensitivity.voxels.data(), threshold, result.voxels.data(), voxels);
   } else {
-    detail::invert_cuda(s, threshold, result.voxels.data(), voxels, stream);
+    detail::invert_cuda(sensitivity.voxels.data(), threshold, result.voxels.data(), voxels, stream);
   }
+  return result;
+}
+
+Image inverse_sensitivity(const Image& subset, const Image& whole, float fraction, Stream stream) {
+  require_same(subset, whole, "sensitivity of the whole");
+  Image result = like(subset, stream);
+  const detail::SubsetArrays arrays{subset.voxels.data(), whole.voxels.data(),
+                                    fraction * checked_maximum(subset, fraction, stream),
+                                    fraction * checked_maximum(whole, fraction, stream), result.voxels.data()};
+  const std::int64_t voxels = subset.voxels.size();
+  if (on_host(subset.voxels.memory()))
+    for_each_voxel(voxels, [&](std::int64_t v) { arrays.invert(v); });
+  else
+    detail::invert_subset_cuda(arrays, voxels, stream);
   return result;
 }
 
@@ -98,6 +127,9 @@ float checked_maximum_cuda(const float*, std::int64_t, Stream) {
   return 0;
 }
 void invert_cuda(const float*, float, float*, std::int64_t, Stream) {
+  require_cuda();
+}
+void invert_subset_cuda(const SubsetArrays&, std::int64_t, Stream) {
   require_cuda();
 }
 std::int64_t update_cuda(const EmArrays&, std::int64_t, Stream) {

@@ -20,6 +20,11 @@ __global__ void invert(const float* s, float threshold, float* inverse, std::int
   if (v < voxels) inverse[v] = inverse_above(s[v], threshold);
 }
 
+__global__ void invert_subset(SubsetArrays arrays, std::int64_t voxels) {
+  const std::int64_t v = elementwise::element();
+  if (v < voxels) arrays.invert(v);
+}
+
 __global__ void update(EmArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
   const std::int64_t v = elementwise::element();
   const int bad = v < voxels ? update_voxel(arrays, v) : 0;
@@ -43,6 +48,12 @@ float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
 void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream) {
   invert<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(s, threshold, inverse, voxels);
   check_launch("invert the sensitivity");
+  synchronize(stream);
+}
+
+void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream stream) {
+  invert_subset<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels);
+  check_launch("invert a subset's sensitivity");
   synchronize(stream);
 }
 

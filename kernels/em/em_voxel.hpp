@@ -31,16 +31,34 @@ TOFSTREAM_HOST_DEVICE inline float inverse_above(float s, float threshold) {
   return inverse <= FLT_MAX ? inverse : 0.0f;  // s may be subnormal
 }
 
+/// Stands for 1/s of a voxel that a subset does not see, though the whole does: the update leaves it as it is.
+inline constexpr float keeps_voxel = -1;
+
 /// Updates one voxel in place; 1 where the product was not finite and became 0, else 0.
 TOFSTREAM_HOST_DEVICE inline int update_voxel(const EmArrays& a, std::int64_t v) {
+  if (a.inverse_sensitivity[v] < 0) return 0;  // keeps_voxel
   const float product = a.estimate[v] * (a.inverse_sensitivity[v] * a.inverse_time_fraction) * a.backprojection[v];
   const bool finite = product <= FLT_MAX && product >= -FLT_MAX;
   a.estimate[v] = finite ? product : 0.0f;
   return finite ? 0 : 1;
 }
 
+/// Sensitivities of a subset and of the whole, and what becomes 1/s.
+struct SubsetArrays {
+  const float *own, *whole;
+  float own_threshold, whole_threshold;
+  float* inverse;
+
+  TOFSTREAM_HOST_DEVICE void invert(std::int64_t v) const {
+    const bool is_seen = inverse_above(whole[v], whole_threshold) > 0;
+    const float own_inverse = inverse_above(own[v], own_threshold);
+    inverse[v] = !is_seen ? 0.0f : own_inverse > 0 ? own_inverse : keeps_voxel;
+  }
+};
+
 float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream);
 void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream);
+void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream stream);
 std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail

@@ -30,6 +30,14 @@ void check_update(Memory memory) {
   CHECK(em_update(wild, inverse, wild_back, 1) == 4);
   CHECK(wild.voxels.to_vector() == std::vector<float>{0, 0, 0, 0, 0, 0});
 
+  // A subset that does not see what the whole sees leaves it as it is.
+  const Image own = image_of({4, 2, 0, 0.0001f, 3, 0}).to(memory), whole = image_of({8, 8, 8, 8, 0, 0}).to(memory);
+  Image seen = image_of({1, 3, 5, 7, 9, 11}).to(memory);
+  CHECK(em_update(seen, inverse_sensitivity(own, whole), back, 1) == 0);
+  CHECK(seen.voxels.to_vector() == std::vector<float>{2, 3, 5, 7, 0, 0});
+  CHECK_THROWS_AS(inverse_sensitivity(own, image_of({1, 2}).to(memory)), std::invalid_argument);
+  CHECK_THROWS_AS(inverse_sensitivity(own, image_of({0, 0, 0, 0, 0, 0}).to(memory)), std::invalid_argument);
+
   CHECK_THROWS_AS(inverse_sensitivity(image_of({1, std::nanf("")}).to(memory)), std::invalid_argument);
   CHECK_THROWS_AS(inverse_sensitivity(image_of({1, infinity}).to(memory)), std::invalid_argument);
   CHECK_THROWS_AS(inverse_sensitivity(image_of({0, -1}).to(memory)), std::invalid_argument);
