@@ -19,7 +19,7 @@ constexpr auto enum_names(BackendChoice) {
   return names(BackendChoice::automatic, "auto", BackendChoice::cpu, "cpu", BackendChoice::cuda, "cuda");
 }
 
-/// The rule of a folder in which a gadget keeps what memory does not hold.
+/// Marks a folder in which a gadget keeps what memory does not hold.
 inline constexpr auto spilling_is_operators =
     operators_alone("where a run puts what memory does not hold is the operator's to say");
 
@@ -99,7 +99,8 @@ struct ImageParams {
 
   /// The scanner decides the grid.
   bool is_auto() const { return !size; }
-  /// The size of one image: 4 bytes a voxel or blob; where the scanner decides, the largest that it may choose.
+  /// What one image takes: 4 bytes a voxel or blob; where the scanner decides, what the largest takes that it may
+  /// choose.
   std::size_t bytes() const {
     if (is_auto()) return sizeof(float) * static_cast<std::size_t>(most_chosen_voxels);
     return sizeof(float) * static_cast<std::size_t>((*size)[0]) * static_cast<std::size_t>((*size)[1]) *

@@ -15,7 +15,7 @@
 #include "core/gadget/spill.hpp"
 #include "gadgets/spill_events.hpp"
 #include "kernels/grid/choose_grid.hpp"
-#include "kernels/project/projector.hpp"
+#include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
 
@@ -34,29 +34,31 @@ struct UpdateStep {
   int subset = 0;   // from 0, in time order
   int subsets = 0;  // 0 while a live stream has not ended
   bool ends_iteration = false;
-  bool last = false;  // no update follows
-  // The update's number in the run, from 1; 0 where nobody counts.
-  std::int64_t update = 0;
-  bool replayed = false;  // its events have met the reconstruction before, whatever the iteration
-  bool restart = false;   // throws the estimate away: what comes out is the start image
+  bool last = false;        // no update follows
+  std::int64_t update = 0;  // its number in the run, from 1; 0 where nobody counts
+  bool replayed = false;    // its events have met the reconstruction before, whatever the iteration
+  bool restart = false;     // throws the estimate away: what comes out is the start image
 };
 
-/// One subset of a list-mode OSEM: sorted batches, and the share of the reference time that they
-/// stand for.
+/// The data of one update, in batches such as a projector takes at a time, and the share of the reference time that
+/// they stand for. `Data`: an owned batch, such as EventBatch; different kinds are different payloads, so that a
+/// pipeline which gives one to a projector of another is refused before any data flow.
+template <class Data>
 struct Subset {
   UpdateStep step;
-  std::vector<std::shared_ptr<const EventBatch>> batches;
+  std::vector<std::shared_ptr<const Data>> batches;
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (PHYSICS 2)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
-  std::shared_ptr<const EventBatch> next_batch = {};
-  // A subset without events has it, which comes before all others: the projector gets ready for this scanner, and
-  // chooses the image's grid where the estimate is an announcement.
-  std::shared_ptr<const Scanner> scanner = {};
+  std::shared_ptr<const Data> next_batch = {};
+  // An announcement alone has it: a batch without data, which says what recorded those to come.
+  std::shared_ptr<const Data> announced = {};
   // So many batches, the first, were part of an update before, though the subset as a whole was not.
   std::size_t known_batches = 0;
-  // What an image of the events so far shows, its reference time included; null: nobody says.
+  // What an image of the data so far shows, its reference time included; null: nobody says.
   std::shared_ptr<const Quantity> quantity = {};
 
+  /// What any of the data tells of their scanner: an announcement's, or the first batch. Null where there is neither.
+  const Data* sample() const { return announced ? announced.get() : batches.empty() ? nullptr : batches.front().get(); }
   /// The first batch that meets the reconstruction for the first time; a replayed subset has none.
   std::size_t first_new() const { return step.iteration == 1 && !step.replayed ? known_batches : batches.size(); }
   /// Events that meet the reconstruction for the first time.
@@ -74,20 +76,35 @@ struct Subset {
   }
 };
 
+using EventSubset = Subset<EventBatch>;
+
 /// The subset that comes before all others: as soon as the scanner is known the projector can choose the image's grid
-/// and compute the sensitivity, while the first events are still coming.
-inline Subset announcement_of(std::shared_ptr<const Scanner> scanner) {
-  return {.step = {.iteration = 0, .replayed = true}, .batches = {}, .scanner = std::move(scanner)};
+/// and compute the sensitivity, while the first data are still coming. `like`: a batch without data.
+template <class Data>
+Subset<Data> announcement_of(Data like) {
+  return {.step = {.iteration = 0, .replayed = true},
+          .batches = {},
+          .announced = std::make_shared<const Data>(std::move(like))};
+}
+
+/// Tells the update to begin anew: without data, and in its turn among the subsets.
+template <class Data>
+Subset<Data> restart_of(std::int64_t update) {
+  return {.step = {.iteration = 0, .update = update, .replayed = true, .restart = true}, .batches = {}};
 }
 
 /// A^T(1 / (A x + c/m)) of one subset, with what an update needs besides.
 struct Projected {
   UpdateStep step;
   std::shared_ptr<const Image> back_projection;
-  std::shared_ptr<const Image> sensitivity;  // of the whole reference time, in the memory of the back projection
+  // Times time_fraction, the subset's own: that of the whole reference time for subsets in time order, else the
+  // subset's, with a time_fraction of 1. In the memory of the back projection.
+  std::shared_ptr<const Image> sensitivity;
   double time_fraction = 1;
   EmTally tally;
   std::shared_ptr<const Quantity> quantity = {};  // of an image that is updated with it; null: nobody says
+  // The sensitivity of the whole, which says where there is an image; null: `sensitivity` does.
+  std::shared_ptr<const Image> support = {};
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
@@ -142,8 +159,8 @@ struct PayloadName<EventBatch> {
   static constexpr auto value = "events";
 };
 template <>
-struct PayloadName<Subset> {
-  static constexpr auto value = "subset";
+struct PayloadName<EventSubset> {
+  static constexpr auto value = "subset of events";
 };
 template <>
 struct PayloadName<Projected> {

@@ -8,6 +8,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/per_image.hpp"
 
 namespace tofstream {
 namespace {
@@ -72,19 +73,20 @@ struct GaussianPsfAdjoint {
   explicit GaussianPsfAdjoint(const Params& p) : blur_(p), blur_sensitivity_(p) {}
 
   void process(const Projected& projected, Emit<Projected>& emit) {
-    if (projected.sensitivity != sharp_) {
-      sharp_ = projected.sensitivity;
-      blurred_ = blur_sensitivity_(*sharp_);
-    }
     Projected result = projected;
     result.back_projection = blur_(*projected.back_projection);
-    result.sensitivity = blurred_;
+    result.sensitivity = blurred(projected.sensitivity);
+    if (projected.support) result.support = blurred(projected.support);
     emit(std::move(result));
   }
 
  private:
+  std::shared_ptr<const Image> blurred(const std::shared_ptr<const Image>& sharp) {
+    return blurred_.of(sharp, [&] { return blur_sensitivity_(*sharp); });
+  }
+
   Blur blur_, blur_sensitivity_;
-  std::shared_ptr<const Image> sharp_, blurred_;
+  PerImage<std::shared_ptr<const Image>> blurred_;
 };
 
 TOFSTREAM_GADGET(GaussianPsfGadget, "gaussian_psf",

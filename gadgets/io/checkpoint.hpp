@@ -33,7 +33,7 @@ void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& s
 /// The checkpoint of a folder, or of a file; nothing where there is none yet. Throws std::runtime_error where it is
 /// damaged.
 std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_folder);
-/// The number of the update that it holds; 0, the start image, where there is no checkpoint.
+/// The number of the update that the checkpoint was written after; 0, the start image, where there is no checkpoint.
 std::int64_t checkpoint_update(const std::filesystem::path& file_or_folder);
 
 }  // namespace tofstream

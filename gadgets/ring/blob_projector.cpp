@@ -1,10 +1,9 @@
 // The projector of blobs (paper 000, II.B.5-6 and its clinical case) as a gadget.
 #include "kernels/ring/blob/blob_projector.hpp"
 
-#include <fmt/format.h>
-
 #include "core/gadget.hpp"
-#include "gadgets/step/list_mode_step.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/ring/pair_sensitivity.hpp"
 
 namespace tofstream {
 namespace {
@@ -21,12 +20,12 @@ struct BlobProjector {
     bool deterministic = false;
   };
   static constexpr auto params =
-      describe(param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
+      describe(param<&Params::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-               param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
-               param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
-               param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-               param<&Params::backend>("backend", "Where the projector runs"),
+               param<&Params::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),
+               param<&Params::sensitivity>("sensitivity", not_in_key, "How the sensitivity image is computed"),
+               param<&Params::log_likelihood>("log_likelihood", not_in_key, "Report the log-likelihood of each update"),
+               param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
                param<&Params::cuda_path>("cuda_path", cuda_path_words),
                param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
@@ -36,14 +35,22 @@ struct BlobProjector {
   }
 
   explicit BlobProjector(const Params& p)
-      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
-               fmt::format("blob {}{}", p.tof_cut_sigma, sum_order(p.deterministic)), false,
-               planned_from(p.cuda_path, 5'000)},
-              [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
-                return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
-              }) {}
+      : step_({.backend = p.backend,
+               .log_likelihood = p.log_likelihood,
+               .planned_from = planned_from(p.cuda_path, 5'000)},
+              list_mode_model(
+                  {.backend = p.backend,
+                   .tof = p.tof,
+                   .projector =
+                       [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
+                         return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
+                       },
+                   .sensitivity = pair_sensitivity(
+                       {p.backend, p.sensitivity, p.mu_map, projector_key<BlobProjector>("blob", p)})})) {}
 
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(*inputs.events, *inputs.image, context));
+  }
   void flush() { step_.finish(); }
 
  private:

@@ -1,8 +1,7 @@
 // Joseph's line projector as a gadget.
-#include <fmt/format.h>
-
 #include "core/gadget.hpp"
-#include "gadgets/step/list_mode_step.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/ring/pair_sensitivity.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 
 namespace tofstream {
@@ -28,12 +27,12 @@ struct JosephProjector {
       describe(param<&Params::edges>("edges",
                                      "full: bilinear support up to the border; clipped: planes crossed outside the "
                                      "side faces are dropped, as libparallelproj does"),
-               param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
+               param<&Params::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
                param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-               param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
-               param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
-               param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-               param<&Params::backend>("backend", "Where the projector runs"),
+               param<&Params::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),
+               param<&Params::sensitivity>("sensitivity", not_in_key, "How the sensitivity image is computed"),
+               param<&Params::log_likelihood>("log_likelihood", not_in_key, "Report the log-likelihood of each update"),
+               param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
                param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -42,16 +41,25 @@ struct JosephProjector {
   }
 
   explicit JosephProjector(const Params& p)
-      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood,
-               fmt::format("joseph {} {}{}", static_cast<int>(p.edges), p.tof_cut_sigma, sum_order(p.deterministic)),
-               false, planned_from(CudaPath::automatic, 20'000)},
-              [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
-                return make_joseph_projector(
-                    grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic},
-                    backend);
-              }) {}
+      : step_({.backend = p.backend,
+               .log_likelihood = p.log_likelihood,
+               .planned_from = planned_from(CudaPath::automatic, 20'000)},
+              list_mode_model({.backend = p.backend,
+                               .tof = p.tof,
+                               .projector =
+                                   [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
+                                     return make_joseph_projector(grid,
+                                                                  {.edge = p.edges,
+                                                                   .tof_cut_sigma = p.tof_cut_sigma,
+                                                                   .deterministic = p.deterministic},
+                                                                  backend);
+                                   },
+                               .sensitivity = pair_sensitivity({p.backend, p.sensitivity, p.mu_map,
+                                                                projector_key<JosephProjector>("joseph", p)})})) {}
 
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(*inputs.events, *inputs.image, context));
+  }
   void flush() { step_.finish(); }
 
  private:

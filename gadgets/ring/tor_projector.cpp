@@ -6,7 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/step/list_mode_step.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/ring/pair_sensitivity.hpp"
 #include "kernels/ring/tor/choose_tube.hpp"
 
 namespace tofstream {
@@ -56,12 +57,12 @@ struct TorProjector {
                                 "slice: the weights of each slice add up to the line's length in it, so that narrow "
                                 "tubes are right along the axes too; automatic: of tubes narrower than 3 voxels, "
                                 "unless cuda_path is paper"),
-      param<&Params::tof>("tof", "Use the events\' time of flight, where they have it"),
+      param<&Params::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
-      param<&Params::mu_map>("mu_map", reads_file, mu_map_words),
-      param<&Params::sensitivity>("sensitivity", "How the sensitivity image is computed"),
-      param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-      param<&Params::backend>("backend", "Where the projector runs"),
+      param<&Params::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),
+      param<&Params::sensitivity>("sensitivity", not_in_key, "How the sensitivity image is computed"),
+      param<&Params::log_likelihood>("log_likelihood", not_in_key, "Report the log-likelihood of each update"),
+      param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
       param<&Params::cuda_path>("cuda_path", cuda_path_words),
       param<&Params::deterministic>("deterministic", deterministic_words));
   static constexpr bool own_thread = true;
@@ -71,15 +72,24 @@ struct TorProjector {
   }
 
   explicit TorProjector(const Params& p)
-      : step_({p.backend, p.sensitivity, p.mu_map, p.tof, p.log_likelihood, describe_settings(p), false,
-               planned_from(p.cuda_path, 5'000)},
-              [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
-                return make_tor_projector(grid, settings(p, choose(p, scanner, grid, context), grid), backend);
-              }) {
+      : step_({.backend = p.backend,
+               .log_likelihood = p.log_likelihood,
+               .planned_from = planned_from(p.cuda_path, 5'000)},
+              list_mode_model({.backend = p.backend,
+                               .tof = p.tof,
+                               .projector =
+                                   [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
+                                     return make_tor_projector(
+                                         grid, settings(p, choose(p, scanner, grid, context), grid), backend);
+                                   },
+                               .sensitivity = pair_sensitivity(
+                                   {p.backend, p.sensitivity, p.mu_map, projector_key<TorProjector>("tor", p)})})) {
     check(p);
   }
 
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(*inputs.events, *inputs.image, context));
+  }
   void flush() { step_.finish(); }
 
  private:
@@ -149,11 +159,6 @@ struct TorProjector {
     if (p.response == Response::bessel) return RadialResponse::kaiser_bessel(p.bessel_alpha, radius_mm);
     if (p.response == Response::table) return RadialResponse::table(p.table, radius_mm);
     return RadialResponse::gaussian(fwhm_mm, radius_mm);
-  }
-  static std::string describe_settings(const Params& p) {
-    return fmt::format("tor {} {} {} {} {} {} {}{}", p.tube_width_voxels, static_cast<int>(p.response), p.fwhm_mm,
-                       p.bessel_alpha, fmt::join(p.table, ","), static_cast<int>(p.normalise), p.tof_cut_sigma,
-                       sum_order(p.deterministic));
   }
 
   ListModeStep step_;

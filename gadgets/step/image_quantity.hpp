@@ -20,7 +20,7 @@ struct SensitivityHolds {
 class ImageQuantity {
  public:
   void set(SensitivityHolds sensitivity) { sensitivity_ = std::move(sensitivity); }
-  /// The quantity of an image of events with this one; null where they have none.
+  /// What an image of events with this quantity shows; null where they have none.
   std::shared_ptr<const Quantity> of(const std::shared_ptr<const Quantity>& events, Context& context);
 
  private:

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "core/gadget.hpp"
-#include "gadgets/step/list_mode_step.hpp"
+#include "gadgets/step/list_mode_model.hpp"
 #include "gadgets/strip/strip_parameters.hpp"
 #include "kernels/strip/strip.hpp"
 #include "kernels/strip/strip_scanner.hpp"
@@ -47,23 +47,45 @@ struct StripProjector {
   }
 
   explicit StripProjector(const Params& p)
-      : step_({.backend = p.backend, .log_likelihood = p.log_likelihood, .uniform = !p.sensitivity},
-              [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
-                const StripSettings settings{.geometry = strip_geometry(scanner),
-                                             .resolution = p.resolution.resolution(),
-                                             .form = p.form,
-                                             .cuda_path = p.cuda_path};
-                auto projector = make_strip_projector(grid, settings, backend);
-                if (backend == Backend::cuda)
-                  if (const std::string why = why_strips_are_slow(grid, settings); !why.empty())
-                    context.log().warning("the slow path on CUDA: " + why);
-                return projector;
-              }) {}
+      : step_({.backend = p.backend, .log_likelihood = p.log_likelihood},
+              list_mode_model({.backend = p.backend,
+                               .projector = [p](const Grid& grid, Backend backend, const Scanner& scanner,
+                                                Context& context) { return make(p, grid, backend, scanner, context); },
+                               .sensitivity = [p](const Scanner&, ListModeProjector& projector,
+                                                  Context& context) { return sensitivity(p, projector, context); }})) {}
 
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) { emit(step_(inputs, context)); }
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(*inputs.events, *inputs.image, context));
+  }
   void flush() { step_.finish(); }
 
  private:
+  static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend,
+                                                 const Scanner& scanner, Context& context) {
+    const StripSettings settings{.geometry = strip_geometry(scanner),
+                                 .resolution = p.resolution.resolution(),
+                                 .form = p.form,
+                                 .cuda_path = p.cuda_path};
+    auto projector = make_strip_projector(grid, settings, backend);
+    if (backend == Backend::cuda)
+      if (const std::string why = why_strips_are_slow(grid, settings); !why.empty())
+        context.log().warning("the slow path on CUDA: " + why);
+    return projector;
+  }
+
+  // The chance that a decay in a pixel is recorded, as events per second of 1 Bq/mL in it; without `sensitivity` a
+  // chance of 1.
+  static ListModeSensitivity sensitivity(const Params& p, const ListModeProjector& projector, Context& context) {
+    constexpr float mL_per_mm3 = 1e-3f;
+    Image image = *projector.closed_form_sensitivity();
+    const float mL = mL_per_mm3 * image.grid.voxel_volume();
+    for (float& value : image.voxels.span()) value = (p.sensitivity ? value : 1.0f) * mL;
+    context.report("sensitivity_exact", true);
+    context.report("sensitivity_relative_error", 0.0);
+    return {.image = std::move(image),
+            .holds = {.attenuation = {.gadget = context.name()}, .is_left_out = !p.sensitivity}};
+  }
+
   ListModeStep step_;
 };
 

@@ -48,7 +48,7 @@ class LiveOrder {
 
   /// The first subset that has had no update, or all of these together; nothing where none waits, but for a rest.
   std::optional<LiveUpdate> next_new(bool together) const;
-  /// The one of the last `window` subsets, which all have had an update, whose last is longest ago; nothing once
+  /// That of the last `window` subsets whose last update is longest ago, where all have had one; nothing once
   /// there have been `iterations` updates for each subset that has come.
   std::optional<LiveUpdate> next_replay() const;
   /// A rest that has had no update, with the subset before it.

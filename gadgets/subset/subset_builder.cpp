@@ -75,9 +75,10 @@ struct SubsetBuilder {
       throw std::invalid_argument("set exactly one of subsets, events and seconds");
   }
 
-  void process(EventBatch batch, Emit<Subset>& emit, Context& context) {
+  void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
-    if (batch.count > 0 && batch.scanner && !std::exchange(is_announced_, true)) emit(announcement_of(batch.scanner));
+    if (batch.count > 0 && batch.scanner && !std::exchange(is_announced_, true))
+      emit(announcement_of(EventBatch{.scanner = batch.scanner}));
     if (p_.subsets > 0) {
       quantity_.add(batch);
       if (batch.count == 0) return emptied_.add(batch);
@@ -85,10 +86,10 @@ struct SubsetBuilder {
       waiting_.push_back(store_.hold(std::move(batch)));
       return;
     }
-    for (StoredSubset& subset : cutter_.take(std::move(batch), store_)) close(std::move(subset), emit, context);
+    for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) close(std::move(subset), emit, context);
   }
 
-  void flush(Emit<Subset>& emit, Context& context) {
+  void flush(Emit<EventSubset>& emit, Context& context) {
     if (p_.subsets > 0) {
       if (!waiting_.empty()) emptied_.give_to(waiting_.back());
       cut_stream_into_subsets(emit);
@@ -111,12 +112,12 @@ struct SubsetBuilder {
   }
 
   // What goes out for the last time is kept no longer.
-  Subset nth(int iteration, int k, int count) {
+  EventSubset nth(int iteration, int k, int count) {
     const bool ends = count > 0 && k + 1 == count;
     const bool last_time = iteration == p_.iterations;
-    StoredSubset& stored = subsets_[static_cast<std::size_t>(k)];
+    StoredEvents& stored = subsets_[static_cast<std::size_t>(k)];
     const UpdateStep step{iteration, p_.iterations, k, count, ends, ends && last_time, ++updates_};
-    Subset subset{step, stored.batches, stored.time_fraction};
+    EventSubset subset{step, stored.batches, stored.time_fraction};
     const auto next = static_cast<std::size_t>(count > 0 ? (k + 1) % count : k + 1);
     if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
     subset.quantity = p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity();
@@ -125,7 +126,7 @@ struct SubsetBuilder {
   }
 
   // With least_events the last subset may be added to at the end: each waits until the next one is there.
-  void close(StoredSubset subset, Emit<Subset>& emit, Context& context) {
+  void close(StoredEvents subset, Emit<EventSubset>& emit, Context& context) {
     if (last_) add(*std::exchange(last_, std::nullopt), emit, context);
     if (p_.least_events > 0)
       last_ = std::move(subset);
@@ -133,7 +134,7 @@ struct SubsetBuilder {
       add(std::move(subset), emit, context);
   }
 
-  void finish_last(Emit<Subset>& emit, Context& context) {
+  void finish_last(Emit<EventSubset>& emit, Context& context) {
     auto rest = cutter_.finish(store_);
     if (rest && rest->is_rest)
       last_->join(std::move(*rest));
@@ -142,7 +143,7 @@ struct SubsetBuilder {
     if (last_) add(std::move(*last_), emit, context);
   }
 
-  void add(StoredSubset subset, Emit<Subset>& emit, Context& context) {
+  void add(StoredEvents subset, Emit<EventSubset>& emit, Context& context) {
     subsets_.push_back(std::move(subset));
     emit(nth(1, static_cast<int>(subsets_.size()) - 1, 0));
     report(context);
@@ -156,7 +157,7 @@ struct SubsetBuilder {
 
   // Cuts what has waited into equal subsets of consecutive events. Each goes out as soon as the next one is made, whose
   // copy to a GPU may then begin, so that it is projected while others are cut and copied.
-  void cut_stream_into_subsets(Emit<Subset>& emit) {
+  void cut_stream_into_subsets(Emit<EventSubset>& emit) {
     const std::vector<Share> shares = equal_shares();
     const std::vector<double> time_fractions = share_reference_time(shares);
     std::vector<EventBatch> open;
@@ -248,8 +249,8 @@ struct SubsetBuilder {
   EmptiedTime emptied_;
   std::optional<bool> delayed_;  // whether the events are delayeds
   bool is_announced_ = false;    // the scanner, to the projector
-  std::vector<StoredSubset> subsets_;
-  std::optional<StoredSubset> last_;  // cut, and not yet sent
+  std::vector<StoredEvents> subsets_;
+  std::optional<StoredEvents> last_;  // cut, and not yet sent
   std::int64_t updates_ = 0;
 };
 

@@ -10,21 +10,8 @@
 
 namespace tofstream {
 
-std::uint64_t StoredSubset::event_count() const {
-  std::uint64_t sum = 0;
-  for (const auto& batch : batches) sum += batch->event_count();
-  return sum;
-}
-
-void StoredSubset::join(StoredSubset rest) {
-  batches.insert(batches.end(), rest.batches.begin(), rest.batches.end());
-  seconds += rest.seconds;
-  exposed_s += rest.exposed_s;
-  time_fraction += rest.time_fraction;
-}
-
-StoredSubset stored_subset(std::vector<EventBatch> batches, EventStore& store) {
-  StoredSubset stored;
+StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store) {
+  StoredEvents stored;
   for (const EventBatch& batch : batches) {
     stored.seconds += batch.duration_s;
     stored.exposed_s += batch.duration_s * batch.exposure;
@@ -41,14 +28,14 @@ void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
   delayed = batch.delayed;
 }
 
-std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store) {
+std::vector<StoredEvents> SubsetCutter::take(EventBatch batch, EventStore& store) {
   quantity_.add(batch);
   if (batch.count == 0) {
     emptied_.add(batch);
     return {};
   }
   emptied_.give_to(batch);
-  std::vector<StoredSubset> closed;
+  std::vector<StoredEvents> closed;
   std::vector<EventBatch> pieces = cut_where_subsets_end(std::move(batch));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     open_events_ += pieces[i].count;
@@ -64,11 +51,11 @@ std::vector<StoredSubset> SubsetCutter::take(EventBatch batch, EventStore& store
   return closed;
 }
 
-std::optional<StoredSubset> SubsetCutter::finish(EventStore& store) {
+std::optional<StoredEvents> SubsetCutter::finish(EventStore& store) {
   if (open_.empty()) return std::nullopt;
   emptied_.give_to(open_.back());
   const bool is_rest = has_closed_one_ && open_events_ < settings_.least_events;
-  StoredSubset last = close(store);
+  StoredEvents last = close(store);
   last.is_rest = is_rest;
   return last;
 }
@@ -94,8 +81,8 @@ std::vector<EventBatch> SubsetCutter::cut_where_subsets_end(EventBatch batch) co
   return split_by_arrival(std::move(batch), ends, copy_stream());
 }
 
-StoredSubset SubsetCutter::close(EventStore& store) {
-  StoredSubset stored = stored_subset(std::exchange(open_, {}), store);
+StoredEvents SubsetCutter::close(EventStore& store) {
+  StoredEvents stored = stored_subset(std::exchange(open_, {}), store);
   is_timed_ = is_timed_ && stored.seconds > 0;
   stored.time_fraction = (stored.seconds > 0 ? stored.exposed_s : 1) / settings_.reference_s;
   open_events_ = 0;

@@ -9,26 +9,16 @@
 
 #include "gadgets/subset/emptied_time.hpp"
 #include "gadgets/subset/event_store.hpp"
+#include "gadgets/subset/stored_subset.hpp"
 #include "gadgets/subset/subset_quantity.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
 
-/// A subset's events where they can be projected from, and their time.
-struct StoredSubset {
-  std::vector<std::shared_ptr<const EventBatch>> batches;
-  double seconds = 0;
-  double exposed_s = 0;  // the same weighted with each batch's exposure: what sensitivity goes with
-  double time_fraction = 1;
-  bool is_rest = false;  // too few events for an update of its own: goes with the subset before it
-
-  std::uint64_t event_count() const;
-  /// Takes in what follows it.
-  void join(StoredSubset rest);
-};
+using StoredEvents = StoredSubset<EventBatch>;
 
 /// Puts a subset's batches into the store. Throws what that throws.
-StoredSubset stored_subset(std::vector<EventBatch> batches, EventStore& store);
+StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store);
 
 /// Throws std::runtime_error where prompts and delayeds come together; `delayed` remembers which of them came first.
 void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed);
@@ -50,17 +40,17 @@ class SubsetCutter {
   explicit SubsetCutter(const CutSettings& settings) : settings_(settings), due_s_(settings.seconds) {}
 
   /// Takes the next batch and returns the subsets that it completes.
-  std::vector<StoredSubset> take(EventBatch batch, EventStore& store);
+  std::vector<StoredEvents> take(EventBatch batch, EventStore& store);
   /// What is left at the end of the stream. Where that is less than a subset's least events it is a rest, unless it is
   /// all that came.
-  std::optional<StoredSubset> finish(EventStore& store);
+  std::optional<StoredEvents> finish(EventStore& store);
   /// What an image of the events so far shows.
   std::shared_ptr<const Quantity> quantity() { return quantity_.get(is_timed_ ? settings_.reference_s : 0); }
 
  private:
   bool has_reached_end() const;
   std::vector<EventBatch> cut_where_subsets_end(EventBatch batch) const;
-  StoredSubset close(EventStore& store);
+  StoredEvents close(EventStore& store);
 
   CutSettings settings_;
   std::vector<EventBatch> open_;

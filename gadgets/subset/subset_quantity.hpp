@@ -16,8 +16,8 @@ class SubsetQuantity {
  public:
   /// What a batch says counts from now on, also where it holds no event.
   void add(const EventBatch& batch) { events_.add(batch.quantity); }
-  /// What an image of all so far shows. `reference_s` 0: no scan time, so no rate, is known. Throws std::runtime_error
-  /// where their randoms or scatter were made for another time.
+  /// What an image of all so far shows. `reference_s` 0: they state no scan time, so nothing is known of a rate. Throws
+  /// std::runtime_error where their randoms or scatter were made for another time.
   std::shared_ptr<const Quantity> get(double reference_s);
 
  private:

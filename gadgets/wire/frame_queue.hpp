@@ -77,7 +77,7 @@ class FrameQueue {
   std::exception_ptr cause_;
   Figures figures_;
 
-  // Only the thread that puts touches these.
+  // The thread that puts alone has them.
   std::shared_ptr<SpillFile> file_;
   bool file_failed_ = false;
 };

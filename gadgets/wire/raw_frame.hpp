@@ -19,7 +19,7 @@ struct RawFrame {
   std::uint64_t ingress_ns = 0;  // when it came in, since 1970-01-01 UTC
   // The same by the clock that latencies are reckoned with; none of a recording, which comes in when it is replayed.
   std::chrono::steady_clock::time_point entered{};
-  // Events of the stream that the books have as received with this message: none where they are booked elsewhere, or
+  // Those of the stream that the books have as received with this message: none where they are booked elsewhere, or
   // where they do not count, as in a frame that came twice.
   std::uint64_t events = 0;
 

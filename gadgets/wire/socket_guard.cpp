@@ -58,7 +58,7 @@ void require_key_params(const KeyParams& keys, SocketEnd end) {
 
 enum class Fault { unknown_key, wrong_server_key, keys_differ, other };
 
-// The fault that an event of the socket's monitor tells of; libzmq numbers events in zmq.h.
+// What an event of the socket's monitor tells, which libzmq numbers in zmq.h.
 Fault fault_of(std::uint16_t event, std::uint32_t value) {
   if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) return Fault::unknown_key;
   if (event != ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL) return Fault::other;

@@ -54,8 +54,8 @@ class SocketGuard {
 
   /// Connections so far whose handshake failed: of unknown keys, of none, or of what is no ZeroMQ.
   std::uint64_t refused() const;
-  /// For who connects: this descriptor is readable once the other end has refused the connection, which it does for
-  /// good. Then throw_if_refused() throws std::runtime_error, in one line.
+  /// A descriptor that is readable once the other end has refused this one, which connects; it refuses for good. Then
+  /// throw_if_refused() throws std::runtime_error, in one line.
   int refused_descriptor() const;
   void throw_if_refused() const;
 

@@ -8,7 +8,7 @@ namespace tofstream {
 
 namespace {
 
-// Of the block's voxels that the image has.
+// The mean of the block's voxels that the image has.
 float block_mean(const Image& image, const std::array<int, 3>& first, int factor) {
   std::array<int, 3> end{};
   for (int axis = 0; axis < 3; ++axis)

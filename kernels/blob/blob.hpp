@@ -11,10 +11,10 @@
 
 namespace tofstream {
 
-/// Of the blobs on lattices of this edge for which equal coefficients give the most uniform density: the first zero of
-/// the blob's Fourier transform, at 2 pi radius f = sqrt(alpha^2 + j^2) with j the first zero of the Bessel function
-/// J_7/2, is put on the lattice's lowest spatial frequencies but 0, f = sqrt(2) / edge. For alpha 8.37 the radius
-/// is 1.227 edges, for 10.4 it is 1.410. Throws std::invalid_argument for an edge or alpha that is not positive.
+/// The radius of blobs on lattices of this edge for which equal coefficients give the most uniform density. The first
+/// zero of the blob's Fourier transform, at 2 pi radius f = sqrt(alpha^2 + j^2) with j the first zero of the Bessel
+/// function J_7/2, is put on the lattice's lowest spatial frequencies but 0, f = sqrt(2) / edge. For alpha 8.37 the
+/// radius is 1.227 edges, for 10.4 it is 1.410. Throws std::invalid_argument for an edge or alpha that is not positive.
 float uniform_blob_radius_mm(float edge_mm, float alpha);
 
 /// A blob's value at distance r (mm) from its centre for a coefficient of 1, on lattices of this edge.

@@ -18,9 +18,10 @@ struct FieldOfView {
   Vec3 edges_mm;
 };
 
-/// Of detectors around the z axis: across it, the largest circle whose every line the scanner records, at most 0.9 of
+/// The field of view of detectors around the z axis: across it, the largest circle whose every line the scanner
+/// records, at most 0.9 of
 /// the detectors' distance from the axis, since a cover that no header tells of lies before them; along it, from the
-/// first detector's edge to the last one's. Of detectors in one plane: all that lies between them. Throws
+/// first detector's edge to the last one's. That of detectors in one plane is all that lies between them. Throws
 /// std::invalid_argument where there are fewer than two.
 FieldOfView field_of_view(const Scanner& scanner);
 

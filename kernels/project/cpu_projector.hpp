@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/project/accumulate.hpp"
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 
 namespace tofstream {
 
@@ -28,7 +28,7 @@ struct CpuProjectorSettings {
 
 /// A projector over a kernel. Its scratch images make it stateful: one call at a time. The same
 /// events give the same image, bit for bit, on as many threads.
-class CpuProjector final : public Projector {
+class CpuProjector final : public ListModeProjector {
  public:
   /// Throws std::invalid_argument for an invalid grid.
   CpuProjector(const Grid& grid, std::unique_ptr<const CpuKernel> kernel, const CpuProjectorSettings& settings);

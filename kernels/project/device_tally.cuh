@@ -2,7 +2,7 @@
 // end of a step.
 #pragma once
 
-#include "kernels/project/projector.hpp"
+#include "kernels/types/em_tally.hpp"
 
 namespace tofstream {
 

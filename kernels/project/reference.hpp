@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 
 namespace tofstream {
 
-class ReferenceProjector : public Projector {
+class ReferenceProjector : public ListModeProjector {
  public:
   /// Throws std::invalid_argument for an invalid grid.
   explicit ReferenceProjector(const Grid& grid);

@@ -30,7 +30,7 @@ template <class T>
 struct StripPrecision {
   T up{}, down{}, dl{}, cross{};
 
-  /// Of C^-1, 1/mm^6.
+  /// The determinant of C^-1, 1/mm^6.
   TOFSTREAM_HOST_DEVICE T determinant() const { return up * down * dl - cross * cross * (up + down); }
 };
 

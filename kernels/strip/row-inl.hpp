@@ -94,7 +94,7 @@ TOFSTREAM_HOST_DEVICE inline float arctangent(float x) {
 /// straight lines.
 class RowEnds {
  public:
-  /// Of the row at `y_mm` whose pixel 0 lies at `z_mm`, with a pixel every `step_mm`.
+  /// The ends of the row at `y_mm` whose pixel 0 lies at `z_mm`, with a pixel every `step_mm`.
   TOFSTREAM_HOST_DEVICE RowEnds(const StripGeometry& strips, float y_mm, float z_mm, float step_mm, bool lowest)
       : unit_(lowest ? -half_log2e : half_log2e) {
     const bool between = std::abs(y_mm) < strips.radius_mm;
@@ -106,7 +106,7 @@ class RowEnds {
     lower_ = (half + z) * to_lower;
     lower_step_ = step * to_lower;
   }
-  /// Of pixel k, in PixelRow's unit.
+  /// The end of pixel k, in PixelRow's unit.
   TOFSTREAM_HOST_DEVICE float operator[](int k) const {
     const auto number = static_cast<float>(k);
     return unit_ * arctangent(std::fmin(std::fma(upper_step_, number, upper_), std::fma(lower_step_, number, lower_)));

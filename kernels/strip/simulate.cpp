@@ -51,7 +51,7 @@ class PlaneSampler {
     if (!bounds.empty()) table_.emplace(bounds);
   }
 
-  /// Of all cells, as if each had its bound everywhere: Bq/mL mm^2. Nothing can be drawn where it is 0.
+  /// The sum over all cells, as if each had its bound everywhere: Bq/mL mm^2. Nothing can be drawn where it is 0.
   double total() const { return total_; }
   struct Point {
     double y = 0, z = 0;

@@ -55,7 +55,8 @@ void require_strip_events(const EventView& events) {
         "two strips: events need their ends on the strips and ToF: take them from jpet_decoder");
 }
 
-std::unique_ptr<Projector> make_strip_projector(const Grid& grid, const StripSettings& settings, Backend backend) {
+std::unique_ptr<ListModeProjector> make_strip_projector(const Grid& grid, const StripSettings& settings,
+                                                        Backend backend) {
   validate(grid, settings);
   if (backend == Backend::cpu) return make_strip_cpu(grid, settings);
   require_cuda();

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/strip/geometry.hpp"
 #include "kernels/strip/kernel.hpp"
 #include "kernels/strip/resolution.hpp"
@@ -35,13 +35,14 @@ void validate(const Grid& grid, const StripSettings& settings);
 /// pixel, that is the density of measuring the event. Its closed-form sensitivity is that of the geometry, to which the
 /// full form integrates. Throws std::invalid_argument as validate() does, also for events that have detectors or no
 /// ToF; std::runtime_error for a missing GPU.
-std::unique_ptr<Projector> make_strip_projector(const Grid& grid, const StripSettings& settings, Backend backend);
+std::unique_ptr<ListModeProjector> make_strip_projector(const Grid& grid, const StripSettings& settings,
+                                                        Backend backend);
 
 /// Why `automatic` cannot take its fast path on CUDA, for people: the image or an event's ellipse has too many pixels.
 /// Empty where it can, and of the other paths.
 std::string why_strips_are_slow(const Grid& grid, const StripSettings& settings);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of all other versions.
-std::unique_ptr<Projector> make_strip_reference(const Grid& grid, const StripSettings& settings);
+std::unique_ptr<ListModeProjector> make_strip_reference(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream

@@ -10,8 +10,8 @@ namespace tofstream {
 /// Throws std::invalid_argument unless the events have free ends and ToF.
 void require_strip_events(const EventView& events);
 
-std::unique_ptr<Projector> make_strip_cpu(const Grid& grid, const StripSettings& settings);
-std::unique_ptr<Projector> make_strip_cuda(const Grid& grid, const StripSettings& settings);
+std::unique_ptr<ListModeProjector> make_strip_cpu(const Grid& grid, const StripSettings& settings);
+std::unique_ptr<ListModeProjector> make_strip_cuda(const Grid& grid, const StripSettings& settings);
 std::string why_strips_are_slow_on_cuda(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream

@@ -100,7 +100,7 @@ HWY_EXPORT(make_strip_kernel);
 namespace {
 
 /// Around the common CPU projector, whose images here have padding.
-class CpuStripProjector final : public Projector {
+class CpuStripProjector final : public ListModeProjector {
  public:
   CpuStripProjector(const Grid& grid, const StripSettings& settings)
       : CpuStripProjector(grid, settings, StripSetup::make(grid, settings)) {}
@@ -157,7 +157,7 @@ class CpuStripProjector final : public Projector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_strip_cpu(const Grid& grid, const StripSettings& settings) {
+std::unique_ptr<ListModeProjector> make_strip_cpu(const Grid& grid, const StripSettings& settings) {
   return std::make_unique<CpuStripProjector>(grid, settings);
 }
 

@@ -35,7 +35,7 @@ struct StripSetup {
     return setup;
   }
 
-  /// Of each pixel: whether a decay there can be seen, of which the full form alone knows.
+  /// Whether a decay in each pixel can be seen, which the full form alone knows.
   std::vector<bool> visible() const {
     std::vector<bool> seen(static_cast<std::size_t>(grid.voxels()), true);
     if (settings.form == StripForm::full)
@@ -68,8 +68,8 @@ struct StripStore {
   Buffer<std::int32_t> first;    // pixel of each column's chord
   Buffer<std::int32_t> offsets;  // in the image, of each vector of weights
   Buffer<float> weights;
-  // Of the pass at hand, for the full form: the edges of each vector's pixels, and the vectors that have any within
-  // reach.
+  // What the full form needs in the pass at hand: the edges of each vector's pixels, and the vectors that have any
+  // within reach.
   Buffer<float> nearer, farther;
   Buffer<std::int32_t> cut;
 };

@@ -12,7 +12,7 @@ namespace tofstream {
 
 namespace {
 
-class StripCuda final : public Projector {
+class StripCuda final : public ListModeProjector {
  public:
   StripCuda(const Grid& grid, const StripSettings& settings)
       : settings_(settings), model_{grid, settings.geometry, settings.resolution}, tally_(Memory::device, 1) {
@@ -63,7 +63,7 @@ class StripCuda final : public Projector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_strip_cuda(const Grid& grid, const StripSettings& settings) {
+std::unique_ptr<ListModeProjector> make_strip_cuda(const Grid& grid, const StripSettings& settings) {
   return std::make_unique<StripCuda>(grid, settings);
 }
 

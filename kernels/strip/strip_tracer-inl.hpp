@@ -32,7 +32,7 @@ class StripTracer {
     vectors_ = 0;
     passes_ = 0;
     if (!event_.finite()) return;
-    // Of a column dz from the emission: squared half of its chord (pixels) = most - narrowing dz^2.
+    // A column dz from the emission has a chord, half of which squared (pixels) is most - narrowing dz^2.
     const float per_steepness = 1 / (event_.along + event_.across * event_.tan * event_.tan), per_y = setup_.per_y;
     const float most = strip_cut * per_steepness * per_y * per_y;
     const float narrowing = event_.across * event_.along * per_steepness * per_steepness * per_y * per_y;
@@ -92,7 +92,7 @@ class StripTracer {
     }
   }
 
-  /// Of each column the first pixel of its chord, and its polynomials.
+  /// Finds the first pixel of each column's chord, and its polynomials.
   HWY_INLINE void prepare_columns(const StripEventTerms<float> event, const StripStore::Pass& columns, float most,
                                   float narrowing, float slope) {
     const Grid& grid = setup_.grid;

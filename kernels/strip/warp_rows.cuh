@@ -42,7 +42,7 @@ struct RowsLayout {
   }
   /// With the first row's margin, and what a lane without a row may read.
   TOFSTREAM_HOST_DEVICE int words() const { return margin + rows * stride + 64; }
-  /// Of a pixel, which is counted as the image has it.
+  /// Where a pixel lies, which is counted as the image has it.
   __device__ int word(int pixel) const {
     const int column = pixel / rows;
     return (pixel - column * rows) * stride + margin + column;

@@ -65,7 +65,7 @@ std::string label_of(const Quantity& quantity);
 /// Names of the corrections in this state, in their order.
 std::vector<std::string> corrections_in(const Quantity& quantity, CorrectionState state);
 
-/// Of events of both kinds together: what either lacks is lacking.
+/// What events of both kinds together show: what either lacks is lacking.
 Quantity merged(const Quantity& a, const Quantity& b);
 /// The same with one more gadget that leaves out valid events.
 std::shared_ptr<const Quantity> with_rejecting(const std::shared_ptr<const Quantity>& quantity,

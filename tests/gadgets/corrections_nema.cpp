@@ -117,7 +117,7 @@ struct Sample {
   EventBatch events;
   std::vector<float> projection;  // (A f)_i of the phantom f
 };
-Sample draw(const std::shared_ptr<const Scanner>& scanner, Projector& projector, int drawn) {
+Sample draw(const std::shared_ptr<const Scanner>& scanner, ListModeProjector& projector, int drawn) {
   std::mt19937 random(7);
   const auto detectors = static_cast<std::uint32_t>(scanner->detectors->size());
   const auto bins = static_cast<std::uint32_t>(ring().tof_bins);
@@ -157,7 +157,8 @@ Sample draw(const std::shared_ptr<const Scanner>& scanner, Projector& projector,
 }
 
 /// OSEM of expected counts: x <- x / (A^T m) * A^T(y / (A x + c/m)), over every eighth line at a time.
-Image reconstruct(const EventBatch& events, const std::vector<float>& counts, Projector& projector, int iterations) {
+Image reconstruct(const EventBatch& events, const std::vector<float>& counts, ListModeProjector& projector,
+                  int iterations) {
   constexpr std::int64_t subsets = 8;
   const std::int64_t n = events.count / subsets;
   std::vector<float> values(static_cast<std::size_t>(n));

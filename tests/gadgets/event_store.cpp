@@ -118,7 +118,7 @@ TEST_CASE("a subset that goes out for the last time is kept no longer") {
   for (const char* parameters :
        {"{events: 40, backend: cpu}", "{subsets: 3, iterations: 2, backend: cpu}", "{seconds: 1, backend: cpu}"}) {
     CAPTURE(parameters);
-    RegisteredGadgetTest<Subset> gadget("subset_builder", parameters);
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder", parameters);
     for (auto& batch : batches_of({30, 50, 40})) {
       batch.duration_s = 1;
       gadget.send(std::move(batch));
@@ -136,7 +136,7 @@ TEST_CASE("a subset that goes out for the last time is kept no longer") {
 }
 
 TEST_CASE("a subset names the first batch of the one that follows it") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 3, iterations: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 3, iterations: 2, backend: cpu}");
   gadget.send(random_lors(find_workload("W1"), 90, 7));
   gadget.finish();
   const auto subsets = gadget.out.all();

@@ -29,7 +29,7 @@ EventBatch batch_of(int count, double start_s, double duration_s, double exposur
   return batch;
 }
 
-using Gadget = RegisteredGadgetTest<Subset>;
+using Gadget = RegisteredGadgetTest<EventSubset>;
 
 Gadget gadget(const TemporaryFolder& folder, const std::string& parameters) {
   return Gadget("live_subsets", "{backend: cpu, " + parameters + "}", folder.path());
@@ -86,7 +86,7 @@ TEST_CASE("the projector gets ready as soon as the first events say which scanne
   CHECK(made.idle());
   CHECK(!made.idle());  // once
   REQUIRE(made.out.size() == 1);
-  CHECK(made.out[0].scanner);
+  CHECK(made.out[0].announced->scanner);
   CHECK(made.out[0].batches.empty());
   CHECK(made.out[0].event_count() == 0);
   CHECK(made.out[0].step.iteration == 0);
@@ -119,7 +119,7 @@ TEST_CASE("a subset goes on until it has its least events, and a rest with fewer
     made.finish();
     // The last subset once more with the rest; else each new one once, then each again.
     REQUIRE(made.out.size() == (is_used_before ? 1 : 4));
-    const Subset& last = *made.out.pointer(made.out.size() - 1);
+    const EventSubset& last = *made.out.pointer(made.out.size() - 1);
     CHECK(last.step.subset == 1);
     CHECK(last.size() == 25);
     CHECK(last.time_fraction == doctest::Approx(3));
@@ -148,7 +148,7 @@ TEST_CASE(
     CHECK(all[pass_end]->event_count() == 0);
   }
   CHECK(all[17]->step.last);
-  RegisteredGadgetTest<Subset> offline("subset_builder", "{backend: cpu, reference_s: 1, " + cut + "}");
+  RegisteredGadgetTest<EventSubset> offline("subset_builder", "{backend: cpu, reference_s: 1, " + cut + "}");
   for (int second = 0; second < 4; ++second) offline.send(batch_of(10, second, 1));
   offline.send(batch_of(3, 4, 0.3));
   offline.finish();

@@ -40,7 +40,8 @@ std::vector<EventBatch> batches() {
 
 /// The back projections of two iterations of three subsets, with the events kept as the parameters say.
 std::vector<std::vector<float>> back_projections(const std::string& kept) {
-  RegisteredGadgetTest<Subset> builder("subset_builder", "{subsets: 3, iterations: 2, backend: cuda, " + kept + "}");
+  RegisteredGadgetTest<EventSubset> builder("subset_builder",
+                                            "{subsets: 3, iterations: 2, backend: cuda, " + kept + "}");
   for (auto& batch : batches()) builder.send(std::move(batch));
   builder.finish();
   RegisteredGadgetTest<Projected> projector(

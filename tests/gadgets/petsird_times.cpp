@@ -145,8 +145,8 @@ TEST_CASE("subsets by seconds end inside a block and inside a batch") {
         CAPTURE(length_ms);
         CAPTURE(size);
         const double fifth_s = 0.2e-3 * length_ms;
-        RegisteredGadgetTest<Subset> subsets(gadget, fmt::format("{{seconds: {}, backend: cpu}}", fifth_s),
-                                             folder.path());
+        RegisteredGadgetTest<EventSubset> subsets(gadget, fmt::format("{{seconds: {}, backend: cpu}}", fifth_s),
+                                                  folder.path());
         for (const auto& batch : decoded(stream({{{0, length_ms}, 2000}}), fmt::format("{{batch_events: {}}}", size)))
           subsets.send(partition_and_sort(batch->to(Memory::host), Backend::cpu));
         subsets.finish();

@@ -18,7 +18,7 @@ EventBatch batch_with(Quantity quantity, double duration_s = 2) {
 }
 
 std::shared_ptr<const Quantity> of_one_subset(const char* yaml, EventBatch batch) {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", yaml);
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", yaml);
   gadget.send(std::move(batch));
   gadget.finish();
   return gadget.out.pointer(0)->quantity;
@@ -59,7 +59,7 @@ TEST_CASE("subsets say what time's decays an image counts") {
 }
 
 TEST_CASE("a mark holds for all subsets from then on, also where the marked batch had no event left") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{events: 4, iterations: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{events: 4, iterations: 2, backend: cpu}");
   gadget.send(batch_with(in_Bq));
   EventBatch none;
   none.quantity = with_rejecting(std::make_shared<const Quantity>(in_Bq), "gate");

@@ -84,7 +84,7 @@ TEST_CASE("bytes, frames and events may spill; subsets, back projections and est
   CHECK(payload_type<ByteBlock>().spill);
   CHECK(payload_type<RawFrame>().spill);
   CHECK(payload_type<EventBatch>().spill);
-  CHECK(!payload_type<Subset>().spill);
+  CHECK(!payload_type<EventSubset>().spill);
   CHECK(!payload_type<Projected>().spill);
   CHECK(!payload_type<Estimate>().spill);
 }

@@ -154,7 +154,7 @@ TEST_CASE("the projector's sensitivity is that of 1 Bq/mL in a voxel, or on requ
   set_response(batch, 0, {0, 0, 0});
   const auto events = std::make_shared<const EventBatch>(std::move(batch));
   const auto image = std::make_shared<const Image>(Image::filled(Grid::centred(1, 5, 5, {4, 10, 10}), 1));
-  const auto subset = std::make_shared<const Subset>(Subset{.batches = {events}});
+  const auto subset = std::make_shared<const EventSubset>(EventSubset{.batches = {events}});
   const auto estimate = std::make_shared<const Estimate>(Estimate{.image = image});
   for (const bool divides : {true, false}) {
     RegisteredGadgetTest<Projected> test("strip_projector", fmt::format("{{backend: cpu, sensitivity: {}}}", divides));

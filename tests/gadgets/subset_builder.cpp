@@ -23,7 +23,7 @@ EventBatch numbered_batch(int first, int count, double start_s, double duration_
   return partition_and_sort(std::move(batch), Backend::cpu);
 }
 
-std::vector<int> numbers(const Subset& subset) {
+std::vector<int> numbers(const EventSubset& subset) {
   std::vector<int> all;
   for (const auto& batch : subset.batches)
     for (std::int64_t i = 0; i < batch->count; ++i) all.push_back(static_cast<int>(-batch->tof_mm[i]));
@@ -42,7 +42,7 @@ std::vector<int> range_of(int begin, int end) {
 TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, whatever its batches were") {
   for (const int batch_size : {1, 3, 7, 50, 100}) {
     CAPTURE(batch_size);
-    RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 4, iterations: 2, backend: cpu}");
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 4, iterations: 2, backend: cpu}");
     for (int first = 0; first < 100; first += batch_size) {
       const int count = std::min(batch_size, 100 - first);
       gadget.send(numbered_batch(first, count, first * 0.1, count * 0.1));
@@ -66,7 +66,7 @@ TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, 
 }
 
 TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 0, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, reference_s: 0, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 1.0));   // ten events a second
   gadget.send(numbered_batch(10, 10, 1, 3.0));  // then fewer
   gadget.finish();
@@ -84,7 +84,8 @@ TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which
   };
   for (const char* cut : {"subsets: 1", "seconds: 100", "events: 1000"}) {
     CAPTURE(cut);
-    RegisteredGadgetTest<Subset> gadget("subset_builder", fmt::format("{{{}, reference_s: 1, backend: cpu}}", cut));
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder",
+                                             fmt::format("{{{}, reference_s: 1, backend: cpu}}", cut));
     gadget.send(emptied(0, 2, 0.5));
     gadget.send(numbered_batch(0, 10, 2, 1));
     gadget.send(emptied(3, 4, 0.25));
@@ -96,7 +97,7 @@ TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which
     CHECK(subsets[0]->time_fraction == doctest::Approx(1 + 1 + 1 + 1 + 1));
   }
   // By seconds: the second that nothing came in belongs to the events after it.
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 1));
   gadget.send(emptied(1, 2, 1));
   gadget.send(numbered_batch(10, 10, 3, 1));
@@ -107,7 +108,7 @@ TEST_CASE("a batch that a window emptied keeps its scan time and exposure, which
 }
 
 TEST_CASE("decay and dead time weight the subsets' time") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, reference_s: 1, backend: cpu}");
   EventBatch first = numbered_batch(0, 10, 0, 4.0), second = numbered_batch(10, 10, 4, 4.0);
   first.exposure = 0.75;
   second.exposure = 0.5;
@@ -119,7 +120,7 @@ TEST_CASE("decay and dead time weight the subsets' time") {
 }
 
 TEST_CASE("delayeds are not reconstructed together with prompts") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 1, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 1, backend: cpu}");
   EventBatch delayeds = numbered_batch(0, 10, 0, 1.0);
   delayeds.delayed = true;
   gadget.send(numbered_batch(0, 10, 0, 1.0));
@@ -127,14 +128,14 @@ TEST_CASE("delayeds are not reconstructed together with prompts") {
 }
 
 TEST_CASE("unless told otherwise the reference is one second: the fraction is the subset's time in seconds") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 4.0));
   gadget.finish();
   CHECK(gadget.out.pointer(0)->time_fraction == doctest::Approx(2.0));
 }
 
 TEST_CASE("a stream without times shares by events, and more subsets than events leaves out the empty ones") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 7, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 7, backend: cpu}");
   gadget.send(numbered_batch(0, 3, 0, 0));
   gadget.finish();
   const auto subsets = gadget.out.all();
@@ -146,7 +147,7 @@ TEST_CASE("a stream without times shares by events, and more subsets than events
 }
 
 TEST_CASE("by events a subset goes out as soon as it is full, and what is left at the end") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{events: 40, iterations: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{events: 40, iterations: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 30, 0, 3.0));
   CHECK(gadget.out.empty());
   gadget.send(numbered_batch(30, 70, 3, 7.0));
@@ -163,7 +164,7 @@ TEST_CASE("by events a subset goes out as soon as it is full, and what is left a
 }
 
 TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{seconds: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 50, 0, 5.0));
   gadget.finish();
   const auto subsets = gadget.out.all();
@@ -176,7 +177,8 @@ TEST_CASE("by seconds subsets end at moments of the scan, also inside a batch") 
 }
 
 TEST_CASE("what is left at the end and has fewer than the least events is part of the last subset") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{seconds: 2, least_events: 15, iterations: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder",
+                                           "{seconds: 2, least_events: 15, iterations: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 50, 0, 5.0));
   gadget.finish();
   const auto subsets = gadget.out.all();
@@ -188,14 +190,14 @@ TEST_CASE("what is left at the end and has fewer than the least events is part o
   }
   CHECK(subsets[1]->event_count() == 30);
   CHECK(gadget.context.recorded().rejected_total() == 0);
-  RegisteredGadgetTest<Subset> alone("subset_builder", "{seconds: 2, least_events: 15, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> alone("subset_builder", "{seconds: 2, least_events: 15, backend: cpu}");
   alone.send(numbered_batch(0, 5, 0, 0.5));
   alone.finish();
   CHECK(alone.out.size() == 1);  // all that came
 }
 
 TEST_CASE("pieces of a cut batch stay partitioned by axis") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 3, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 3, backend: cpu}");
   gadget.send(numbered_batch(0, 30, 0, 1.0));
   gadget.finish();
   for (const auto& subset : gadget.out.all())
@@ -206,7 +208,7 @@ TEST_CASE("pieces of a cut batch stay partitioned by axis") {
 }
 
 TEST_CASE("where a subset stands for no time all go by events") {
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 1.0));
   gadget.send(numbered_batch(10, 10, 1, 0));
   gadget.finish();
@@ -216,7 +218,7 @@ TEST_CASE("where a subset stands for no time all go by events") {
 
 TEST_CASE("a stop leaves out the iterations that are left, but nothing of the first") {
   for (const char* cut : {"subsets: 4", "events: 25"}) {
-    RegisteredGadgetTest<Subset> gadget("subset_builder", fmt::format("{{{}, iterations: 3, backend: cpu}}", cut));
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder", fmt::format("{{{}, iterations: 3, backend: cpu}}", cut));
     gadget.send(numbered_batch(0, 100, 0, 10));
     gadget.context.stop();
     gadget.finish();
@@ -229,18 +231,19 @@ TEST_CASE("a stop leaves out the iterations that are left, but nothing of the fi
 }
 
 TEST_CASE("exactly one way to cut must be chosen, and an empty stream has no subsets") {
-  CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder"), "set exactly one of subsets, events and seconds");
-  CHECK_THROWS_WITH(RegisteredGadgetTest<Subset>("subset_builder", "{subsets: 2, seconds: 1}"),
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventSubset>("subset_builder"),
                     "set exactly one of subsets, events and seconds");
-  RegisteredGadgetTest<Subset> gadget("subset_builder", "{subsets: 4, backend: cpu}");
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventSubset>("subset_builder", "{subsets: 2, seconds: 1}"),
+                    "set exactly one of subsets, events and seconds");
+  RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 4, backend: cpu}");
   gadget.finish();
   CHECK(gadget.out.empty());
 }
 
 TEST_CASE("few events make fewer subsets, so that none has less than the least") {
   for (const auto& [least, subsets] : {std::pair{10, 8}, std::pair{30, 3}, std::pair{99, 1}, std::pair{1000, 1}}) {
-    RegisteredGadgetTest<Subset> gadget("subset_builder",
-                                        fmt::format("{{subsets: 8, least_events: {}, backend: cpu}}", least));
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder",
+                                             fmt::format("{{subsets: 8, least_events: {}, backend: cpu}}", least));
     gadget.send(numbered_batch(0, 100, 0, 10));
     gadget.finish();
     CHECK(gadget.out.size() == static_cast<std::size_t>(subsets));

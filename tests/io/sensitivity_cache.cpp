@@ -1,5 +1,5 @@
 // Sensitivity images on disk: kept, found again, and never believed when broken.
-#include "gadgets/io/sensitivity_cache.hpp"
+#include "gadgets/ring/io/sensitivity_cache.hpp"
 
 #include <fstream>
 

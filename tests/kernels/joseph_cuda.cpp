@@ -138,7 +138,7 @@ TEST_CASE("events that all miss the image are counted, and take no tile") {
   const EventBatch events = batch_of(outside, {8, 0}).to(Memory::device);
   const Grid grid = Grid::centred(20, 20, 20, {4, 4, 4});
   const RadialResponse response = RadialResponse::gaussian(5, 6);
-  std::vector<std::unique_ptr<Projector>> projectors;
+  std::vector<std::unique_ptr<ListModeProjector>> projectors;
   projectors.push_back(make_joseph_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda));
   projectors.push_back(make_tor_projector(grid, {.response = response, .cuda_path = CudaPath::tiled}, Backend::cuda));
   for (const auto& projector : projectors) {
@@ -177,7 +177,7 @@ TEST_CASE("ratios far beyond the others' leave them their precision") {
   auto image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
   for (std::int64_t v = 0; v < grid.voxels(); ++v)
     if (v % 40 >= 36) image[static_cast<std::size_t>(v)] *= 1e-4f;
-  const auto em_of = [&](Projector& projector) {
+  const auto em_of = [&](ListModeProjector& projector) {
     const auto events = batch.to(memory_of(projector.backend()));
     const auto x = Buffer<float>::from(image).to(memory_of(projector.backend()));
     auto sums = Buffer<float>::zeros(memory_of(projector.backend()), grid.voxels());

@@ -50,7 +50,7 @@ const std::vector<Ray>& rays() {
   return all;
 }
 
-void check_rays(Projector& projector, JosephSettings::Edge edge) {
+void check_rays(ListModeProjector& projector, JosephSettings::Edge edge) {
   std::vector<Lor> lors;
   for (const Ray& ray : rays()) lors.push_back(ray.lor);
   const std::vector<float> sums = forward_of(projector, batch_of(lors), ones(box()));

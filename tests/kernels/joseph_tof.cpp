@@ -11,7 +11,8 @@ double normal(double z) {
 }
 
 /// The sum over all bins (centres at multiples of the width) of the projections of each event.
-std::vector<double> sum_over_bins(Projector& projector, EventBatch batch, int bins, const std::vector<float>& image) {
+std::vector<double> sum_over_bins(ListModeProjector& projector, EventBatch batch, int bins,
+                                  const std::vector<float>& image) {
   std::vector<double> sum(static_cast<std::size_t>(batch.count), 0.0);
   for (int bin = -bins; bin <= bins; ++bin) {
     for (float& tof : batch.tof_mm.span()) tof = static_cast<float>(bin) * batch.tof.bin_width_mm;

@@ -13,12 +13,12 @@ using namespace tofstream::testing;
 
 namespace {
 
-using Make = std::unique_ptr<Projector> (*)(const Grid&, Backend, CudaPath);
+using Make = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, CudaPath);
 
-std::unique_ptr<Projector> joseph(const Grid& grid, Backend backend, CudaPath path) {
+std::unique_ptr<ListModeProjector> joseph(const Grid& grid, Backend backend, CudaPath path) {
   return make_joseph_projector(grid, {.cuda_path = path}, backend);
 }
-std::unique_ptr<Projector> tor(const Grid& grid, Backend backend, CudaPath path) {
+std::unique_ptr<ListModeProjector> tor(const Grid& grid, Backend backend, CudaPath path) {
   return make_tor_projector(grid, {.response = RadialResponse::gaussian(1.3f, 1.5f), .cuda_path = path}, backend);
 }
 

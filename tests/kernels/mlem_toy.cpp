@@ -3,7 +3,7 @@
 #include <random>
 
 #include "kernels/blob/blob.hpp"
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/ring/blob/blob_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/tor/tor.hpp"
@@ -77,7 +77,7 @@ struct Mlem {
 };
 
 /// A^T 1 over every LOR of the ring.
-Image ring_sensitivity(Projector& projector) {
+Image ring_sensitivity(ListModeProjector& projector) {
   const Memory memory = memory_of(projector.backend());
   Image sum = Image::zeros(projector.grid(), memory);
   const EventBatch lors = batch_of(all_lors()).to(memory);
@@ -87,7 +87,7 @@ Image ring_sensitivity(Projector& projector) {
   return here;
 }
 
-Mlem reconstruct(Projector& projector, const EventBatch& events, Image sensitivity, int iterations) {
+Mlem reconstruct(ListModeProjector& projector, const EventBatch& events, Image sensitivity, int iterations) {
   const Memory memory = memory_of(projector.backend());
   const EventBatch there = events.to(memory);
   Mlem run{Image::filled(projector.grid(), 1), std::move(sensitivity), {}, {}};
@@ -107,7 +107,7 @@ Mlem reconstruct(Projector& projector, const EventBatch& events, Image sensitivi
   return run;
 }
 
-Mlem reconstruct(Projector& projector, const EventBatch& events, int iterations) {
+Mlem reconstruct(ListModeProjector& projector, const EventBatch& events, int iterations) {
   return reconstruct(projector, events, ring_sensitivity(projector), iterations);
 }
 
@@ -136,15 +136,15 @@ Vec3 centroid(const Image& image) {
   return ((1 / sum) * weighted).as<float>();
 }
 
-std::unique_ptr<Projector> tor(Backend backend = Backend::cpu, CudaPath path = CudaPath::automatic) {
+std::unique_ptr<ListModeProjector> tor(Backend backend = Backend::cpu, CudaPath path = CudaPath::automatic) {
   return make_tor_projector(grid, {.response = RadialResponse::gaussian(6, 8), .cuda_path = path}, backend);
 }
 
-std::unique_ptr<Projector> joseph(Backend backend, CudaPath path = CudaPath::automatic) {
+std::unique_ptr<ListModeProjector> joseph(Backend backend, CudaPath path = CudaPath::automatic) {
   return make_joseph_projector(grid, {.cuda_path = path}, backend);
 }
 
-std::unique_ptr<Projector> blobs(Backend backend, CudaPath path = CudaPath::automatic) {
+std::unique_ptr<ListModeProjector> blobs(Backend backend, CudaPath path = CudaPath::automatic) {
   Grid lattices = grid;
   lattices.blob = {uniform_blob_radius_mm(4, 8.3689f), 8.3689f};
   return make_blob_projector(lattices, {.cuda_path = path}, backend);
@@ -158,7 +158,7 @@ void check_run(const Mlem& run, double events) {
   for (const float value : run.estimate.voxels.span()) REQUIRE(value >= 0);
 }
 
-void check_likelihood_and_counts(Projector& projector) {
+void check_likelihood_and_counts(ListModeProjector& projector) {
   for (const bool with_tof : {true, false}) {
     EventBatch events = measure(20000, 1, two_discs);
     if (!with_tof) events.tof_mm = {};
@@ -183,7 +183,7 @@ void check_strips(Backend backend) {
   }
 }
 
-void check_point(Projector& projector) {
+void check_point(ListModeProjector& projector) {
   for (const bool with_tof : {true, false}) {
     EventBatch events = measure(5000, 2, point_source);
     if (!with_tof) events.tof_mm = {};
@@ -216,7 +216,7 @@ double distance(const Image& image, const std::vector<double>& from) {
   return std::sqrt(sum);
 }
 
-void check_convergence(Projector& projector) {
+void check_convergence(ListModeProjector& projector) {
   EventBatch events = measure(20000, 1, two_discs);
   EventBatch without_tof = events;
   without_tof.tof_mm = {};

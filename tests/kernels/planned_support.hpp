@@ -26,8 +26,8 @@ using Numbers = std::vector<float>;
 struct Operator {
   std::string what;
   Grid grid;
-  std::function<std::unique_ptr<Projector>(const Grid&, Backend, CudaPath, bool deterministic)> make;
-  std::function<std::unique_ptr<Projector>(const Grid&)> make_reference;
+  std::function<std::unique_ptr<ListModeProjector>(const Grid&, Backend, CudaPath, bool deterministic)> make;
+  std::function<std::unique_ptr<ListModeProjector>(const Grid&)> make_reference;
 };
 
 inline Operator joseph(const Grid& grid) {
@@ -72,7 +72,7 @@ class Planned {
         events_(batch.to(memory_)),
         plan_(projector_->plan(events_.view())) {}
 
-  Projector& projector() { return *projector_; }
+  ListModeProjector& projector() { return *projector_; }
   bool has_plan() const { return plan_ != nullptr; }
   void drop_plan() { plan_.reset(); }
 
@@ -112,10 +112,10 @@ class Planned {
  private:
   Buffer<float> there(const Numbers& numbers) const { return Buffer<float>::from(numbers).to(memory_); }
 
-  std::unique_ptr<Projector> projector_;
+  std::unique_ptr<ListModeProjector> projector_;
   Memory memory_;
   EventBatch events_;
-  std::unique_ptr<EventPlan> plan_;
+  std::unique_ptr<ProjectionPlan> plan_;
 };
 
 inline double norm_of(const Numbers& numbers) {

@@ -19,7 +19,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-using Make = std::function<std::unique_ptr<Projector>()>;
+using Make = std::function<std::unique_ptr<ListModeProjector>()>;
 
 template <class Work>
 auto on_threads(int threads, const Work& work) {

@@ -15,7 +15,7 @@
 #include <hwy/targets.h>
 
 #include "kernels/math/simd_targets.hpp"
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/project/reference.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
@@ -53,7 +53,7 @@ struct Projections {
   std::vector<float> forward, back, em;
   EmTally tally;
 };
-inline Projections project(Projector& projector, const EventBatch& batch, const std::vector<float>& image,
+inline Projections project(ListModeProjector& projector, const EventBatch& batch, const std::vector<float>& image,
                            const std::vector<float>& values) {
   const Memory memory = memory_of(projector.backend());
   const EventBatch events = batch.to(memory);
@@ -72,7 +72,8 @@ inline Projections project(Projector& projector, const EventBatch& batch, const 
   return result;
 }
 
-inline std::vector<float> forward_of(Projector& projector, const EventBatch& batch, const std::vector<float>& image) {
+inline std::vector<float> forward_of(ListModeProjector& projector, const EventBatch& batch,
+                                     const std::vector<float>& image) {
   std::vector<float> expectation(static_cast<std::size_t>(batch.count));
   projector.forward(batch.view(), image.data(), expectation.data());
   return expectation;

@@ -54,7 +54,7 @@ void check_draws(const Scanner& scanner, const Grid& grid) {
   }
 }
 
-using Make = std::function<std::unique_ptr<Projector>(Backend)>;
+using Make = std::function<std::unique_ptr<ListModeProjector>(Backend)>;
 
 void check_images(const Scanner& scanner, const Make& make, const Image* mu) {
   for (const bool exact : {true, false}) {

@@ -17,7 +17,7 @@ using namespace tofstream;
 namespace {
 
 /// Every pair in coincidence at once, whether it meets the image or not.
-Image of_all_lines(const Scanner& scanner, Projector& projector) {
+Image of_all_lines(const Scanner& scanner, ListModeProjector& projector) {
   std::vector<std::uint32_t> detector1, detector2;
   std::vector<float> values;
   const auto count = static_cast<std::uint32_t>(scanner.detectors->size());
@@ -39,7 +39,7 @@ Image of_all_lines(const Scanner& scanner, Projector& projector) {
 }
 
 /// The largest error of a voxel, relative to the voxel.
-double worst_error(Projector& projector) {
+double worst_error(ListModeProjector& projector) {
   const Scanner scanner = testing::toy_scanner();
   const Image expected = of_all_lines(scanner, projector);
   const Sensitivity actual = compute_sensitivity(scanner, projector);
@@ -54,9 +54,9 @@ double worst_error(Projector& projector) {
 }
 
 /// A projector that says another reach than its own.
-class Misstated final : public Projector {
+class Misstated final : public ListModeProjector {
  public:
-  Misstated(std::unique_ptr<Projector> projector, float reach_mm)
+  Misstated(std::unique_ptr<ListModeProjector> projector, float reach_mm)
       : projector_(std::move(projector)), reach_mm_(reach_mm) {}
   const Grid& grid() const override { return projector_->grid(); }
   Backend backend() const override { return projector_->backend(); }
@@ -72,11 +72,11 @@ class Misstated final : public Projector {
   }
 
  private:
-  std::unique_ptr<Projector> projector_;
+  std::unique_ptr<ListModeProjector> projector_;
   float reach_mm_;
 };
 
-std::unique_ptr<Projector> tube(const Grid& grid, float width_voxels) {
+std::unique_ptr<ListModeProjector> tube(const Grid& grid, float width_voxels) {
   const float radius = 0.5f * width_voxels * grid.voxel_mm.z;  // its largest edge
   return make_tor_projector(grid, {.response = RadialResponse::gaussian(0.86f * radius, radius)}, Backend::cpu);
 }

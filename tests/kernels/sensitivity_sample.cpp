@@ -131,7 +131,7 @@ TEST_CASE("one detector that differs in place or efficiency is no symmetry") {
 TEST_CASE("the exact sensitivity has the symmetries that are found") {
   const auto scanner = make_scanner(small_ring(16));
   const Grid blobs = blob_grid(20, 20, 12, 3);
-  const auto check = [&](Projector& projector) {
+  const auto check = [&](ListModeProjector& projector) {
     const Image exact = compute_sensitivity(*scanner, projector, enumerated).image;
     const auto group = detail::common_symmetries(*scanner, projector.grid());
     CHECK(group.count > 1);
@@ -159,7 +159,7 @@ struct CylinderScan {
   Grid grid = Grid::centred(40, 40, 8, {2, 2, 2});
   Scanner scanner;
   std::vector<std::uint32_t> detector1, detector2;
-  std::unique_ptr<Projector> projector = make_joseph_projector(grid, {}, Backend::cpu);
+  std::unique_ptr<ListModeProjector> projector = make_joseph_projector(grid, {}, Backend::cpu);
 
   CylinderScan() {
     std::vector<Vec3> positions;

@@ -17,7 +17,7 @@ namespace {
 const Grid grid = Grid::centred(11, 9, 7, {6, 6, 5});
 
 /// The simplest projector: each line is sampled every 1.5 mm at the nearest voxel.
-class StepProjector : public Projector {
+class StepProjector : public ListModeProjector {
  public:
   const Grid& grid() const override { return ::grid; }
   Backend backend() const override { return Backend::cpu; }
@@ -56,7 +56,7 @@ class StepProjector : public Projector {
 };
 
 /// The definition: every pair in coincidence, one after another. Attenuation is Joseph's on the map's own grid.
-Image by_definition(const Scanner& scanner, Projector& projector, const Image* mu = nullptr) {
+Image by_definition(const Scanner& scanner, ListModeProjector& projector, const Image* mu = nullptr) {
   const auto joseph = make_joseph_reference(mu ? mu->grid : grid, {});
   Image result = Image::zeros(grid);
   const auto count = static_cast<std::uint32_t>(scanner.detectors->size());

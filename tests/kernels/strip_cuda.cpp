@@ -35,7 +35,7 @@ EventBatch events_of(const StripSettings& settings, int count, std::uint64_t see
                      }));
 }
 
-std::unique_ptr<Projector> on_gpu(const Grid& grid, StripSettings settings, StripCudaPath path) {
+std::unique_ptr<ListModeProjector> on_gpu(const Grid& grid, StripSettings settings, StripCudaPath path) {
   settings.cuda_path = path;
   return make_strip_projector(grid, settings, Backend::cuda);
 }
@@ -58,7 +58,7 @@ void check_against_reference(const Grid& grid, const StripSettings& settings, co
 }
 
 /// x <- x / s A^T(1 / A x), ten times, on the host but for A and A^T.
-std::vector<float> ten_iterations(Projector& projector, const EventBatch& batch) {
+std::vector<float> ten_iterations(ListModeProjector& projector, const EventBatch& batch) {
   const Memory memory = memory_of(projector.backend());
   const EventBatch events = batch.to(memory);
   const Image sensitivity = *projector.closed_form_sensitivity();

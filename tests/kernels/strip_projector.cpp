@@ -59,7 +59,7 @@ void check_against_reference() {
       }
 }
 
-std::vector<float> iterate(Projector& projector, const EventBatch& events, int iterations) {
+std::vector<float> iterate(ListModeProjector& projector, const EventBatch& events, int iterations) {
   const Image sensitivity = *projector.closed_form_sensitivity();
   const auto pixels = static_cast<std::size_t>(projector.grid().voxels());
   std::vector<float> image(pixels, 1.0f);

@@ -13,12 +13,12 @@ using namespace tofstream::testing;
 
 namespace {
 
-using Make = std::unique_ptr<Projector> (*)(const Grid&, Backend, bool);
+using Make = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, bool);
 
-std::unique_ptr<Projector> joseph(const Grid& grid, Backend backend, bool deterministic) {
+std::unique_ptr<ListModeProjector> joseph(const Grid& grid, Backend backend, bool deterministic) {
   return make_joseph_projector(grid, {.deterministic = deterministic}, backend);
 }
-std::unique_ptr<Projector> tor(const Grid& grid, Backend backend, bool deterministic) {
+std::unique_ptr<ListModeProjector> tor(const Grid& grid, Backend backend, bool deterministic) {
   return make_tor_projector(grid, {.response = RadialResponse::gaussian(5.16f, 6), .deterministic = deterministic},
                             backend);
 }

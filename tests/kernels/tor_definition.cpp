@@ -13,7 +13,7 @@ using namespace tofstream::testing;
 namespace {
 
 struct Reference {
-  std::unique_ptr<Projector> projector;
+  std::unique_ptr<ListModeProjector> projector;
   ReferenceProjector& operator*() const { return dynamic_cast<ReferenceProjector&>(*projector); }
   ReferenceProjector* operator->() const { return &**this; }
 };

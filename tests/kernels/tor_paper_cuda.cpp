@@ -54,7 +54,7 @@ struct Expected {
                           image, values);
   }
 
-  std::unique_ptr<Projector> paper(const PaperScheme& scheme) const {
+  std::unique_ptr<ListModeProjector> paper(const PaperScheme& scheme) const {
     return tor::make_projector(c.grid, {.response = c.response, .cuda_path = CudaPath::paper, .paper = scheme},
                                Backend::cuda);
   }

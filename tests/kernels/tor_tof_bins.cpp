@@ -39,7 +39,7 @@ std::vector<Lor> lines_through(const Grid& grid) {
 
 /// Each line's bins forward, and all lines' bins back, against non-ToF; and the EM step's two halves against each
 /// other.
-void check_sums(Projector& projector, const std::vector<Lor>& lines, float width) {
+void check_sums(ListModeProjector& projector, const std::vector<Lor>& lines, float width) {
   const auto image = random_numbers(projector.grid().voxels(), 3, 0.5f, 1.5f);
   std::size_t bins = 0;
   const std::vector<Lor> parts = in_all_bins(lines, width, &bins);

@@ -82,7 +82,7 @@ ordered_json measure(StripTiming& timing, const Options& options, const std::str
   return row;
 }
 
-/// How many times faster `automatic` is than a warp an event, for each form that was measured both ways.
+/// How many times faster `automatic` is than a warp an event, in each form that was measured both ways.
 ordered_json times_faster(const ordered_json& rows) {
   std::map<std::string, std::map<std::string, double>> ms;
   for (const auto& row : rows) ms[row["form"]][row["by"]] = row["ms"];

@@ -13,7 +13,7 @@
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/analysis/compare.hpp"
 #include "kernels/em/em_update.hpp"
-#include "kernels/project/event_feed.hpp"
+#include "kernels/project/data_feed.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
@@ -51,7 +51,8 @@ double seconds_since(Clock::time_point began) {
   return std::chrono::duration<double>(Clock::now() - began).count();
 }
 
-std::unique_ptr<Projector> make(const std::string& name, const Options& options, const Grid& grid, CudaPath path) {
+std::unique_ptr<ListModeProjector> make(const std::string& name, const Options& options, const Grid& grid,
+                                        CudaPath path) {
   if (name == "joseph")
     return made_wrong(make_joseph_projector(grid, {.cuda_path = path}, options.where()), options.wrong);
   return made_wrong(make_tor_projector(grid, tor_settings(grid, options.tube_width_voxels, path), options.where()),
@@ -66,13 +67,13 @@ struct Pass {
 };
 
 /// One iteration with one subset. Plans and steps are timed by the GPU's own events.
-Pass iterate(Projector& projector, const Batches& batches, const Image& image) {
+Pass iterate(ListModeProjector& projector, const Batches& batches, const Image& image) {
   const Backend backend = projector.backend();
   const Memory memory = memory_of(backend);
   Pass pass{.sums = Image::zeros(image.grid, memory)};
   Image estimate = image.to(memory);
   const Image inverse = Image::filled(image.grid, 1, memory);
-  EventFeed feed;
+  DataFeed<EventBatch> feed;
   synchronize(nullptr);
   const auto began = Clock::now();
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -84,7 +85,7 @@ Pass iterate(Projector& projector, const Batches& batches, const Image& image) {
       if (i + 1 < batches.size()) feed.begin(batches[i + 1]);
     }
     const EventView events = (copy.count > 0 ? copy : *batches[i]).view();
-    std::unique_ptr<EventPlan> plan;
+    std::unique_ptr<ProjectionPlan> plan;
     pass.plan_s += 1e-3 * time_ms(backend, 0, 1, [&] { plan = projector.plan(events); }).front();
     pass.em_step_s += 1e-3 * time_ms(backend, 0, 1, [&] {
                                pass.tally += projector.planned_em_step(plan.get(), events, estimate.voxels.data(),
@@ -116,8 +117,8 @@ ordered_json row_of(const std::string& projector, const char* from, const Pass& 
 
 /// The rate of copies while nothing else is done.
 double copy_gb_per_s(const Batches& batches) {
-  (void)EventFeed().take(batches.front());  // finds memory for copies
-  EventFeed feed;
+  (void)DataFeed<EventBatch>().take(batches.front());  // finds memory for copies
+  DataFeed<EventBatch> feed;
   for (std::size_t i = 0; i < std::min<std::size_t>(batches.size(), 8); ++i) (void)feed.take(batches[i]);
   return 1e-9 * static_cast<double>(feed.copied_bytes()) / feed.copy_seconds();
 }

@@ -14,9 +14,9 @@ namespace tofstream::command {
 
 namespace {
 
-class WrongProjector final : public Projector {
+class WrongProjector final : public ListModeProjector {
  public:
-  WrongProjector(std::unique_ptr<Projector> right, double share) : right_(std::move(right)), share_(share) {}
+  WrongProjector(std::unique_ptr<ListModeProjector> right, double share) : right_(std::move(right)), share_(share) {}
 
   const Grid& grid() const override { return right_->grid(); }
   Backend backend() const override { return right_->backend(); }
@@ -41,7 +41,7 @@ class WrongProjector final : public Projector {
     for (std::size_t v = 0; v < before.size(); ++v) image[v] += static_cast<float>(share_) * (image[v] - before[v]);
   }
 
-  const std::unique_ptr<Projector> right_;
+  const std::unique_ptr<ListModeProjector> right_;
   const double share_;
 };
 
@@ -52,7 +52,7 @@ struct Touched {
 
 /// Calls use(event, what its line touches) for each event in order; every core makes its share of the lines.
 template <class Use>
-void for_each_line(const Projector& reference, const EventView& events, const Use& use) {
+void for_each_line(const ListModeProjector& reference, const EventView& events, const Use& use) {
   const auto& wide = dynamic_cast<const ReferenceProjector&>(reference);
   constexpr std::int64_t at_once = 256;  // lines in memory
   std::vector<std::vector<Touched>> lines(at_once);
@@ -81,7 +81,7 @@ void add_along(const std::vector<Touched>& line, double value, std::vector<doubl
 
 }  // namespace
 
-std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image) {
+std::vector<double> reference_em_step(const ListModeProjector& reference, const EventView& events, const Image& image) {
   std::vector<double> sums(static_cast<std::size_t>(image.voxels.size()), 0.0);
   for_each_line(reference, events, [&](std::int64_t event, const std::vector<Touched>& line) {
     const double additive = events.additive ? static_cast<double>(events.additive[event]) : 0.0;
@@ -91,8 +91,8 @@ std::vector<double> reference_em_step(const Projector& reference, const EventVie
   return sums;
 }
 
-ReferenceProjections reference_projections(const Projector& reference, const EventView& events, const Image& image,
-                                           std::span<const float> values) {
+ReferenceProjections reference_projections(const ListModeProjector& reference, const EventView& events,
+                                           const Image& image, std::span<const float> values) {
   ReferenceProjections projections{{}, std::vector<double>(static_cast<std::size_t>(image.voxels.size()), 0.0)};
   for_each_line(reference, events, [&](std::int64_t event, const std::vector<Touched>& line) {
     projections.forward.push_back(sum_along(line, image));
@@ -116,8 +116,8 @@ double touched_nrms(std::span<const float> result, const std::vector<double>& ex
   return std::sqrt(squares / static_cast<double>(touched)) / (high - low);
 }
 
-double em_step_nrms(Projector& projector, const EventView& there, const Projector& reference, const EventView& here,
-                    const Image& image) {
+double em_step_nrms(ListModeProjector& projector, const EventView& there, const ListModeProjector& reference,
+                    const EventView& here, const Image& image) {
   const Memory memory = memory_of(projector.backend());
   const Image image_there = image.to(memory);
   Image result = Image::zeros(image.grid, memory);
@@ -125,7 +125,7 @@ double em_step_nrms(Projector& projector, const EventView& there, const Projecto
   return touched_nrms(result.voxels.to_vector(), reference_em_step(reference, here, image));
 }
 
-ProjectionsNrms planned_nrms(Projector& projector, const EventView& there, const Projector& reference,
+ProjectionsNrms planned_nrms(ListModeProjector& projector, const EventView& there, const ListModeProjector& reference,
                              const EventView& here, const Image& image) {
   const Memory memory = memory_of(projector.backend());
   const std::vector<float> values = uniform_values(there.count, -1, 1);
@@ -140,7 +140,7 @@ ProjectionsNrms planned_nrms(Projector& projector, const EventView& there, const
   return {touched_nrms(forward.to_vector(), expected.forward), touched_nrms(back.voxels.to_vector(), expected.back)};
 }
 
-std::unique_ptr<Projector> made_wrong(std::unique_ptr<Projector> projector, double share) {
+std::unique_ptr<ListModeProjector> made_wrong(std::unique_ptr<ListModeProjector> projector, double share) {
   if (share == 0) return projector;
   if (projector->backend() != Backend::cpu) throw InputError("--wrong is for --backend cpu");
   return std::make_unique<WrongProjector>(std::move(projector), share);

@@ -81,14 +81,14 @@ inline constexpr std::int64_t checked_events = 5000;  // are wanted
 
 /// The sums of an EM step by a double-precision reference: A^T (1 / (A x + c)). Every core takes its share of the
 /// events.
-std::vector<double> reference_em_step(const Projector& reference, const EventView& events, const Image& image);
+std::vector<double> reference_em_step(const ListModeProjector& reference, const EventView& events, const Image& image);
 
 /// A x and A^T y by a double-precision reference, likewise.
 struct ReferenceProjections {
   std::vector<double> forward, back;
 };
-ReferenceProjections reference_projections(const Projector& reference, const EventView& events, const Image& image,
-                                           std::span<const float> values);
+ReferenceProjections reference_projections(const ListModeProjector& reference, const EventView& events,
+                                           const Image& image, std::span<const float> values);
 
 /// Normalised RMS deviation (RMS over the range of what is expected) over the voxels (or events) that either touches:
 /// others, which are most of a large image and few events, would only dilute it. Not a number where a result is none.
@@ -96,18 +96,18 @@ double touched_nrms(std::span<const float> result, const std::vector<double>& ex
 
 /// The same of the fused step's sums from the reference's, for the same events in the projector's memory (`there`) and
 /// on the host (`here`); `image` is on the host.
-double em_step_nrms(Projector& projector, const EventView& there, const Projector& reference, const EventView& here,
-                    const Image& image);
+double em_step_nrms(ListModeProjector& projector, const EventView& there, const ListModeProjector& reference,
+                    const EventView& here, const Image& image);
 
 /// The same of planned projections of an image and of values of either sign.
 struct ProjectionsNrms {
   double forward, back;
 };
-ProjectionsNrms planned_nrms(Projector& projector, const EventView& there, const Projector& reference,
+ProjectionsNrms planned_nrms(ListModeProjector& projector, const EventView& there, const ListModeProjector& reference,
                              const EventView& here, const Image& image);
 
 /// A projector of the CPU whose back projections and EM steps come out larger by this share, for tests of what
 /// benchmarks say to a wrong kernel; share 0 gives the projector itself. Throws InputError for one of the GPU.
-std::unique_ptr<Projector> made_wrong(std::unique_ptr<Projector> projector, double share);
+std::unique_ptr<ListModeProjector> made_wrong(std::unique_ptr<ListModeProjector> projector, double share);
 
 }  // namespace tofstream::command

@@ -65,7 +65,7 @@ Grid image_grid(const Case& c) {
   return grid;
 }
 
-std::unique_ptr<Projector> make_right(const Case& c, const Options& options, CudaPath path) {
+std::unique_ptr<ListModeProjector> make_right(const Case& c, const Options& options, CudaPath path) {
   if (c.projector == "blobs") return make_blob_projector(image_grid(c), {.cuda_path = path}, c.backend);
   if (c.projector == "tor")
     return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels, path),
@@ -73,11 +73,11 @@ std::unique_ptr<Projector> make_right(const Case& c, const Options& options, Cud
   return make_joseph_projector(c.workload.grid, {.cuda_path = path}, c.backend);
 }
 
-std::unique_ptr<Projector> make(const Case& c, const Options& options, CudaPath path) {
+std::unique_ptr<ListModeProjector> make(const Case& c, const Options& options, CudaPath path) {
   return made_wrong(make_right(c, options, path), options.wrong);
 }
 
-std::unique_ptr<Projector> make_reference(const Case& c, const Options& options) {
+std::unique_ptr<ListModeProjector> make_reference(const Case& c, const Options& options) {
   if (c.projector == "blobs") return make_blob_reference(image_grid(c), {});
   if (c.projector == "tor")
     return make_tor_reference(c.workload.grid,

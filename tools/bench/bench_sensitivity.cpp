@@ -86,13 +86,13 @@ Case make_case(const std::string& name, const Options& options) {
   return {name, ring, make_scanner(ring), grid_of(name, ring, options), water(ring)};
 }
 
-std::unique_ptr<Projector> make(const std::string& projector, const Grid& grid, Backend backend) {
+std::unique_ptr<ListModeProjector> make(const std::string& projector, const Grid& grid, Backend backend) {
   if (projector == "tor") return make_tor_projector(grid, tor_settings(grid, 3, CudaPath::automatic), backend);
   return make_joseph_projector(grid, {}, backend);
 }
 
 // Normalised RMS deviation from the double-precision projector, of the same small sample of pairs.
-double deviation(const Case& c, const std::string& name, Projector& projector, const Image* mu,
+double deviation(const Case& c, const std::string& name, ListModeProjector& projector, const Image* mu,
                  const Options& options) {
   SensitivitySettings settings = options.settings;
   settings.exact_pairs = 0;

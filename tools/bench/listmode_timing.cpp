@@ -54,7 +54,7 @@ TorSettings tube_of(const ListmodeCase& c, CudaPath path) {
   return settings;
 }
 
-std::unique_ptr<Projector> make_reference(const ListmodeCase& c) {
+std::unique_ptr<ListModeProjector> make_reference(const ListmodeCase& c) {
   if (c.projector == "joseph") return make_joseph_reference(grid_of(c), {});
   return make_tor_reference(grid_of(c), tube_of(c, CudaPath::automatic));
 }
@@ -94,7 +94,8 @@ double inconsistency(const Peer& peer, const Image& image, std::int64_t count) {
 
 }  // namespace
 
-std::unique_ptr<Projector> ListmodeTiming::make(const ListmodeCase& c, CudaPath path, bool deterministic) const {
+std::unique_ptr<ListModeProjector> ListmodeTiming::make(const ListmodeCase& c, CudaPath path,
+                                                        bool deterministic) const {
   if (c.projector == "joseph")
     return made_wrong(make_joseph_projector(grid_of(c), {.cuda_path = path, .deterministic = deterministic}, backend_),
                       wrong_);

@@ -9,7 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/cuda_path.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/types/events.hpp"
 #include "tools/bench/peer.hpp"
 
@@ -75,7 +76,7 @@ class ListmodeTiming {
   EventView there(const ListmodeCase& c);
   EventBatch sorted(const ListmodeCase& c) const;
   void draw(const ListmodeCase& c);
-  std::unique_ptr<Projector> make(const ListmodeCase& c, CudaPath path, bool deterministic) const;
+  std::unique_ptr<ListModeProjector> make(const ListmodeCase& c, CudaPath path, bool deterministic) const;
   /// With the case's ToF bins.
   static EventView binned(const ListmodeCase& c, EventView events);
   double em_step_ms(const ListmodeCase& c, const EventView& events, bool deterministic);

@@ -34,7 +34,7 @@ EventBatch strip_events(std::int64_t count) {
 /// MLEM of a batch, whose projector and images are made once.
 class Mlem {
  public:
-  Mlem(std::unique_ptr<Projector> projector, const EventView& events, const Image& sensitivity)
+  Mlem(std::unique_ptr<ListModeProjector> projector, const EventView& events, const Image& sensitivity)
       : projector_(std::move(projector)),
         events_(events),
         inverse_(inverse_sensitivity(sensitivity.to(memory_of(projector_->backend())))),
@@ -54,7 +54,7 @@ class Mlem {
   }
 
  private:
-  std::unique_ptr<Projector> projector_;
+  std::unique_ptr<ListModeProjector> projector_;
   EventView events_;
   Image inverse_, estimate_, sum_;
 };

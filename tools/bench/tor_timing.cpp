@@ -18,7 +18,7 @@ namespace tofstream::command {
 namespace {
 
 /// 1 / sum of weights of the events themselves: with it an iteration keeps the estimate's scale.
-Image inverse_of(Projector& projector, const EventView& events) {
+Image inverse_of(ListModeProjector& projector, const EventView& events) {
   Image sensitivity = Image::zeros(projector.grid(), memory_of(projector.backend()));
   projector.back(events, nullptr, sensitivity.voxels.data());
   return inverse_sensitivity(sensitivity);
@@ -44,7 +44,7 @@ TorSettings TorTiming::settings(CudaPath path, const PaperScheme& scheme) const 
   return settings;
 }
 
-std::unique_ptr<Projector> TorTiming::make(const TorSettings& settings) const {
+std::unique_ptr<ListModeProjector> TorTiming::make(const TorSettings& settings) const {
   return make_tor_projector(case_.grid, settings, Backend::cuda);
 }
 

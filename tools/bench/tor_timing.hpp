@@ -40,9 +40,9 @@ class TorTiming {
     double forward, back;
   };
   Parts parts_ms(const TorSettings& settings) const;
-  /// Those of a PaperProjector's back projection of ones.
+  /// The collisions of a PaperProjector's back projection of ones.
   tor::paper::Collisions collisions(const TorSettings& settings) const;
-  /// The time of an iteration on one thread of the CPU, run once.
+  /// How long an iteration takes on one thread of the CPU, run once.
   double one_thread_ms() const;
   /// An EM step's sums against the reference's (bench_projecting.hpp: touched_nrms), of as many events as the reference
   /// can take in some seconds.
@@ -52,7 +52,7 @@ class TorTiming {
 
  private:
   EventView events() const { return on_device_.view().slice(0, case_.events); }
-  std::unique_ptr<Projector> make(const TorSettings& settings) const;
+  std::unique_ptr<ListModeProjector> make(const TorSettings& settings) const;
   const std::vector<double>& reference_sum(CudaPath path) const;  // of the scheme of 2011, or of all else
   std::int64_t checked() const;
 

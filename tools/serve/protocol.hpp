@@ -14,7 +14,7 @@
 
 namespace tofstream::serve {
 
-/// What a message says. Clients' kinds are below 16.
+/// What a message says. Clients' are below 16.
 enum class Kind : std::uint8_t {
   hello = 1,
   frame,

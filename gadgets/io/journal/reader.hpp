@@ -53,7 +53,7 @@ class Reader {
   /// looking for a place: all but the heads stays on the disk.
   std::optional<Entry> next_head(std::size_t most);
 
-  /// Where the entry lies that the last call gave; before the first call, the journal's begin.
+  /// Where the entry begins that the last call gave; before the first, where the journal does.
   Position position() const { return given_at_; }
   /// Goes on there. What is counted from then on is added to the counts.
   void go_to(Position position);

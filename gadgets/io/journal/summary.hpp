@@ -34,7 +34,7 @@ struct Summary {
   Reader::Counts counts;
 };
 
-/// Summarises a journal's folder, or one of its segments. Throws as Reader does.
+/// Sums up a journal's folder, or one of its segments. Throws as Reader does.
 Summary summarise(const std::filesystem::path& journal);
 
 /// Times in seconds; streams as an array in the order of their numbers.

@@ -12,7 +12,7 @@ namespace tofstream {
 /// voxel.
 Image read_mu_map(const std::filesystem::path& path);
 
-/// The checksum of its voxels and where they lie: two maps with the same one are the same map.
+/// A checksum of its voxels and where they lie: two maps with the same one are the same map.
 std::uint32_t checksum_of_mu_map(const Image& mu);
 
 inline constexpr auto* mu_map_words =

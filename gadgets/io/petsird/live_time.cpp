@@ -24,7 +24,7 @@ double checked(const DeadTimeBlock& block, float fraction) {
   return static_cast<double>(fraction);
 }
 
-/// The sum of one module's bins' efficiencies, and that of efficiency x live fraction.
+/// The sum of one module's efficiencies of bins, and that of efficiency x live fraction.
 struct ModuleSum {
   double all = 0, live = 0;
 };

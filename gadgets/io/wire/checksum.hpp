@@ -11,7 +11,7 @@ namespace tofstream::wire {
 /// the CRC32C of what came before.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
-/// The CRC32C of a message but for its own checksum, which stands in the four bytes from `at` on.
+/// The CRC32C of a message whose own checksum stands in the four bytes from `at` on: of all bytes but these.
 inline std::uint32_t crc32c_around(std::span<const std::byte> message, std::size_t at) {
   return crc32c(message.subspan(at + sizeof(std::uint32_t)), crc32c(message.first(at)));
 }

@@ -70,7 +70,7 @@ struct Unscaled {
 
 namespace detail {
 
-/// Of the item at hand: the next group of visits.
+/// The next group of visits of the item at hand.
 __shared__ std::uint32_t next_group;
 
 /// Hands out items until none is left, to all threads of the block alike. Waits for the whole block.
@@ -223,7 +223,7 @@ class OneByOne : public Unscaled {
   }
 
  private:
-  /// Of the image along one of its axes, as a tile sees it.
+  /// The image along one of its axes, as a tile sees it.
   struct Along {
     int begin;
     unsigned size;

@@ -44,7 +44,7 @@ bool for_each_stretch(const EventView& events, std::int64_t at_a_time, Visit&& v
 
 /// The plan of a batch; null where visits cannot stand for it or the GPU has no room for them.
 template <class Tiled>
-std::unique_ptr<EventPlan> plan_stretches(Tiled& tiled, const EventView& events, Stream stream) {
+std::unique_ptr<ProjectionPlan> plan_stretches(Tiled& tiled, const EventView& events, Stream stream) {
   auto plan = std::make_unique<VisitPlan>();
   try {
     const bool whole =
@@ -62,7 +62,7 @@ std::unique_ptr<EventPlan> plan_stretches(Tiled& tiled, const EventView& events,
 
 /// Calls use(visits) for each stretch of a plan. False where there is none.
 template <class Use>
-bool for_each_planned(const EventPlan* plan, Use&& use) {
+bool for_each_planned(const ProjectionPlan* plan, Use&& use) {
   const auto* known = dynamic_cast<const VisitPlan*>(plan);
   if (!known) return false;
   for (const Visits& made : known->stretches) use(made);
@@ -92,7 +92,7 @@ void add_back(Tiled& tiled, const Visits& made, const EventView& events, const f
 /// The EM step of a batch, with its plan or (null) without, complete on return. `direct`, given events, is their step
 /// where tiles cannot serve: for a stretch, or for some of its events.
 template <class Tiled, class Direct>
-EmTally em_step_by_stretches(Tiled& tiled, const EventPlan* plan, const EventView& events, const float* image,
+EmTally em_step_by_stretches(Tiled& tiled, const ProjectionPlan* plan, const EventView& events, const float* image,
                              float* accumulator, Stream stream, Direct&& direct) {
   EmTally tally;
   const auto by_tiles = [&](const Visits& made) {
@@ -136,7 +136,7 @@ void back_by_stretches(Tiled& tiled, const EventView& events, const float* value
 
 /// image += A^T y of a batch with its plan. False, and nothing done, where there is none.
 template <class Tiled, class Direct>
-bool back_by_plan(Tiled& tiled, const EventPlan* plan, const EventView& events, const float* values, float* image,
+bool back_by_plan(Tiled& tiled, const ProjectionPlan* plan, const EventView& events, const float* values, float* image,
                   Stream stream, Direct&& direct) {
   return for_each_planned(plan,
                           [&](const Visits& made) { add_back(tiled, made, events, values, image, stream, direct); });
@@ -145,7 +145,7 @@ bool back_by_plan(Tiled& tiled, const EventPlan* plan, const EventView& events, 
 /// expectation = A x of a batch with its plan; `direct`, given events and where their expectations go, is that of the
 /// events that tiles leave out. False, and nothing done, where there is no plan.
 template <class Tiled, class Direct>
-bool forward_by_plan(Tiled& tiled, const EventPlan* plan, const EventView& events, const float* image,
+bool forward_by_plan(Tiled& tiled, const ProjectionPlan* plan, const EventView& events, const float* image,
                      float* expectation, Stream stream, Direct&& direct) {
   return for_each_planned(plan, [&](const Visits& made) {
     tiled.forward(made, events, image, expectation, stream);

@@ -62,7 +62,7 @@ struct Tiling {
     return static_cast<std::int64_t>(axes[0].size[0]) * axes[0].size[1] * axes[0].size[2];
   }
   TOFSTREAM_HOST_DEVICE std::int64_t voxels() const { return images * voxels_an_image(); }
-  /// Of shared memory that the largest tile needs.
+  /// How many words of shared memory the largest tile needs.
   TOFSTREAM_HOST_DEVICE int words() const {
     int most = 0;
     for (const AxisTiles& axis : axes) {

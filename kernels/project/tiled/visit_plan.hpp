@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "kernels/memory/memory.hpp"
-#include "kernels/project/projector.hpp"
+#include "kernels/project/cuda_path.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/project/tiled/tiling.hpp"
 
 namespace tofstream::tiled {
@@ -81,7 +82,7 @@ inline bool pays_for_one_use(CudaPath path, bool deterministic, std::int64_t lin
   return deterministic || path == CudaPath::tiled || (path == CudaPath::automatic && lines >= fewest);
 }
 
-struct VisitPlan final : EventPlan {
+struct VisitPlan final : ProjectionPlan {
   std::vector<Visits> stretches;
   std::size_t bytes() const override {
     std::size_t sum = 0;

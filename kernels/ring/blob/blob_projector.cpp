@@ -21,11 +21,12 @@ TorSettings tor_settings(const Grid& grid, const BlobSettings& settings) {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_blob_projector(const Grid& grid, const BlobSettings& settings, Backend backend) {
+std::unique_ptr<ListModeProjector> make_blob_projector(const Grid& grid, const BlobSettings& settings,
+                                                       Backend backend) {
   return tor::make_projector(grid, tor_settings(grid, settings), backend);
 }
 
-std::unique_ptr<Projector> make_blob_reference(const Grid& grid, const BlobSettings& settings) {
+std::unique_ptr<ListModeProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings) {
   return tor::make_reference(grid, tor_settings(grid, settings));
 }
 

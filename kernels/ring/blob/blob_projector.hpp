@@ -6,7 +6,8 @@
 
 #include <memory>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/cuda_path.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 
 namespace tofstream {
 
@@ -19,9 +20,9 @@ struct BlobSettings {
 
 /// Images are coefficients: the even lattice's, then the odd one's (types/grid.hpp). Throws std::invalid_argument for a
 /// grid that has no blobs or is invalid, std::runtime_error for a missing GPU.
-std::unique_ptr<Projector> make_blob_projector(const Grid& grid, const BlobSettings& settings, Backend backend);
+std::unique_ptr<ListModeProjector> make_blob_projector(const Grid& grid, const BlobSettings& settings, Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of all other versions.
-std::unique_ptr<Projector> make_blob_reference(const Grid& grid, const BlobSettings& settings);
+std::unique_ptr<ListModeProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings);
 
 }  // namespace tofstream

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
 
@@ -23,7 +23,7 @@ class Attenuation {
   void apply(EventView events, float* factors, Stream stream = nullptr) const;
 
  private:
-  std::unique_ptr<Projector> projector_;
+  std::unique_ptr<ListModeProjector> projector_;
   Buffer<float> mu_;
 };
 

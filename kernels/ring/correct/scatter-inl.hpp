@@ -20,7 +20,7 @@ struct Bracket {
   TOFSTREAM_HOST_DEVICE Bracket reversed(int count) const { return {count - 1 - first, count - 1 - second, share}; }
 };
 
-/// Of a position (mm) along an axis of `count` samples about 0, kept within the samples.
+/// The samples about a position (mm) along an axis of `count` samples about 0, kept within them.
 TOFSTREAM_HOST_DEVICE inline Bracket bracket(float value, float spacing, int count) {
   const float position = value / spacing + 0.5f * static_cast<float>(count - 1);
   const float inside = minimum(maximum(position, 0.0f), static_cast<float>(count - 1));

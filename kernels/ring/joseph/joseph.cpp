@@ -19,7 +19,8 @@ void validate(const JosephSettings& settings) {
     throw std::invalid_argument("Joseph's projector has no slices of paper 000: use the TOR projector for its scheme");
 }
 
-std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings, Backend backend) {
+std::unique_ptr<ListModeProjector> make_joseph_projector(const Grid& grid, const JosephSettings& settings,
+                                                         Backend backend) {
   validate(settings);
   validate(grid);
   if (grid.voxels() >= std::int64_t{1} << 31)

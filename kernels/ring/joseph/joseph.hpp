@@ -6,7 +6,8 @@
 
 #include <memory>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/cuda_path.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 
 namespace tofstream {
 
@@ -29,10 +30,11 @@ void validate(const JosephSettings& settings);
 /// A Joseph projector on one grid. Weights are in mm: an image of ones gives the length of line
 /// inside it. Throws std::invalid_argument for an invalid grid or one of 2^31 voxels or more (8 GiB:
 /// offsets are 32-bit), std::runtime_error for a missing GPU.
-std::unique_ptr<Projector> make_joseph_projector(const Grid& grid, const JosephSettings& settings, Backend backend);
+std::unique_ptr<ListModeProjector> make_joseph_projector(const Grid& grid, const JosephSettings& settings,
+                                                         Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of
 /// all other versions.
-std::unique_ptr<Projector> make_joseph_reference(const Grid& grid, const JosephSettings& settings);
+std::unique_ptr<ListModeProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings);
 
 }  // namespace tofstream

@@ -16,6 +16,6 @@ inline float joseph_reach_mm(const Grid& grid) {
 
 /// The kernel compiled for the best instruction set of this machine.
 std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid, const JosephSettings& settings);
-std::unique_ptr<Projector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings);
+std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings);
 
 }  // namespace tofstream

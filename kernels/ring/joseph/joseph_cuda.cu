@@ -90,7 +90,7 @@ __global__ void em_kernel(JosephLines lines, const float* image, float* accumula
   add_tally(used, present && !used, logarithm, tally);
 }
 
-class JosephCuda final : public Projector {
+class JosephCuda final : public ListModeProjector {
  public:
   JosephCuda(const Grid& grid, const JosephSettings& settings)
       : setup_(JosephSetup::make(grid, settings)),
@@ -120,24 +120,24 @@ class JosephCuda final : public Projector {
     tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
   }
 
-  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
+  std::unique_ptr<ProjectionPlan> plan(const EventView& events, Stream stream) override {
     return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
   }
 
-  EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+  EmTally planned_em_step(const ProjectionPlan* plan, const EventView& events, const float* image, float* accumulator,
                           Stream stream) override {
     const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
     if (!plan && !tiled_.takes(events)) return direct(events);
     return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
   }
 
-  void planned_forward(const EventPlan* plan, const EventView& events, const float* image, float* expectation,
+  void planned_forward(const ProjectionPlan* plan, const EventView& events, const float* image, float* expectation,
                        Stream stream) override {
     const auto direct = [&](const EventView& part, float* of_part) { forward(part, image, of_part, stream); };
     if (!tiled::forward_by_plan(tiled_, plan, events, image, expectation, stream, direct)) direct(events, expectation);
   }
 
-  void planned_back(const EventPlan* plan, const EventView& events, const float* values, float* image,
+  void planned_back(const ProjectionPlan* plan, const EventView& events, const float* values, float* image,
                     Stream stream) override {
     const auto direct = [&](const EventView& part, const float* part_values) {
       direct_back(part, part_values, image, stream);
@@ -188,7 +188,7 @@ class JosephCuda final : public Projector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings) {
+std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings) {
   return std::make_unique<JosephCuda>(grid, settings);
 }
 

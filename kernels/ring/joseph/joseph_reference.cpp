@@ -160,7 +160,7 @@ class JosephReference final : public ReferenceProjector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_joseph_reference(const Grid& grid, const JosephSettings& settings) {
+std::unique_ptr<ListModeProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings) {
   validate(settings);
   return std::make_unique<JosephReference>(grid, settings);
 }

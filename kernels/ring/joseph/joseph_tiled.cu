@@ -97,7 +97,7 @@ struct JosephFootprint {
 
   explicit JosephFootprint(const TofBin& bin) : tof_weight(bin), largest(tof_weight.largest()) {}
 
-  /// Of the weights that forward and back use, which lack the factor unit().
+  /// The largest of the weights that forward and back use, which lack the factor unit().
   float largest_weight() const { return tof == Tof::any ? largest : 1.0f; }
   float unit() const { return tof == Tof::narrow ? largest : 1.0f; }
 

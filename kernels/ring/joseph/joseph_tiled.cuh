@@ -18,7 +18,7 @@ class JosephTiled {
   bool takes_back(const EventView& events) const {
     return takes(events) && tiled::pays_for_one_use(path_, deterministic_, events.count);
   }
-  /// Of a small image so few that what their visits have in common stays in the second-level cache: its tiles are
+  /// A small image takes so few that what their visits have in common stays in the second-level cache: its tiles are
   /// loaded and added up again in little time, and Joseph's visits are short enough to wait for the memory.
   std::int64_t events_at_a_time() const {
     const bool small = setup_.grid.voxels() <= std::int64_t{4} * workspace_.words();

@@ -16,7 +16,7 @@
 
 namespace tofstream {
 
-/// Of a sampled sensitivity; empty images of an exact one.
+/// How a sampled sensitivity is off; the images of an exact one are empty.
 struct SampleNoise {
   Image held_out;      // the same sensitivity from a part of the sample that it does not hold; its sum is the same
   Image variance;      // e^2: relative, of a voxel

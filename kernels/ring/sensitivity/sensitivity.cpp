@@ -73,8 +73,8 @@ void validate(const SensitivitySettings& s) {
 /// Draws replicates one after another and adds their lines up.
 class Drawing {
  public:
-  Drawing(const PairList& list, const PairSample& sample, Projector& projector, const SensitivitySettings& settings,
-          const Image* mu_per_mm, Stream stream)
+  Drawing(const PairList& list, const PairSample& sample, ListModeProjector& projector,
+          const SensitivitySettings& settings, const Image* mu_per_mm, Stream stream)
       : list_(list),
         sample_(sample),
         projector_(projector),
@@ -108,7 +108,7 @@ class Drawing {
  private:
   const PairList& list_;
   const PairSample& sample_;
-  Projector& projector_;
+  ListModeProjector& projector_;
   detail::Reach reach_;
   std::int64_t capacity_;
   PairBatch batch_;
@@ -123,8 +123,9 @@ SensitivitySettings default_sensitivity(Backend backend) {
   return {.error = 0.01, .replicate_pairs = 1 << 21};
 }
 
-Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings,
-                                const Image* mu_per_mm, Stream stream, const SensitivityProgress& progress) {
+Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& projector,
+                                const SensitivitySettings& settings, const Image* mu_per_mm, Stream stream,
+                                const SensitivityProgress& progress) {
   validate(settings);
   scanner.validate();
   const Memory memory = memory_of(projector.backend());

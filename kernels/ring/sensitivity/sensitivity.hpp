@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/types/image.hpp"
 #include "kernels/types/scanner.hpp"
@@ -50,9 +50,9 @@ using SensitivityProgress = std::function<void(double)>;
 /// eight, and `noise` has the rest.
 /// Throws std::invalid_argument for settings that are not positive, a scanner whose tables are
 /// wrong or that has no pair in coincidence, and a mu map without voxels.
-Sensitivity compute_sensitivity(const Scanner& scanner, Projector& projector, const SensitivitySettings& settings = {},
-                                const Image* mu_per_mm = nullptr, Stream stream = nullptr,
-                                const SensitivityProgress& progress = {});
+Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& projector,
+                                const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr,
+                                Stream stream = nullptr, const SensitivityProgress& progress = {});
 
 /// SHA-256 (hexadecimal) of all that the result depends on: the scanner's tables, grid, mu map,
 /// settings that matter and `projector_description` (the caller's words for kind and settings).

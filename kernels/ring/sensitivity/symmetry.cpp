@@ -91,7 +91,7 @@ bool alike(float a, float b) {
   return std::abs(a - b) <= 1e-3f * std::max(a, b);
 }
 
-/// Of each detector, some pairs with others drawn at random.
+/// Looks at some pairs of each detector with others, drawn at random.
 bool efficiencies_agree(const Scanner& scanner, const std::vector<std::uint32_t>& moved) {
   constexpr std::uint64_t partners = 6;
   std::atomic<bool> agree = true;

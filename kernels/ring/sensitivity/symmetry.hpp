@@ -16,7 +16,7 @@ struct Symmetry {
   bool swap_xy = false;
   bool mirror[3] = {false, false, false};
 
-  /// Of a point, counted from the grid's centre.
+  /// Where a point goes, counted from the grid's centre.
   Vec3 operator()(Vec3 p) const {
     if (swap_xy) p = {p.y, p.x, p.z};
     for (int a = 0; a < 3; ++a)

@@ -27,7 +27,7 @@ constexpr double margin = 1.1;  // the best line of a cell is better than the be
 constexpr int parts_a_cell = parts_an_edge * parts_an_edge * parts_an_edge;
 constexpr double everywhere = std::numeric_limits<double>::infinity();
 
-/// Of a part's lower corner in its cell, in edges of a part.
+/// Where a part's lower corner lies in its cell, in edges of a part.
 Vec3d place_of(int part) {
   return Vec3Of<int>{part % parts_an_edge, part / parts_an_edge % parts_an_edge, part / (parts_an_edge * parts_an_edge)}
       .as<double>();

@@ -60,8 +60,8 @@ class DecaySampler {
   std::vector<Cell> cells_;
   std::vector<std::uint32_t> covers_;
   std::vector<std::uint8_t> parts_;  // x + parts_an_edge * (y + parts_an_edge * z) in the cell
-  // Of each pair, direction bin + direction_bins * cell: the largest product expected of the share
-  // of lines that the ring sees and their chance.
+  // The largest product that each pair, direction bin + direction_bins * cell, is expected to have of the share of
+  // lines that the ring sees and their chance.
   std::vector<float> best_;
   double rate_ = 0;
   AliasTable table_;  // of pairs

@@ -54,7 +54,7 @@ class TofResponse {
   double at(double u_mm) const {
     return std::abs(u_mm) <= reach_mm() ? kernel_of_bin(kernel_, width_mm_).bin_integral(u_mm, width_mm_) : 0;
   }
-  /// Of a bin that counts whole, as if the cut were not.
+  /// The response of a bin that counts whole, as if there were no cut.
   double uncut(double u_mm) const {
     return kernel_.widened(half_width_mm() + sigma_mm()).bin_integral(u_mm, width_mm_);
   }
@@ -67,7 +67,7 @@ class TofResponse {
   double reach_mm() const { return kernel_.cut_mm + (takes_whole_bins() ? 0 : half_width_mm()); }
   /// Up to here the cut takes nothing of the bin, or (a bin wider than what the cut leaves) the bin holds all.
   double corner_mm() const;
-  /// Of the Gaussian, 1/mm.
+  /// What the Gaussian is at the cut, 1/mm.
   double density_at_cut() const;
   /// What it is beyond the corner over the distance to reach_mm(), 1/mm: without the zero there.
   double over_ramp(double u_mm) const;

@@ -70,12 +70,12 @@ tor::Model tor::make_model(const Grid& grid, const TorSettings& settings) {
           .by_slice = settings.normalise == Normalise::slice};
 }
 
-std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
+std::unique_ptr<ListModeProjector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
   validate(grid);
   return tor::make_projector(grid, settings, backend);
 }
 
-std::unique_ptr<Projector> tor::make_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
+std::unique_ptr<ListModeProjector> tor::make_projector(const Grid& grid, const TorSettings& settings, Backend backend) {
   const std::vector<Model> lattices = make_lattice_models(grid, settings);
   validate(settings.paper);
   if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response, settings.deterministic);

@@ -8,7 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/cuda_path.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/ring/tor/paper/scheme.hpp"
 
 namespace tofstream {
@@ -48,7 +49,7 @@ class RadialResponse {
   const std::vector<float>& values() const { return values_; }
   bool is_gaussian() const { return gaussian_sigma_ > 0; }
   double gaussian_sigma_mm() const { return gaussian_sigma_; }
-  /// Of a blob of alpha up to BlobPolynomial::largest_alpha; else nothing.
+  /// A blob's polynomial, for an alpha up to BlobPolynomial::largest_alpha; else nothing.
   const std::optional<BlobPolynomial>& blob() const { return blob_; }
   double peak() const { return values_.empty() ? 0.0 : values_.front(); }
 
@@ -83,10 +84,10 @@ float least_slice_radius_mm(const Grid& grid);
 
 /// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid or scheme, and for slices that are to
 /// be normalised of too narrow a tube, of blobs or of the paper's scheme; std::runtime_error for a missing GPU.
-std::unique_ptr<Projector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend);
+std::unique_ptr<ListModeProjector> make_tor_projector(const Grid& grid, const TorSettings& settings, Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of
 /// all other versions; with CudaPath::paper that of the paper's scheme.
-std::unique_ptr<Projector> make_tor_reference(const Grid& grid, const TorSettings& settings);
+std::unique_ptr<ListModeProjector> make_tor_reference(const Grid& grid, const TorSettings& settings);
 
 }  // namespace tofstream

@@ -10,17 +10,17 @@
 namespace tofstream::tor {
 
 /// A projector on a valid grid of either basis, with the response that suits it. Throws as make_tor_projector.
-std::unique_ptr<Projector> make_projector(const Grid& grid, const TorSettings& settings, Backend backend);
-std::unique_ptr<Projector> make_reference(const Grid& grid, const TorSettings& settings);
+std::unique_ptr<ListModeProjector> make_projector(const Grid& grid, const TorSettings& settings, Backend backend);
+std::unique_ptr<ListModeProjector> make_reference(const Grid& grid, const TorSettings& settings);
 
 /// `lattices`: what make_lattice_models makes of the grid.
-std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
-                                    const RadialResponse& response, bool deterministic);
+std::unique_ptr<ListModeProjector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
+                                            const RadialResponse& response, bool deterministic);
 #ifdef TOFSTREAM_HAVE_CUDA
-std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
-                                     const RadialResponse& response, CudaPath path, bool deterministic);
+std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
+                                             const RadialResponse& response, CudaPath path, bool deterministic);
 /// Paper 000's own scheme (paper/).
-std::unique_ptr<Projector> make_paper(const Grid& grid, const TorSettings& settings);
+std::unique_ptr<ListModeProjector> make_paper(const Grid& grid, const TorSettings& settings);
 #endif
 
 }  // namespace tofstream::tor

@@ -9,7 +9,7 @@ namespace tofstream::tor {
 
 namespace {
 
-class CpuTorProjector final : public Projector {
+class CpuTorProjector final : public ListModeProjector {
  public:
   CpuTorProjector(const Grid& grid, const CpuSetup& setup, std::int64_t packed_floats, bool deterministic)
       : lattices_(setup.lattices),
@@ -60,8 +60,8 @@ class CpuTorProjector final : public Projector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
-                                    const RadialResponse& response, bool deterministic) {
+std::unique_ptr<ListModeProjector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
+                                            const RadialResponse& response, bool deterministic) {
   CpuSetup setup;
   setup.table = response.values();
   std::int64_t packed_floats = 0;

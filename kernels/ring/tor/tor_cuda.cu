@@ -140,7 +140,7 @@ __global__ void em_kernel(Passes<lattices> passes, const float* table, const flo
     add_along<gaussian>(passes.of[l], tubes[l], table, scale / expectation, accumulator + l * voxels, at);
 }
 
-class CudaTorProjector final : public Projector {
+class CudaTorProjector final : public ListModeProjector {
  public:
   CudaTorProjector(const Grid& grid, const std::vector<Model>& lattices, const RadialResponse& response, CudaPath path,
                    bool deterministic)
@@ -176,24 +176,24 @@ class CudaTorProjector final : public Projector {
     tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
   }
 
-  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
+  std::unique_ptr<ProjectionPlan> plan(const EventView& events, Stream stream) override {
     return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
   }
 
-  EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+  EmTally planned_em_step(const ProjectionPlan* plan, const EventView& events, const float* image, float* accumulator,
                           Stream stream) override {
     const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
     if (!plan && !tiled_.takes(events)) return direct(events);
     return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
   }
 
-  void planned_forward(const EventPlan* plan, const EventView& events, const float* image, float* expectation,
+  void planned_forward(const ProjectionPlan* plan, const EventView& events, const float* image, float* expectation,
                        Stream stream) override {
     const auto direct = [&](const EventView& part, float* of_part) { forward(part, image, of_part, stream); };
     if (!tiled::forward_by_plan(tiled_, plan, events, image, expectation, stream, direct)) direct(events, expectation);
   }
 
-  void planned_back(const EventPlan* plan, const EventView& events, const float* values, float* image,
+  void planned_back(const ProjectionPlan* plan, const EventView& events, const float* values, float* image,
                     Stream stream) override {
     const auto direct = [&](const EventView& part, const float* part_values) {
       direct_back(part, part_values, image, stream);
@@ -259,8 +259,8 @@ class CudaTorProjector final : public Projector {
 
 }  // namespace
 
-std::unique_ptr<Projector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
-                                     const RadialResponse& response, CudaPath path, bool deterministic) {
+std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
+                                             const RadialResponse& response, CudaPath path, bool deterministic) {
   return std::make_unique<CudaTorProjector>(grid, lattices, response, path, deterministic);
 }
 

@@ -27,7 +27,7 @@ struct Model {
   double tof_cut_sigma = 3;
   bool by_slice = false;  // Normalise::slice: a weight is over the sum of its slice's, times the line's length there
 
-  /// Projector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's radius.
+  /// ListModeProjector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's radius.
   float reach_mm() const { return 1.001f * static_cast<float>(radius_mm); }
 };
 

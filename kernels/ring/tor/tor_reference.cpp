@@ -67,7 +67,7 @@ class TorReference final : public ReferenceProjector {
     }
   };
 
-  /// Of each slice across the predominant direction: what f is to be multiplied by.
+  /// What f is to be multiplied by in each slice across the predominant direction.
   std::vector<double> slice_factors(const Line& line) const {
     const Vec3d edge = grid().voxel_mm.as<double>();
     const auto axis = static_cast<int>(line.predominant_axis());
@@ -119,11 +119,11 @@ class TorReference final : public ReferenceProjector {
 
 }  // namespace
 
-std::unique_ptr<Projector> tor::make_reference(const Grid& grid, const TorSettings& settings) {
+std::unique_ptr<ListModeProjector> tor::make_reference(const Grid& grid, const TorSettings& settings) {
   return std::make_unique<TorReference>(grid, settings);
 }
 
-std::unique_ptr<Projector> make_tor_reference(const Grid& grid, const TorSettings& settings) {
+std::unique_ptr<ListModeProjector> make_tor_reference(const Grid& grid, const TorSettings& settings) {
   validate(grid);
   return std::make_unique<TorReference>(grid, settings);
 }

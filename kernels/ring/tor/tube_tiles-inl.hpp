@@ -96,8 +96,8 @@ HWY_INLINE void for_each_tile_of_section(const tor::Tube& tube, double p, double
 class TubeTiles {
  public:
   int count() const { return count_; }
-  /// Of a tile's first voxel: its place in the packed image, its columns and rows from the line's crossing with its
-  /// slice, and where along the line that crossing lies (mm).
+  /// What is known of a tile's first voxel: its place in the packed image, its columns and rows from the line's
+  /// crossing with its slice, and where along the line that crossing lies (mm).
   std::int64_t place(int tile) const { return place_[at(tile)]; }
   float a(int tile) const { return a_[at(tile)]; }
   float b(int tile) const { return b_[at(tile)]; }

@@ -9,12 +9,12 @@ namespace probe {
 namespace {
 
 struct Inputs {
-  std::shared_ptr<const Subset> events;
+  std::shared_ptr<const EventSubset> events;
   std::shared_ptr<const Estimate> image;
   static constexpr auto inputs = ports(port<&Inputs::events>("events"), port<&Inputs::image>("image", feedback));
 };
 
-struct Projector {
+struct ListModeProjector {
   void process(const Inputs& inputs, Emit<Projected>& emit, Context& context) {
     const Image& image = *inputs.image->image;
     if (!sensitivity_) sensitivity_ = std::make_shared<const Image>(Image::filled(image.grid, 1));
@@ -55,7 +55,7 @@ struct Projector {
 
   std::shared_ptr<const Image> sensitivity_;
 };
-TOFSTREAM_GADGET(Projector, "probe_projector", "Projects a probe's events: each is a voxel");
+TOFSTREAM_GADGET(ListModeProjector, "probe_projector", "Projects a probe's events: each is a voxel");
 
 }  // namespace
 }  // namespace probe

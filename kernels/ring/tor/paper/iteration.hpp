@@ -1,15 +1,15 @@
 // One iteration of list-mode MLEM as paper 000 times it: forward and back projection and the multiplicative update.
 #pragma once
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 #include "kernels/types/image.hpp"
 
 namespace tofstream::tor::paper {
 
 /// What an iteration reads and writes, all in the projector's memory.
 struct Iteration {
-  Projector& projector;
-  const EventPlan* plan;  // null: none
+  ListModeProjector& projector;
+  const ProjectionPlan* plan;  // null: none
   EventView events;
   Image& estimate;
   const Image& inverse_sensitivity;

@@ -18,7 +18,7 @@ struct CollisionCounts {
   unsigned* of_voxel = nullptr;  // additions that another thread was quicker than
   unsigned long long* writes = nullptr;
 
-  /// Of an addition to the voxel() that had so many collisions.
+  /// Notes an addition to the voxel() that had so many collisions.
   template <class Voxel>
   __device__ void note(unsigned collisions, const Voxel& voxel) const {
     if (of_voxel && collisions > 0) atomicAdd(of_voxel + voxel(), collisions);

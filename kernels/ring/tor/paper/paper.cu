@@ -67,7 +67,7 @@ std::int64_t words_of_block(const PaperScheme& scheme) {
 }
 
 /// The lines of a batch on each of the image's lattices.
-class BatchPlan final : public EventPlan {
+class BatchPlan final : public ProjectionPlan {
  public:
   BatchPlan(const std::vector<Model>& lattices, const PaperScheme& scheme, const EventView& events, Stream stream)
       : count_(events.count) {
@@ -122,7 +122,7 @@ class CudaPaperProjector final : public PaperProjector {
     planned_back(&plan, events, values, image, stream);
   }
 
-  void planned_forward(const EventPlan* given, const EventView& events, const float* image, float* expectation,
+  void planned_forward(const ProjectionPlan* given, const EventView& events, const float* image, float* expectation,
                        Stream stream) override {
     if (!given) return forward(events, image, expectation, stream);
     const auto& plan = dynamic_cast<const BatchPlan&>(*given);
@@ -141,7 +141,7 @@ class CudaPaperProjector final : public PaperProjector {
     }
   }
 
-  void planned_back(const EventPlan* given, const EventView& events, const float* values, float* image,
+  void planned_back(const ProjectionPlan* given, const EventView& events, const float* values, float* image,
                     Stream stream) override {
     if (!given) return back(events, values, image, stream);
     const auto& plan = dynamic_cast<const BatchPlan&>(*given);
@@ -157,7 +157,7 @@ class CudaPaperProjector final : public PaperProjector {
     }
   }
 
-  Collisions planned_collisions(const EventPlan& plan, const EventView& events) override {
+  Collisions planned_collisions(const ProjectionPlan& plan, const EventView& events) override {
     if (settings_.paper.hardware_atomics)
       throw std::invalid_argument("collisions are counted where additions are loops: switch hardware_atomics off");
     auto of_voxel = Buffer<unsigned>::zeros(Memory::device, grid_.voxels());
@@ -172,13 +172,13 @@ class CudaPaperProjector final : public PaperProjector {
     return {writes.to_vector().front(), of_voxel.to_vector()};
   }
 
-  std::unique_ptr<EventPlan> plan(const EventView& events, Stream stream) override {
+  std::unique_ptr<ProjectionPlan> plan(const EventView& events, Stream stream) override {
     auto made = std::make_unique<BatchPlan>(lattices_, settings_.paper, events, stream);
     synchronize(stream);
     return made;
   }
 
-  EmTally planned_em_step(const EventPlan* plan, const EventView& events, const float* image, float* accumulator,
+  EmTally planned_em_step(const ProjectionPlan* plan, const EventView& events, const float* image, float* accumulator,
                           Stream stream) override {
     if (!plan) return em_step(events, image, accumulator, stream);
     if (events.count == 0) return {};
@@ -244,7 +244,7 @@ class CudaPaperProjector final : public PaperProjector {
 
 }  // namespace paper
 
-std::unique_ptr<Projector> make_paper(const Grid& grid, const TorSettings& settings) {
+std::unique_ptr<ListModeProjector> make_paper(const Grid& grid, const TorSettings& settings) {
   return std::make_unique<paper::CudaPaperProjector>(grid, settings);
 }
 

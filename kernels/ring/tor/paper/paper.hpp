@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/project/projector.hpp"
+#include "kernels/project/list_mode_projector.hpp"
 
 namespace tofstream::tor::paper {
 
@@ -16,11 +16,11 @@ struct Collisions {
   std::vector<unsigned> of_voxel;
 };
 
-class PaperProjector : public Projector {
+class PaperProjector : public ListModeProjector {
  public:
   /// The collisions of a planned back projection of ones. Throws std::invalid_argument for hardware atomics, which have
   /// none.
-  virtual Collisions planned_collisions(const EventPlan& plan, const EventView& events) = 0;
+  virtual Collisions planned_collisions(const ProjectionPlan& plan, const EventView& events) = 0;
 };
 
 }  // namespace tofstream::tor::paper

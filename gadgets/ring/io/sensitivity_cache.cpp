@@ -1,5 +1,5 @@
 // Sensitivity images on disk: see sensitivity_cache.hpp. All numbers are little-endian.
-#include "gadgets/io/sensitivity_cache.hpp"
+#include "gadgets/ring/io/sensitivity_cache.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,7 +52,7 @@ auto pieces_of(S& s) {
   return pieces;
 }
 
-/// The checksum of the header and of the checksums of the pieces.
+/// The checksum of the header, and of the checksums of the pieces.
 Checksum checksum_of(const Header& header, std::span<const Checksum> pieces) {
   return wire::crc32c(std::as_bytes(pieces), wire::crc32c(std::as_bytes(std::span(&header, 1))));
 }

@@ -1,5 +1,5 @@
 // Batches that are copied to the GPU one ahead of their use, from memory of any kind.
-#include "kernels/project/event_feed.hpp"
+#include "kernels/project/data_feed.hpp"
 
 #include "kernels/ring/simulate/workloads.hpp"
 #include "tests/support/gpu.hpp"
@@ -12,7 +12,7 @@ TEST_CASE("batches come to the GPU whole and in any order, whether their copy ha
   for (const Memory memory : {Memory::pinned, Memory::host, Memory::pinned})
     batches.push_back(
         std::make_shared<const EventBatch>(random_lors(find_workload("W1"), 100'000, batches.size() + 1).to(memory)));
-  EventFeed feed;
+  DataFeed<EventBatch> feed;
   const auto check_taken = [&](std::size_t k) {
     const EventBatch there = feed.take(batches[k]);
     CHECK(there.memory() == Memory::device);

@@ -1,0 +1,105 @@
+// Sensitivities by pairs of detectors: see pair_sensitivity.hpp.
+#include "gadgets/ring/pair_sensitivity.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/ring/io/sensitivity_cache.hpp"
+#include "kernels/ring/sensitivity/sample_bias.hpp"
+#include "kernels/ring/sensitivity/sensitivity.hpp"
+
+namespace tofstream {
+namespace {
+
+std::filesystem::path user_cache_folder() {
+  if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
+    return std::filesystem::path(folder) / "tofstream";
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return std::filesystem::path(home) / ".cache" / "tofstream";
+  return std::filesystem::temp_directory_path() / "tofstream-cache";
+}
+
+SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
+  SensitivitySettings settings = default_sensitivity(p.backend);
+  settings.exact_pairs = p.sampling.exact_pairs;
+  settings.sampled_pairs = p.sampling.sampled_pairs;
+  if (p.sampling.error > 0) settings.error = p.sampling.error;
+  return settings;
+}
+
+Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& scanner, ListModeProjector& projector,
+                            const Image* mu, Context& context) {
+  const SensitivitySettings settings = sample_settings(p);
+  const auto compute = [&] {
+    context.log().info("computing the sensitivity image");
+    std::optional<Turns::Turn> turn(context.take_turn());
+    return compute_sensitivity(scanner, projector, settings, mu, nullptr, [&](double done) {
+      context.progress(done, 1, "of the sensitivity");
+      turn.reset();  // others project between two batches of pairs
+      turn.emplace(context.take_turn());
+    });
+  };
+  if (!p.sampling.cache) return compute();
+  const std::string key = sensitivity_key(scanner, projector.grid(), p.projector_key, settings, mu);
+  return SensitivityCache(user_cache_folder() / "sensitivity").get(key, compute, [&](const std::string& line) {
+    context.log().warning(line);
+  });
+}
+
+// A sample's error goes into the image.
+void report_sample(const Sensitivity& sampled, double error, Context& context) {
+  context.report("sensitivity_error_asked", error);
+  context.report("sensitivity_drawn", sampled.drawn);
+  context.report("sensitivity_symmetries", std::int64_t{sampled.symmetries});
+  std::string line = fmt::format("sensitivity from {} of {} detector pairs, relative error {:.2g} of a voxel",
+                                 sampled.drawn, sampled.pairs, sampled.relative_error);
+  if (sampled.symmetries > 1) line += fmt::format(", averaged over {} symmetries", sampled.symmetries);
+  if (sampled.relative_error <= error) return context.log().info(line);
+  context.log().warning(line + fmt::format(": not the {:.2g} that was asked for; draw more (sensitivity.sampled_pairs: "
+                                           "{:.2g}), or take larger voxels",
+                                           error,
+                                           static_cast<double>(sampled.drawn) * sampled.relative_error *
+                                               sampled.relative_error / (error * error)));
+}
+
+ListModeSensitivity make(const PairSensitivitySettings& p, const Scanner& scanner, ListModeProjector& projector,
+                         Context& context) {
+  ListModeSensitivity result{.holds = {.attenuation = {.gadget = context.name()}}};
+  std::optional<Image> mu;
+  if (!p.mu_map.empty()) {
+    mu = read_mu_map(p.mu_map);
+    result.holds.attenuation.mu_map = p.mu_map.string();
+    result.holds.attenuation.checksum = checksum_of_mu_map(*mu);
+  }
+  Sensitivity made = compute_or_load(p, scanner, projector, mu ? &*mu : nullptr, context);
+  context.report("sensitivity_exact", made.exact);
+  context.report("sensitivity_pairs", made.pairs);
+  context.report("sensitivity_relative_error", made.relative_error);
+  if (!made.exact) report_sample(made, sample_settings(p).error, context);
+  result.image = std::move(made.image);
+  if (made.noise.empty()) return result;
+  const Memory memory = memory_of(p.backend);
+  const auto noise = std::make_shared<const SampleNoise>(
+      SampleNoise{made.noise.held_out.to(memory), made.noise.variance.to(memory), made.noise.undrawn});
+  synchronize(nullptr);
+  result.correct = [noise](const Image& sensitivity, const Image& estimate, Image& back_projection) {
+    remove_sample_bias(*noise, sensitivity, estimate, back_projection);
+  };
+  return result;
+}
+
+}  // namespace
+
+std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> pair_sensitivity(
+    PairSensitivitySettings settings) {
+  return [p = std::move(settings)](const Scanner& scanner, ListModeProjector& projector, Context& context) {
+    return make(p, scanner, projector, context);
+  };
+}
+
+}  // namespace tofstream

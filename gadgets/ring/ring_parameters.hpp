@@ -1,0 +1,43 @@
+// Parameters that the projectors of rings of crystals declare alike.
+#pragma once
+
+#include <cstdint>
+
+#include "core/value/params.hpp"
+#include "kernels/project/cuda_path.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(CudaPath) {
+  return names(CudaPath::automatic, "automatic", CudaPath::direct, "direct", CudaPath::tiled, "tiled", CudaPath::paper,
+               "paper");
+}
+inline constexpr auto* deterministic_words =
+    "The same events give the same image bit for bit, on a GPU and on any number of a CPU's threads: some time and "
+    "memory more (8 bytes a voxel; on a CPU up to 16 images)";
+inline constexpr auto* cuda_path_words =
+    "On CUDA: automatic chooses tiled for many events, else direct; paper: the scheme of Cui et al. 2011, slower";
+
+/// From how many events on a batch is expected to have a plan on a GPU, of a projector that plans `fewest` or more; 0:
+/// none is.
+constexpr std::int64_t planned_from(CudaPath path, std::int64_t fewest) {
+  return path == CudaPath::automatic || path == CudaPath::tiled ? fewest : 0;
+}
+
+/// `sensitivity: {exact_pairs: 50000000, error: 0.02, sampled_pairs: 1000000000, cache: true}`
+struct SensitivityParams {
+  std::int64_t exact_pairs = 50'000'000;
+  double error = 0;
+  std::int64_t sampled_pairs = 1'000'000'000;
+  bool cache = true;
+  static constexpr auto params = describe(
+      param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
+                                             "Enumerate all pairs of detectors where there are at most so many"),
+      param<&SensitivityParams::error>("error", range(0, 1),
+                                       "Otherwise draw pairs until the relative error of a voxel is so small; 0: 0.01 "
+                                       "on a GPU, 0.02 on a CPU"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0), "At most so many are drawn"),
+      param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
+};
+
+}  // namespace tofstream

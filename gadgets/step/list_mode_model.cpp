@@ -1,0 +1,148 @@
+// The system model of list-mode events: see list_mode_model.hpp.
+#include "gadgets/step/list_mode_model.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/step/step-inl.hpp"
+#include "kernels/grid/choose_grid.hpp"
+
+namespace tofstream {
+
+template class Step<EventBatch>;
+
+namespace {
+
+// Which slices at the ends of the axis a scanner hardly sees, in words; empty where it sees all. They stay in the
+// image: left out, what lies there would be ascribed to their neighbours.
+std::string noisy_ends(const Image& sensitivity) {
+  constexpr float hardly = 0.05f;
+  const Grid& grid = sensitivity.grid;
+  const int slices = grid.size[2];
+  if (grid.has_blobs() || slices < 3) return "";
+  const auto on_axis = [&](int k) { return sensitivity.voxels[grid.index(grid.size[0] / 2, grid.size[1] / 2, k)]; };
+  const float middle = on_axis(slices / 2);
+  int first = 0, last = slices - 1;
+  while (first < slices / 2 && on_axis(first) < hardly * middle) ++first;
+  while (last > slices / 2 && on_axis(last) < hardly * middle) --last;
+  if (first == 0 && last == slices - 1) return "";
+  return fmt::format(
+      "the image is noisy in the outermost slices ({} of {}): the scanner has less than {:g} % of its central "
+      "sensitivity there, {:.1g} % at the very end",
+      first + slices - 1 - last, slices, 100 * hardly, 100 * std::min(on_axis(0), on_axis(slices - 1)) / middle);
+}
+
+// Says it where a chosen grid has larger voxels than the crystals ask for.
+std::string was_enlarged(const Grid& grid, const Scanner& scanner, const Estimate& estimate) {
+  const float usual = usual_voxel_mm(detector_pitch_mm(scanner), grid.has_blobs());
+  if (estimate.wish->voxel_mm || !(grid.voxel_mm.x > usual)) return "";
+  return fmt::format("; its voxels are larger than the usual {:g} mm, so that there are at most {}", usual,
+                     most_chosen_voxels);
+}
+
+// That of the estimate, or where the scanner decides the one that holds its field of view.
+Grid grid_for(const EventSubset& first, const Estimate& estimate, const Scanner& scanner, Context& context) {
+  const Grid grid = estimate.wish ? choose_grid(scanner, *estimate.wish) : estimate.image->grid;
+  context.report("image", grid_in_words(grid));
+  if (!estimate.wish) return grid;
+  if (!estimate.image && !first.batches.empty())
+    throw std::runtime_error(
+        fmt::format("the gadget before names no scanner ahead of its first subset, so it is too late to choose the "
+                    "image's grid: write image: {}",
+                    grid_in_words(grid)));
+  if (estimate.image && !(estimate.image->grid == grid))
+    throw std::runtime_error(
+        fmt::format("the checkpoint's image is {}, and for this scanner and `image` it would be {}",
+                    grid_in_words(estimate.image->grid), grid_in_words(grid)));
+  const Vec3 field = field_of_view(scanner).edges_mm;
+  context.log().info(fmt::format("the image that holds the scanner's field of view, {:.0f} x {:.0f} x {:.0f} mm: {}{}",
+                                 field.x, field.y, field.z, grid_in_words(grid),
+                                 was_enlarged(grid, scanner, estimate)));
+  return grid;
+}
+
+std::string what_would_hold_them(const Grid& grid, const Scanner& scanner) {
+  const GridWish wish{.voxel_mm = grid.voxel_mm, .blobs = grid.has_blobs(), .blob_alpha = grid.blob.alpha};
+  try {
+    return fmt::format(
+        "what lies outside falsifies the image inside: write image: auto, or image: {}, which holds the "
+        "scanner's field of view",
+        grid_in_words(choose_grid(scanner, wish)));
+  } catch (const std::invalid_argument&) {  // so small are the voxels
+    return "write image: auto, which holds the scanner's field of view; lengths are in mm";
+  }
+}
+
+class ListModeModel final : public SystemModel<EventBatch> {
+ public:
+  explicit ListModeModel(ListModeSettings settings) : settings_(std::move(settings)) {}
+
+  void prepare(const EventSubset& first, const Estimate& estimate, Context& context) override {
+    const EventBatch* sample = first.sample();
+    scanner_ = sample ? sample->scanner : nullptr;
+    if (!scanner_)
+      throw std::runtime_error(
+          "the events do not say which scanner recorded them, so there is no sensitivity: "
+          "take them from a decoder or the simulator");
+    const Backend backend = settings_.backend;
+    projector_ = settings_.projector(grid_for(first, estimate, *scanner_, context), backend, *scanner_, context);
+    context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
+    ListModeSensitivity made = settings_.sensitivity(*scanner_, *projector_, context);
+    if (const std::string line = noisy_ends(made.image); !line.empty()) {
+      context.report("noisy_ends", line);
+      context.log().info(line);
+    }
+    quantity_.set(std::move(made.holds));
+    correct_ = std::move(made.correct);
+    const Memory memory = memory_of(backend);
+    sensitivity_ = std::make_shared<const Image>(on_host(memory) ? std::move(made.image) : made.image.to(memory));
+    synchronize(nullptr);
+  }
+
+  ListModeProjector& projector() override { return *projector_; }
+
+  EventView view(const EventBatch& batch) const override {
+    EventView events = batch.view();
+    if (!settings_.tof) events.tof_mm = nullptr;
+    return events;
+  }
+
+  SubsetSensitivity sensitivity(const EventSubset& subset) override { return {sensitivity_, subset.time_fraction}; }
+
+  void correct(const Image& estimate, Image& back_projection) override {
+    if (correct_) correct_(*sensitivity_, estimate, back_projection);
+  }
+
+  std::shared_ptr<const Quantity> quantity(const EventSubset& subset, Context& context) override {
+    return quantity_.of(subset.quantity, context);
+  }
+
+  Missed missed() const override {
+    const Grid& grid = projector_->grid();
+    if (!holds_field_of_view(grid, *scanner_)) return {what_would_hold_them(grid, *scanner_), false};
+    return {
+        "it holds the scanner's field of view, so they do not come from what lies there (randoms, scatter, activity "
+        "beside it)",
+        true};
+  }
+
+ private:
+  ListModeSettings settings_;
+  std::unique_ptr<ListModeProjector> projector_;
+  std::shared_ptr<const Scanner> scanner_;
+  std::shared_ptr<const Image> sensitivity_;
+  std::function<void(const Image&, const Image&, Image&)> correct_;
+  ImageQuantity quantity_;
+};
+
+}  // namespace
+
+std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settings) {
+  return std::make_unique<ListModeModel>(std::move(settings));
+}
+
+}  // namespace tofstream

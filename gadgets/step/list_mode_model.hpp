@@ -1,0 +1,46 @@
+// The system model of list-mode events: a projector on the grid that the user or the scanner chooses, and one
+// sensitivity for the whole time, of which each subset has its share (PHYSICS 2).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gadgets/step/image_quantity.hpp"
+#include "gadgets/step/step.hpp"
+#include "kernels/project/list_mode_projector.hpp"
+
+namespace tofstream {
+
+/// The two inputs of a projector: a subset, and the estimate it is compared with, which flows back
+/// from the update.
+struct ProjectorInputs {
+  std::shared_ptr<const EventSubset> events;
+  std::shared_ptr<const Estimate> image;
+  static constexpr bool takes_announcements = true;  // it chooses the grid of the scanner
+  static constexpr auto inputs =
+      ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
+};
+
+/// What a list-mode projector's images are divided by.
+struct ListModeSensitivity {
+  Image image;  // on the host: events per second of 1 Bq/mL in a voxel
+  SensitivityHolds holds;
+  /// See SystemModel::correct; null: nothing to correct.
+  std::function<void(const Image& sensitivity, const Image& estimate, Image& back_projection)> correct = {};
+};
+
+struct ListModeSettings {
+  GadgetBackend backend = BackendChoice::automatic;
+  bool tof = true;  // false: the events' ToF is not looked at
+  /// Builds the projector for a grid and the events' scanner. What it chooses itself it says to the context.
+  std::function<std::unique_ptr<ListModeProjector>(const Grid&, Backend, const Scanner&, Context&)> projector;
+  /// How its sensitivity is had.
+  std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> sensitivity;
+};
+
+std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settings);
+
+extern template class Step<EventBatch>;
+using ListModeStep = Step<EventBatch>;
+
+}  // namespace tofstream

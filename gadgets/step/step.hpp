@@ -1,0 +1,77 @@
+// What every projector gadget does with a subset, whatever kind of data it is of: the fused EM step over its batches
+// against the estimate that comes back, a turn at the GPU for each, plans and copies ahead, books and likelihood.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/step/system_model.hpp"
+#include "kernels/project/data_feed.hpp"
+
+namespace tofstream {
+
+struct StepSettings {
+  GadgetBackend backend = BackendChoice::automatic;
+  bool log_likelihood = false;    // report it for each iteration
+  std::int64_t planned_from = 0;  // on a GPU larger batches without a plan, which take longer, are reported; 0: none
+};
+
+/// What a projector needs, which gives back projections as large as the estimate that comes back. It holds the
+/// sensitivity; while that is made, 24 bytes a voxel: a batch, a replicate in double, their mean, its deviations and
+/// what is held out. Deterministic sums on a GPU take 8 bytes a voxel.
+inline MemoryNeed projector_memory(BackendChoice backend, bool deterministic, std::span<const std::size_t> inputs) {
+  const std::size_t words_a_voxel = deterministic && wants_cuda(backend) ? 8 : 6;
+  return image_memory(backend, memory_product(words_a_voxel, inputs[1]), inputs[1], "image.size");
+}
+
+/// `Data`: see Subset; besides, what DataFeed asks for, and `count`. Define with step-inl.hpp.
+template <class Data>
+class Step {
+ public:
+  Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model);
+
+  /// The back projection of one subset against one estimate; of a subset without data, zeros. Books its data in the
+  /// first iteration. Throws what the model throws.
+  Projected operator()(const Subset<Data>& subset, const Estimate& estimate, Context& context);
+
+  /// At the end of the stream. Throws std::runtime_error where all data missed the image.
+  void finish() const;
+
+ private:
+  // A batch in the projector's memory, and what the projector has prepared for it.
+  struct Prepared {
+    std::shared_ptr<const Data> batch;
+    Data copy;  // where the batch lies in the other memory
+    std::unique_ptr<ProjectionPlan> plan;
+
+    const Data& data() const { return copy.count > 0 ? copy : *batch; }
+    std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0); }
+  };
+
+  EmTally project(const std::shared_ptr<const Data>& batch, bool is_new, const Image& estimate, Image& back,
+                  const std::function<void()>& meanwhile, Context& context);
+  const Prepared& prepare_batch(const std::shared_ptr<const Data>& batch, Context& context);
+  void begin_next_copy(const Subset<Data>& subset, std::size_t from);
+  bool lacks_plan(const Data& batch, const Prepared& prepared) const;
+  void note_new(const EmTally& tally, const UpdateStep& step, const Estimate& estimate, Context& context);
+  void warn_of_missed(const EmTally& first, Context& context) const;
+  void report(const Projected& projected, const Image& estimate, Context& context);
+
+  StepSettings settings_;
+  std::unique_ptr<SystemModel<Data>> model_;
+  bool is_prepared_ = false;
+  std::unordered_map<const Data*, Prepared> prepared_;
+  Prepared unkept_;
+  DataFeed<Data> feed_;
+  EmTally all_new_;        // of all data, as they met the reconstruction for the first time
+  double planning_s_ = 0;  // of plans made ahead of a pass; others are part of it
+  double projecting_s_ = 0;
+  double waiting_for_turn_s_ = 0;
+  std::int64_t without_plan_ = 0;  // batches that were to have one
+  EmTally iteration_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,58 @@
+// What a kind of data brings to a reconstruction: the operator that models how a scanner measures an image, and what
+// its back projections are divided by. Step (step.hpp) knows no more of a scanner than this.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/gadget.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/project/projector.hpp"
+
+namespace tofstream {
+
+/// What a projector takes of an owned batch.
+template <class Data>
+using ViewOf = decltype(std::declval<const Data&>().view());
+
+/// What an update divides a subset's back projection by: see Projected.
+struct SubsetSensitivity {
+  std::shared_ptr<const Image> image;  // times time_fraction, the subset's own
+  double time_fraction = 1;
+  std::shared_ptr<const Image> support = {};  // of the whole; null: `image`
+};
+
+/// What is to be said of data that miss the image.
+struct Missed {
+  std::string what_to_do;    // in words, for the user
+  bool is_expected = false;  // the image holds all that the scanner sees, so it is no mistake of the user's
+};
+
+/// `Data`: see Subset.
+template <class Data>
+class SystemModel {
+ public:
+  virtual ~SystemModel() = default;
+
+  /// Once, before all others: makes the projector and the sensitivity for the scanner that `first.sample()` names, on
+  /// the grid of `estimate`, or the one that it wishes for. Says to the context what it chooses. Throws
+  /// std::runtime_error for data of an unknown scanner.
+  virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
+
+  virtual Projector<ViewOf<Data>>& projector() = 0;
+  /// The data as the projector is to see them.
+  virtual ViewOf<Data> view(const Data& data) const { return data.view(); }
+  /// In the projector's memory.
+  virtual SubsetSensitivity sensitivity(const Subset<Data>& subset) = 0;
+  /// Corrects a back projection for what is known of the sensitivity's errors; both images lie in the projector's memory.
+  virtual void correct(const Image& estimate, Image& back_projection) {
+    (void)estimate;
+    (void)back_projection;
+  }
+  /// What an image of the subset's data and those before shows; null: nobody says.
+  virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, Context& context) = 0;
+  virtual Missed missed() const = 0;
+};
+
+}  // namespace tofstream

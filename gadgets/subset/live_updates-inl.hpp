@@ -1,0 +1,290 @@
+// The text of live_updates.hpp, for who makes the live updates of a kind of data.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/subset/live_updates.hpp"
+
+namespace tofstream {
+
+template <class Data>
+LiveUpdates<Data>::LiveUpdates(LiveSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity,
+                               Context& context)
+    : p_(std::move(settings)),
+      quantity_(std::move(quantity)),
+      order_({p_.iterations, p_.window}),
+      recorded_(p_.follow, p_.resume_from),
+      deadline_(p_.deadline_ms, p_.degrade) {
+  if (!p_.order.empty()) context.output_file(p_.order);
+}
+
+template <class Data>
+void LiveUpdates<Data>::announce(Data like) {
+  if (!std::exchange(is_announced_, true)) announcement_ = std::move(like);
+}
+
+template <class Data>
+void LiveUpdates<Data>::arrive(StoredSubset<Data> subset, Context& context) {
+  if (subset.is_rest)
+    order_.arrive_rest();
+  else
+    order_.arrive();
+  subsets_.push_back(std::move(subset));
+  let_go_if_done(order_.in_a_pass() - 1 - p_.window);
+  const auto ingress = context.message().last_ingress;
+  came_.push_back(ingress == Clock::time_point{} ? Clock::now() : ingress);
+  context.report("subsets", static_cast<std::int64_t>(order_.in_a_pass()));
+}
+
+template <class Data>
+bool LiveUpdates<Data>::idle(Emit<Subset<Data>>& emit, Context& context) {
+  note_latency(context);
+  if (send_announcement(emit)) return true;
+  if (!recorded_.is_over()) return follow(emit, context);
+  if (recorded_.is_whole()) return false;
+  auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets));
+  if (!update && !deadline_.is_given_up(Degrade::no_idle_iterations)) update = order_.next_replay();
+  if (update) send(*update, emit, context);
+  return update.has_value();
+}
+
+template <class Data>
+void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
+  send_announcement(emit);
+  while (follow(emit, context)) {
+  }
+  if (!recorded_.is_over() && !context.stopping())
+    throw std::runtime_error(fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
+                                         recorded_.next().first + recorded_.next().count - 1, order_.arrived()));
+  if (recorded_.is_whole()) {
+    reject_what_is_left(context);
+  } else {
+    while (const auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets)))
+      send(*update, emit, context);
+    finish(emit, context);
+  }
+  if (log_) write_log([&] { log_->end(); }, context);
+  report(context);
+}
+
+template <class Data>
+bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit) {
+  if (!announcement_) return false;
+  emit(announcement_of(*std::exchange(announcement_, std::nullopt)));
+  return true;
+}
+
+// What the order that is followed has next, where its subsets have come. False where nothing went out.
+template <class Data>
+bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
+  while (!recorded_.is_over()) {
+    const UpdateRecord record = recorded_.next();
+    const LiveUpdate update{record.first, record.count, false};
+    if (!record.restart && record.first + record.count > order_.arrived()) return false;
+    if (!record.restart && record.events != events_of(update))
+      throw std::runtime_error(
+          fmt::format("update {} of the order to follow is of {} events, and its subset has {} here: it is of another "
+                      "recording, or the subsets are cut otherwise",
+                      record.update, record.events, events_of(update)));
+    const bool is_done = recorded_.next_is_in_checkpoint();
+    if (is_done) pass(record, context);
+    recorded_.advance();
+    if (is_done) continue;
+    if (record.restart)
+      restart(emit, context);
+    else
+      send(with_news(update), emit, context);
+    return true;
+  }
+  return false;
+}
+
+// In the checkpoint's image already.
+template <class Data>
+void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
+  ++updates_;
+  if (record.restart) {
+    offline_ = 0;
+    return;
+  }
+  const LiveUpdate update = with_news({record.first, record.count, false});
+  context.books().reconstructed(new_events_of(update));
+  if (offline_) ++*offline_;
+  order_.note(update);
+}
+
+template <class Data>
+LiveUpdate LiveUpdates<Data>::with_news(LiveUpdate update) const {
+  const int last = update.first + update.count - 1;
+  update.is_new = order_.updates_of(last) == 0;
+  const int alike = order_.is_rest(last) ? last - 1 : last;
+  for (int k = update.first; k < alike; ++k)
+    if ((order_.updates_of(k) == 0) != (order_.updates_of(alike) == 0))
+      throw std::runtime_error("the order to follow puts new subsets together with old ones: it was not written so");
+  return update;
+}
+
+// An order that was written to its end is all that is done.
+template <class Data>
+void LiveUpdates<Data>::reject_what_is_left(Context& context) {
+  std::optional<LiveUpdate> update;
+  while ((update = order_.next_new(true)) || (update = order_.next_rest())) {
+    context.books().rejected(new_events_of(*update), "behind the end of the order that is followed");
+    order_.note(*update);
+  }
+}
+
+template <class Data>
+void LiveUpdates<Data>::finish(Emit<Subset<Data>>& emit, Context& context) {
+  std::optional<LiveUpdate> update;
+  if (p_.final == Final::converged)
+    while (!context.stopping() && (update = order_.next_missing())) send(*update, emit, context);
+  if (const auto rest = order_.next_rest()) send(*rest, emit, context);
+  if (p_.final == Final::none || subsets_.empty()) return;
+  if (p_.final == Final::offline && !context.stopping()) {
+    if (!offline_) restart(emit, context);
+    const auto all = static_cast<std::int64_t>(p_.iterations) * order_.in_a_pass();
+    while (*offline_ < all && !context.stopping())
+      send(order_.update_with(static_cast<int>(*offline_ % order_.in_a_pass())), emit, context);
+  }
+  if (!context.stopping()) return;
+  context.log().info("stopped: the estimate is written as it is, without what `final` asks for");
+  context.report("final_left_out", true);
+}
+
+template <class Data>
+void LiveUpdates<Data>::restart(Emit<Subset<Data>>& emit, Context& context) {
+  offline_ = 0;
+  write_record({.update = ++updates_, .restart = true}, context);
+  emit(restart_of<Data>(updates_));
+}
+
+template <class Data>
+void LiveUpdates<Data>::send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context) {
+  Subset<Data> subset;
+  subset.step = step_of(update);
+  subset.time_fraction = 0;
+  for (int k = update.first; k < update.first + update.count; ++k) {
+    const StoredSubset<Data>& part = kept(k);
+    subset.batches.insert(subset.batches.end(), part.batches.begin(), part.batches.end());
+    subset.time_fraction += part.time_fraction;
+    if (update.is_new && order_.updates_of(k) > 0) subset.known_batches = subset.batches.size();
+  }
+  subset.quantity = quantity_();
+  write_record({updates_, update.first, update.count, events_of(update)}, context);
+  order_.note(update);
+  if (offline_) ++*offline_;
+  if (update.is_new) sent_ = came_[static_cast<std::size_t>(update.first + update.count - 1)];
+  for (int k = update.first; k < update.first + update.count; ++k) let_go_if_done(k);
+  context.report("updates", updates_);
+  emit(std::move(subset));
+}
+
+// The data of a subset that no rule can name any more: one that has had its turns and its updates. So the memory
+// for a long scan is bounded where the projector keeps pace, unless all of it is wanted at the end.
+template <class Data>
+void LiveUpdates<Data>::let_go_if_done(int k) {
+  if (k < 0 || k >= order_.in_a_pass() - p_.window || p_.final == Final::offline || !recorded_.is_over()) return;
+  if (order_.updates_of(k) >= (p_.final == Final::none ? 1 : p_.iterations)) kept(k).batches.clear();
+}
+
+template <class Data>
+UpdateStep LiveUpdates<Data>::step_of(const LiveUpdate& update) {
+  UpdateStep step{.iteration = order_.updates_of(update.first + update.count - 1) + 1,
+                  .iterations = 0,
+                  .subset = update.first,
+                  .subsets = 0,
+                  .update = ++updates_,
+                  .replayed = !update.is_new};
+  if (!offline_) return step;
+  const int all = order_.in_a_pass();
+  step.iteration = static_cast<int>(*offline_ / all) + 1;
+  step.iterations = p_.iterations;
+  step.subsets = all;
+  step.ends_iteration = update.first + 1 == all;
+  step.last = step.ends_iteration && step.iteration == p_.iterations;
+  return step;
+}
+
+template <class Data>
+std::uint64_t LiveUpdates<Data>::events_of(const LiveUpdate& update) const {
+  std::uint64_t sum = 0;
+  for (int k = update.first; k < update.first + update.count; ++k) sum += kept(k).event_count();
+  return sum;
+}
+
+// Those of an update that none has had before.
+template <class Data>
+std::uint64_t LiveUpdates<Data>::new_events_of(const LiveUpdate& update) const {
+  std::uint64_t sum = 0;
+  for (int k = update.first; k < update.first + update.count; ++k)
+    if (order_.updates_of(k) == 0) sum += kept(k).event_count();
+  return sum;
+}
+
+// Before the update itself: an estimate that was seen or kept is in the order.
+template <class Data>
+void LiveUpdates<Data>::write_record(const UpdateRecord& record, Context& context) {
+  if (p_.order.empty()) return;
+  write_log(
+      [&] {
+        const auto passed = recorded_.passed();
+        const auto before =
+            passed.first(std::min<std::size_t>(passed.size(), static_cast<std::size_t>(record.update) - 1));
+        if (!log_) log_.emplace(context.output_file(p_.order), before);
+        log_->append(record);
+      },
+      context);
+}
+
+// A scan goes on where its order cannot be written any more, as on a full disk.
+template <class Data>
+template <class Write>
+void LiveUpdates<Data>::write_log(const Write& write, Context& context) {
+  if (is_log_broken_) return;
+  try {
+    write();
+  } catch (const std::system_error& error) {
+    is_log_broken_ = true;
+    context.report("order_broken", true);
+    context.log().warning(fmt::format("the order of updates is written no further: {}", error.what()));
+  }
+}
+
+// What came before the projector was ready waited for the sensitivity, which is computed once the scanner is known:
+// that says nothing of the latency to come.
+template <class Data>
+void LiveUpdates<Data>::note_latency(Context& context) {
+  const auto now = Clock::now();
+  const bool knows_scanner = is_announced_ && !announcement_;
+  if (!ready_ && (knows_scanner || sent_)) ready_ = now;
+  if (!sent_) return;
+  const auto came = *std::exchange(sent_, std::nullopt);
+  if (came < *ready_) return;
+  const auto latency = now - came;
+  latency_.add(latency);
+  const auto change = deadline_.note(std::chrono::duration<double, std::milli>(latency).count());
+  if (!change) return;
+  context.log().warning(*change);
+  degradations_.push_back(fmt::format("update {}: {}", updates_, *change));
+  context.report("degradations", degradations_);
+}
+
+template <class Data>
+void LiveUpdates<Data>::report(Context& context) const {
+  context.report("updates", updates_);
+  if (latency_.count() > 0) {
+    context.report("latency_ms_p50", 1e3 * latency_.quantile_seconds(0.5));
+    context.report("latency_ms_p99", 1e3 * latency_.quantile_seconds(0.99));
+    context.report("latency_ms_max", 1e3 * latency_.max_seconds());
+  }
+  if (p_.deadline_ms > 0) context.report("deadline_missed", static_cast<std::int64_t>(deadline_.missed()));
+}
+
+}  // namespace tofstream

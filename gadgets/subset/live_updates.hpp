@@ -1,0 +1,109 @@
+// The updates of a live reconstruction, whatever kind of data its subsets are of: each subset goes out as soon as the
+// projector is free; while none is new, those that have come are iterated over (share/doc/live.md). The order is written
+// down, and can be followed again.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/latency.hpp"
+#include "core/gadget.hpp"
+#include "gadgets/io/update_log.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/subset/deadline.hpp"
+#include "gadgets/subset/live_order.hpp"
+#include "gadgets/subset/recorded_order.hpp"
+#include "gadgets/subset/stored_subset.hpp"
+
+namespace tofstream {
+
+/// What follows when the scan has ended.
+enum class Final { converged, offline, none };
+constexpr auto enum_names(Final) {
+  return names(Final::converged, "converged", Final::offline, "offline", Final::none, "none");
+}
+
+struct LiveSettings {
+  int iterations = 3;  // updates that each subset is to have
+  int window = 16;     // subsets, the latest, that take turns in idle time
+  Final final = Final::converged;
+  double deadline_ms = 0;  // 0: none
+  std::vector<Degrade> degrade = {};
+  std::filesystem::path order = {};  // where the order is written, in the run's folder; empty: nowhere
+  std::filesystem::path follow = {};
+  std::filesystem::path resume_from = {};
+};
+
+/// From a gadget's parameters of these names.
+template <class Params>
+LiveSettings live_settings(const Params& p) {
+  return {p.iterations, p.window, p.final, p.deadline_ms, p.degrade, p.order, p.follow, p.resume_from};
+}
+
+/// `Data`: see Subset. Define with live_updates-inl.hpp.
+template <class Data>
+class LiveUpdates {
+ public:
+  /// `quantity`: what an image of all that has come so far shows. Throws std::runtime_error for an order that cannot be
+  /// followed.
+  LiveUpdates(LiveSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity, Context& context);
+
+  /// What recorded the data is known; only the first call counts. `like`: a batch without data.
+  void announce(Data like);
+  /// One more subset has come.
+  void arrive(StoredSubset<Data> subset, Context& context);
+  /// The projector is free, and so what went out last has become an estimate. False where nothing goes out. Throws
+  /// std::runtime_error where the order that is followed is of other data.
+  bool idle(Emit<Subset<Data>>& emit, Context& context);
+  /// The scan has ended, and all subsets have come. Throws as idle() does.
+  void flush(Emit<Subset<Data>>& emit, Context& context);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool send_announcement(Emit<Subset<Data>>& emit);
+  bool follow(Emit<Subset<Data>>& emit, Context& context);
+  void pass(const UpdateRecord& record, Context& context);
+  LiveUpdate with_news(LiveUpdate update) const;
+  void reject_what_is_left(Context& context);
+  void finish(Emit<Subset<Data>>& emit, Context& context);
+  void restart(Emit<Subset<Data>>& emit, Context& context);
+  void send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context);
+  void let_go_if_done(int k);
+  UpdateStep step_of(const LiveUpdate& update);
+  StoredSubset<Data>& kept(int k) { return subsets_[static_cast<std::size_t>(k)]; }
+  const StoredSubset<Data>& kept(int k) const { return subsets_[static_cast<std::size_t>(k)]; }
+  std::uint64_t events_of(const LiveUpdate& update) const;
+  std::uint64_t new_events_of(const LiveUpdate& update) const;
+  void write_record(const UpdateRecord& record, Context& context);
+  template <class Write>
+  void write_log(const Write& write, Context& context);
+  void note_latency(Context& context);
+  void report(Context& context) const;
+
+  LiveSettings p_;
+  std::function<std::shared_ptr<const Quantity>()> quantity_;
+  LiveOrder order_;
+  RecordedOrder recorded_;
+  Deadline deadline_;
+  std::optional<UpdateLogWriter> log_;
+  bool is_log_broken_ = false;
+  std::optional<Data> announcement_;  // that has not gone out
+  bool is_announced_ = false;
+  std::vector<StoredSubset<Data>> subsets_;
+  std::vector<Clock::time_point> came_;     // the last data of each subset
+  std::int64_t updates_ = 0;                // so far, those in a checkpoint included
+  std::optional<std::int64_t> offline_;     // updates since the estimate went back to the start image
+  std::optional<Clock::time_point> sent_;   // when the data came that are being projected for the first time
+  std::optional<Clock::time_point> ready_;  // when the projector had the sensitivity
+  LatencyHistogram latency_;
+  std::vector<std::string> degradations_;
+};
+
+}  // namespace tofstream

@@ -1,0 +1,81 @@
+// What updates have in common: see estimate_keeper.hpp.
+#include "gadgets/update/estimate_keeper.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/io/checkpoint.hpp"
+#include "kernels/em/em_update.hpp"
+
+namespace tofstream {
+
+EstimateKeeper::EstimateKeeper(const EstimateSettings& settings)
+    : start_value_(settings.start_value), backend_(settings.backend) {
+  if (settings.image.is_auto()) {
+    wish_ = settings.image.wish();
+  } else {
+    grid_ = settings.image.grid();
+    validate_basis(grid_);
+    const Buffer<float> room(Memory::host, grid_.voxels());  // where there is none, nothing begins
+  }
+  if (!settings.resume_from.empty()) resume(settings.resume_from);
+}
+
+Estimate EstimateKeeper::begin() {
+  if (image_ && backend_ == Backend::cuda) {
+    image_ = std::make_shared<const Image>(image_->to(Memory::device));
+    synchronize(nullptr);  // before the host's image is released
+  }
+  if (!image_ && !wish_) begin_on(grid_);
+  return {resumed_, image_, quantity_.get(), wish_};
+}
+
+std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
+  if (projected.step.restart) {
+    begin_on(grid_);
+    quantity_ = {};
+    return Estimate{projected.step, image_};
+  }
+  if (projected.step.iteration > 0) return std::nullopt;
+  if (!image_) begin_on(projected.back_projection->grid);
+  return Estimate{resumed_, image_, quantity_.get()};
+}
+
+std::shared_ptr<Image> EstimateKeeper::copy() const {
+  return std::make_shared<Image>(image_->to(memory_of(backend_)));
+}
+
+Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected) {
+  image_ = std::move(next);
+  quantity_.add(projected.quantity);
+  return {projected.step, image_, quantity_.get()};
+}
+
+void EstimateKeeper::begin_on(const Grid& grid) {
+  grid_ = grid;
+  image_ = std::make_shared<const Image>(Image::filled(grid_, start_value_, memory_of(backend_)));
+}
+
+void EstimateKeeper::resume(const std::filesystem::path& folder) {
+  auto checkpoint = read_checkpoint(folder);
+  if (!checkpoint) return;
+  if (!wish_ && !(checkpoint->image.grid == grid_))
+    throw std::runtime_error(
+        fmt::format("the checkpoint in {} is of another image than `image` says", folder.string()));
+  resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
+  quantity_.add(checkpoint->quantity);
+  grid_ = checkpoint->image.grid;
+  image_ = std::make_shared<const Image>(std::move(checkpoint->image));
+}
+
+const Image& InverseSensitivities::of(const Projected& projected) {
+  return inverses_.of(projected.sensitivity, [&] {
+    const Image& sensitivity = *projected.sensitivity;
+    return projected.support ? inverse_sensitivity(sensitivity, *projected.support, floor_)
+                             : inverse_sensitivity(sensitivity, floor_);
+  });
+}
+
+}  // namespace tofstream

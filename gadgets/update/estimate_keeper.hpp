@@ -1,0 +1,64 @@
+// What every update does besides its arithmetic: it holds the estimate, begins with the start image or that of a
+// checkpoint, begins anew when it is told to, and keeps the inverse sensitivities of its subsets.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "gadgets/parameters.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/per_image.hpp"
+
+namespace tofstream {
+
+struct EstimateSettings {
+  ImageParams image;
+  float start_value = 1;
+  GadgetBackend backend = BackendChoice::automatic;
+  std::filesystem::path resume_from;  // a folder with a checkpoint; empty: none
+};
+
+class EstimateKeeper {
+ public:
+  /// Throws std::invalid_argument for an image that cannot be, std::bad_alloc for one that memory has no room for, and
+  /// std::runtime_error for a checkpoint that is unreadable or of another image.
+  explicit EstimateKeeper(const EstimateSettings& settings);
+
+  /// What goes to the projector first, in the backend's memory: an announcement where the scanner has yet to decide the
+  /// grid. Sets a GPU up and fills a large image, so it takes some tenths of a second.
+  Estimate begin();
+  /// The answer to what asks for no update, an announcement or a restart; nothing where `projected` is one's.
+  std::optional<Estimate> without_update(const Projected& projected);
+  /// A copy of the estimate for an update to work on: what went out is immutable and may still be read.
+  std::shared_ptr<Image> copy() const;
+  /// The estimate that goes out after an update: `next`, and what it shows by now.
+  Estimate updated(std::shared_ptr<const Image> next, const Projected& projected);
+
+ private:
+  void begin_on(const Grid& grid);
+  void resume(const std::filesystem::path& folder);
+
+  Grid grid_;
+  std::optional<GridWish> wish_;  // where the scanner decides the grid
+  float start_value_;
+  GadgetBackend backend_;
+  UpdateStep resumed_ = {.iteration = 0};
+  std::shared_ptr<const Image> image_;
+  QuantitySoFar quantity_;  // of the image
+};
+
+/// 1/s of each subset that comes again, computed when it comes first.
+class InverseSensitivities {
+ public:
+  /// `floor`: see inverse_sensitivity().
+  explicit InverseSensitivities(float floor) : floor_(floor) {}
+  /// Valid until the next call.
+  const Image& of(const Projected& projected);
+
+ private:
+  float floor_;
+  PerImage<Image> inverses_;
+};
+
+}  // namespace tofstream

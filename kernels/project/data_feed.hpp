@@ -1,0 +1,72 @@
+// Brings batches of data from host memory to the GPU, each while the one before is projected: data that do not fit the
+// GPU are then projected at the speed of those that do, as long as the bus is faster than the projector.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "kernels/memory/memory.hpp"
+
+namespace tofstream {
+
+/// `Data`: an owned batch with memory(), bytes() and to(memory, stream), such as EventBatch.
+template <class Data>
+class DataFeed {
+ public:
+  DataFeed() = default;
+  /// Waits for a copy that has begun.
+  ~DataFeed() {
+    if (copy_.valid()) copy_.wait();
+  }
+  DataFeed(const DataFeed&) = delete;
+  DataFeed& operator=(const DataFeed&) = delete;
+
+  /// Begins to copy a batch that lies on the host to the device, beside what the device computes: at the speed of the
+  /// bus from pinned memory, slower from other memory. Nothing to do for null, a batch on the device, or one whose copy
+  /// has begun; a copy of another batch that has begun is dropped.
+  void begin(const std::shared_ptr<const Data>& batch) {
+    if (!batch || batch == coming_ || !on_host(batch->memory())) return;
+    if (copy_.valid()) copy_.wait();
+    // A thread, since the driver holds up who asks for a copy from memory that is not pinned.
+    copy_ = std::async(std::launch::async, [batch] { return copy(*batch); });
+    coming_ = batch;
+  }
+
+  /// The copy of a batch in device memory, complete; one that has not begun is made now. Throws OutOfMemory where the
+  /// device has no room for it.
+  Data take(const std::shared_ptr<const Data>& batch) {
+    begin(batch);
+    coming_ = {};
+    Copied copied = copy_.get();
+    copied_bytes_ += copied.data.bytes();
+    copy_seconds_ += copied.seconds;
+    return std::move(copied.data);
+  }
+
+  /// What has been copied in all, and how long copies took (waiting for one another not counted).
+  std::size_t copied_bytes() const { return copied_bytes_; }
+  double copy_seconds() const { return copy_seconds_; }
+
+ private:
+  struct Copied {
+    Data data;
+    double seconds = 0;
+  };
+  static Copied copy(const Data& batch) {
+    const auto began = std::chrono::steady_clock::now();
+    Copied copied{batch.to(Memory::device, copy_stream()), 0};
+    synchronize(copy_stream());
+    copied.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return copied;
+  }
+
+  std::shared_ptr<const Data> coming_;
+  std::future<Copied> copy_;
+  std::size_t copied_bytes_ = 0;
+  double copy_seconds_ = 0;
+};
+
+}  // namespace tofstream

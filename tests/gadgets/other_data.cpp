@@ -1,0 +1,226 @@
+// A second kind of data, which nothing in the tree knows, through what kinds share: a camera's views, of which each
+// subset sees a part of the image, go through Subset, LiveUpdates, Step and osem_update to the closed form.
+#include <array>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "core/run/engine.hpp"
+#include "core/testing.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/step/step-inl.hpp"
+#include "gadgets/subset/live_updates-inl.hpp"
+#include "tests/command/command.hpp"
+
+namespace tofstream {
+namespace {
+
+constexpr int voxels = 4;
+using Row = std::array<float, voxels>;  // weights a_ij of a count
+
+struct ViewsView {
+  std::int64_t count = 0;
+  const Row* rows = nullptr;
+  const float* counts = nullptr;
+};
+
+/// Counts y_i of some views.
+struct Views {
+  std::int64_t count = 0;
+  std::vector<Row> rows = {};
+  std::vector<float> counts = {};
+
+  Memory memory() const { return Memory::host; }
+  Views to(Memory, Stream = nullptr) const { return *this; }
+  ViewsView view() const { return {count, rows.data(), counts.data()}; }
+  std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
+  std::size_t bytes() const { return rows.size() * (sizeof(Row) + sizeof(float)); }
+};
+
+float expectation(const Row& row, const float* image) {
+  return std::inner_product(row.begin(), row.end(), image, 0.0f);
+}
+
+void add(const Row& row, float value, float* image) {
+  for (std::size_t v = 0; v < voxels; ++v) image[v] += row[v] * value;
+}
+
+class ViewProjector final : public Projector<ViewsView> {
+ public:
+  explicit ViewProjector(const Grid& grid) : grid_(grid) {}
+  const Grid& grid() const override { return grid_; }
+  Backend backend() const override { return Backend::cpu; }
+  void forward(const ViewsView& views, const float* image, float* expected, Stream) override {
+    for (std::int64_t i = 0; i < views.count; ++i) expected[i] = expectation(views.rows[i], image);
+  }
+  void back(const ViewsView& views, const float* values, float* image, Stream) override {
+    for (std::int64_t i = 0; i < views.count; ++i) add(views.rows[i], values ? values[i] : 1, image);
+  }
+  EmTally em_step(const ViewsView& views, const float* image, float* accumulator, Stream) override {
+    for (std::int64_t i = 0; i < views.count; ++i)
+      add(views.rows[i], views.counts[i] / expectation(views.rows[i], image), accumulator);
+    return {.used = views.count};
+  }
+
+ private:
+  Grid grid_;
+};
+
+// The scan: what the first subset sees, and the second; the last voxel is seen by neither.
+const std::vector<std::vector<Row>> scan{{{2, 1, 0, 0}, {1, 3, 0, 0}}, {{0, 1, 2, 0}, {0, 2, 1, 0}}};
+constexpr Row activity{3, 5, 7, 9};
+
+class ViewModel final : public SystemModel<Views> {
+ public:
+  void prepare(const Subset<Views>& first, const Estimate& estimate, Context&) override {
+    CHECK(first.announced);
+    projector_ = std::make_unique<ViewProjector>(estimate.image->grid);
+    Image whole = Image::zeros(estimate.image->grid);
+    for (const auto& rows : scan)
+      for (const Row& row : rows) add(row, 1, whole.voxels.data());
+    whole_ = std::make_shared<const Image>(std::move(whole));
+  }
+  Projector<ViewsView>& projector() override { return *projector_; }
+  SubsetSensitivity sensitivity(const Subset<Views>& subset) override {
+    if (subset.batches.empty()) return {whole_};
+    auto& own = own_[subset.batches.front().get()];
+    if (!own) {
+      Image image = Image::zeros(projector_->grid());
+      for (const auto& batch : subset.batches) projector_->back(batch->view(), nullptr, image.voxels.data(), nullptr);
+      own = std::make_shared<const Image>(std::move(image));
+    }
+    return {own, 1, whole_};
+  }
+  std::shared_ptr<const Quantity> quantity(const Subset<Views>&, Context&) override { return nullptr; }
+  Missed missed() const override { return {"turn the camera"}; }
+
+ private:
+  std::unique_ptr<ViewProjector> projector_;
+  std::shared_ptr<const Image> whole_;
+  std::map<const Views*, std::shared_ptr<const Image>> own_;
+};
+
+}  // namespace
+
+template <>
+struct PayloadName<Views> {
+  static constexpr auto value = "views";
+};
+template <>
+struct PayloadName<Subset<Views>> {
+  static constexpr auto value = "subset of views";
+};
+
+namespace {
+
+struct ViewSource {
+  void run(Emit<Views>& emit, std::stop_token, Context& context) {
+    for (const auto& rows : scan) {
+      Views views{.count = static_cast<std::int64_t>(rows.size()), .rows = rows};
+      for (const Row& row : rows) views.counts.push_back(expectation(row, activity.data()));
+      context.books().received(views.event_count());
+      emit(std::move(views));
+    }
+  }
+};
+TOFSTREAM_GADGET(ViewSource, "test_view_source", "Counts of a camera's views");
+
+struct ViewSubsets {
+  static constexpr bool own_thread = true;
+  explicit ViewSubsets(Context& context)
+      : updates_(
+            {.iterations = 300, .final = Final::offline, .order = "order.jsonl"}, [] { return nullptr; }, context) {}
+  void process(std::shared_ptr<const Views> views, Context& context) {
+    updates_.announce({});
+    updates_.arrive({.batches = {std::move(views)}}, context);
+  }
+  bool idle(Emit<Subset<Views>>& emit, Context& context) { return updates_.idle(emit, context); }
+  void flush(Emit<Subset<Views>>& emit, Context& context) { updates_.flush(emit, context); }
+
+ private:
+  LiveUpdates<Views> updates_;
+};
+TOFSTREAM_GADGET(ViewSubsets, "test_view_subsets", "A subset of each message of views");
+
+struct ViewProjectorInputs {
+  std::shared_ptr<const Subset<Views>> views;
+  std::shared_ptr<const Estimate> image;
+  static constexpr bool takes_announcements = true;
+  static constexpr auto inputs =
+      ports(port<&ViewProjectorInputs::views>("views"), port<&ViewProjectorInputs::image>("image", feedback));
+};
+
+struct ViewProjectorGadget {
+  static constexpr bool own_thread = true;
+  void process(ViewProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(*inputs.views, *inputs.image, context));
+  }
+  void flush() { step_.finish(); }
+
+ private:
+  Step<Views> step_{{.backend = BackendChoice::cpu}, std::make_unique<ViewModel>()};
+};
+TOFSTREAM_GADGET(ViewProjectorGadget, "test_view_projector", "Projects views");
+
+std::vector<std::shared_ptr<const Estimate>>& estimates() {
+  static std::vector<std::shared_ptr<const Estimate>> all;
+  return all;
+}
+struct KeepAll {
+  void process(std::shared_ptr<const Estimate> estimate) { estimates().push_back(std::move(estimate)); }
+};
+TOFSTREAM_GADGET(KeepAll, "test_keep_all", "Keeps all estimates");
+
+std::string pipeline(const std::string& projector) {
+  return fmt::format(R"(
+backend: cpu
+gadgets:
+  photons: {{use: test_view_source}}
+  subsets: {{use: test_view_subsets, from: photons}}
+  projected: {{use: {}, image: estimate}}}}
+  estimate: {{use: osem_update, from: projected, image: {{size: [4, 1, 1]}}}}
+  kept: {{use: test_keep_all, from: estimate}}
+)",
+                     projector);
+}
+
+std::vector<float> image_of(const Estimate& estimate) {
+  return estimate.image->voxels.to_vector();
+}
+
+}  // namespace
+
+TEST_CASE("views, of which each subset has a sensitivity of its own, are reconstructed live by what all kinds share") {
+  const TemporaryFolder folder;
+  estimates().clear();
+  const RunReport report = Engine(parse_pipeline(pipeline("test_view_projector, from: {views: subsets"), "test.yaml"),
+                                  {.output_dir = folder.path()})
+                               .run();
+  REQUIRE(report.exit_code == 0);
+  CHECK(report.books.balanced());
+  CHECK(report.books.received == 4);
+  std::vector<std::shared_ptr<const Estimate>> updates, restarts;
+  for (const auto& estimate : estimates()) {
+    if (estimate->step.restart) restarts.push_back(estimate);
+    if (estimate->step.iteration > 0) updates.push_back(estimate);
+  }
+  REQUIRE(updates.size() >= 2);
+  REQUIRE(restarts.size() == 1);
+  CHECK(image_of(*restarts[0]) == std::vector<float>{1, 1, 1, 1});
+  const std::vector<float> first = image_of(*updates.front());
+  CHECK(first[0] == doctest::Approx((2 * 11.0 / 3 + 18.0 / 4) / 3));  // its own ratio over its own sensitivity
+  CHECK(first[2] == 1);                                               // seen by the other subset alone: as it was
+  CHECK(first[3] == 0);                                               // seen by none
+  const std::vector<float> last = image_of(*updates.back());
+  for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-4));
+  CHECK(last[3] == 0);
+  CHECK(updates.back()->step.last);
+}
+
+TEST_CASE("a subset of one kind of data is refused by a projector of another before data flow") {
+  CHECK_THROWS_WITH_AS(parse_pipeline(pipeline("joseph_projector, from: {events: subsets"), "test.yaml"),
+                       doctest::Contains("subset of views"), ConfigErrors);
+}
+
+}  // namespace tofstream
