@@ -4,6 +4,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/step/projector_kinds.hpp"
 
 namespace tofstream {
 namespace {
@@ -28,36 +29,20 @@ struct BlobProjector {
                param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
                param<&Params::cuda_path>("cuda_path", cuda_path_words),
                param<&Params::deterministic>("deterministic", deterministic_words));
-  static constexpr bool own_thread = true;
-  static constexpr bool harmless = true;
-  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return projector_memory(p.backend, p.deterministic, inputs);
+
+  static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend, const Scanner&,
+                                                 Context& context) {
+    if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
+    return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
   }
-
-  explicit BlobProjector(const Params& p)
-      : step_({.backend = p.backend,
-               .log_likelihood = p.log_likelihood,
-               .planned_from = planned_from(p.cuda_path, 5'000)},
-              list_mode_model(
-                  {.backend = p.backend,
-                   .tof = p.tof,
-                   .projector =
-                       [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
-                         return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
-                       },
-                   .sensitivity = pair_sensitivity(
-                       {p.backend, p.sensitivity, p.mu_map, projector_key<BlobProjector>("blob", p)})})) {}
-
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(*inputs.events, *inputs.image, context));
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
+                                         Context& context) {
+    return pair_sensitivity<BlobProjector>("blob", p, scanner, projector, context);
   }
-  void flush() { step_.finish(); }
-
- private:
-  ListModeStep step_;
+  static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
 };
 
-TOFSTREAM_GADGET(
+TOFSTREAM_PROJECTOR(
     BlobProjector, "blob_projector",
     "Projects events along lines through an image of blobs (image.basis: blobs): forward, ratio and back in "
     "one pass");

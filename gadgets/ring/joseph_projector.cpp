@@ -2,6 +2,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/step/projector_kinds.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 
 namespace tofstream {
@@ -34,40 +35,22 @@ struct JosephProjector {
                param<&Params::log_likelihood>("log_likelihood", not_in_key, "Report the log-likelihood of each update"),
                param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
                param<&Params::deterministic>("deterministic", deterministic_words));
-  static constexpr bool own_thread = true;
-  static constexpr bool harmless = true;
-  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return projector_memory(p.backend, p.deterministic, inputs);
+
+  static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend, const Scanner&,
+                                                 Context& context) {
+    if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
+    return make_joseph_projector(
+        grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic}, backend);
   }
-
-  explicit JosephProjector(const Params& p)
-      : step_({.backend = p.backend,
-               .log_likelihood = p.log_likelihood,
-               .planned_from = planned_from(CudaPath::automatic, 20'000)},
-              list_mode_model({.backend = p.backend,
-                               .tof = p.tof,
-                               .projector =
-                                   [p](const Grid& grid, Backend backend, const Scanner&, Context&) {
-                                     return make_joseph_projector(grid,
-                                                                  {.edge = p.edges,
-                                                                   .tof_cut_sigma = p.tof_cut_sigma,
-                                                                   .deterministic = p.deterministic},
-                                                                  backend);
-                                   },
-                               .sensitivity = pair_sensitivity({p.backend, p.sensitivity, p.mu_map,
-                                                                projector_key<JosephProjector>("joseph", p)})})) {}
-
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(*inputs.events, *inputs.image, context));
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
+                                         Context& context) {
+    return pair_sensitivity<JosephProjector>("joseph", p, scanner, projector, context);
   }
-  void flush() { step_.finish(); }
-
- private:
-  ListModeStep step_;
+  static std::int64_t planned_from(const Params&) { return tofstream::planned_from(CudaPath::automatic, 20'000); }
 };
 
-TOFSTREAM_GADGET(JosephProjector, "joseph_projector",
-                 "Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass");
+TOFSTREAM_PROJECTOR(JosephProjector, "joseph_projector",
+                    "Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass");
 
 }  // namespace
 }  // namespace tofstream

@@ -45,7 +45,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
     });
   };
   if (!p.sampling.cache) return compute();
-  const std::string key = sensitivity_key(scanner, projector.grid(), p.projector_key, settings, mu);
+  const std::string key = sensitivity_key(scanner, projector.grid(), p.key, settings, mu);
   return SensitivityCache(user_cache_folder() / "sensitivity").get(key, compute, [&](const std::string& line) {
     context.log().warning(line);
   });
@@ -67,8 +67,10 @@ void report_sample(const Sensitivity& sampled, double error, Context& context) {
                                                sampled.relative_error / (error * error)));
 }
 
-ListModeSensitivity make(const PairSensitivitySettings& p, const Scanner& scanner, ListModeProjector& projector,
-                         Context& context) {
+}  // namespace
+
+ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Scanner& scanner,
+                                     ListModeProjector& projector, Context& context) {
   ListModeSensitivity result{.holds = {.attenuation = {.gadget = context.name()}}};
   std::optional<Image> mu;
   if (!p.mu_map.empty()) {
@@ -91,15 +93,6 @@ ListModeSensitivity make(const PairSensitivitySettings& p, const Scanner& scanne
     remove_sample_bias(*noise, sensitivity, estimate, back_projection);
   };
   return result;
-}
-
-}  // namespace
-
-std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> pair_sensitivity(
-    PairSensitivitySettings settings) {
-  return [p = std::move(settings)](const Scanner& scanner, ListModeProjector& projector, Context& context) {
-    return make(p, scanner, projector, context);
-  };
 }
 
 }  // namespace tofstream

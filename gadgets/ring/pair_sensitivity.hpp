@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "core/describe/describe_text.hpp"
@@ -17,20 +16,24 @@ struct PairSensitivitySettings {
   GadgetBackend backend = BackendChoice::automatic;
   SensitivityParams sampling;
   std::filesystem::path mu_map;  // that the sensitivity holds; empty: none
-  std::string projector_key;     // see projector_key()
+  // What the kept sensitivity depends on besides scanner, grid, mu map and sampling: the projector's name and
+  // parameters.
+  std::string key;
 };
 
-/// What the cached sensitivity of a projector gadget depends on besides scanner, grid, mu map and sampling: its name and
-/// its parameters, but for those that are declared not_in_key.
-template <class Gadget>
-std::string projector_key(const char* name, const typename Gadget::Params& params) {
-  static const std::vector<ParamInfo> infos = detail::infos_from<typename Gadget::Params>(Gadget::params);
-  return name + (" " + flow_text(write_key_params(infos, &params)));
-}
+/// For `sensitivity` of a Type of TOFSTREAM_PROJECTOR. Throws as compute_sensitivity does, and for a mu map that cannot
+/// be read.
+ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& settings, const Scanner& scanner,
+                                     ListModeProjector& projector, Context& context);
 
-/// For ListModeSettings::sensitivity. What it makes throws as compute_sensitivity does, and for a mu map that cannot be
-/// read.
-std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> pair_sensitivity(
-    PairSensitivitySettings settings);
+/// The same from a projector's Params, which have `backend`, `sensitivity` and `mu_map`. All of them are in the key but
+/// those that are declared not_in_key.
+template <class Type>
+ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Params& p, const Scanner& scanner,
+                                     ListModeProjector& projector, Context& context) {
+  static const std::vector<ParamInfo> infos = detail::infos_from<typename Type::Params>(Type::params);
+  const std::string key = name + (" " + flow_text(write_key_params(infos, &p)));
+  return pair_sensitivity({p.backend, p.sensitivity, p.mu_map, key}, scanner, projector, context);
+}
 
 }  // namespace tofstream

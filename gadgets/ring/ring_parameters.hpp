@@ -1,8 +1,13 @@
 // Parameters that the projectors of rings of crystals declare alike.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
+#include <fmt/format.h>
+
+#include "core/gadget/context.hpp"
 #include "core/value/params.hpp"
 #include "kernels/project/cuda_path.hpp"
 
@@ -17,6 +22,18 @@ inline constexpr auto* deterministic_words =
     "memory more (8 bytes a voxel; on a CPU up to 16 images)";
 inline constexpr auto* cuda_path_words =
     "On CUDA: automatic chooses tiled for many events, else direct; paper: the scheme of Cui et al. 2011, slower";
+
+/// Says it where the cut of the ToF Gaussian leaves out more of it than noise would hide: the image's values are off
+/// then.
+inline void warn_of_tof_cut(float tof_cut_sigma, Context& context) {
+  const double left_out = std::erfc(static_cast<double>(tof_cut_sigma) / std::numbers::sqrt2);
+  constexpr double worth_a_warning = 0.01;
+  if (left_out > worth_a_warning)
+    context.log().warning(fmt::format(
+        "tof_cut_sigma {}: the cut leaves out {:.2g} % of the ToF response, so that the image's values are off: "
+        "give 3, or 2.6 at least",
+        tof_cut_sigma, 100 * left_out));
+}
 
 /// From how many events on a batch is expected to have a plan on a GPU, of a projector that plans `fewest` or more; 0:
 /// none is.

@@ -8,6 +8,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/step/projector_kinds.hpp"
 #include "kernels/ring/tor/choose_tube.hpp"
 
 namespace tofstream {
@@ -65,34 +66,17 @@ struct TorProjector {
       param<&Params::backend>("backend", not_in_key, "Where the projector runs"),
       param<&Params::cuda_path>("cuda_path", cuda_path_words),
       param<&Params::deterministic>("deterministic", deterministic_words));
-  static constexpr bool own_thread = true;
-  static constexpr bool harmless = true;
-  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return projector_memory(p.backend, p.deterministic, inputs);
-  }
 
-  explicit TorProjector(const Params& p)
-      : step_({.backend = p.backend,
-               .log_likelihood = p.log_likelihood,
-               .planned_from = planned_from(p.cuda_path, 5'000)},
-              list_mode_model({.backend = p.backend,
-                               .tof = p.tof,
-                               .projector =
-                                   [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
-                                     return make_tor_projector(
-                                         grid, settings(p, choose(p, scanner, grid, context), grid), backend);
-                                   },
-                               .sensitivity = pair_sensitivity(
-                                   {p.backend, p.sensitivity, p.mu_map, projector_key<TorProjector>("tor", p)})})) {
-    check(p);
+  static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend,
+                                                 const Scanner& scanner, Context& context) {
+    if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
+    return make_tor_projector(grid, settings(p, choose(p, scanner, grid, context), grid), backend);
   }
-
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(*inputs.events, *inputs.image, context));
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
+                                         Context& context) {
+    return pair_sensitivity<TorProjector>("tor", p, scanner, projector, context);
   }
-  void flush() { step_.finish(); }
-
- private:
+  static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
   /// Throws where no scanner and no image could make sense of it.
   static void check(const Params& p) {
     if (p.response == Response::table && p.table.size() < 2)
@@ -105,6 +89,7 @@ struct TorProjector {
           "tube_width_voxels {}: below 2 a line along an axis may meet no voxel; leave out normalise: none", width));
   }
 
+ private:
   struct Chosen {
     float width_voxels;
     float fwhm_mm;  // of a Gaussian
@@ -160,12 +145,10 @@ struct TorProjector {
     if (p.response == Response::table) return RadialResponse::table(p.table, radius_mm);
     return RadialResponse::gaussian(fwhm_mm, radius_mm);
   }
-
-  ListModeStep step_;
 };
 
-TOFSTREAM_GADGET(TorProjector, "tor_projector",
-                 "Projects events along tubes of response: forward, ratio and back in one pass");
+TOFSTREAM_PROJECTOR(TorProjector, "tor_projector",
+                    "Projects events along tubes of response: forward, ratio and back in one pass");
 
 }  // namespace
 }  // namespace tofstream

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "core/gadget.hpp"
-#include "gadgets/step/list_mode_model.hpp"
+#include "gadgets/step/projector_kinds.hpp"
 #include "gadgets/strip/strip_parameters.hpp"
 #include "kernels/strip/strip.hpp"
 #include "kernels/strip/strip_scanner.hpp"
@@ -40,26 +40,7 @@ struct StripProjector {
       param<&Params::cuda_path>("cuda_path", "On CUDA: automatic is the fastest, the others are the paper's two"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"));
-  static constexpr bool own_thread = true;
-  static constexpr bool harmless = true;
-  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return projector_memory(p.backend, false, inputs);
-  }
 
-  explicit StripProjector(const Params& p)
-      : step_({.backend = p.backend, .log_likelihood = p.log_likelihood},
-              list_mode_model({.backend = p.backend,
-                               .projector = [p](const Grid& grid, Backend backend, const Scanner& scanner,
-                                                Context& context) { return make(p, grid, backend, scanner, context); },
-                               .sensitivity = [p](const Scanner&, ListModeProjector& projector,
-                                                  Context& context) { return sensitivity(p, projector, context); }})) {}
-
-  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(*inputs.events, *inputs.image, context));
-  }
-  void flush() { step_.finish(); }
-
- private:
   static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend,
                                                  const Scanner& scanner, Context& context) {
     const StripSettings settings{.geometry = strip_geometry(scanner),
@@ -75,7 +56,8 @@ struct StripProjector {
 
   // The chance that a decay in a pixel is recorded, as events per second of 1 Bq/mL in it; without `sensitivity` a
   // chance of 1.
-  static ListModeSensitivity sensitivity(const Params& p, const ListModeProjector& projector, Context& context) {
+  static ListModeSensitivity sensitivity(const Params& p, const Scanner&, const ListModeProjector& projector,
+                                         Context& context) {
     constexpr float mL_per_mm3 = 1e-3f;
     Image image = *projector.closed_form_sensitivity();
     const float mL = mL_per_mm3 * image.grid.voxel_volume();
@@ -85,12 +67,10 @@ struct StripProjector {
     return {.image = std::move(image),
             .holds = {.attenuation = {.gadget = context.name()}, .is_left_out = !p.sensitivity}};
   }
-
-  ListModeStep step_;
 };
 
-TOFSTREAM_GADGET(StripProjector, "strip_projector",
-                 "Projects two strips' events by an analytic kernel: forward, ratio and back in one pass");
+TOFSTREAM_PROJECTOR(StripProjector, "strip_projector",
+                    "Projects two strips' events by an analytic kernel: forward, ratio and back in one pass");
 
 }  // namespace
 }  // namespace tofstream

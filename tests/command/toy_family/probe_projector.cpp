@@ -14,7 +14,7 @@ struct Inputs {
   static constexpr auto inputs = ports(port<&Inputs::events>("events"), port<&Inputs::image>("image", feedback));
 };
 
-struct ListModeProjector {
+struct ProbeProjector {
   void process(const Inputs& inputs, Emit<Projected>& emit, Context& context) {
     const Image& image = *inputs.image->image;
     if (!sensitivity_) sensitivity_ = std::make_shared<const Image>(Image::filled(image.grid, 1));
@@ -55,7 +55,7 @@ struct ListModeProjector {
 
   std::shared_ptr<const Image> sensitivity_;
 };
-TOFSTREAM_GADGET(ListModeProjector, "probe_projector", "Projects a probe's events: each is a voxel");
+TOFSTREAM_GADGET(ProbeProjector, "probe_projector", "Projects a probe's events: each is a voxel");
 
 }  // namespace
 }  // namespace probe

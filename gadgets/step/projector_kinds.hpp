@@ -1,0 +1,111 @@
+// List-mode projectors by name. A family registers each by TOFSTREAM_PROJECTOR: that makes the gadget of pipelines, and
+// an entry here, from which whoever has parameters as values makes the projector alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/gadget.hpp"
+#include "core/plugin/abi.hpp"
+#include "gadgets/step/list_mode_model.hpp"
+
+namespace tofstream {
+
+/// A projector with its parameters' type erased.
+struct ProjectorKind {
+  std::string name;  // as the gadget's
+  std::vector<ParamInfo> params;
+  std::shared_ptr<void> (*default_params)() = nullptr;
+  /// `params`: such as default_params() gives. What the projector chooses itself it says to the context. Throws
+  /// std::invalid_argument for parameters, a grid or a scanner that it cannot be of, std::runtime_error for a missing
+  /// GPU.
+  std::unique_ptr<ListModeProjector> (*make)(const void* params, const Grid& grid, Backend backend,
+                                             const Scanner& scanner, Context& context) = nullptr;
+};
+
+/// Sorted by their names.
+const std::vector<ProjectorKind>& projector_kinds();
+/// Null where there is none of this name.
+const ProjectorKind* find_projector_kind(std::string_view name);
+
+/// The gadget of a projector. `Type` has
+///   Params, described by `params`, with `backend`, `log_likelihood` and, where it has them, `tof`, `deterministic`;
+///   static std::unique_ptr<ListModeProjector> make(const Params&, const Grid&, Backend, const Scanner&, Context&);
+///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, ListModeProjector&, Context&);
+/// and may have
+///   static void check(const Params&);               throws where no scanner and no image could make sense of it
+///   static std::int64_t planned_from(const Params&);  see StepSettings
+template <class Type>
+class ListModeGadget {
+ public:
+  using Params = typename Type::Params;
+  static constexpr auto params = Type::params;
+  static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    bool deterministic = false;
+    if constexpr (requires { p.deterministic; }) deterministic = p.deterministic;
+    return projector_memory(p.backend, deterministic, inputs);
+  }
+
+  explicit ListModeGadget(const Params& p) : step_(step_settings(p), list_mode_model(model_settings(p))) {
+    if constexpr (requires { Type::check(p); }) Type::check(p);
+  }
+  void process(ProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(*inputs.events, *inputs.image, context));
+  }
+  void flush() { step_.finish(); }
+
+ private:
+  static StepSettings step_settings(const Params& p) {
+    StepSettings settings{.backend = p.backend, .log_likelihood = p.log_likelihood};
+    if constexpr (requires { Type::planned_from(p); }) settings.planned_from = Type::planned_from(p);
+    return settings;
+  }
+  static ListModeSettings model_settings(const Params& p) {
+    ListModeSettings settings{.backend = p.backend};
+    if constexpr (requires { p.tof; }) settings.tof = p.tof;
+    settings.projector = [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
+      return Type::make(p, grid, backend, scanner, context);
+    };
+    settings.sensitivity = [p](const Scanner& scanner, ListModeProjector& projector, Context& context) {
+      return Type::sensitivity(p, scanner, projector, context);
+    };
+    return settings;
+  }
+
+  ListModeStep step_;
+};
+
+template <class Type>
+ProjectorKind projector_kind(const char* name) {
+  return {.name = name,
+          .params = detail::infos_from<typename Type::Params>(Type::params),
+          .default_params = []() -> std::shared_ptr<void> { return std::make_shared<typename Type::Params>(); },
+          .make =
+              [](const void* params, const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
+                return Type::make(*static_cast<const typename Type::Params*>(params), grid, backend, scanner, context);
+              }};
+}
+
+/// A hash of the size of what is handed over, as who includes this header sees it.
+inline constexpr std::uint64_t projector_kind_layout = detail::layout_of<ProjectorKind>();
+
+/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at.
+struct ProjectorRegistration {
+  ProjectorRegistration(const ProjectorKind& kind, std::uint64_t layout);
+};
+
+}  // namespace tofstream
+
+// Registers the projector `Type` and its gadget as `use: name`. Once, at namespace scope of a source file.
+#define TOFSTREAM_PROJECTOR(Type, name, doc)                                                                           \
+  namespace {                                                                                                          \
+  const ::tofstream::ProjectorRegistration TOFSTREAM_UNIQUE_NAME(projector_registration_,                              \
+                                                                 __COUNTER__)(::tofstream::projector_kind<Type>(name), \
+                                                                              ::tofstream::projector_kind_layout);     \
+  }                                                                                                                    \
+  TOFSTREAM_GADGET(::tofstream::ListModeGadget<Type>, name, doc)
