@@ -12,6 +12,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/subset_quantity.hpp"
 #include "kernels/em/em_update.hpp"
+#include "kernels/math/units.hpp"
 #include "kernels/strip/direct.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip_scanner.hpp"
@@ -62,7 +63,6 @@ struct StripDirect {
   void flush(Emit<Estimate>& emit) {
     if (!scanner_) return;
     const double time_fraction = p_.reference_s > 0 && seconds_ > 0 ? seconds_ / p_.reference_s : 1;
-    constexpr double mL_per_mm3 = 1e-3;
     const double mL = mL_per_mm3 * static_cast<double>(counts_.grid.voxel_volume());
     const Image inverse = inverse_sensitivity(strip_sensitivity_image(strips_, counts_.grid), p_.sensitivity_floor);
     Image image = Image::filled(counts_.grid, 1);

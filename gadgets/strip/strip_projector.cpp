@@ -4,6 +4,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/step/projector_kinds.hpp"
 #include "gadgets/strip/strip_parameters.hpp"
+#include "kernels/math/units.hpp"
 #include "kernels/strip/strip.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 
@@ -58,9 +59,8 @@ struct StripProjector {
   // chance of 1.
   static ListModeSensitivity sensitivity(const Params& p, const Scanner&, const ListModeProjector& projector,
                                          Context& context) {
-    constexpr float mL_per_mm3 = 1e-3f;
     Image image = *projector.closed_form_sensitivity();
-    const float mL = mL_per_mm3 * image.grid.voxel_volume();
+    const float mL = static_cast<float>(mL_per_mm3) * image.grid.voxel_volume();
     for (float& value : image.voxels.span()) value = (p.sensitivity ? value : 1.0f) * mL;
     context.report("sensitivity_exact", true);
     context.report("sensitivity_relative_error", 0.0);

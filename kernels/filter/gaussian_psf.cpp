@@ -11,13 +11,13 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/filter/gaussian_lines.hpp"
+#include "kernels/math/units.hpp"
 
 namespace tofstream {
 
 namespace {
 
-constexpr double sigma_per_fwhm = 0.42466090014400953;  // 1 / sqrt(8 ln 2)
-constexpr double largest_sigma = 1000;                  // voxels
+constexpr double largest_sigma = 1000;  // voxels
 constexpr double tail = 1e-5;
 constexpr int bundle = 64;  // lines side by side
 
@@ -129,7 +129,7 @@ GaussianPsf::GaussianPsf(const Grid& grid, Vec3 fwhm_mm, Backend backend) : grid
       throw std::invalid_argument(
           fmt::format("the FWHM of a Gaussian must be finite and not negative (mm), not {}", fwhm));
     weights_[axis] =
-        gaussian_weights(sigma_per_fwhm * static_cast<double>(fwhm) / static_cast<double>(grid.voxel_mm[axis]));
+        gaussian_weights(static_cast<double>(fwhm) / fwhm_per_sigma / static_cast<double>(grid.voxel_mm[axis]));
     if (backend == Backend::cuda) device_weights_[axis] = Buffer<float>::from(weights_[axis]).to(Memory::device);
   }
   if (backend == Backend::cuda) synchronize(nullptr);

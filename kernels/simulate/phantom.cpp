@@ -13,12 +13,11 @@
 #include <tbb/blocked_range2d.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/math/units.hpp"
 #include "kernels/simulate/random.hpp"
 
 namespace tofstream {
 namespace {
-
-constexpr double mL_per_mm3 = 1e-3;
 
 /// Adds a stretch to a union of disjoint ones; returns the length that was not covered before.
 double cover(boost::container::small_vector<Interval, 16>& covered, Interval added) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/math/units.hpp"
 #include "kernels/simulate/alias_table.hpp"
 #include "kernels/simulate/random.hpp"
 #include "kernels/strip/strip_events.hpp"
@@ -24,7 +25,6 @@ namespace {
 constexpr int draws_per_block = 1 << 14;
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no block reaches
 constexpr double cell_mm = 2;
-constexpr double mL_per_mm3 = 1e-3;
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);

@@ -7,11 +7,11 @@
 
 #include "gadgets/io/petsird/detection_bins.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
+#include "kernels/math/units.hpp"
 
 namespace tofstream::petsird {
 namespace {
 
-constexpr float fwhm_over_sigma = 2.354820045F;
 constexpr std::uint32_t most_modules_without_table = 4096;
 
 // The size of the box about the first element of a type's first module, once both transforms have put it in its place.
@@ -62,7 +62,7 @@ void add_tof(const ScannerInformation& source, Scanner& scanner) {
       const bool tof = edges.size() > 2 && fwhm > 0;
       const float window = edges.back() - edges.front();
       const float mean_width = window / static_cast<float>(edges.size() - 1);
-      models.push_back(tof ? TofModel{fwhm / fwhm_over_sigma, mean_width, window} : TofModel{});
+      models.push_back(tof ? TofModel{fwhm / static_cast<float>(fwhm_per_sigma), mean_width, window} : TofModel{});
       any = any || tof;
     }
   }

@@ -8,12 +8,11 @@
 
 #include "gadgets/io/petsird/materials.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
+#include "kernels/math/units.hpp"
 
 namespace tofstream::petsird {
 
 namespace {
-
-constexpr double fwhm_per_sigma = 2.354820;
 
 constexpr std::uint32_t crystal_material = 1;
 

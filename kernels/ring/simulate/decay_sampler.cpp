@@ -12,10 +12,11 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/math/units.hpp"
+
 namespace tofstream {
 namespace {
 
-constexpr double mL_per_mm3 = 1e-3;
 constexpr double smallest_edge_mm = 20;  // attenuation changes slowly over that
 constexpr double cells_wanted = 2000;
 constexpr std::size_t direction_bins = 32;  // of half a turn, which holds a line's two directions

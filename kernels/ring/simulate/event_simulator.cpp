@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/math/units.hpp"
 #include "kernels/ring/simulate/decay_sampler.hpp"
 #include "kernels/ring/simulate/ring_tracer.hpp"
 #include "kernels/simulate/random.hpp"
@@ -20,7 +21,6 @@
 namespace tofstream {
 namespace {
 
-constexpr double fwhm_per_sigma = 2.3548200450309493;
 constexpr double trials_per_slice = 4096;  // small: a batch of given count ends within its last one
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
 constexpr std::uint64_t delayed_streams = std::uint64_t{1} << 62;

@@ -11,14 +11,11 @@
 #include <fmt/format.h>
 
 #include "kernels/math/interaction_depth.hpp"
+#include "kernels/math/units.hpp"
 #include "kernels/simulate/random.hpp"
 
 namespace tofstream {
 namespace {
-
-constexpr double speed_of_light_mm_ps = 0.299792458;
-constexpr double fwhm_per_sigma = 2.3548200450309493;
-constexpr double mL_per_mm3 = 1e-3;
 
 void require(bool holds, const std::string& scanner, const char* what) {
   if (!holds) throw std::invalid_argument(fmt::format("scanner {}: {}", scanner, what));

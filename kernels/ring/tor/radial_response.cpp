@@ -8,6 +8,7 @@
 #include <boost/math/special_functions/bessel.hpp>
 #include <fmt/format.h>
 
+#include "kernels/math/units.hpp"
 #include "kernels/ring/tor/tor.hpp"
 
 namespace tofstream {
@@ -82,7 +83,7 @@ RadialResponse RadialResponse::gaussian(float fwhm_mm, float tube_radius_mm) {
   require_radius(tube_radius_mm);
   if (!(fwhm_mm > 0) || !std::isfinite(fwhm_mm))
     throw std::invalid_argument(fmt::format("radial response: FWHM {} mm: give a positive, finite number", fwhm_mm));
-  const double sigma = fwhm_mm / std::sqrt(8 * std::numbers::ln2);
+  const double sigma = fwhm_mm / fwhm_per_sigma;
   const double inverse = 0.5 / (sigma * sigma);
   const double radius = tube_radius_mm;
   // The Gaussian's mass within the radius is 1 - exp(-R^2 / (2 sigma^2)).
