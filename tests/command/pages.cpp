@@ -100,8 +100,8 @@ TEST_CASE("without Graphviz SVG fails with one line that says what to do") {
 TEST_CASE("gadgets NAME shows ports, parameters and a complete example") {
   const auto text = run_command("gadgets tor_projector");
   REQUIRE(text.code == 0);
-  for (const char* part : {"takes    events: subset, image: estimate (feedback)", "tube_width_voxels", "example\n",
-                           "    gadgets:\n", "use: simulator"})
+  for (const char* part : {"takes    events: subset of events, image: estimate (feedback)", "tube_width_voxels",
+                           "example\n", "    gadgets:\n", "use: simulator"})
     CHECK_MESSAGE(text.out.find(part) != std::string::npos, part);
   const auto json = run_command("gadgets tor_projector --json").json();
   CHECK(json["inputs"][1]["feedback"] == true);
