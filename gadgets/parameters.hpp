@@ -73,7 +73,7 @@ struct ImageParams {
   std::optional<std::array<float, 3>> voxel_mm;
   std::optional<std::array<float, 3>> centre_mm;
   Basis basis = Basis::voxels;
-  // Those of Philips' clinical reconstruction in paper 000 (share/doc/blobs.md).
+  // Those of Philips' clinical reconstruction in Cui et al. 2011 (share/doc/blobs.md).
   float blob_alpha = 8.3689f;
   float blob_radius_mm = 0;
   bool operator==(const ImageParams&) const = default;

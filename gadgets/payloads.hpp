@@ -47,7 +47,7 @@ template <class Data>
 struct Subset {
   UpdateStep step;
   std::vector<std::shared_ptr<const Data>> batches;
-  double time_fraction = 1;  // T_k / T of s_k = s T_k / T (PHYSICS 2)
+  double time_fraction = 1;  // T_k / T of s_k = s T_k / T (conventions.md, list-mode EM)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
   std::shared_ptr<const Data> next_batch = {};
   // An announcement alone has it: a batch without data, which says what recorded those to come.

@@ -1,4 +1,4 @@
-// The projector of blobs (paper 000, II.B.5-6 and its clinical case) as a gadget.
+// The projector of blobs (Cui et al. 2011, II.B.5-6 and its clinical case) as a gadget.
 #include "kernels/ring/blob/blob_projector.hpp"
 
 #include "core/gadget.hpp"

@@ -1,4 +1,4 @@
-// The tube-of-response projector (paper 000, II.B) as a gadget.
+// The tube-of-response projector (Cui et al. 2011, II.B) as a gadget.
 #include "kernels/ring/tor/tor.hpp"
 
 #include <algorithm>

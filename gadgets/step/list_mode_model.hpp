@@ -1,5 +1,5 @@
 // The system model of list-mode events: a projector on the grid that the user or the scanner chooses, and one
-// sensitivity for the whole time, of which each subset has its share (PHYSICS 2).
+// sensitivity for the whole time, of which each subset has its share (conventions.md, list-mode EM).
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The projector of two strips (paper 001) as a gadget.
+// The projector of two strips (Bialas et al. 2015) as a gadget.
 #include <string>
 
 #include "core/gadget.hpp"

@@ -1,4 +1,4 @@
-// Groups each batch's events by predominant direction and sorts them by ToF centre (paper 000,
+// Groups each batch's events by predominant direction and sorts them by ToF centre (Cui et al. 2011,
 // II.B.3 and II.B.7).
 #include <span>
 #include <utility>

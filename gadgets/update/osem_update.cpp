@@ -1,4 +1,4 @@
-// The multiplicative update of list-mode EM (paper 000, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x +
+// The multiplicative update of list-mode EM (Cui et al. 2011, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x +
 // c/m)).
 #include <filesystem>
 #include <memory>

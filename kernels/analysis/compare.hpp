@@ -1,5 +1,5 @@
-// How far an image is from a reference: normalised RMS deviation of paper 000 (PHYSICS 7), largest
-// difference, correlation. Sums in double precision.
+// How far an image is from a reference: normalised RMS deviation of Cui et al. 2011 (conventions.md, figures of merit),
+// largest difference, correlation. Sums in double precision.
 #pragma once
 
 #include "kernels/types/image.hpp"

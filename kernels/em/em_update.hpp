@@ -1,4 +1,4 @@
-// The EM image update of list-mode MLEM and OSEM (paper 000, eq. 1; PHYSICS 2), in place:
+// The EM image update of list-mode MLEM and OSEM (Cui et al. 2011, eq. 1; conventions.md, list-mode EM), in place:
 // x <- x / s_k * A_k^T(ratio), with s_k = s T_k / T for subsets ordered in time.
 #pragma once
 

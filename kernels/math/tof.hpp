@@ -1,5 +1,5 @@
-// The ToF response along a line: a Gaussian cut at a number of sigmas and renormalised (PHYSICS 3),
-// as a density or integrated over a bin. Distances are mm along the LOR. Shared by host, device and
+// The ToF response along a line: a Gaussian cut at a number of sigmas and renormalised (conventions.md, the tube of
+// response), as a density or integrated over a bin. Distances are mm along the LOR. Shared by host, device and
 // references (T = float or double).
 #pragma once
 

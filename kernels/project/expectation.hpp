@@ -10,7 +10,7 @@
 namespace tofstream {
 
 /// True where 1/expectation is a finite, positive float. A NaN, infinite, negative or vanishing
-/// expectation is not usable: its event is skipped and counted (PHYSICS 2).
+/// expectation is not usable: its event is skipped and counted (conventions.md, list-mode EM).
 template <class T>
 TOFSTREAM_HOST_DEVICE inline bool usable(T expectation) {
   return expectation >= T(FLT_MIN) && expectation <= T(FLT_MAX);

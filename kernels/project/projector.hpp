@@ -37,9 +37,9 @@ class Projector {
   /// image += A^T y: adds `values[i]` of each datum into `image` with its weights; values null stands for ones.
   virtual void back(const Data& data, const float* values, float* image, Stream stream = nullptr) = 0;
 
-  /// accumulator += A^T(y / (A x + c/m)), the sum of EM (paper 000, eq. 1; PHYSICS 2), in list mode with y = 1:
-  /// forward, ratio and back of each datum in one pass. A datum whose expectation is not positive is counted and
-  /// skipped. Complete on return.
+  /// accumulator += A^T(y / (A x + c/m)), the sum of EM (Cui et al. 2011, eq. 1; conventions.md, list-mode EM), in list
+  /// mode with y = 1: forward, ratio and back of each datum in one pass. A datum whose expectation is not positive is
+  /// counted and skipped. Complete on return.
   virtual EmTally em_step(const Data& data, const float* image, float* accumulator, Stream stream = nullptr) = 0;
 
   /// What a pass would otherwise prepare for these data each time, such as their order; null where there is nothing to

@@ -1,4 +1,4 @@
-// Reference projectors: see reference.hpp. List-mode EM is eq. 1 of paper 000 (PHYSICS 2).
+// Reference projectors: see reference.hpp. List-mode EM is eq. 1 of Cui et al. 2011 (conventions.md, list-mode EM).
 #include "kernels/project/reference.hpp"
 
 #include <cmath>

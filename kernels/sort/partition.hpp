@@ -1,5 +1,5 @@
 // Orders events for projection: partition by predominant axis of the LOR, then sort by ToF centre
-// (paper 000, II.B; PHYSICS 3), and cuts a sorted batch again into pieces consecutive in time.
+// (Cui et al. 2011, II.B), and cuts a sorted batch again into pieces consecutive in time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tofstream {
 
 /// The order within a group of one predominant axis.
 enum class SortKey {
-  tof_centre,  // along the axis, as paper 000 sorts; resolved to 2^-16 mm
+  tof_centre,  // along the axis, as Cui et al. 2011 sort; resolved to 2^-16 mm
   morton,      // Morton order of the ToF centre on cubic cells: neighbours in all three directions
 };
 

@@ -1,5 +1,5 @@
-// Direct reconstruction of two strips' events: each counts where its response points at (paper 001, eq. 2 and figure
-// 3b), without a model of the resolution. What iterative reconstruction is compared with.
+// Direct reconstruction of two strips' events: each counts where its response points at (Bialas et al. 2015, eq. 2 and
+// figure 3b), without a model of the resolution. What iterative reconstruction is compared with.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Two parallel strips of scintillator at y = +R (upper) and y = -R (lower), along z (paper 001, section 2; PHYSICS 4):
-// what an emission makes them measure, and back. Shared by host, device and references (T = float or double).
+// Two parallel strips of scintillator at y = +R (upper) and y = -R (lower), along z (Bialas et al. 2015, section 2;
+// jpet.md): what an emission makes them measure, and back. Shared by host, device and references (T = float or double).
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// P(event | pixel) of two strips at pixels (paper 001, eq. 7; kernel.hpp), over a number V: float or double on host and
-// device, SIMD lanes on the CPU (math/lanes-inl.hpp).
+// P(event | pixel) of two strips at pixels (Bialas et al. 2015, eq. 7; kernel.hpp), over a number V: float or double on
+// host and device, SIMD lanes on the CPU (math/lanes-inl.hpp).
 #if defined(TOFSTREAM_STRIP_KERNEL_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef TOFSTREAM_STRIP_KERNEL_INL
 #undef TOFSTREAM_STRIP_KERNEL_INL

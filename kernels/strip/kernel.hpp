@@ -1,5 +1,6 @@
-// The reconstruction kernel P(event | pixel) of two strips (paper 001, eqs. 7-12 with PHYSICS 4's corrections): what
-// one event has of it, computed once; kernel-inl.hpp evaluates it at pixels. Shared by host, device and references.
+// The reconstruction kernel P(event | pixel) of two strips (Bialas et al. 2015, eqs. 7-12 with jpet.md's corrections):
+// what one event has of it, computed once; kernel-inl.hpp evaluates it at pixels. Shared by host, device and
+// references.
 //
 // P is the density (1/mm^3 of z_u, z_d, dl) of measuring the event where a decay happened at the pixel, the response
 // expanded to second order in the emission angle around the reconstructed one. With dy and dz from the reconstructed

@@ -1,5 +1,5 @@
-// The strip projector in double precision, straight from its definition (paper 001, eq. 7; PHYSICS 4): the pixels of
-// the event's box are asked for their P one by one.
+// The strip projector in double precision, straight from its definition (Bialas et al. 2015, eq. 7; jpet.md): the
+// pixels of the event's box are asked for their P one by one.
 #include "kernels/project/reference.hpp"
 
 #include "kernels/strip/kernel-inl.hpp"

@@ -1,5 +1,5 @@
-// How well the strips measure: the inverse covariance of an event's (z_u, z_d, dl) (paper 001, eq. 12; PHYSICS 4).
-// Shared by host, device and references (T = float or double).
+// How well the strips measure: the inverse covariance of an event's (z_u, z_d, dl) (Bialas et al. 2015, eq. 12;
+// jpet.md). Shared by host, device and references (T = float or double).
 #pragma once
 
 #include "kernels/math/host_device.hpp"

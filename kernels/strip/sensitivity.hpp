@@ -1,4 +1,4 @@
-// The sensitivity of two strips in closed form (paper 001, eq. 4).
+// The sensitivity of two strips in closed form (Bialas et al. 2015, eq. 4).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
-// Monte Carlo of two strips (paper 001): decays of a phantom's slice at x = 0, photon pairs in the strips' plane, what
-// the strips measure of them. Same seed, same events, whatever the number of threads and the sizes of batches.
+// Monte Carlo of two strips (Bialas et al. 2015): decays of a phantom's slice at x = 0, photon pairs in the strips'
+// plane, what the strips measure of them. Same seed, same events, whatever the number of threads and the sizes of
+// batches.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The projector of two strips (paper 001; PHYSICS 4): list-mode EM with an analytic kernel on a 2D image, y and z of a
-// grid with one pixel along x. Events have free ends on the strips and ToF: end 1 is (0, +R, z_u), end 2 (0, -R, z_d),
-// tof_mm = dl / 2. An event whose ellipse of 3 sigma meets no pixel, or that is not finite, touches nothing.
+// The projector of two strips (Bialas et al. 2015; jpet.md): list-mode EM with an analytic kernel on a 2D image, y and
+// z of a grid with one pixel along x. Events have free ends on the strips and ToF: end 1 is (0, +R, z_u), end 2 (0, -R,
+// z_d), tof_mm = dl / 2. An event whose ellipse of 3 sigma meets no pixel, or that is not finite, touches nothing.
 #pragma once
 
 #include <memory>

@@ -15,7 +15,7 @@ void queue_forward(StripForm form, const Model& model, const EventView& events, 
 /// image += A^T y; `values` null stands for ones.
 void queue_back(StripForm form, const Model& model, const EventView& events, const float* values, float* image,
                 Stream stream);
-/// sums += A^T(1 / (A x + additive)): one thread an event, and one warp an event (paper 001, section 4.2).
+/// sums += A^T(1 / (A x + additive)): one thread an event, and one warp an event (Bialas et al. 2015, section 4.2).
 void queue_em_of_threads(StripForm form, const Model& model, const EventView& events, const float* image, float* sums,
                          DeviceTally* tally, Stream stream);
 void queue_em_of_warps(StripForm form, const Model& model, const EventView& events, const float* image, float* sums,

@@ -1,6 +1,6 @@
-// The strip projector as paper 001 has it on a GPU (section 4.2): one thread an event, or one warp an event, with the
-// image and the sums in global memory. One warp an event also serves forward and back projection alone, and images that
-// do not fit shared memory.
+// The strip projector as Bialas et al. 2015 have it on a GPU (section 4.2): one thread an event, or one warp an event,
+// with the image and the sums in global memory. One warp an event also serves forward and back projection alone, and
+// images that do not fit shared memory.
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/strip/strip_cuda.cuh"

@@ -23,7 +23,7 @@ inline void set_response(EventBatch& batch, std::int64_t i, const StripResponse<
 
 /// False for what strips cannot have measured, whatever their resolution: not finite, or beyond a strip's end by more
 /// than 100 mm, or with a difference of paths that exceeds the way between the two points by more than 400 mm: ten
-/// times the resolution of paper 001.
+/// times the resolution of Bialas et al. 2015.
 inline bool is_measurable(const StripGeometry& strips, const StripResponse<float>& r) {
   constexpr float beyond_ends_mm = 100, beyond_way_mm = 400;
   const float reach = 0.5f * strips.length_mm + beyond_ends_mm;

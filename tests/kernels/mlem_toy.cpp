@@ -1,5 +1,5 @@
-// List-mode MLEM (paper 000, eq. 1) on a toy scanner: for every projector, on CPU and CUDA, the likelihood never falls
-// and counts are preserved; with the TOR a point lands where it is, and ToF converges faster than non-ToF.
+// List-mode MLEM (Cui et al. 2011, eq. 1) on a toy scanner: for every projector, on CPU and CUDA, the likelihood never
+// falls and counts are preserved; with the TOR a point lands where it is, and ToF converges faster than non-ToF.
 #include <random>
 
 #include "kernels/blob/blob.hpp"

@@ -79,7 +79,7 @@ inline std::vector<float> forward_of(ListModeProjector& projector, const EventBa
   return expectation;
 }
 
-/// The greatest difference over the range of `expected` (PHYSICS 7's range).
+/// The greatest difference over the range of `expected` (conventions.md, figures of merit).
 inline double error_of_range(const std::vector<float>& actual, const std::vector<float>& expected) {
   REQUIRE(actual.size() == expected.size());
   double low = std::numeric_limits<double>::max(), high = -low, error = 0;
@@ -92,7 +92,7 @@ inline double error_of_range(const std::vector<float>& actual, const std::vector
   return error / (high - low);
 }
 
-/// The RMS difference over the range of `expected` (PHYSICS 7).
+/// The RMS difference over the range of `expected` (conventions.md, figures of merit).
 inline double rms_of_range(const std::vector<float>& actual, const std::vector<float>& expected) {
   REQUIRE(actual.size() == expected.size());
   const auto [low, high] = std::minmax_element(expected.begin(), expected.end());

@@ -31,7 +31,7 @@ struct Pair {
   double y, z;
 };
 
-/// 50 events of decays in the body of PHYSICS 4's phantom: 5 rings of equal area, 5 sectors, 2 halves of the angles
+/// 50 events of decays in the body of jpet.md's phantom: 5 rings of equal area, 5 sectors, 2 halves of the angles
 /// that the strips see; and 20 pixels in each one's ellipse: 5 rings of equal area, 4 quadrants.
 std::vector<Pair> stratified_pairs(const StripSettings& settings, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
@@ -201,7 +201,7 @@ TEST_CASE("Rows and columns have eq. 7's products with any covariance") {
   }
 }
 
-TEST_CASE("Each form of P is the integral over the emission angle to within what PHYSICS 4 says") {
+TEST_CASE("Each form of P is the integral over the emission angle to within what jpet.md says") {
   CHECK(mean_error(StripForm::full, {}) < 0.015);
   CHECK(mean_error(StripForm::eq7, {}) < 0.015);
   CHECK(mean_error(StripForm::gaussian, {}) == doctest::Approx(0.075).epsilon(0.1));

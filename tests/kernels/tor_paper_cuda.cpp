@@ -1,5 +1,5 @@
-// Paper 000's scheme on CUDA against the double-precision reference: each combination of its switches, tiles of slices,
-// launches, plans, and the iteration that it times.
+// Cui et al.'s scheme on CUDA against the double-precision reference: each combination of its switches, tiles of
+// slices, launches, plans, and the iteration that it times.
 #include <algorithm>
 
 #include <fmt/format.h>

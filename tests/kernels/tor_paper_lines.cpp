@@ -1,4 +1,4 @@
-// Paper 000's scheme where the CPU can look: lines as they are laid out, and the windows of tiles of slices, walked on
+// Cui et al.'s scheme where the CPU can look: lines as they are laid out, and the windows of tiles of slices, walked on
 // the host and held against the double-precision reference.
 #include "kernels/project/reference.hpp"
 #include "kernels/ring/joseph/joseph.hpp"

@@ -55,7 +55,8 @@ struct Case {
   Image mu;
 };
 
-// The images of paper 000 and of workload W3 for the two scanners by default; else 200 voxels across the field of view.
+// The images of Cui et al. 2011 and of workload W3 for the two scanners by default; else 200 voxels across the field of
+// view.
 Grid grid_of(const std::string& name, const RingScanner& ring, const Options& options) {
   if (name == "explore_vista" && options.size.empty()) return Grid::centred(103, 103, 36, {0.65f, 0.65f, 0.65f});
   if (name == "long_axial" && options.size.empty()) return Grid::centred(200, 200, 300, {2, 2, 2});

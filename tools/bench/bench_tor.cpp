@@ -1,5 +1,5 @@
 // `tofstream-bench tor`: the TOR projector's paths beside one another and, with --paper, figures 3, 5 and 6 and tables
-// I to V of paper 000 by its own scheme on this machine's GPU, beside its numbers.
+// I to V of Cui et al. 2011 by their own scheme on this machine's GPU, beside its numbers.
 #include <algorithm>
 #include <memory>
 
@@ -116,7 +116,7 @@ std::function<void()> declare(BenchLine& line) {
   return [options] { bench_tor(*options); };
 }
 
-TOFSTREAM_BENCH("tor", "Tubes of response on the GPU: all paths, or the tables of paper 000", declare);
+TOFSTREAM_BENCH("tor", "Tubes of response on the GPU: all paths, or the tables of Cui et al. 2011", declare);
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace tofstream::command {
 struct ListmodeCase {
   std::string projector;         // joseph, tor
   double tube_width_voxels = 0;  // of the TOR
-  std::string workload;          // PHYSICS 8
+  std::string workload;          // share/benchmarks/README.md
   std::int64_t events = 0;
   double bin_sigma = 0;  // width of the ToF bins in sigma; 0: unbinned (1 mm)
 };

@@ -1,4 +1,4 @@
-// The times that Cui, Pratx, Prevrhal and Levin print (Med. Phys. 2011, doi 10.1118/1.3661998, 'paper 000'): forward
+// The times that Cui, Pratx, Prevrhal and Levin print (Med. Phys. 2011, doi 10.1118/1.3661998, references.md): forward
 // and back projection and multiplicative update of random LORs, in ms. GeForce GTX 480 (15 multiprocessors) with
 // CUDA 3.2, 1e6 LORs in 75x75x26 voxels, T_w 3, blocks of 1024 threads, unless said otherwise.
 #pragma once

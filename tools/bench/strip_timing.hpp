@@ -1,5 +1,5 @@
-// Times of list-mode MLEM iterations with the strip projector on the paper's workload (PHYSICS 8, W4), and their images
-// against the double-precision reference.
+// Times of list-mode MLEM iterations with the strip projector on the paper's workload (share/benchmarks/README.md, W4),
+// and their images against the double-precision reference.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Paper 000's tables on this machine: see tor_tables.hpp.
+// Cui et al.'s tables on this machine: see tor_tables.hpp.
 #include "tools/bench/tor_tables.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Paper 000's figures 3, 5 and 6 and tables I to V measured on this machine's GPU, beside the paper's numbers.
+// Cui et al.'s figures 3, 5 and 6 and tables I to V measured on this machine's GPU, beside the paper's numbers.
 #pragma once
 
 #include <functional>

@@ -20,8 +20,8 @@ struct TorCase {
   std::int64_t events = 1'000'000;
 };
 
-/// `count` random LORs through the grid's box from a cylinder of radius 443 mm and length 180 mm (PHYSICS 8), on the
-/// host.
+/// `count` random LORs through the grid's box from a cylinder of radius 443 mm and length 180 mm
+/// (share/benchmarks/README.md), on the host.
 EventBatch tor_events(const Grid& grid, TofModel tof, std::int64_t count);
 
 class TorTiming {

@@ -10,7 +10,7 @@
 namespace tofstream::command {
 
 /// What a result's normalised RMS deviation from the double-precision reference may be, over the voxels that either
-/// touches (PHYSICS 8).
+/// touches (share/benchmarks/README.md).
 inline constexpr double nrms_bound = 1e-5;
 
 inline bool is_accurate(double nrms) {

@@ -1,6 +1,6 @@
 // `tofstream analyse`: regions of a phantom in reconstructed images. NEMA NU 2 contrast and background variability for
 // the image-quality phantom, means against truth for others; contrast-noise curves over iterations as a plot: NEMA's,
-// or as in paper 000 (II.C.3) the ratio of two regions' means over the spread of the second.
+// or as in Cui et al. 2011 (II.C.3) the ratio of two regions' means over the spread of the second.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// `tofstream compare A B`: how far an image is from a reference (PHYSICS 7).
+// `tofstream compare A B`: how far an image is from a reference (conventions.md, figures of merit).
 #include "kernels/analysis/compare.hpp"
 
 #include <memory>

@@ -9,7 +9,7 @@
 namespace tofstream::petsird {
 namespace {
 
-// Ours: the standard wants boxes, where the model and paper 001 have lines.
+// Ours: the standard wants boxes, where the model and Bialas et al. 2015 have lines.
 constexpr float width_mm = 5, height_mm = 20;
 
 Replicated<DetectorModule> strips_of(const StripGeometry& geometry) {

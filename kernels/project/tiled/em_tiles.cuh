@@ -1,7 +1,7 @@
 // Projections over a plan of visits: forward with tiles of the image in shared memory, and back with tiles of sums in
-// shared memory; the EM step (PHYSICS 2) is both with the ratio of each event between them. Sums are fixed-point
-// numbers: integer atomics in shared memory run at several times the rate of floating-point ones, and their result does
-// not depend on the order.
+// shared memory; the EM step (conventions.md, list-mode EM) is both with the ratio of each event between them. Sums are
+// fixed-point numbers: integer atomics in shared memory run at several times the rate of floating-point ones, and their
+// result does not depend on the order.
 //
 // A projector brings a Footprint:
 //   static constexpr int threads;           of a block, one of which fills a multiprocessor

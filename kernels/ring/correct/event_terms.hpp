@@ -1,5 +1,6 @@
-// The multiplicative and additive terms of list-mode events (PHYSICS 2; Cui et al., Med. Phys. 38 (2011) 6775, eq. 1):
-// m = efficiency x attenuation x exposure, c = randoms + scatter expected in the event's line of response and ToF bin.
+// The multiplicative and additive terms of list-mode events (conventions.md, list-mode EM; Cui et al., Med. Phys. 38
+// (2011) 6775, eq. 1): m = efficiency x attenuation x exposure, c = randoms + scatter expected in the event's line of
+// response and ToF bin.
 #pragma once
 
 #include <memory>
@@ -18,8 +19,8 @@ struct EventTerms {
   double randoms_scale = 1;                             // of the batch's time: rate then / rate of the model
   std::shared_ptr<const ScatterEstimate> scatter = {};  // with ToF where the terms are of ToF bins, else without
   double exposure = 1;                                  // EventBatch::exposure
-  double reference_s = 1;                               // the estimate x counts decays of this time: PHYSICS 2's T
-  bool tof = true;  // false: the projector does not look at ToF, so terms are of whole lines
+  double reference_s = 1;  // the estimate x counts decays of this time: T of conventions.md
+  bool tof = true;         // false: the projector does not look at ToF, so terms are of whole lines
 };
 
 /// Sets the terms of batch after batch. What they are looked up in, the scanner's efficiencies, the randoms' factors

@@ -16,7 +16,8 @@ void validate(const JosephSettings& settings) {
     throw std::invalid_argument(
         fmt::format("the ToF cut must be finite and positive (sigma), not {}: 3 is usual", settings.tof_cut_sigma));
   if (settings.cuda_path == CudaPath::paper)
-    throw std::invalid_argument("Joseph's projector has no slices of paper 000: use the TOR projector for its scheme");
+    throw std::invalid_argument(
+        "Joseph's projector has no slices of Cui et al. 2011: use the TOR projector for its scheme");
 }
 
 std::unique_ptr<ListModeProjector> make_joseph_projector(const Grid& grid, const JosephSettings& settings,

@@ -1,7 +1,7 @@
 // Joseph's projector: bilinear interpolation in the planes across the line's dominant axis, non-ToF
-// or ToF. Our edge rule (PHYSICS 3): full bilinear support, planes between the LOR's ends, dominant
-// axis by mm (y before z before x where equal), ToF integrated over the bin. An LOR without length
-// or with an end or ToF that is not finite touches nothing.
+// or ToF. Our edge rule (conventions.md, Joseph's line projector): full bilinear support, planes between the LOR's
+// ends, dominant axis by mm (y before z before x where equal), ToF integrated over the bin. An LOR without length or
+// with an end or ToF that is not finite touches nothing.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // Joseph's method for one line, shared by the CPU (V = SIMD vectors) and CUDA (V = float): which
-// planes the line crosses where, and the weights of the four voxels about a crossing (PHYSICS 3).
-// Lines are prepared in double precision; a block of planes is then walked in float, relative to
-// its first plane, so that accuracy does not depend on the size of the image.
+// planes the line crosses where, and the weights of the four voxels about a crossing (conventions.md, Joseph's line
+// projector). Lines are prepared in double precision; a block of planes is then walked in float, relative to its first
+// plane, so that accuracy does not depend on the size of the image.
 #if defined(TOFSTREAM_PROJECT_JOSEPH_LINE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef TOFSTREAM_PROJECT_JOSEPH_LINE_INL
 #undef TOFSTREAM_PROJECT_JOSEPH_LINE_INL

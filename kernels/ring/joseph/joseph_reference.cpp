@@ -1,6 +1,6 @@
 // Joseph's projector in double precision, written for clarity: planes through the voxel centres
 // across the line's dominant axis, bilinear interpolation in each, ToF as the integral over the
-// bin. Both edge rules of PHYSICS 3.
+// bin. Both edge rules of conventions.md, Joseph's line projector.
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // Sensitivity s = A^T(efficiency x attenuation) over all LORs that a scanner can record, ToF summed
-// out (PHYSICS 2): exact enumeration when small, else stratified samples of detector pairs until an error is reached.
+// out (conventions.md, list-mode EM): exact enumeration when small, else stratified samples of detector pairs until an
+// error is reached.
 #pragma once
 
 #include <cstdint>

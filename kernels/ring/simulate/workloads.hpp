@@ -1,4 +1,4 @@
-// The benchmarks' workloads W1, W2 and W3 (PHYSICS 8): random LORs through an image box, with ToF.
+// The benchmarks' workloads W1, W2 and W3 (share/benchmarks/README.md): random LORs through an image box, with ToF.
 #pragma once
 
 #include <cstdint>

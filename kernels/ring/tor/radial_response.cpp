@@ -1,5 +1,5 @@
-// Radial responses of the tube of response (tor.hpp; PHYSICS 3): Gaussian, Kaiser-Bessel blob and
-// table, each normalised in closed form to unit integral over the transverse disc.
+// Radial responses of the tube of response (tor.hpp; conventions.md, the tube of response): Gaussian, Kaiser-Bessel
+// blob and table, each normalised in closed form to unit integral over the transverse disc.
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,7 @@
-// The tube-of-response projector of paper 000 (II.B; PHYSICS 3): a_ij = V f(r_ij) G_i(u_ij - t_i) for
-// voxels in a tube about the line, G_i the ToF response integrated over the event's bin: bins add up to non-ToF. The
-// paper takes the response at the bin's centre, and so does its own scheme (CudaPath::paper) alone, for benchmarks.
+// The tube-of-response projector of Cui et al. 2011 (II.B; conventions.md, the tube of response): a_ij = V f(r_ij)
+// G_i(u_ij - t_i) for voxels in a tube about the line, G_i the ToF response integrated over the event's bin: bins add
+// up to non-ToF. The paper takes the response at the bin's centre, and so does its own scheme (CudaPath::paper) alone,
+// for benchmarks.
 #pragma once
 
 #include <functional>

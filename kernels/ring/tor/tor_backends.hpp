@@ -19,7 +19,7 @@ std::unique_ptr<ListModeProjector> make_cpu(const Grid& grid, const std::vector<
 #ifdef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
                                              const RadialResponse& response, CudaPath path, bool deterministic);
-/// Paper 000's own scheme (paper/).
+/// Cui et al.'s own scheme (paper/).
 std::unique_ptr<ListModeProjector> make_paper(const Grid& grid, const TorSettings& settings);
 #endif
 

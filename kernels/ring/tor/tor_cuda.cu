@@ -1,4 +1,4 @@
-// The TOR projector on CUDA (paper 000, II.B), the direct path: a group of lanes takes an event, each lane its
+// The TOR projector on CUDA (Cui et al. 2011, II.B), the direct path: a group of lanes takes an event, each lane its
 // slices; voxels of the ellipse are read from global memory and added to by atomics. The EM step of many events goes by
 // tiles (tor_tiled.cu).
 #include <algorithm>

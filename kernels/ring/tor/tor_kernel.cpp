@@ -1,5 +1,5 @@
-// TOR projection on the CPU (paper 000, II.B): per event the tiles that cover its tube (tube_tiles-inl.hpp), then their
-// weights, which forward and back projection share.
+// TOR projection on the CPU (Cui et al. 2011, II.B): per event the tiles that cover its tube (tube_tiles-inl.hpp), then
+// their weights, which forward and back projection share.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ring/tor/tor_kernel.cpp"
 #include <hwy/foreach_target.h>

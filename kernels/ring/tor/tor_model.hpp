@@ -1,5 +1,6 @@
 // What a TOR projector knows before it sees an event (grid, radial response) and once it has seen a
-// batch (ToF): the constants of a_ij = V f(r_ij) g(u_ij - t_i) (PHYSICS 3), for host and device.
+// batch (ToF): the constants of a_ij = V f(r_ij) g(u_ij - t_i) (conventions.md, the tube of response), for host and
+// device.
 #pragma once
 
 #include <numbers>
@@ -27,7 +28,8 @@ struct Model {
   double tof_cut_sigma = 3;
   bool by_slice = false;  // Normalise::slice: a weight is over the sum of its slice's, times the line's length there
 
-  /// ListModeProjector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's radius.
+  /// ListModeProjector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's
+  /// radius.
   float reach_mm() const { return 1.001f * static_cast<float>(radius_mm); }
 };
 
@@ -38,7 +40,7 @@ Model make_model(const Grid& grid, const TorSettings& settings);
 std::vector<Model> make_lattice_models(const Grid& grid, const TorSettings& settings);
 
 /// The ToF response of a batch of events: its integral over an event's bin (tof_profile.hpp), or, for the scheme of
-/// paper 000 alone (II.B.7), its value at the bin's centre times the bin's width.
+/// Cui et al. alone (II.B.7), its value at the bin's centre times the bin's width.
 struct TofTerm {
   double cut_mm = -1;  // negative: non-ToF
   bool at_centre = false;

@@ -1,8 +1,9 @@
-// The TOR projector in double precision, straight from its definition (paper 000, II.B, eq. 3;
-// PHYSICS 3): every voxel of the grid, or blob of both lattices, is asked for its weight a_ij = V f(r_ij) times the
-// share of the ToF response, seen from u_ij, in the event's bin about t_i. For CudaPath::paper the response at the
-// bin's centre times the bin's width stands for that share, as in the paper (II.B.7). With Normalise::slice the length
-// of the line in the voxel's slice, over the sum of f in that slice, stands for V.
+// The TOR projector in double precision, straight from its definition (Cui et al. 2011, II.B, eq. 3;
+// conventions.md, the tube of response): every voxel of the grid, or blob of both lattices, is asked for its weight
+// a_ij = V f(r_ij) times the share of the ToF response, seen from u_ij, in the event's bin about t_i. For
+// CudaPath::paper the response at the bin's centre times the bin's width stands for that share, as in the paper
+// (II.B.7). With Normalise::slice the length of the line in the voxel's slice, over the sum of f in that slice, stands
+// for V.
 #include <array>
 #include <cmath>
 #include <vector>

@@ -1,6 +1,6 @@
-// The TOR projector on CUDA with tiles of the image in shared memory (paper 000, II.B, by today's means): the tubes of
-// tube.hpp and the weights of weight-inl.hpp, walked a visit at a time (project/tiled/visit_plan.hpp). tor_plan.cu
-// makes the visits.
+// The TOR projector on CUDA with tiles of the image in shared memory (Cui et al. 2011, II.B, by today's means): the
+// tubes of tube.hpp and the weights of weight-inl.hpp, walked a visit at a time (project/tiled/visit_plan.hpp).
+// tor_plan.cu makes the visits.
 #include <stdexcept>
 
 #include "kernels/ring/tor/tor_footprint.cuh"

@@ -1,4 +1,4 @@
-// The tube of one LOR on a grid (paper 000, II.B.3-4): the slices across its predominant direction
+// The tube of one LOR on a grid (Cui et al. 2011, II.B.3-4): the slices across its predominant direction
 // that it meets, where the line crosses each, and r (eq. 3) and u of a voxel near the crossing.
 // Set up in double, once an event; shared by host and device.
 #pragma once

@@ -1,5 +1,5 @@
-// The weight of a voxel in a tube, f(r) times the ToF response, without its constant factors (paper 000, eq. 3;
-// PHYSICS 3), over a number V: float on host and device, SIMD lanes on the CPU
+// The weight of a voxel in a tube, f(r) times the ToF response, without its constant factors (Cui et al. 2011, eq. 3;
+// conventions.md, the tube of response), over a number V: float on host and device, SIMD lanes on the CPU
 // (math/lanes-inl.hpp).
 #if defined(TOFSTREAM_TOR_WEIGHT_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef TOFSTREAM_TOR_WEIGHT_INL
@@ -44,7 +44,7 @@ TOFSTREAM_HOST_DEVICE inline V blob_response(const BlobPolynomial& polynomial, V
 
 /// One event's weight as a function of a voxel's place; `gaussian` says which radial response. Of another that is no
 /// blob's it is interpolate(table, position), which a Table of another kind brings with it. ToF `at_centre`: as TofTerm
-/// has it for paper 000's scheme.
+/// has it for Cui et al.'s scheme.
 template <class V, bool gaussian, class Table = const float*, bool at_centre = false>
 struct TubeWeight {
   V pp, pq, qq, p_along, q_along;       // as Tube has them

@@ -1,4 +1,4 @@
-// The iteration that paper 000 times: see iteration.hpp.
+// The iteration that Cui et al. 2011 time: see iteration.hpp.
 #include "kernels/ring/tor/paper/iteration.hpp"
 
 #include "kernels/em/em_update.hpp"

@@ -1,4 +1,5 @@
-// One iteration of list-mode MLEM as paper 000 times it: forward and back projection and the multiplicative update.
+// One iteration of list-mode MLEM as Cui et al. 2011 time it: forward and back projection and the multiplicative
+// update.
 #pragma once
 
 #include "kernels/project/list_mode_projector.hpp"

@@ -1,4 +1,4 @@
-// Paper 000's kernels with IEEE arithmetic.
+// Cui et al.'s kernels with IEEE arithmetic.
 #include "kernels/ring/tor/paper/kernels-inl.cuh"
 
 namespace tofstream::tor::paper {

@@ -1,5 +1,5 @@
-// The forward and back projection kernels of paper 000's scheme (algorithms 1 and 2), queued with or without fast math:
-// kernels-inl.cuh compiled twice.
+// The forward and back projection kernels of Cui et al.'s scheme (algorithms 1 and 2), queued with or without fast
+// math: kernels-inl.cuh compiled twice.
 #pragma once
 
 #include <cuda_runtime.h>

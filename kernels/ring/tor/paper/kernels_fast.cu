@@ -1,4 +1,4 @@
-// Paper 000's kernels with fast math (II.B.9): this file alone is compiled with --use_fast_math.
+// Cui et al.'s kernels with fast math (II.B.9): this file alone is compiled with --use_fast_math.
 #include "kernels/ring/tor/paper/kernels-inl.cuh"
 
 namespace tofstream::tor::paper {

@@ -1,4 +1,4 @@
-// One event as paper 000's scheme keeps it for all iterations: its tube (tube.hpp) in single precision, 17 words, laid
+// One event as Cui et al.'s scheme keeps it for all iterations: its tube (tube.hpp) in single precision, 17 words, laid
 // out as a structure of arrays or as an array of structures (II.B.1). Shared by host and device.
 #pragma once
 

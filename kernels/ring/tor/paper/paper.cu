@@ -1,4 +1,4 @@
-// Paper 000's own GPU scheme as a projector (II.B.1-11): plan.cuh lays lines out, kernels.cuh projects them slice by
+// Cui et al.'s own GPU scheme as a projector (II.B.1-11): plan.cuh lays lines out, kernels.cuh projects them slice by
 // slice, and here a pass of list-mode EM is put together of them. Of two lattices of blobs one comes after the other
 // (II.B.5 and 6). ToF is sampled at the bin's centre, as the paper says (II.B.7), where all else integrates over the
 // bin: for bins much narrower than the response.

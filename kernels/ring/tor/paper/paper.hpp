@@ -1,4 +1,4 @@
-// Paper 000's own GPU scheme (II.B.1-11) as a projector, with its steps callable one by one so that each can be timed.
+// Cui et al.'s own GPU scheme (II.B.1-11) as a projector, with its steps callable one by one so that each can be timed.
 // make_tor_projector makes it where TorSettings::cuda_path is CudaPath::paper.
 #pragma once
 

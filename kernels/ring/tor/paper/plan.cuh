@@ -1,4 +1,4 @@
-// The lines of a batch on one lattice as paper 000's scheme keeps them for all iterations: partitioned by predominant
+// The lines of a batch on one lattice as Cui et al.'s scheme keeps them for all iterations: partitioned by predominant
 // direction (II.B.3) and sorted by ToF centre along it (II.B.7), once.
 #pragma once
 

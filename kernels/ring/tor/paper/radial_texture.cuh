@@ -1,4 +1,4 @@
-// A radial response as a texture with 2048 samples and linear interpolation (paper 000, II.B.4).
+// A radial response as a texture with 2048 samples and linear interpolation (Cui et al. 2011, II.B.4).
 #pragma once
 
 #include <vector>

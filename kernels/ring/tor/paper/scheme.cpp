@@ -1,4 +1,4 @@
-// Checks of paper 000's scheme: see scheme.hpp.
+// Checks of Cui et al.'s scheme: see scheme.hpp.
 #include "kernels/ring/tor/paper/scheme.hpp"
 
 #include <stdexcept>

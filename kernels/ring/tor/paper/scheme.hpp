@@ -1,5 +1,5 @@
-// The steps of paper 000's own GPU scheme (II.B.1-11), each of which can be switched off, so that what it brings can be
-// measured (its fig. 5), and its launch (fig. 6).
+// The steps of Cui et al.'s own GPU scheme (II.B.1-11), each of which can be switched off, so that what it brings can
+// be measured (its fig. 5), and its launch (fig. 6).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The slices of the image across one axis as paper 000's scheme stages them (II.B.2), and the window of a slice that
+// The slices of the image across one axis as Cui et al.'s scheme stages them (II.B.2), and the window of a slice that
 // a tube's section lies in (II.B.3). Shared by host and device.
 #pragma once
 
