@@ -60,7 +60,7 @@ export async function open(url, more, viewport, before = () => {}) {
     args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...more],
   });
   const page = await browser.newPage({ viewport, reducedMotion: 'reduce', colorScheme: 'light' });
-  page.setDefaultTimeout(20000);
+  page.setDefaultTimeout(60000); // software that draws in place of a GPU, on a busy machine
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => message.type() === 'error' && !message.location().url.includes('/past/') && complaints.push(message.text()));
   page.on('request', (request) => /^https?:/.test(request.url()) && !request.url().startsWith(url) && complaints.push(`asked for ${request.url()}`));
