@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/gadget/registry.hpp"
 
 namespace tofstream {
@@ -25,7 +27,6 @@ const ProjectorKind* find_projector_kind(std::string_view name) {
   return found == table().end() ? nullptr : &*found;
 }
 
-// A second one of the same name is refused with its gadget.
 ProjectorRegistration::ProjectorRegistration(const ProjectorKind& kind, std::uint64_t layout) {
   if (layout != projector_kind_layout) {
     registry().add(refused_for_its_layout("its projector"));
@@ -35,7 +36,10 @@ ProjectorRegistration::ProjectorRegistration(const ProjectorKind& kind, std::uin
     const auto place = std::ranges::lower_bound(table(), kind.name, {}, &ProjectorKind::name);
     table().insert(place, kind);
   };
-  registry().add(Extension{[] { return std::string(); }, add});
+  const auto problem = [name = kind.name] {
+    return find_projector_kind(name) ? fmt::format("two projectors are named '{}': rename one", name) : std::string();
+  };
+  registry().add(Extension{problem, add});
 }
 
 }  // namespace tofstream

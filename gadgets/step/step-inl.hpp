@@ -25,7 +25,8 @@ Step<Data>::Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model
 
 template <class Data>
 Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& estimate, Context& context) {
-  if (!std::exchange(is_prepared_, true)) model_->prepare(subset, estimate, context);
+  if (!is_prepared_) model_->prepare(subset, estimate, context);
+  is_prepared_ = true;
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
   EmTally tally, tally_of_new;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {

@@ -95,8 +95,8 @@ Image inverse_sensitivity(const Image& sensitivity, float fraction, Stream strea
 Image inverse_sensitivity(const Image& subset, const Image& whole, float fraction, Stream stream) {
   require_same(subset, whole, "sensitivity of the whole");
   Image result = like(subset, stream);
-  const detail::SubsetArrays arrays{subset.voxels.data(), whole.voxels.data(),
-                                    fraction * checked_maximum(subset, fraction, stream),
+  checked_maximum(subset, fraction, stream);
+  const detail::SubsetArrays arrays{subset.voxels.data(), whole.voxels.data(), fraction,
                                     fraction * checked_maximum(whole, fraction, stream), result.voxels.data()};
   const std::int64_t voxels = subset.voxels.size();
   if (on_host(subset.voxels.memory()))

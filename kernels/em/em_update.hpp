@@ -19,9 +19,9 @@ Image inverse_sensitivity(const Image& sensitivity, float fraction = default_sen
                           Stream stream = nullptr);
 
 /// 1/s for a subset that sees the image otherwise than the whole does, such as some of a camera's views: that of its
-/// own sensitivity where that is not below the fraction of its maximum; 0 where the whole's is below the fraction of
-/// that one's, so that there is no image; and what leaves the estimate as it is where the whole sees a voxel and this
-/// subset does not. Throws as above, also for grids or memories that differ.
+/// own sensitivity where that is not below the fraction of the whole's in the same voxel; 0 where the whole's is below
+/// the fraction of its maximum, so that there is no image; and what leaves the estimate as it is where the whole sees a
+/// voxel and this subset does not. Throws as above, also for grids or memories that differ.
 Image inverse_sensitivity(const Image& subset, const Image& whole, float fraction = default_sensitivity_fraction,
                           Stream stream = nullptr);
 

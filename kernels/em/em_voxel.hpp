@@ -43,15 +43,16 @@ TOFSTREAM_HOST_DEVICE inline int update_voxel(const EmArrays& a, std::int64_t v)
   return finite ? 0 : 1;
 }
 
-/// Sensitivities of a subset and of the whole, and what becomes 1/s.
+/// Sensitivities of a subset and of the whole, and what becomes 1/s. A subset is held against the whole voxel by voxel:
+/// so at least one of up to 1 / fraction subsets sees each voxel that the whole sees.
 struct SubsetArrays {
   const float *own, *whole;
-  float own_threshold, whole_threshold;
+  float fraction, whole_threshold;
   float* inverse;
 
   TOFSTREAM_HOST_DEVICE void invert(std::int64_t v) const {
     const bool is_seen = inverse_above(whole[v], whole_threshold) > 0;
-    const float own_inverse = inverse_above(own[v], own_threshold);
+    const float own_inverse = inverse_above(own[v], fraction * whole[v]);
     inverse[v] = !is_seen ? 0.0f : own_inverse > 0 ? own_inverse : keeps_voxel;
   }
 };

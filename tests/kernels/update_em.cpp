@@ -35,6 +35,10 @@ void check_update(Memory memory) {
   Image seen = image_of({1, 3, 5, 7, 9, 11}).to(memory);
   CHECK(em_update(seen, inverse_sensitivity(own, whole), back, 1) == 0);
   CHECK(seen.voxels.to_vector() == std::vector<float>{2, 3, 5, 7, 0, 0});
+  // However little of the maximum each of two subsets has of a voxel, what the whole sees is seen by one of them.
+  const Image left = image_of({9000, 1, 5, 0, 0, 0}).to(memory), right = image_of({1, 9000, 5, 0, 0, 0}).to(memory);
+  const Image both = image_of({9001, 9001, 10, 0, 0, 0}).to(memory);
+  for (const Image* part : {&left, &right}) CHECK(inverse_sensitivity(*part, both).voxels.to_vector()[2] == 0.2f);
   CHECK_THROWS_AS(inverse_sensitivity(own, image_of({1, 2}).to(memory)), std::invalid_argument);
   CHECK_THROWS_AS(inverse_sensitivity(own, image_of({0, 0, 0, 0, 0, 0}).to(memory)), std::invalid_argument);
 
