@@ -72,50 +72,6 @@ TOFSTREAM_HOST_DEVICE inline float share_below(float high, bool mirrored) {
   return (high < 0) != mirrored ? tail : 1.0f - tail;
 }
 
-/// atan(x) to 3e-7: a minimax polynomial for [0, 1], and beyond that the complement to a right angle.
-TOFSTREAM_HOST_DEVICE inline float arctangent(float x) {
-  const float size = std::abs(x);
-  const bool large = size > 1;
-  const float root = reciprocal_square_root(std::fmax(size, 1.0f)), ratio = large ? -root * root : size;
-  const float square = ratio * ratio;
-  float p = -4.69327606e-03f;
-  p = std::fma(p, square, 2.42524033e-02f);
-  p = std::fma(p, square, -5.94863935e-02f);
-  p = std::fma(p, square, 9.91429286e-02f);
-  p = std::fma(p, square, -1.40194809e-01f);
-  p = std::fma(p, square, 1.99697239e-01f);
-  p = std::fma(p, square, -3.33319907e-01f);
-  p = std::fma(p, square, 9.99999901e-01f);
-  return std::copysign(std::fma(p, ratio, large ? 1.57079633f : 0.0f), x);
-}
-
-/// The highest angles at which both photons from a row's pixels meet the strips, or the lowest ones: strip_angles pixel
-/// by pixel, for images whose table has no room in shared memory. In a row the tangents to either strip's end are
-/// straight lines.
-class RowEnds {
- public:
-  /// The ends of the row at `y_mm` whose pixel 0 lies at `z_mm`, with a pixel every `step_mm`.
-  TOFSTREAM_HOST_DEVICE RowEnds(const StripGeometry& strips, float y_mm, float z_mm, float step_mm, bool lowest)
-      : unit_(lowest ? -half_log2e : half_log2e) {
-    const bool between = std::abs(y_mm) < strips.radius_mm;
-    const float to_upper = between ? 1 / (strips.radius_mm - y_mm) : 0.0f;
-    const float to_lower = between ? 1 / (strips.radius_mm + y_mm) : 0.0f;
-    const float half = 0.5f * strips.length_mm, z = lowest ? -z_mm : z_mm, step = lowest ? -step_mm : step_mm;
-    upper_ = (half - z) * to_upper;
-    upper_step_ = -step * to_upper;
-    lower_ = (half + z) * to_lower;
-    lower_step_ = step * to_lower;
-  }
-  /// The end of pixel k, in PixelRow's unit.
-  TOFSTREAM_HOST_DEVICE float operator[](int k) const {
-    const auto number = static_cast<float>(k);
-    return unit_ * arctangent(std::fmin(std::fma(upper_step_, number, upper_), std::fma(lower_step_, number, lower_)));
-  }
-
- private:
-  float unit_, upper_, upper_step_, lower_, lower_step_;
-};
-
 /// A row of an event's ellipse. Its pixels are numbered from the one nearest to the ellipse's middle.
 template <StripForm form>
 struct PixelRow {

@@ -37,6 +37,7 @@ class EmOfRows {
  private:
   StripForm form_;
   const RowsShape& shape_;  // one of those that kernels are compiled for
+  Buffer<float> ends_;  // of the strips, where shared memory has no room for them
   Buffer<long long> fixed_;
   Buffer<unsigned> histogram_;
 };

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/device.hpp"
+#include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip_cuda.cuh"
 #include "kernels/strip/warp_rows.cuh"
 
@@ -48,7 +50,8 @@ __shared__ int next_group;
 template <StripForm form, int reach, int windows>
 __global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
     em_of_rows(Model model, EventView events, RowsLayout layout, const float* __restrict__ image,
-               const unsigned* __restrict__ histogram, FixedSums fixed, DeviceTally* tally) {
+               const float* __restrict__ ends, const unsigned* __restrict__ histogram, FixedSums fixed,
+               DeviceTally* tally) {
   constexpr RowsShape shape(reach, windows);
   constexpr int threads = shape.threads(), group_size = shape.group();
   extern __shared__ float4 memory[];
@@ -56,8 +59,8 @@ __global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
   StagedEvent* const staged = all_staged + threadIdx.x / 32 * group_size;
   float* const rho = reinterpret_cast<float*>(all_staged + shape.warps() * group_size);
   unsigned* const sums = reinterpret_cast<unsigned*>(rho + layout.words());
-  float* const low = rho + 2 * layout.words();
-  float* const high = rho + 3 * layout.words();
+  float* const shared_low = rho + 2 * layout.words();
+  float* const shared_high = rho + 3 * layout.words();
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int shift = shift_of(histogram);
   if (threadIdx.x == 0) next_group = 0;
@@ -65,15 +68,15 @@ __global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
   for (int i = static_cast<int>(threadIdx.x); i < layout.words(); i += threads) {
     rho[i] = 0;
     sums[i] = 0;
-    if constexpr (shape.has_angles(form)) low[i] = high[i] = 0;
+    if constexpr (shape.has_angles(form)) shared_low[i] = shared_high[i] = 0;
   }
   __syncthreads();
   for (int pixel = static_cast<int>(threadIdx.x); pixel < fixed.pixels; pixel += threads) {
     const int at = layout.word(pixel);
     rho[at] = visible<form>(model, pixel) ? image[pixel] : 0.0f;
     if constexpr (shape.has_angles(form)) {
-      low[at] = model.angles[pixel].low * half_log2e;
-      high[at] = model.angles[pixel].high * half_log2e;
+      shared_low[at] = model.angles[pixel].low * half_log2e;
+      shared_high[at] = model.angles[pixel].high * half_log2e;
     }
   }
   __syncthreads();
@@ -90,6 +93,9 @@ __global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
     __syncthreads();
   };
 
+  constexpr bool has_angles = shape.has_angles(form);
+  const float* const low = has_angles ? shared_low : ends;
+  const float* const high = has_angles ? shared_high : ends + EndsTable::make(model.grid, reach).of_one_end();
   Rows<form, shape> rows(model, events, layout, image, fixed, shift, staged, rho, sums, low, high);
   // Warps take groups of events until none is left, or their sums might overflow soon: then all sums are given first.
   const std::int64_t all_groups = (events.count + group_size - 1) / group_size,
@@ -151,6 +157,24 @@ const RowsShape* shape_for(const Grid& grid, const StripSettings& settings) {
   return nullptr;
 }
 
+/// EndsTable's angles on the device.
+Buffer<float> ends_on_device(const Grid& grid, const StripSettings& settings, int reach) {
+  const EndsTable table = EndsTable::make(grid, reach);
+  std::vector<float> ends(2 * static_cast<std::size_t>(table.of_one_end()));
+  const std::vector<Angles> angles = strip_pixel_angles(settings.geometry, grid);
+  for (int column = 0; column < table.columns; ++column) {
+    for (int row = 0; row < table.rows; ++row) {
+      const Angles& of_pixel = angles[static_cast<std::size_t>(grid.index(0, row, column))];
+      const auto at = static_cast<std::size_t>(table.place(row, column));
+      ends[at] = of_pixel.low * half_log2e;
+      ends[at + static_cast<std::size_t>(table.of_one_end())] = of_pixel.high * half_log2e;
+    }
+  }
+  Buffer<float> there = Buffer<float>::from(ends).to(Memory::device);
+  synchronize(nullptr);  // before the host's go
+  return there;
+}
+
 /// Calls use(form, shape), both known when it is compiled.
 template <class Use>
 void with_kernel(StripForm form, RowsShape shape, const Use& use) {
@@ -180,6 +204,7 @@ EmOfRows::EmOfRows(const Grid& grid, const StripSettings& settings)
       shape_(*shape_for(grid, settings)),
       fixed_(Buffer<long long>::zeros(Memory::device, FixedSums::bands * grid.voxels())),
       histogram_(Memory::device, exponents) {
+  if (form_ == StripForm::full && !shape_.has_angles(form_)) ends_ = ends_on_device(grid, settings, shape_.reach);
   const auto bytes = static_cast<int>(shared_bytes(form_, shape_, RowsLayout::make(grid, shape_.reach)));
   with_kernel(form_, shape_, [&](auto form, auto shape) {
     check_cuda(cudaFuncSetAttribute(em_of_rows<form.value, shape.value.reach, shape.value.windows>,
@@ -203,7 +228,7 @@ void EmOfRows::queue(const Model& model, const EventView& events, const float* i
         <<<samples * 32 / sample_threads, sample_threads, 0, stream>>>(model, events, image, histogram_.data());
     check_launch("sample the strips' events");
     em_of_rows<form.value, shape.value.reach, shape.value.windows>
-        <<<blocks, threads, shared_bytes(form_, shape_, layout), stream>>>(model, events, layout, image,
+        <<<blocks, threads, shared_bytes(form_, shape_, layout), stream>>>(model, events, layout, image, ends_.data(),
                                                                            histogram_.data(), fixed, tally);
     check_launch("launch the strips' EM step");
   });

@@ -26,7 +26,7 @@ struct RowsShape {
   constexpr int warps() const { return threads() / 32; }
   /// Events that a warp prepares at once.
   constexpr int group() const { return windows == 1 ? 32 : 16; }
-  /// Whether the angles of the strips' ends are read from shared memory; else they are computed.
+  /// Whether the angles of the strips' ends are read from shared memory; else from EndsTable's.
   constexpr bool has_angles(StripForm form) const { return form == StripForm::full && windows == 1; }
 };
 
@@ -47,6 +47,25 @@ struct RowsLayout {
     const int column = pixel / rows;
     return (pixel - column * rows) * stride + margin + column;
   }
+};
+
+/// The angles of the strips' ends of each pixel, in PixelRow's unit, where shared memory has no room for them: the lowest
+/// of all pixels, then the highest. y is fastest, so that the lanes of a warp, which have neighbouring rows, read
+/// neighbouring words; a margin of columns, of which nothing is added, lets none be checked.
+struct EndsTable {
+  int rows, columns, margin;
+
+  TOFSTREAM_HOST_DEVICE static EndsTable make(const Grid& grid, int reach) { return {grid.size[1], grid.size[2], 2 * reach}; }
+  TOFSTREAM_HOST_DEVICE int of_one_end() const { return (columns + 2 * margin) * rows; }
+  /// Where the pixel of a row and a column, which may be as far outside as `margin`, lies among those of one end.
+  TOFSTREAM_HOST_DEVICE int place(int row, int column) const { return (column + margin) * rows + row; }
+};
+
+/// Those of a row's pixels, counted from the one nearest to the ellipse's middle.
+struct RowEnds {
+  const float* middle;
+  int stride;
+  __device__ float operator[](int k) const { return __ldg(middle + k * stride); }
 };
 
 /// Whether decays at the pixel can be seen: else it has no P, whatever a row says.
@@ -323,11 +342,14 @@ class Rows {
   /// By pixel of the row, the lowest or highest angles at which photons meet both strips.
   __device__ auto ends_of(const PixelRow<form>& row, int number, int word, bool lowest,
                           const RowEventRest& event) const {
+    const float* const ends = lowest ? low_ : high_;
     if constexpr (shape.has_angles(form)) {
-      return (lowest ? low_ : high_) + word + reach;
+      return ends + word + reach;
     } else {
-      const int y = (event.packed >> RowEventRest::first_row_shift) + number;
-      return RowEnds(model_.geometry, model_.y(y), model_.z(row.column), model_.grid.voxel_mm.z, lowest);
+      const EndsTable table = EndsTable::make(model_.grid, reach);
+      const int y = min((event.packed >> RowEventRest::first_row_shift) + number, table.rows - 1);
+      const int column = min(max(row.column, -reach), table.columns + reach - 1);
+      return RowEnds{ends + table.place(y, column), table.rows};
     }
   }
 
