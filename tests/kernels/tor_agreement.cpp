@@ -25,7 +25,7 @@ std::vector<Case> cases() {
   const Grid off_centre{{7, 30, 5}, {3, 2, 6}, {10, -25, -8}};
   const TofModel none, wide{40.5f, 0}, narrow{7.1f, 12}, half{20, 9}, bins{40.5f, 64};
   std::vector<Case> result;
-  for (const float width : {1.0f, 3.0f, 5.0f, 15.0f})
+  for (const float width : {1.0f, 3.0f, 4.0f, 4.8f, 5.0f, 15.0f})
     for (const TofModel& tof : {none, wide, narrow, half, bins}) {
       result.push_back({isotropic, RadialResponse::gaussian(1.72f * width, 2 * width), tof});
       result.push_back({anisotropic, RadialResponse::kaiser_bessel(8, width), tof});
@@ -38,7 +38,7 @@ std::vector<Case> cases() {
   result.push_back({Grid::centred(2, 1, 1, {4, 4, 4}), RadialResponse::gaussian(5, 6), none});
   for (const TofModel& tof : {none, wide, narrow, bins}) {
     const bool windows = tof.sigma_mm == 0 || tof.sigma_mm > 20;  // tiles walk sections in windows
-    for (const float width : {1.42f, 2.0f, 3.0f})
+    for (const float width : {1.42f, 2.0f, 3.0f, 4.4f})
       result.push_back({isotropic, RadialResponse::gaussian(1.72f * width, 2 * width), tof, Normalise::slice, windows});
     result.push_back({isotropic, RadialResponse::gaussian(8.6f, 10), tof, Normalise::slice, false});
     result.push_back({anisotropic, RadialResponse::kaiser_bessel(8, 3), tof, Normalise::slice, false});

@@ -10,6 +10,7 @@ namespace tofstream::tor {
 enum class Radial {
   thin,    // a Gaussian that goes on from voxel to voxel by multiplications, in windows of 2 by 2 voxels
   narrow,  // the same in windows of 4 by 4
+  middle,  // the same in windows of 5 by 5, or of 4 columns where these hold the section
   blob,    // a blob of a few voxels, in windows of 4 columns by 3 rows: the ToF response goes on by multiplications
   smooth,  // the same, row by row
   steep,   // a Gaussian that single precision cannot follow across the tube: an exponential a voxel
@@ -17,15 +18,20 @@ enum class Radial {
 };
 
 constexpr bool has_windows(Radial radial) {
-  return radial == Radial::thin || radial == Radial::narrow || radial == Radial::blob;
+  return radial == Radial::thin || radial == Radial::narrow || radial == Radial::middle || radial == Radial::blob;
 }
 /// Columns and rows of a window.
 constexpr int window_columns_of(Radial radial) {
-  return radial == Radial::thin ? 2 : 4;
+  if (radial == Radial::thin) return 2;
+  return radial == Radial::middle ? 5 : 4;
 }
 constexpr int window_rows_of(Radial radial) {
   if (radial == Radial::blob) return 3;  // rows mostly run along the scanner, across which most lines go
   return window_columns_of(radial);
+}
+/// Columns up to which a tube has the fast way, so that warps are to have visits of such alone, or of others.
+constexpr int sorted_columns_of(Radial radial) {
+  return radial == Radial::middle ? 4 : window_columns_of(radial);
 }
 /// Whether a tube's section, given by its half extents in voxels, may need more than one window.
 TOFSTREAM_HOST_DEVICE constexpr bool exceeds_window(float p_half, float q_half, int columns, int rows) {
@@ -34,7 +40,7 @@ TOFSTREAM_HOST_DEVICE constexpr bool exceeds_window(float p_half, float q_half, 
 
 /// Whether slices can be normalised as they are walked: of narrow Gaussian tubes, which need it most.
 constexpr bool normalises_slices(Radial radial) {
-  return radial == Radial::thin || radial == Radial::narrow;
+  return radial == Radial::thin || radial == Radial::narrow || radial == Radial::middle;
 }
 
 /// Columns of a row that a footprint without windows takes at a time.

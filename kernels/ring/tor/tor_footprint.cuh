@@ -70,18 +70,23 @@ struct TorFootprint {
   __device__ void by_windows(const AxisTiles& axis, const Visit& visit, float value, unsigned together,
                              Use&& use) const {
     const Ellipse ellipse(axis, visit, radius2);
-    if (__any_sync(together,
-                   exceeds_window(ellipse.p_half, ellipse.q_half, window_columns_of(radial), window_rows_of(radial)))) {
-      by_windows_of<true>(axis, visit, ellipse, value, together, use);
+    constexpr int columns = window_columns_of(radial), fewer = sorted_columns_of(radial), rows = window_rows_of(radial);
+    const auto some_exceed = [&](int of_columns) {
+      return __any_sync(together, exceeds_window(ellipse.p_half, ellipse.q_half, of_columns, rows));
+    };
+    if (!some_exceed(fewer)) {
+      by_windows_of<fewer, false>(axis, visit, ellipse, value, together, use);
+    } else if (fewer < columns && !some_exceed(columns)) {
+      by_windows_of<columns, false>(axis, visit, ellipse, value, together, use);
     } else {
-      by_windows_of<false>(axis, visit, ellipse, value, together, use);
+      by_windows_of<columns, true>(axis, visit, ellipse, value, together, use);
     }
   }
 
-  template <bool several, class Use>
+  template <int columns, bool several, class Use>
   __device__ void by_windows_of(const AxisTiles& axis, const Visit& visit, const Ellipse& ellipse, float value,
                                 unsigned together, Use&& use) const {
-    constexpr int columns = window_columns_of(radial), rows = window_rows_of(radial);
+    constexpr int rows = window_rows_of(radial);
     constexpr bool constant = tof != Tof::pieces;
     const Exponents<constant> exponents(ellipse, radial_rate, tof_response.about(0).bend);
     const Bends constant_bends(exponents.with({}));

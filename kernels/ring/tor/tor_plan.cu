@@ -59,10 +59,11 @@ Radial radial_of(const Pass& pass, bool windows, bool rows) {
   const bool steep = 4 * model.radial_rate * model.radius2 + pass.tof.rate * tof_reach * tof_reach > 60;
   const Vec3 voxel = model.grid.voxel_mm;
   const double radius = model.radius_mm / static_cast<double>(std::min({voxel.x, voxel.y, voxel.z}));
-  const bool narrow = radius <= 2.1 && windows;  // rows are faster beyond
-  if (model.blob) return narrow && !steep ? Radial::blob : Radial::table;
+  if (model.blob) return radius <= 2.1 && windows && !steep ? Radial::blob : Radial::table;
   if (steep) return Radial::steep;
-  if (narrow) return radius <= 0.71 ? Radial::thin : Radial::narrow;  // thin: at most a voxel to either side
+  if (windows && radius <= 0.71) return Radial::thin;  // at most a voxel to either side
+  if (windows && radius <= 1.8) return Radial::narrow;
+  if (windows && radius <= 2.45) return Radial::middle;  // rows are faster beyond
   return rows ? Radial::smooth : Radial::steep;
 }
 
@@ -103,7 +104,7 @@ std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int6
   tiling.images = static_cast<int>(lattices_.size());
   const Radial radial = ways_of(pass).radial;
   const PathOfTube path_of{
-      window_columns_of(radial), window_rows_of(radial), pass, {lattices_.front().grid, lattices_.back().grid}};
+      sorted_columns_of(radial), window_rows_of(radial), pass, {lattices_.front().grid, lattices_.back().grid}};
   auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
   if (made) made->first_event = first;
   return made;

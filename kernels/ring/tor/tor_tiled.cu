@@ -76,6 +76,9 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
     case Radial::narrow:
       return model_.by_slice ? with.template operator()<Radial::narrow, true>()
                              : with.template operator()<Radial::narrow>();
+    case Radial::middle:
+      return model_.by_slice ? with.template operator()<Radial::middle, true>()
+                             : with.template operator()<Radial::middle>();
     case Radial::blob:
       return with.template operator()<Radial::blob>();
     case Radial::smooth:
