@@ -29,18 +29,18 @@ Estimate EstimateKeeper::begin() {
     synchronize(nullptr);  // before the host's image is released
   }
   if (!image_ && !wish_) begin_on(grid_);
-  return {resumed_, image_, quantity_.get(), wish_};
+  return {resumed_, image_, quantity_.get(), wish_, host_copy_};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   if (projected.step.restart) {
     begin_on(grid_);
     quantity_ = {};
-    return Estimate{projected.step, image_};
+    return Estimate{projected.step, image_, {}, {}, host_copy_};
   }
   if (projected.step.iteration > 0) return std::nullopt;
   if (!image_) begin_on(projected.back_projection->grid);
-  return Estimate{resumed_, image_, quantity_.get()};
+  return Estimate{resumed_, image_, quantity_.get(), {}, host_copy_};
 }
 
 std::shared_ptr<Image> EstimateKeeper::copy() const {
@@ -56,6 +56,7 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
 void EstimateKeeper::begin_on(const Grid& grid) {
   grid_ = grid;
   image_ = std::make_shared<const Image>(Image::filled(grid_, start_value_, memory_of(backend_)));
+  host_copy_ = std::make_shared<HostCopy>();
 }
 
 void EstimateKeeper::resume(const std::filesystem::path& folder) {

@@ -45,6 +45,7 @@ class EstimateKeeper {
   GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
   std::shared_ptr<const Image> image_;
+  std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;  // of the image
 };
 
