@@ -8,6 +8,7 @@
 
 #include "core/gadget/memory.hpp"
 #include "core/value/params.hpp"
+#include "kernels/cuda/device.hpp"
 #include "kernels/grid/choose_grid.hpp"
 #include "kernels/memory/memory.hpp"
 
@@ -31,12 +32,13 @@ inline Backend resolve(BackendChoice choice) {
   return cuda ? Backend::cuda : Backend::cpu;
 }
 
-/// Where a gadget works. `cuda` in vain throws at once; `auto` looks for a GPU when it is first asked where, since that
-/// takes a tenth of a second, in which others begin to read and decode.
+/// Where a gadget works. `cuda` in vain throws at once; `auto` looks for a GPU when it is first asked where. That, and
+/// setting the GPU up, takes some tenths of a second, in which others begin to read and decode.
 class GadgetBackend {
  public:
   GadgetBackend(BackendChoice choice) : choice_(choice) {
     if (choice == BackendChoice::cuda) require_cuda();
+    if (choice != BackendChoice::cpu) set_up_device_ahead();
   }
   operator Backend() const { return resolve(choice_); }
 

@@ -1,6 +1,9 @@
 // The current CUDA device: see device.hpp.
 #include "kernels/cuda/device.hpp"
 
+#include <exception>
+#include <future>
+
 #include "kernels/memory/memory.hpp"
 
 #ifdef TOFSTREAM_HAVE_CUDA
@@ -20,6 +23,24 @@ int multiprocessors() {
   check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "count multiprocessors");
 #endif
   return count;
+}
+
+namespace {
+
+[[maybe_unused]] void set_up_device() noexcept {
+  try {
+    if (!why_no_cuda().empty()) return;
+    const Buffer<char> first(Memory::device, 1, copy_stream());
+  } catch (const std::exception&) {  // who uses the device will meet it again
+  }
+}
+
+}  // namespace
+
+void set_up_device_ahead() {
+#ifdef TOFSTREAM_HAVE_CUDA
+  static const std::future<void> done = std::async(std::launch::async, set_up_device);
+#endif
 }
 
 }  // namespace tofstream
