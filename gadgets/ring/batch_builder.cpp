@@ -5,9 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-
 namespace tofstream {
 
 BatchBuilder::BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types,
@@ -46,36 +43,29 @@ EventBatch BatchBuilder::empty_batch() const {
   return batch;
 }
 
-std::size_t BatchBuilder::add(std::span<const petsird::CoincidenceEvent> events, const EventTimes& times) {
-  const auto n = std::min(events.size(), static_cast<std::size_t>(capacity_ - count_));
-  if (count_ == 0) open_.start_s = times.first_s;
-  std::uint32_t* const first = open_.detector1.data() + count_;
-  std::uint32_t* const second = open_.detector2.data() + count_;
-  float* const tof = has_tof_ ? open_.tof_mm.data() + count_ : nullptr;
-  float* const width = has_tof_ && !equal_widths_ ? open_.tof_width_mm.data() + count_ : nullptr;
-  const auto convert = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      first[i] = detector1_(events[i].bin1);
-      second[i] = detector2_(events[i].bin2);
-    }
-    if (tof)
-      for (std::size_t i = begin; i < end; ++i) tof[i] = centre_mm_[events[i].tof];
-    if (width)
-      for (std::size_t i = begin; i < end; ++i) width[i] = width_mm_[events[i].tof];
-  };
-  constexpr std::size_t grain = 4096;  // 20 microseconds, above which several cores are worth it
-  if (n <= 2 * grain) {
-    convert(0, n);
-  } else {
-    tbb::parallel_for(tbb::blocked_range<std::size_t>(0, n, grain),
-                      [&](const auto& range) { convert(range.begin(), range.end()); });
+void BatchBuilder::put(std::size_t first, std::span<const petsird::CoincidenceEvent> events) {
+  const std::size_t at = static_cast<std::size_t>(count_) + first;
+  std::uint32_t* const detector1 = open_.detector1.data() + at;
+  std::uint32_t* const detector2 = open_.detector2.data() + at;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    detector1[i] = detector1_(events[i].bin1);
+    detector2[i] = detector2_(events[i].bin2);
   }
+  if (!has_tof_) return;
+  float* const tof = open_.tof_mm.data() + at;
+  for (std::size_t i = 0; i < events.size(); ++i) tof[i] = centre_mm_[events[i].tof];
+  if (equal_widths_) return;
+  float* const width = open_.tof_width_mm.data() + at;
+  for (std::size_t i = 0; i < events.size(); ++i) width[i] = width_mm_[events[i].tof];
+}
+
+void BatchBuilder::take_in(std::size_t events, const EventTimes& times) {
+  if (count_ == 0) open_.start_s = times.first_s;
   if (times.each_stands_for_s != run_seconds_per_event_) end_run();
   run_seconds_per_event_ = times.each_stands_for_s;
-  last_s_ = times.after(n).first_s;
-  run_events_ += static_cast<std::int64_t>(n);
-  count_ += static_cast<std::int64_t>(n);
-  return n;
+  last_s_ = times.after(events).first_s;
+  run_events_ += static_cast<std::int64_t>(events);
+  count_ += static_cast<std::int64_t>(events);
 }
 
 void BatchBuilder::end_run() {

@@ -30,9 +30,13 @@ class BatchBuilder {
   BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::TypePair types, const std::vector<float>& tof_edges_mm,
                std::int64_t capacity, bool delayed);
 
-  /// Takes as many of the events as there is room for and returns how many. A batch begins with its first event; one
-  /// that stands for no scan time is of one moment, the middle of its events'.
-  std::size_t add(std::span<const petsird::CoincidenceEvent> events, const EventTimes& times);
+  /// How many events the open batch still takes.
+  std::size_t room() const { return static_cast<std::size_t>(capacity_ - count_); }
+  /// Writes events behind those that the batch has, from the first-th on, within its room; several threads may at once.
+  void put(std::size_t first, std::span<const petsird::CoincidenceEvent> events);
+  /// Takes `events` of those that were put. A batch begins with its first event; one that stands for no scan time is of
+  /// one moment, the middle of its events'.
+  void take_in(std::size_t events, const EventTimes& times);
   std::int64_t count() const { return count_; }
   /// Where the open batch's time ends, counted from its first event by what it stands for.
   double end_s() const;

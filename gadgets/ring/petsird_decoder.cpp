@@ -1,7 +1,9 @@
 // Decodes a PETSIRD byte stream into batches of events: detection bins become detectors, ToF bins become mm.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -57,10 +59,10 @@ struct PetsirdDecoder : private petsird::Handler {
       param<&Params::bed_movement>(
           "bed_movement",
           "A stream in which the bed or the gantry moves, which is not corrected: refuse it, or ignore that"));
-  // The open batch of one pair of module types: detectors, ToF and its width; and what is decoded at a time.
+  // The open batch of one pair of module types: detectors, ToF and its width.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);
-    return {.host_bytes = batch + petsird::Decoder::most_held_bytes,
+    return {.host_bytes = batch,
             .message_bytes = batch,
             .lower = "batch_events",
             .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
@@ -165,18 +167,37 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void on_events(petsird::EventKind kind, petsird::TypePair types,
                  std::span<const petsird::CoincidenceEvent> events) override {
-    if (!is_decoded(kind)) return;
-    context_->books().received(events.size());
-    Lists& lists = lists_of(kind);
+    while (!events.empty()) {
+      const std::size_t taken = std::min(events.size(), room(kind, types));
+      put(kind, types, 0, events.first(taken));
+      on_put(kind, types, taken);
+      events = events.subspan(taken);
+    }
+  }
+
+  // At least 1: a full batch has left.
+  std::size_t room(petsird::EventKind kind, petsird::TypePair types) override {
+    if (!is_decoded(kind)) return std::numeric_limits<std::size_t>::max();
+    const Lists& lists = lists_of(kind);
     BatchBuilder& builder = builder_of(kind, types);
     if (lists.taken == 0 && builder.count() > 0 && std::abs(lists.times.first_s - builder.end_s()) > longest_pause_s)
       emit_batch(builder);
-    while (!events.empty()) {
-      const auto taken = builder.add(events, lists.times.after(lists.taken));
-      lists.taken += taken;
-      events = events.subspan(taken);
-      if (builder.is_full()) emit_batch(builder);
-    }
+    return builder.room();
+  }
+
+  void put(petsird::EventKind kind, petsird::TypePair types, std::size_t first,
+           std::span<const petsird::CoincidenceEvent> events) override {
+    if (is_decoded(kind)) builder_of(kind, types).put(first, events);
+  }
+
+  void on_put(petsird::EventKind kind, petsird::TypePair types, std::size_t events) override {
+    if (!is_decoded(kind)) return;
+    context_->books().received(events);
+    Lists& lists = lists_of(kind);
+    BatchBuilder& builder = builder_of(kind, types);
+    builder.take_in(events, lists.times.after(lists.taken));
+    lists.taken += events;
+    if (builder.is_full()) emit_batch(builder);
   }
 
   void on_other_block(const petsird::OtherBlock& block) override {

@@ -21,7 +21,7 @@ namespace {
 struct FileSource {
   struct Params {
     std::filesystem::path path;
-    int chunk_kib = 256;
+    int chunk_kib = 1024;
   };
   static constexpr auto params =
       describe(param<&Params::path>("path", required, reads_file, "File or named pipe to read; - is standard input"),

@@ -35,7 +35,7 @@ struct ZmqPetsirdSink {
                param<&Params::speed>("speed", range(0, 1e6), send_speed_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
-    return {.host_bytes = 2 * inputs[0] + petsird::Decoder::most_held_bytes,
+    return {.host_bytes = 2 * inputs[0],
             .note = "and the stream's longest time block, twice; and what waits in ZeroMQ: high_water_mark frames"};
   }
 

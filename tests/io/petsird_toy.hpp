@@ -132,19 +132,31 @@ struct Recording final : Handler {
   Header header;
   std::vector<Block> blocks;
   std::vector<std::string> warnings;
-  std::size_t largest_piece = 0;
+  std::size_t largest_piece = 0, put_by_cores = 0;
+  std::vector<CoincidenceEvent> room_for_some = std::vector<CoincidenceEvent>(30'000);
   std::size_t blocks_ended = 0;
 
   void on_schema(const Schema& schema) override { version = schema.version(); }
   void on_header(Header&& h) override { header = std::move(h); }
   void on_block_begin(BlockKind kind, TimeInterval interval) override { blocks.push_back({kind, interval, {}, {}}); }
   void on_events(EventKind kind, TypePair types, std::span<const CoincidenceEvent> events) override {
+    append(kind, types, events);
+    largest_piece = std::max(largest_piece, events.size());
+  }
+  std::size_t room(EventKind, TypePair) override { return room_for_some.size(); }
+  void put(EventKind, TypePair, std::size_t first, std::span<const CoincidenceEvent> events) override {
+    std::ranges::copy(events, room_for_some.begin() + static_cast<std::ptrdiff_t>(first));
+  }
+  void on_put(EventKind kind, TypePair types, std::size_t events) override {
+    append(kind, types, std::span(room_for_some).first(events));
+    put_by_cores += events;
+  }
+  void append(EventKind kind, TypePair types, std::span<const CoincidenceEvent> events) {
     auto& lists = blocks.back().lists;
     if (lists.empty() || lists.back().kind != kind || lists.back().types != types) {
       lists.push_back({kind, types, {}});
     }
     lists.back().events.insert(lists.back().events.end(), events.begin(), events.end());
-    largest_piece = std::max(largest_piece, events.size());
   }
   void on_other_block(const OtherBlock& block) override { blocks.back().other = block; }
   void on_block_end(BlockKind) override { ++blocks_ended; }

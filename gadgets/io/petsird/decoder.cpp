@@ -32,7 +32,6 @@ class Decoder::Impl final : public PlanReader::EventReader {
 
  private:
   static constexpr std::size_t batch_size = 1024;  // 12 KB: what is delivered at once stays in L1
-  static constexpr std::size_t large_size = most_held_bytes / sizeof(CoincidenceEvent);  // of what all cores decode
 
   /// The list of coincidences being read.
   struct EventList {
@@ -77,7 +76,6 @@ class Decoder::Impl final : public PlanReader::EventReader {
   EventList list_;
   std::vector<CoincidenceEvent> batch_ = std::vector<CoincidenceEvent>(batch_size);
   std::size_t batched_ = 0;
-  std::vector<CoincidenceEvent> large_;  // as large as was needed so far
   bool ended_ = false;
   bool failed_ = false;
   bool warned_of_rows_ = false;
@@ -175,20 +173,22 @@ bool Decoder::Impl::read_events(const PlanReader& reader, const Plan& plan) {
 
 /// Where many events of the list are there, on all cores; false where it is not worth it or goes no further.
 bool Decoder::Impl::read_many_events(EventKind kind) {
+  constexpr std::size_t fewest = parallel_bytes / longest_event;
   const std::uint64_t left = list_.count - list_.read;
-  if (input_.rest().size() < parallel_bytes || left < parallel_bytes / longest_event || list_.upper ||
-      list_.partial_size > 0 || input_.inside_varint())
+  if (input_.rest().size() < parallel_bytes || left < fewest || list_.upper || list_.partial_size > 0 ||
+      input_.inside_varint())
     return false;
-  const std::size_t fitting = input_.rest().size() / 3;
-  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>({left, large_size, fitting}));
-  if (large_.size() < most) large_.resize(most);
-  std::span<const std::byte> bytes = input_.rest();
-  const std::size_t decoded = decode_events_in_parallel(bytes, std::span(large_).first(most), list_.limits);
-  if (decoded == 0) return false;
   deliver(kind);  // those before
+  const TypePair types = delivered_types();
+  const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(left, handler_.room(kind, types)));
+  if (most < fewest) return false;
+  std::span<const std::byte> bytes = input_.rest();
+  const std::size_t decoded = decode_events_in_parallel(
+      bytes, most, list_.limits, [&](std::size_t first, auto events) { handler_.put(kind, types, first, events); });
+  if (decoded == 0) return false;
   input_.advance(input_.rest().size() - bytes.size());
   list_.read += decoded;
-  handler_.on_events(kind, delivered_types(), std::span(large_).first(decoded));
+  handler_.on_put(kind, types, decoded);
   return true;
 }
 

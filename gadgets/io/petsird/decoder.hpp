@@ -30,6 +30,13 @@ class Handler {
   /// Some events of the present block, all within their types' bins; the span lives only until
   /// return. A list may come in any number of pieces, none of them empty.
   virtual void on_events(EventKind /*kind*/, TypePair /*types*/, std::span<const CoincidenceEvent> /*events*/) {}
+  /// Where many of a list's events are there, all cores decode them: to who has room for some of them, by put() from
+  /// several threads, each with the number of its first event; then on_put() says how many of them count, from the first
+  /// on. Who has none gets all events by on_events().
+  virtual std::size_t room(EventKind /*kind*/, TypePair /*types*/) { return 0; }
+  virtual void put(EventKind /*kind*/, TypePair /*types*/, std::size_t /*first*/,
+                   std::span<const CoincidenceEvent> /*events*/) {}
+  virtual void on_put(EventKind /*kind*/, TypePair /*types*/, std::size_t /*events*/) {}
   /// A block that is not an event block, as a whole.
   virtual void on_other_block(const OtherBlock& /*block*/) {}
   virtual void on_block_end(BlockKind /*kind*/) {}
@@ -43,10 +50,6 @@ class Handler {
 /// exchanged, ToF bin negated.
 class Decoder {
  public:
-  /// Bytes of decoded events that are held at most: a million events, where as many come in one chunk. Large chunks are
-  /// decoded on all cores.
-  static constexpr std::size_t most_held_bytes = sizeof(CoincidenceEvent) << 20;
-
   explicit Decoder(Handler& handler);
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;

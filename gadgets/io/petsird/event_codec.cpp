@@ -2,6 +2,7 @@
 // byte, and PEXT gathers the 7-bit groups of a number in one step. Without BMI2: byte by byte.
 #include "gadgets/io/petsird/event_codec.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -115,6 +116,28 @@ std::size_t decode_events(std::span<const std::byte>& bytes, std::span<Coinciden
   if (decoded > 0) return decoded;
 #endif
   return decode_bytewise(bytes, events, limits);
+}
+
+std::size_t count_varints(std::span<const std::byte> bytes) {
+  std::size_t count = 0;
+#if defined(__x86_64__)
+  // A byte's count is 255 at most; then bytes are added up.
+  constexpr std::size_t lanes = 16, most_steps = 255;
+  const __m128i least_end = _mm_set1_epi8(-1);
+  while (bytes.size() >= lanes) {
+    const std::size_t steps = std::min(bytes.size() / lanes, most_steps);
+    __m128i ends = _mm_setzero_si128();
+    for (std::size_t i = 0; i < steps; ++i) {
+      const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes.data() + i * lanes));
+      ends = _mm_sub_epi8(ends, _mm_cmpgt_epi8(block, least_end));
+    }
+    const __m128i sums = _mm_sad_epu8(ends, _mm_setzero_si128());
+    count += static_cast<std::size_t>(_mm_cvtsi128_si64(sums) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums)));
+    bytes = bytes.subspan(steps * lanes);
+  }
+#endif
+  for (const std::byte byte : bytes) count += (byte & std::byte{0x80}) == std::byte{0} ? 1 : 0;
+  return count;
 }
 
 std::size_t encode_event(const CoincidenceEvent& event, std::span<std::byte, longest_event> bytes) {

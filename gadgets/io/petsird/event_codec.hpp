@@ -33,6 +33,9 @@ inline constexpr std::size_t most_events_at_once = 22;
 std::size_t decode_events(std::span<const std::byte>& bytes, std::span<CoincidenceEvent> events,
                           const EventLimits& limits);
 
+/// How many varints end in these bytes.
+std::size_t count_varints(std::span<const std::byte> bytes);
+
 /// Writes an event; returns how many bytes it took.
 std::size_t encode_event(const CoincidenceEvent& event, std::span<std::byte, longest_event> bytes);
 

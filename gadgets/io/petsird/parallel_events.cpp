@@ -1,9 +1,10 @@
 // Events have no marks, but numbers end where a byte's high bit is clear: how many end before a place says which number
-// of which event comes there. So pieces of the bytes are counted first, all at a time, and then each is decoded from
-// its first event on.
+// of which event comes there. So pieces of the bytes are counted first, for which one core does, and then each is decoded
+// from its first event on, all at a time.
 #include "gadgets/io/petsird/parallel_events.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -27,16 +28,6 @@ struct Piece {
   std::size_t end = 0;  // of what was decoded
 };
 
-/// Numbers that end in each piece.
-std::vector<std::size_t> count_numbers(std::span<const std::byte> bytes) {
-  std::vector<std::size_t> counts((bytes.size() + piece_bytes - 1) / piece_bytes);
-  tbb::parallel_for(std::size_t{0}, counts.size(), [&](std::size_t p) {
-    const auto piece = bytes.subspan(p * piece_bytes, std::min(piece_bytes, bytes.size() - p * piece_bytes));
-    counts[p] = static_cast<std::size_t>(std::ranges::count_if(piece, ends_number));
-  });
-  return counts;
-}
-
 /// Where the first event begins that begins in the piece at `begin`, before which `numbers` numbers end.
 Piece first_in_piece(std::span<const std::byte> bytes, std::size_t begin, std::size_t numbers) {
   const bool inside = begin > 0 && !ends_number(bytes[begin - 1]);
@@ -46,33 +37,38 @@ Piece first_in_piece(std::span<const std::byte> bytes, std::size_t begin, std::s
   return piece;
 }
 
-/// Decodes events until `events` is full or the next one cannot be decoded.
-void decode(std::span<const std::byte> bytes, std::span<CoincidenceEvent> events, const EventLimits& limits,
+/// Decodes `count` events, or until the next one cannot be decoded.
+void decode(std::span<const std::byte> bytes, std::size_t count, const EventLimits& limits, const PutEvents& put,
             Piece& piece) {
+  std::array<CoincidenceEvent, 1024> some;  // stay in L1
   std::span<const std::byte> rest = bytes.subspan(piece.begin);
-  for (std::size_t some = 1; some > 0 && piece.decoded < events.size(); piece.decoded += some)
-    some = decode_events(rest, events.subspan(piece.decoded), limits);
+  while (piece.decoded < count) {
+    const std::span<CoincidenceEvent> next = std::span(some).first(std::min(some.size(), count - piece.decoded));
+    const std::size_t decoded = decode_events(rest, next, limits);
+    if (decoded == 0) break;
+    put(piece.first_event + piece.decoded, next.first(decoded));
+    piece.decoded += decoded;
+  }
   piece.end = bytes.size() - rest.size();
 }
 
 }  // namespace
 
-std::size_t decode_events_in_parallel(std::span<const std::byte>& bytes, std::span<CoincidenceEvent> events,
-                                      const EventLimits& limits) {
-  const std::vector<std::size_t> counts = count_numbers(bytes);
+std::size_t decode_events_in_parallel(std::span<const std::byte>& bytes, std::size_t most, const EventLimits& limits,
+                                      const PutEvents& put) {
   std::vector<Piece> pieces;
   std::size_t numbers = 0;
-  for (std::size_t p = 0; p < counts.size() && numbers / 3 < events.size(); ++p) {
-    pieces.push_back(first_in_piece(bytes, p * piece_bytes, numbers));
-    numbers += counts[p];
+  for (std::size_t begin = 0; begin < bytes.size() && numbers / 3 < most; begin += piece_bytes) {
+    pieces.push_back(first_in_piece(bytes, begin, numbers));
+    numbers += count_varints(bytes.subspan(begin, std::min(piece_bytes, bytes.size() - begin)));
   }
-  const std::size_t all = std::min(numbers / 3, events.size());
+  const std::size_t all = std::min(numbers / 3, most);
   const auto first_event = [&](std::size_t p) {
     return p < pieces.size() ? std::min(pieces[p].first_event, all) : all;
   };
   tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t p) {
     const std::size_t first = first_event(p), next = first_event(p + 1);
-    if (first < next) decode(bytes, events.subspan(first, next - first), limits, pieces[p]);
+    if (first < next) decode(bytes, next - first, limits, put, pieces[p]);
   });
   std::size_t decoded = 0, end = 0;
   for (std::size_t p = 0; p < pieces.size() && decoded == first_event(p); ++p) {

@@ -57,6 +57,7 @@ struct Plan {
   unsigned rank = 1;         ///< list: counts written before the items
   std::vector<Step> steps;
   void* (*add)(void* list, std::uint64_t column) = nullptr;
+  std::vector<float>& (*row)(void* list, std::uint64_t column) = nullptr;  ///< float32s by rows: the one of a column
   void (*store)(void* place, std::int64_t value) = nullptr;
   void (*store_real)(void* place, double value) = nullptr;
   std::vector<std::pair<std::int64_t, std::int64_t>> symbols;  ///< in the stream, ours
@@ -242,6 +243,13 @@ const Plan& Planner::list(const Type& type, const std::string& path) {
           if (column == 0) rows.emplace_back();
           return &rows.back().emplace_back();
         };
+        if constexpr (std::is_same_v<Item, std::vector<float>>) {
+          if (detail::is_all_float32(item) && item.fixed_bytes == sizeof(float))
+            plan.row = [](void* place, std::uint64_t column) -> std::vector<float>& {
+              auto& rows = *static_cast<T*>(place);
+              return column == 0 ? rows.emplace_back() : rows.back();
+            };
+        }
         plan.steps = {{"", &read<typename Item::value_type>(item, path + "[]"), nullptr}};
         return add(std::move(plan));
       }

@@ -1,7 +1,9 @@
 // The interpreter of plans: yardl's binary encodings, one function for each kind of value.
 #include "gadgets/io/petsird/plan_reader.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
@@ -87,6 +89,8 @@ bool PlanReader::step_list() {
   if (plan.add == nullptr && !skip_items(frame, *step.plan)) return false;
   while (frame.index < frame.count) {
     if (!frame.part_open) {
+      if (plan.row != nullptr) copy_floats(frame);
+      if (frame.index == frame.count) break;
       const std::uint64_t column = plan.rank == 2 ? frame.index % frame.columns : frame.index;
       frame.part = plan.add != nullptr ? plan.add(frame.place, column) : nullptr;
       frame.part_open = true;
@@ -202,6 +206,20 @@ bool PlanReader::skip_items(Frame& frame, const Plan& item) {
     frame.index += items;
   }
   return true;
+}
+
+/// Takes a table's floats row by row, as many as are there whole: a scanner's tables of efficiencies have 1e7 and more.
+void PlanReader::copy_floats(Frame& frame) {
+  while (frame.index < frame.count) {
+    const std::uint64_t column = frame.index % frame.columns;
+    const std::uint64_t floats = std::min<std::uint64_t>(frame.columns - column, input_.rest().size() / sizeof(float));
+    if (floats == 0) return;
+    std::vector<float>& row = frame.plan->row(frame.place, column);
+    row.resize(column + floats);
+    const std::span<const std::byte> bytes = input_.take(floats * sizeof(float));
+    std::memcpy(row.data() + column, bytes.data(), bytes.size());
+    frame.index += floats;
+  }
 }
 
 bool PlanReader::leaf(const Plan& plan, void* place) {

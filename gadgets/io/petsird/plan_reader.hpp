@@ -69,6 +69,7 @@ class PlanReader {
   bool step_choice();
   bool count_items(Frame& frame);
   bool skip_items(Frame& frame, const Plan& item);
+  void copy_floats(Frame& frame);
   bool part(Frame& frame, const Plan& plan);
   bool leaf(const Plan& plan, void* place);
   bool leaf_text(std::string& text);

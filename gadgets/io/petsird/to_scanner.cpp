@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <tbb/parallel_for.h>
+
 #include "gadgets/io/petsird/detection_bins.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "kernels/math/units.hpp"
@@ -95,10 +97,14 @@ void add_pairs(const DetectionEfficiencies& source, TypePair types, Scanner& sca
   bool grouped = false;  // each symmetry group has a table; else one table of ones is for all
   if (!source.module_pair_efficiencies.empty()) {
     if (lut != nullptr) {
-      for (const auto& group : source.module_pair_efficiencies[types.first][types.second]) {
-        scanner.pair_tables.push_back(group.values.empty() ? ones(one, two) : flat(group.values));
-        grouped = true;
-      }
+      const auto& groups = source.module_pair_efficiencies[types.first][types.second];
+      grouped = !groups.empty();
+      const std::size_t first = scanner.pair_tables.size();
+      scanner.pair_tables.resize(first + groups.size());
+      tbb::parallel_for(std::size_t{0}, groups.size(), [&](std::size_t i) {
+        const Table<float>& values = groups[i].values;
+        scanner.pair_tables[first + i] = values.empty() ? ones(one, two) : flat(values);
+      });
     }
     if (!grouped) scanner.pair_tables.push_back(ones(one, two));
   }
