@@ -48,13 +48,14 @@ class Means {
   EventCorrector& corrector() { return corrector_; }
   const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
 
-  /// The batch on the GPU that corrects it, where that has room for it and its terms. Events with free ends stay.
-  EventBatch brought(EventBatch batch) {
+  /// The batch on the GPU that corrects it, where that has room for it and its terms; by a stream on which nothing
+  /// else goes on. Events with free ends stay.
+  EventBatch brought(EventBatch batch, Stream stream) {
     constexpr std::size_t terms_bytes = 2 * sizeof(float);
     const std::size_t bytes = batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count);
     if (corrector_.backend() != Backend::cuda || !batch.detectors || !has_room(bytes)) return batch;
-    EventBatch there = batch.to(Memory::device, copy_stream());
-    synchronize(copy_stream());  // before the host's arrays go
+    EventBatch there = batch.to(Memory::device, stream);
+    synchronize(stream);  // before the host's arrays go
     return there;
   }
 
@@ -107,10 +108,12 @@ struct EventCorrections {
     }
     prompts_time_.add(batch);
     if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
+      if (waiting_.empty()) emit(announcement_of(batch));
       waiting_.push_back(std::move(batch));
-      if (are_means_ready()) prepare_waiting();
+      constexpr std::size_t at_a_time = 4;
+      if (are_means_ready() && waiting_.size() - prepared_ >= at_a_time) prepare_waiting();
     } else {
-      batch = means().brought(std::move(batch));
+      batch = means().brought(std::move(batch), copy_stream());
       set_multiplicative(batch);
       set_additive(batch);
       emit(std::move(batch));
@@ -163,6 +166,11 @@ struct EventCorrections {
     mu_ = std::move(mu);
   }
 
+  // No events: who comes behind can prepare for their scanner while they wait.
+  EventBatch announcement_of(const EventBatch& batch) {
+    return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr, .detectors = batch.detectors};
+  }
+
   void take_delayeds(const EventBatch& batch, Context& context) {
     const bool used = p_.randoms.from == RandomsFrom::delayeds;
     context.books().rejected(batch.event_count(), used ? "delayed coincidences, which estimate the randoms"
@@ -191,12 +199,21 @@ struct EventCorrections {
     return *means_;
   }
 
-  // What does not depend on the randoms is done while events wait for these.
+  // What does not depend on the randoms is done while events wait for these. A batch comes to the GPU, on the default
+  // stream, while the terms of the one before are looked up: no update goes on yet that would hold it up.
   void prepare_waiting() {
+    Means& by = means();
+    const auto policy = by.corrector().backend() == Backend::cuda ? std::launch::async : std::launch::deferred;
+    const auto bring = [&](std::size_t i) {
+      return std::async(policy, [&by, &batch = waiting_[i]] { return by.brought(std::move(batch), nullptr); });
+    };
+    std::future<EventBatch> coming;
+    if (prepared_ < waiting_.size()) coming = bring(prepared_);
     for (; prepared_ < waiting_.size(); ++prepared_) {
-      EventBatch& batch = waiting_[prepared_];
-      batch = means().brought(std::move(batch));
+      EventBatch batch = coming.get();
+      if (prepared_ + 1 < waiting_.size()) coming = bring(prepared_ + 1);
       set_multiplicative(batch);
+      waiting_[prepared_] = std::move(batch);
     }
   }
 

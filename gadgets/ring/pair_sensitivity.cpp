@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <tbb/parallel_invoke.h>
 
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/io/sensitivity_cache.hpp"
@@ -86,9 +87,12 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
   result.image = std::move(made.image);
   if (made.noise.empty()) return result;
   const Memory memory = memory_of(p.backend);
-  const auto noise = std::make_shared<const SampleNoise>(
-      SampleNoise{made.noise.held_out.to(memory), made.noise.variance.to(memory), made.noise.undrawn});
+  // Side by side, since a copy from memory that is not pinned keeps a core busy.
+  SampleNoise there{.undrawn = made.noise.undrawn};
+  tbb::parallel_invoke([&] { there.held_out = made.noise.held_out.to(memory); },
+                       [&] { there.variance = made.noise.variance.to(memory); });
   synchronize(nullptr);
+  const auto noise = std::make_shared<const SampleNoise>(std::move(there));
   result.correct = [noise](const Image& sensitivity, const Image& estimate, Image& back_projection) {
     remove_sample_bias(*noise, sensitivity, estimate, back_projection);
   };

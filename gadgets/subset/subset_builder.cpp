@@ -77,7 +77,7 @@ struct SubsetBuilder {
 
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
-    if (batch.count > 0 && batch.scanner && !std::exchange(is_announced_, true))
+    if (batch.scanner && !std::exchange(is_announced_, true))
       emit(announcement_of(EventBatch{.scanner = batch.scanner}));
     if (p_.subsets > 0) {
       quantity_.add(batch);

@@ -234,7 +234,7 @@ TEST_CASE("NEMA: corrected data give the contrast and background of ideal data w
 
   // So many iterations since randoms and scatter slow EM down in cold spheres.
   const Image expected = reconstruct(ideal, ideal_counts, *projector, 24);
-  const Image corrected = reconstruct(*corrections.gadget.out.pointer(0), counts, *projector, 24);
+  const Image corrected = reconstruct(*corrections.gadget.out.all().back(), counts, *projector, 24);
   const NemaResult one = nema_image_quality(expected, nema_layout());
   const NemaResult two = nema_image_quality(corrected, nema_layout());
   for (std::size_t s = 0; s < one.spheres.size(); ++s) {

@@ -242,6 +242,7 @@ gadgets:
     std::vector<double> sums;
     for (const auto& batch :
          through("event_corrections", fmt::format("{{randoms: {}, reference_s: 1, backend: cpu}}", randoms), batches)) {
+      if (batch->count == 0) continue;  // an announcement
       sums.push_back(0);
       for (std::int64_t i = 0; i < batch->count && !batch->additive.empty(); ++i)
         sums.back() += std::isfinite(batch->additive[i]) ? static_cast<double>(batch->additive[i]) : 0;
