@@ -72,6 +72,27 @@ TEST_CASE("the script of the paper's experiments simulates, reconstructs, measur
     CHECK(std::filesystem::file_size(out / "hot_rods" / picture) > 10000);
 }
 
+TEST_CASE("the script of the NEMA phantom with and without time of flight measures each iteration's image") {
+  const std::filesystem::path script = script_or_skip("experiments/nema_tof");
+  if (script.empty()) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " --backend cpu --events 60000 --iterations 2 --pairs " +
+                              "100000 --tofstream " + program().string() + " --out " + out.path().string() + " >" +
+                              log + " 2>&1";
+  REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
+  for (const std::string scanner : {"demo_ring", "gemini_tf"}) {
+    const auto report = nlohmann::json::parse(text_of(out / (scanner + ".json")));
+    CHECK(report["scanner"] == scanner);
+    CHECK(report.contains("commit"));
+    REQUIRE(report["studies"].size() == 2);
+    CHECK(report["studies"][0]["label"] == "tof");
+    REQUIRE(report["studies"][1]["images"].size() == 2);
+    CHECK(report["studies"][1]["images"][1]["spheres"].size() == 6);
+    CHECK(std::filesystem::file_size(out / (scanner + ".png")) > 10000);
+  }
+}
+
 TEST_CASE("the script of the corrected NEMA phantom compares means over scans with their errors") {
   const std::filesystem::path script = script_or_skip("experiments/nema_corrections");
   if (script.empty()) return;
