@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/gadget/registry.hpp"
-#include "core/gadget/shape.hpp"
+#include "core/gadget/signature.hpp"
 
 namespace tofstream::detail {
 

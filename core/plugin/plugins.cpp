@@ -72,7 +72,7 @@ Plugin load_plugin(const fs::path& file, Registry& known) {
     std::ranges::sort(plugin.gadgets);
     for (const PluginRecord& record : records) check_record(record);
     if (const std::string problem = in_child_process([&] { load_library(file); }); !problem.empty())
-      throw std::runtime_error(problem + ": mend it and build it again");
+      throw std::runtime_error(problem + ": fix it and build it again");
     add_registered(registry().captured([&] { load_library(file); }), file, known);
   } catch (const std::exception& error) {
     plugin.problem = error.what();

@@ -72,7 +72,7 @@ struct EdgeReport {
   EdgeFigures figures;
 };
 
-// The books of the whole run (core/report/balance.hpp).
+// The books of the whole run (core/report/books.hpp).
 struct BookBalance {
   std::uint64_t received = 0;
   std::uint64_t reconstructed = 0;

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/pipeline/live_params.hpp"
-#include "core/report/balance.hpp"
+#include "core/report/books.hpp"
 #include "core/run/scheduler_section.hpp"
 
 namespace tofstream {

@@ -48,7 +48,7 @@ petsird::Header header_of(std::span<const std::byte> header_bytes) {
   HeaderReader reader;
   petsird::Decoder decoder(reader);
   decoder.push(header_bytes);
-  if (!reader.header) throw std::runtime_error("the stream's header is cut short: mend the sender");
+  if (!reader.header) throw std::runtime_error("the stream's header is cut short: fix the sender");
   for (const auto& row : reader.header->scanner.tof_bin_edges_mm)
     if (std::ranges::any_of(row, has_unequal_bins))
       throw std::runtime_error("the scanner's ToF bins differ in width: its events must be sent as PETSIRD");

@@ -168,9 +168,9 @@ TEST_CASE("a join that may stop for good is a warning before the run, with its p
   CHECK(text.out.ends_with("p: 4 gadgets, 4 edges, no errors, 1 warning\n"));
   const auto json = run_command("check --json" + with_pair(""));
   CHECK(json.json()["warnings"] == nlohmann::json{warning});
-  const std::string mended = with_pair(", join: sequence");
-  CHECK(run_command("check" + mended).err.empty());
-  const auto run = run_command("run --quiet --json --out " + (folder / "out").string() + mended);
+  const std::string joined = with_pair(", join: sequence");
+  CHECK(run_command("check" + joined).err.empty());
+  const auto run = run_command("run --quiet --json --out " + (folder / "out").string() + joined);
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.json()["gadgets"]["sum"]["figures"]["sum"] == 2 * 200 * 200);  // 1 + 3 + ... + 399 is 200 squared
 }

@@ -71,8 +71,8 @@ TEST_CASE("a bad plug-in is skipped with its reason, and the program's registry 
         "was built for plug-in ABI 99, and this program has 2: build it again with this tofstream's headers");
   // Whether an exception of a static constructor can be caught depends on the loader, and so on sanitizers.
   CHECK(plugin("throws").problem.find("no licence found") != std::string::npos);
-  CHECK(plugin("throws").problem.ends_with(": mend it and build it again"));
-  CHECK(plugin("crashes").problem == "crashes (signal 11, Segmentation fault): mend it and build it again");
+  CHECK(plugin("throws").problem.ends_with(": fix it and build it again"));
+  CHECK(plugin("crashes").problem == "crashes (signal 11, Segmentation fault): fix it and build it again");
   CHECK(plugin("unresolved").problem.starts_with("cannot be loaded (undefined symbol: "));
   CHECK(plugin("silent").problem.starts_with("declares no gadget for tofstream: use TOFSTREAM_GADGET"));
   CHECK(plugin("defaults").problem.starts_with("is refused: gadget 'plugin_defaults': default of size must be"));

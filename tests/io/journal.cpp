@@ -171,11 +171,11 @@ TEST_CASE("a torn end, wherever it was torn, is told apart, cut off and carried 
       CHECK(writer.cut_bytes() == torn.counts.torn_bytes);
       append(writer, torn.numbers.size(), 9);
     }
-    const Read mended = read(folder.path());
-    CHECK(mended.numbers.size() == 9);
-    CHECK(is_prefix(mended.numbers));
-    CHECK(mended.counts.torn_bytes == 0);
-    CHECK(mended.counts.damaged_places == 0);
+    const Read repaired = read(folder.path());
+    CHECK(repaired.numbers.size() == 9);
+    CHECK(is_prefix(repaired.numbers));
+    CHECK(repaired.counts.torn_bytes == 0);
+    CHECK(repaired.counts.damaged_places == 0);
   }
 }
 

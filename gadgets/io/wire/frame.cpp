@@ -113,7 +113,7 @@ std::variant<Frame, BadFrame> decode_frame(std::span<const std::byte> bytes) {
                                                      "release at both ends",
                                                      raw.version.value(), frame_version)};
   if (raw.header_size.value() != header_bytes)
-    return BadFrame{FrameFault::header_size, fmt::format("a header of {} bytes, but version {} has {}: mend the sender",
+    return BadFrame{FrameFault::header_size, fmt::format("a header of {} bytes, but version {} has {}: fix the sender",
                                                          raw.header_size.value(), frame_version, header_bytes)};
   const auto payload = bytes.subspan(header_bytes);
   if (raw.payload_size.value() != payload.size())
@@ -126,7 +126,7 @@ std::variant<Frame, BadFrame> decode_frame(std::span<const std::byte> bytes) {
                                                       raw.checksum.value(), found)};
   const Frame frame{header_of(raw), payload};
   if (const auto wrong = objection(frame.header, payload.size()); !wrong.empty())
-    return BadFrame{FrameFault::contents, fmt::format("frame {}: {}: mend the sender", frame.header.sequence, wrong)};
+    return BadFrame{FrameFault::contents, fmt::format("frame {}: {}: fix the sender", frame.header.sequence, wrong)};
   return frame;
 }
 

@@ -93,7 +93,7 @@ Image ReceivedImage::image() const {
 
 std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> bytes) {
   if (bytes.size() < image_header_bytes)
-    return bad(fmt::format("a message of {} bytes is no image, whose header alone has {}: mend the sender",
+    return bad(fmt::format("a message of {} bytes is no image, whose header alone has {}: fix the sender",
                            bytes.size(), image_header_bytes));
   HeaderBytes raw;
   std::memcpy(&raw, bytes.data(), image_header_bytes);
@@ -116,11 +116,11 @@ std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> by
   try {
     validate(header.grid);
   } catch (const std::invalid_argument& wrong) {
-    return bad(fmt::format("the image's grid: {}: mend the sender", wrong.what()));
+    return bad(fmt::format("the image's grid: {}: fix the sender", wrong.what()));
   }
   const auto voxels = bytes.subspan(begin);
   if (voxels.size() != sizeof(float) * static_cast<std::size_t>(header.grid.voxels()))
-    return bad("the image's grid and its length disagree: mend the sender");
+    return bad("the image's grid and its length disagree: fix the sender");
   return ReceivedImage{header, voxels};
 }
 

@@ -24,7 +24,7 @@ const RecordKind& kind_of(const EventBatch& batch) {
 }
 
 BadFrame bad(const FrameHeader& header, const std::string& wrong) {
-  return {FrameFault::contents, fmt::format("frame {}: {}: mend the sender", header.sequence, wrong)};
+  return {FrameFault::contents, fmt::format("frame {}: {}: fix the sender", header.sequence, wrong)};
 }
 
 }  // namespace

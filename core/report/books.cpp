@@ -1,4 +1,4 @@
-#include "core/report/balance.hpp"
+#include "core/report/books.hpp"
 
 #include <algorithm>
 #include <optional>
