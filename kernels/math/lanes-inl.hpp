@@ -10,6 +10,7 @@
 #endif
 
 #include "kernels/math/lanes.hpp"
+#include "kernels/math/whole.hpp"
 
 #undef TOFSTREAM_LANES_BEGIN
 #undef TOFSTREAM_LANES_END
@@ -97,7 +98,7 @@ template <class V>
 HWY_INLINE V power_of_two(V a) {
   const hn::DFromV<V> d;
   const hn::RebindToSigned<decltype(d)> bits;
-  const V unit = hn::Set(d, 12582912.0f);  // 1.5 * 2^23: a float of that size has no digits after the point
+  const V unit = hn::Set(d, whole_unit);
   const V rounded = a + unit;
   const V fraction = a - (rounded - unit);
   V p = hn::Set(d, 1.3276472e-03f);

@@ -1,12 +1,18 @@
-// Between whole numbers and doubles. A GPU converts at an eighth of the rate at which it adds: there, adding 1.5 * 2^52
-// leaves the whole number in the sum's low word.
+// Between whole numbers and floating-point ones. A GPU converts at an eighth of the rate at which it adds: there, adding
+// 1.5 * 2^52 to a double, or 1.5 * 2^23 to a float, leaves the whole number in the sum's low bits.
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
 #include "kernels/math/host_device.hpp"
 
 namespace tofstream {
+
+/// What is added to a float below 2^22 in size to leave no room for a fraction, and its bits, which are to be taken off
+/// those of the sum.
+inline constexpr float whole_unit = 0x1.8p23f;
+inline constexpr std::uint32_t whole_unit_bits = 0x4b400000u;
 
 /// The greatest whole number not above x, for |x| < 2^31.
 TOFSTREAM_HOST_DEVICE inline int whole_below(double x) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/math/whole.hpp"
 #include "kernels/strip/kernel-inl.hpp"
 
 namespace tofstream::strip {
@@ -85,10 +86,9 @@ struct PixelRow {
   PixelRow() = default;
   /// The row `dy` mm above the emission.
   TOFSTREAM_HOST_DEVICE PixelRow(const RowEvent& e, float dy) {
-    constexpr float magic = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to a whole number
-    const float centre = std::fma(dy, e.slope, e.centre), added = centre + magic, rounded = added - magic;
+    const float centre = std::fma(dy, e.slope, e.centre), added = centre + whole_unit, rounded = added - whole_unit;
     const float from = rounded - centre;
-    column = bits_of(added) - bits_of(magic);
+    column = bits_of(added) - static_cast<int>(whole_unit_bits);
     exponent2 = e.across;
     const float change = e.across * from;
     exponent1 = change + change;

@@ -1,5 +1,6 @@
 // Joseph's projector on CUDA with tiles of the image in shared memory: the same lines and weights as
 // joseph_line-inl.hpp has, walked a visit at a time (project/tiled/visit_plan.hpp). joseph_plan.cu makes the visits.
+#include "kernels/math/whole.hpp"
 #include "kernels/ring/joseph/joseph_line-inl.hpp"
 #include "kernels/ring/joseph/joseph_tiled.cuh"
 
@@ -68,24 +69,20 @@ struct TofWeight<Tof::narrow> {
 };
 
 /// Where a line crosses a plane of a tile: the word of the nearest of four voxels, and the fractions of the farther
-/// ones. Adding 1.5 * 2^23, rounded down, leaves the whole part of a coordinate in the low bits.
+/// ones. Adding whole_unit, rounded down, leaves the whole part of a coordinate in the low bits.
 struct TileCrossing {
   std::uint32_t word;
   float u, v;
 
   __device__ TileCrossing(std::uint32_t row_stride, const Visit& visit, float plane) {
-    constexpr float magic = 12582912.0f;
     const float u_place = fmaf(plane, visit.du, visit.u), v_place = fmaf(plane, visit.dv, visit.v);
-    const float u_whole = __fadd_rd(u_place, magic), v_whole = __fadd_rd(v_place, magic);
-    u = u_place - (u_whole - magic);
-    v = v_place - (v_whole - magic);
+    const float u_whole = __fadd_rd(u_place, whole_unit), v_whole = __fadd_rd(v_place, whole_unit);
+    u = u_place - (u_whole - whole_unit);
+    v = v_place - (v_whole - whole_unit);
     word = __float_as_uint(v_whole) * row_stride + __float_as_uint(u_whole);
   }
   /// What `word` exceeds the word by.
-  __device__ static std::uint32_t excess(std::uint32_t row_stride) {
-    constexpr std::uint32_t magic_bits = 0x4B400000u;
-    return magic_bits * (row_stride + 1);
-  }
+  __device__ static std::uint32_t excess(std::uint32_t row_stride) { return whole_unit_bits * (row_stride + 1); }
 };
 
 template <Tof tof>

@@ -5,14 +5,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/math/whole.hpp"
 #include "kernels/ring/tor/radial.hpp"
 #include "kernels/ring/tor/tof_profile.hpp"
 
 namespace tofstream::tor {
-
-/// Adding 1.5 * 2^23 to a number below 2^22 leaves no room for a fraction: the sum's low bits are the whole number.
-constexpr float magic = 12582912.0f;
-constexpr std::uint32_t magic_bits = 0x4B400000u;
 
 /// The ToF response about a place on the line at u0 (mm): 2^(level + v (slope + v bend)), v = u - u0, times the ramp
 /// clamp(ramp + v climb, 0, 1).
@@ -70,9 +67,9 @@ struct FootprintTof<Tof::pieces> {
     float u0, v;  // v: of |u0| from the piece's place
   };
   __device__ Fetched fetch(float u0) const {
-    const float inside = fminf(fabsf(u0), view.last_mm), number = fmaf(inside, view.per_step, magic);
-    return {__ldg(reinterpret_cast<const int4*>(view.pieces) + (__float_as_uint(number) - magic_bits)), u0,
-            fmaf(magic - number, view.step_mm, inside)};
+    const float inside = fminf(fabsf(u0), view.last_mm), number = fmaf(inside, view.per_step, whole_unit);
+    return {__ldg(reinterpret_cast<const int4*>(view.pieces) + (__float_as_uint(number) - whole_unit_bits)), u0,
+            fmaf(whole_unit - number, view.step_mm, inside)};
   }
   __device__ LocalTof about(const Fetched& fetched) const {
     const TofPiece piece{__int_as_float(fetched.piece.x), __int_as_float(fetched.piece.y),

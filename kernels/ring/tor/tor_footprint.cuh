@@ -14,10 +14,10 @@
 namespace tofstream::tor {
 
 __device__ inline float whole_up(float x) {
-  return __fadd_ru(x, magic) - magic;
+  return __fadd_ru(x, whole_unit) - whole_unit;
 }
 __device__ inline float whole_down(float x) {
-  return __fadd_rd(x, magic) - magic;
+  return __fadd_rd(x, whole_unit) - whole_unit;
 }
 
 /// `by_slice`: with Normalise::slice.
@@ -93,19 +93,21 @@ struct TorFootprint {
     const float whole_u =
         tof_response.whole_mm - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
-    // Where the box about the section begins. Adding the magic number, rounded up, leaves a whole number in the low
+    // Where the box about the section begins. Adding whole_unit, rounded up, leaves a whole number in the low
     // bits.
     const float p_start = visit.u - ellipse.p_half, q_start = visit.v - ellipse.q_half;
     const auto row_stride = static_cast<std::uint32_t>(axis.row_stride);
-    const float last_column = kept(magic + static_cast<float>(axis.stored[1] - 1));
-    const float last_row = kept(magic + static_cast<float>(axis.stored[2] - 1));
-    std::uint32_t slice = static_cast<std::uint32_t>(visit.first() * axis.plane_stride) - magic_bits * (row_stride + 1);
+    const float last_column = kept(whole_unit + static_cast<float>(axis.stored[1] - 1));
+    const float last_row = kept(whole_unit + static_cast<float>(axis.stored[2] - 1));
+    std::uint32_t slice =
+        static_cast<std::uint32_t>(visit.first() * axis.plane_stride) - whole_unit_bits * (row_stride + 1);
     auto coming = tof_response.fetch(visit.z);  // a slice ahead
     for (int plane = 0; plane < planes; ++plane, slice += static_cast<std::uint32_t>(axis.plane_stride)) {
       const auto k = static_cast<float>(plane);
       const bool present = plane < visit.count();
       const float p_low = fmaf(k, visit.du, p_start), q_low = fmaf(k, visit.dv, q_start);
-      const float column = fmaxf(__fadd_ru(p_low, magic), magic), row = fmaxf(__fadd_ru(q_low, magic), magic);
+      const float column = fmaxf(__fadd_ru(p_low, whole_unit), whole_unit),
+                  row = fmaxf(__fadd_ru(q_low, whole_unit), whole_unit);
       const std::uint32_t word = slice + __float_as_uint(row) * row_stride + __float_as_uint(column);
       const float u = fmaf(k, visit.dz, visit.z);
       const LocalTof local = tof_response.about(coming);
@@ -120,7 +122,7 @@ struct TorFootprint {
                             local.climb * ellipse.q_along,
                             row_stride,
                             by_slice ? value * slice_factor_at(ellipse, p_low, q_low) : value};
-      const Window window{column - magic - p_low - ellipse.p_half, row - magic - q_low - ellipse.q_half,
+      const Window window{column - whole_unit - p_low - ellipse.p_half, row - whole_unit - q_low - ellipse.q_half,
                           last_column - column, present ? last_row - row : -1.0f,
                           present ? word : 0};  // an absent lane's could lie anywhere
       const bool ramped = has_tof && __any_sync(together, present && fabsf(u) > whole_u);
