@@ -200,7 +200,8 @@ struct EventCorrections {
   }
 
   // What does not depend on the randoms is done while events wait for these. A batch comes to the GPU, on the default
-  // stream, while the terms of the one before are looked up: no update goes on yet that would hold it up.
+  // stream, while the terms of the one before are looked up. No update goes on yet that would hold it up; a sensitivity
+  // that is computed meanwhile may, and updates wait for that too.
   void prepare_waiting() {
     Means& by = means();
     const auto policy = by.corrector().backend() == Backend::cuda ? std::launch::async : std::launch::deferred;

@@ -1,5 +1,6 @@
 // Reads a file or a pipe in pieces as they come (short reads), so that a slow pipe delivers each
 // piece at once.
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/gadget.hpp"
@@ -40,11 +42,12 @@ struct FileSource {
 
   void run(Emit<ByteBlock>& emit, std::stop_token stop) {
     const Descriptor file(path_);
+    const std::size_t piece = piece_of(file.number);
     while (!stop.stop_requested()) {
       if (!readable(file.number)) continue;
       ByteBlock block;
-      block.data.resize(chunk_bytes_);
-      const ssize_t got = ::read(file.number, block.data.data(), chunk_bytes_);
+      block.data.resize(piece);
+      const ssize_t got = ::read(file.number, block.data.data(), piece);
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got < 0) throw std::runtime_error(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
       if (got == 0) return;
@@ -66,6 +69,14 @@ struct FileSource {
     Descriptor& operator=(const Descriptor&) = delete;
     int number;
   };
+
+  // A pipe gives no more at once than it holds, so a larger piece would be cleared in vain.
+  std::size_t piece_of(int descriptor) const {
+    constexpr std::size_t of_pipe = std::size_t{1} << 16;
+    struct stat status {};
+    return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) ? chunk_bytes_
+                                                                        : std::min(chunk_bytes_, of_pipe);
+  }
 
   // Waits a moment for data, so that a stop is noticed on a pipe that says nothing. True at end of
   // file too.
