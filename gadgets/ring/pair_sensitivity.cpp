@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
     context.log().info("computing the sensitivity image");
     std::optional<Turns::Turn> turn(context.take_turn());
     return compute_sensitivity(scanner, projector, settings, mu, nullptr, [&](double done) {
+      if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
       context.progress(done, 1, "of the sensitivity");
       turn.reset();  // others project between two batches of pairs
       turn.emplace(context.take_turn());
