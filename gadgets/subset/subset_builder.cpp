@@ -1,5 +1,5 @@
-// Groups batches into time-ordered subsets, keeps them (on the GPU while they fit, else in host memory, else on disk)
-// and replays them for further iterations.
+// The subsets of an offline list-mode reconstruction: sorted events grouped in time order, kept (on the GPU while they
+// fit, else in host memory, else on disk) and sent by the rule of offline_updates.hpp.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +18,7 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/event_store.hpp"
+#include "gadgets/subset/offline_updates.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
 #include "kernels/sort/partition.hpp"
@@ -67,7 +68,11 @@ struct SubsetBuilder {
   static constexpr bool harmless = true;
 
   explicit SubsetBuilder(const Params& p)
-      : p_(p), store_(store_settings(p)), cutter_({p.events, p.seconds, p.least_events, p.reference_s}) {
+      : p_(p),
+        store_(store_settings(p)),
+        cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
+        updates_({.iterations = p.iterations, .holds_last = p.subsets > 0 || p.least_events > 0},
+                 [this] { return p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity(); }) {
     if (p.subsets == 0 && p.reference_s == 0)
       throw std::invalid_argument(
           "reference_s: 0 counts the decays of the whole scan, whose length only `subsets` waits for: set 1");
@@ -77,76 +82,31 @@ struct SubsetBuilder {
 
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
-    if (batch.scanner && !std::exchange(is_announced_, true))
-      emit(announcement_of(EventBatch{.scanner = batch.scanner}));
-    if (p_.subsets > 0) {
-      quantity_.add(batch);
-      if (batch.count == 0) return emptied_.add(batch);
-      emptied_.give_to(batch);
-      waiting_.push_back(store_.hold(std::move(batch)));
-      return;
+    if (batch.scanner) updates_.announce({.scanner = batch.scanner}, emit);
+    if (p_.subsets > 0) return wait_for_end(std::move(batch));
+    for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) {
+      updates_.arrive(std::move(subset), emit);
+      report(context);
     }
-    for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) close(std::move(subset), emit, context);
   }
 
   void flush(Emit<EventSubset>& emit, Context& context) {
     if (p_.subsets > 0) {
       if (!waiting_.empty()) emptied_.give_to(waiting_.back());
       cut_stream_into_subsets(emit);
-    } else {
-      finish_last(emit, context);
+    } else if (auto rest = cutter_.finish(store_)) {
+      updates_.arrive(std::move(*rest), emit);
     }
     report(context);
-    for (int iteration = 2; iteration <= p_.iterations; ++iteration)  // the first went out as subsets were made
-      for (int k = 0; k < static_cast<int>(subsets_.size()); ++k) {
-        if (context.stopping()) return say_stopped(iteration, k, context);
-        emit(nth(iteration, k, static_cast<int>(subsets_.size())));
-      }
+    updates_.finish(emit, context);
   }
 
  private:
-  void say_stopped(int iteration, int subset, Context& context) {
-    context.log().info(fmt::format("stopped in iteration {} of {}, after {} of {} subsets", iteration, p_.iterations,
-                                   subset, subsets_.size()));
-    context.report("iterations_left_out", p_.iterations - iteration + 1);
-  }
-
-  // What goes out for the last time is kept no longer.
-  EventSubset nth(int iteration, int k, int count) {
-    const bool ends = count > 0 && k + 1 == count;
-    const bool last_time = iteration == p_.iterations;
-    StoredEvents& stored = subsets_[static_cast<std::size_t>(k)];
-    const UpdateStep step{iteration, p_.iterations, k, count, ends, ends && last_time, ++updates_};
-    EventSubset subset{step, stored.batches, stored.time_fraction};
-    const auto next = static_cast<std::size_t>(count > 0 ? (k + 1) % count : k + 1);
-    if (next < subsets_.size() && !subsets_[next].batches.empty()) subset.next_batch = subsets_[next].batches.front();
-    subset.quantity = p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity();
-    if (last_time) stored.batches.clear();
-    return subset;
-  }
-
-  // With least_events the last subset may be added to at the end: each waits until the next one is there.
-  void close(StoredEvents subset, Emit<EventSubset>& emit, Context& context) {
-    if (last_) add(*std::exchange(last_, std::nullopt), emit, context);
-    if (p_.least_events > 0)
-      last_ = std::move(subset);
-    else
-      add(std::move(subset), emit, context);
-  }
-
-  void finish_last(Emit<EventSubset>& emit, Context& context) {
-    auto rest = cutter_.finish(store_);
-    if (rest && rest->is_rest)
-      last_->join(std::move(*rest));
-    else if (rest)
-      close(std::move(*rest), emit, context);
-    if (last_) add(std::move(*last_), emit, context);
-  }
-
-  void add(StoredEvents subset, Emit<EventSubset>& emit, Context& context) {
-    subsets_.push_back(std::move(subset));
-    emit(nth(1, static_cast<int>(subsets_.size()) - 1, 0));
-    report(context);
+  void wait_for_end(EventBatch batch) {
+    quantity_.add(batch);
+    if (batch.count == 0) return emptied_.add(batch);
+    emptied_.give_to(batch);
+    waiting_.push_back(store_.hold(std::move(batch)));
   }
 
   // What a subset of the whole stream is made of: events up to `end`, and their time.
@@ -155,11 +115,11 @@ struct SubsetBuilder {
     double seconds = 0, exposed_s = 0;
   };
 
-  // Cuts what has waited into equal subsets of consecutive events. Each goes out as soon as the next one is made, whose
-  // copy to a GPU may then begin, so that it is projected while others are cut and copied.
+  // Cuts what has waited into equal subsets of consecutive events.
   void cut_stream_into_subsets(Emit<EventSubset>& emit) {
     const std::vector<Share> shares = equal_shares();
     const std::vector<double> time_fractions = share_reference_time(shares);
+    updates_.expect(static_cast<int>(shares.size()));
     std::vector<EventBatch> open;
     std::int64_t begin = 0;
     std::size_t k = 0;
@@ -173,14 +133,12 @@ struct SubsetBuilder {
         begin += piece.count;
         open.push_back(std::move(piece));
         if (begin < shares[k].end) continue;
-        subsets_.push_back(stored_subset(std::exchange(open, {}), store_));
-        subsets_.back().time_fraction = time_fractions[k];
-        if (k > 0) emit(nth(1, static_cast<int>(k) - 1, static_cast<int>(shares.size())));
-        ++k;
+        StoredEvents subset = stored_subset(std::exchange(open, {}), store_);
+        subset.time_fraction = time_fractions[k++];
+        updates_.arrive(std::move(subset), emit);
       }
     }
     waiting_.clear();
-    if (k > 0) emit(nth(1, static_cast<int>(k) - 1, static_cast<int>(shares.size())));
   }
 
   // As many shares as there are subsets, or events, or least_events where those are fewer.
@@ -248,10 +206,7 @@ struct SubsetBuilder {
   std::vector<EventBatch> waiting_;
   EmptiedTime emptied_;
   std::optional<bool> delayed_;  // whether the events are delayeds
-  bool is_announced_ = false;    // the scanner, to the projector
-  std::vector<StoredEvents> subsets_;
-  std::optional<StoredEvents> last_;  // cut, and not yet sent
-  std::int64_t updates_ = 0;
+  OfflineUpdates<EventBatch> updates_;
 };
 
 TOFSTREAM_GADGET(SubsetBuilder, "subset_builder",

@@ -11,6 +11,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/step/step-inl.hpp"
 #include "gadgets/subset/live_updates-inl.hpp"
+#include "gadgets/subset/offline_updates.hpp"
 #include "tests/command/command.hpp"
 
 namespace tofstream {
@@ -143,6 +144,19 @@ struct ViewSubsets {
 };
 TOFSTREAM_GADGET(ViewSubsets, "test_view_subsets", "A subset of each message of views");
 
+struct ViewPasses {
+  static constexpr bool own_thread = true;
+  void process(std::shared_ptr<const Views> views, Emit<Subset<Views>>& emit) {
+    updates_.announce({}, emit);
+    updates_.arrive({.batches = {std::move(views)}}, emit);
+  }
+  void flush(Emit<Subset<Views>>& emit, Context& context) { updates_.finish(emit, context); }
+
+ private:
+  OfflineUpdates<Views> updates_{{.iterations = 300}, [] { return nullptr; }};
+};
+TOFSTREAM_GADGET(ViewPasses, "test_view_passes", "A subset of each message of views, offline");
+
 struct ViewProjectorInputs {
   std::shared_ptr<const Subset<Views>> views;
   std::shared_ptr<const Estimate> image;
@@ -172,17 +186,17 @@ struct KeepAll {
 };
 TOFSTREAM_GADGET(KeepAll, "test_keep_all", "Keeps all estimates");
 
-std::string pipeline(const std::string& projector) {
+std::string pipeline(const std::string& projector, const std::string& subsets = "test_view_subsets") {
   return fmt::format(R"(
 backend: cpu
 gadgets:
   photons: {{use: test_view_source}}
-  subsets: {{use: test_view_subsets, from: photons}}
-  projected: {{use: {}, image: estimate}}}}
+  subsets: {{use: {1}, from: photons}}
+  projected: {{use: {0}, image: estimate}}}}
   estimate: {{use: osem_update, from: projected, image: {{size: [4, 1, 1]}}}}
   kept: {{use: test_keep_all, from: estimate}}
 )",
-                     projector);
+                     projector, subsets);
 }
 
 std::vector<float> image_of(const Estimate& estimate) {
@@ -191,7 +205,7 @@ std::vector<float> image_of(const Estimate& estimate) {
 
 }  // namespace
 
-TEST_CASE("views, of which each subset has a sensitivity of its own, are reconstructed live by what all kinds share") {
+TEST_CASE("views with a sensitivity for each subset are reconstructed live and offline by what all kinds share") {
   const TemporaryFolder folder;
   estimates().clear();
   const RunReport report = Engine(parse_pipeline(pipeline("test_view_projector, from: {views: subsets"), "test.yaml"),
@@ -216,6 +230,14 @@ TEST_CASE("views, of which each subset has a sensitivity of its own, are reconst
   for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-4));
   CHECK(last[3] == 0);
   CHECK(updates.back()->step.last);
+
+  estimates().clear();
+  const TemporaryFolder offline;
+  const auto views = pipeline("test_view_projector, from: {views: subsets", "test_view_passes");
+  REQUIRE(Engine(parse_pipeline(views, "test.yaml"), {.output_dir = offline.path()}).run().exit_code == 0);
+  REQUIRE(estimates().size() > 600);
+  CHECK(estimates().back()->step.iteration == 300);
+  CHECK(image_of(*estimates().back()) == last);
 }
 
 TEST_CASE("a subset of one kind of data is refused by a projector of another before data flow") {
