@@ -131,10 +131,3 @@ TEST_CASE("without a GPU the CUDA backend says so, and auto takes the CPU") {
   CHECK(result.code == 2);
   CHECK(result.err.find("CUDA") != std::string::npos);
 }
-
-TEST_CASE("the reference page of gadgets is what the gadgets declare") {
-  const std::filesystem::path page = "share/doc/reference/gadgets.md";
-  if (!std::filesystem::exists(page)) return skip_test("sources beside the test");
-  CHECK_MESSAGE(text_of(page) == run_command("gadgets --markdown").out,
-                "write it anew: tofstream gadgets --markdown > ", page.string());
-}

@@ -24,8 +24,7 @@ void check_up_to_date(const std::string& arguments, const std::filesystem::path&
 
 }  // namespace
 
-TEST_CASE("generated files are up to date") {
-  check_up_to_date("schema", "share/schema/pipeline.schema.json");
+TEST_CASE("the reference pages are up to date") {
   check_up_to_date("gadgets --markdown", "share/doc/reference/gadgets.md");
   check_up_to_date("reference", "share/doc/reference/command.md");
 }
@@ -56,7 +55,8 @@ TEST_CASE("every pipeline names the schema that completes it") {
       const std::size_t at = text.find(mark);
       REQUIRE(at != std::string::npos);
       const std::string schema = text.substr(at + mark.size(), text.find('\n', at) - at - mark.size());
-      CHECK(std::filesystem::exists(entry.path().parent_path() / schema));
+      CHECK(std::filesystem::weakly_canonical(entry.path().parent_path() / schema) ==
+            std::filesystem::weakly_canonical("build/release/share/tofstream/schema/pipeline.schema.json"));
     }
   }
 }

@@ -14,6 +14,12 @@ mv "$work/first" "$work/prefix"
 tofstream="$work/prefix/bin/tofstream"
 unset TOFSTREAM_SHARE TOFSTREAM_PLUGIN_PATH
 
+# What completes an installed pipeline is where its first line says.
+for file in "$work"/prefix/share/tofstream/{pipelines,examples/gadgets}/*.yaml; do
+  schema=$(sed -n 's/.*[$]schema=//p' "$file" | head -1)
+  [ -s "${file%/*}/$schema" ] || fail "$file names a schema that is not there: $schema"
+done
+
 # Out of the tree: one project of all, as each would be alone.
 make() { "$tofstream" new-gadget "$@" --dir "$work/plugins" >/dev/null; }
 make near_middle
