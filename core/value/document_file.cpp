@@ -1,4 +1,5 @@
-// Reads a document's file: see document.hpp. A file of its own because a fuzzer puts another in its place, which opens none.
+// Reads a document's file: see document.hpp. A file of its own because a fuzzer puts another in its place, which opens
+// none.
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -44,7 +45,7 @@ Value load_document(const std::filesystem::path& file, Problems& problems) {
   else if (text.empty())
     wrong = "is empty";
   else if (text.size() > most_bytes)
-    wrong = fmt::format("is no pipeline: larger than {} MiB", most_bytes >> 20);
+    wrong = fmt::format("is larger than {} MiB: no file in YAML is so here", most_bytes >> 20);
   if (wrong.empty()) return parse_document(text, file.string(), problems);
   problems.add(where, wrong);
   return {};

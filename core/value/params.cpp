@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tofstream {
 namespace {
@@ -77,18 +78,21 @@ void read_params(const std::vector<ParamInfo>& params, void* object, const Value
     return;
   }
   std::vector<std::string> known;
+  for (const ParamInfo& param : params) known.push_back(param.name);
+  constexpr std::size_t most_named = 12;
+  for (const Value::Entry& entry : map.entries) {  // first, since a key that is misspelt is missing too
+    if (std::ranges::find(known, entry.key) != known.end()) continue;
+    std::string hint = did_you_mean(entry.key, known);
+    if (hint.empty() && known.size() <= most_named) hint = fmt::format("; it knows {}", fmt::join(known, ", "));
+    problems.add(entry.where, fmt::format("{}: unknown key '{}'{}", path, entry.key, hint));
+  }
   for (const ParamInfo& param : params) {
-    known.push_back(param.name);
     const std::string name = path.empty() ? param.name : path + "." + param.name;
     if (const Value* value = map.find(param.name)) {
       param.read(object, *value, name, param.rules, problems);
     } else if (param.rules.is_required) {
       problems.add(map.where, fmt::format("{} is missing: {}", name, param.rules.doc));
     }
-  }
-  for (const Value::Entry& entry : map.entries) {
-    if (std::ranges::find(known, entry.key) != known.end()) continue;
-    problems.add(entry.where, fmt::format("{}: unknown key '{}'{}", path, entry.key, did_you_mean(entry.key, known)));
   }
 }
 

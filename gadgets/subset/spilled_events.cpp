@@ -35,7 +35,7 @@ SpillPiece SpilledEvents::write(const EventBatch& batch) try {
       "cannot keep events on disk: {}: set spill_folder to a larger disk, or take fewer events", error.what()));
 }
 
-EventBatch SpilledEvents::put(const EventBatch& batch) {
+EventBatch SpilledEvents::put(const EventBatch& batch) try {
   EventBatch result = batch.without_arrays();
   if (batch.bytes() == 0) return result;
   SpillPiece piece = write(batch);
@@ -49,6 +49,11 @@ EventBatch SpilledEvents::put(const EventBatch& batch) {
     at += rounded_up(from.bytes());
   });
   return result;
+} catch (const std::system_error& error) {
+  throw std::runtime_error(fmt::format(
+      "cannot read events back from disk: {}: raise the limit of the process's memory (ulimit -v) or of its mappings "
+      "(sysctl vm.max_map_count), or take fewer events",
+      error.what()));
 }
 
 bool SpilledEvents::has(const EventBatch& batch) const {

@@ -5,14 +5,14 @@
 #include <array>
 #include <cctype>
 #include <stdexcept>
-#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <zmq.h>
 
 #include "core/base/atomic_file.hpp"
 #include "core/base/make_folder.hpp"
-#include "gadgets/io/yaml/yaml_object.hpp"
+#include "gadgets/io/yaml/described_file.hpp"
 
 namespace tofstream {
 namespace {
@@ -26,21 +26,30 @@ using Z85 = std::array<char, z85_characters + 1>;  // as libzmq writes it, with 
   throw std::runtime_error(fmt::format("{}: {}", file.string(), message));
 }
 
-std::string checked_z85(formats::YamlObject& object, const char* key) {
-  std::string text = object.text(key);
+struct PublicFile {
+  std::string name, z85;
+  static constexpr auto params = describe(param<&PublicFile::name>("name", required, "Whose it is"),
+                                          param<&PublicFile::z85>("public", required, "The key, in Z85"));
+};
+
+struct SecretFile {
+  std::string name, z85;
+  static constexpr auto params = describe(param<&SecretFile::name>("name", required, "Whose it is"),
+                                          param<&SecretFile::z85>("secret", required, "The key, in Z85"));
+};
+
+// A file with a key of the one kind, not of the other.
+template <class File>
+File read_key(const fs::path& path, const char* kind, const char* other_kind) {
+  const Value document = formats::read_document(path);
+  if (!document.find(kind) && document.find(other_kind))
+    fail(path, fmt::format("is a {} key, and a {} one is wanted here", other_kind, kind));
+  File file = formats::described<File>(document, "key");
   std::array<std::uint8_t, 32> bytes{};
   // libzmq takes any text whose length is a multiple of 5, whatever its length.
-  if (text.size() != z85_characters || zmq_z85_decode(bytes.data(), text.c_str()) == nullptr)
-    object.fail(key, fmt::format("'{}' is no key, which has 40 characters (Z85)", key));
-  return text;
-}
-
-// What is asked of a key's file besides its own kind.
-formats::YamlObject opened(const fs::path& file, const char* kind, const char* other_kind) {
-  formats::YamlObject object(formats::parse_yaml(formats::read_text(file), file.string()), file.string(), "a key");
-  if (!object.has(kind) && object.has(other_kind))
-    fail(file, fmt::format("is a {} key, and a {} one is wanted here", other_kind, kind));
-  return object;
+  if (file.z85.size() != z85_characters || zmq_z85_decode(bytes.data(), file.z85.c_str()) == nullptr)
+    formats::refuse(document.find(kind)->where, fmt::format("'{}' is no key, which has 40 characters (Z85)", kind));
+  return file;
 }
 
 void require_private(const fs::path& file) {
@@ -65,21 +74,16 @@ void write(const fs::path& path, fs::perms mode, const std::string& text) {
 }  // namespace
 
 PublicKey read_public_key(const fs::path& file) {
-  formats::YamlObject object = opened(file, "public", "secret");
-  PublicKey key{object.text("name"), checked_z85(object, "public")};
-  object.finish();
-  return key;
+  PublicFile read = read_key<PublicFile>(file, "public", "secret");
+  return {std::move(read.name), std::move(read.z85)};
 }
 
 SecretKey read_secret_key(const fs::path& file) {
-  formats::YamlObject object = opened(file, "secret", "public");
+  SecretFile read = read_key<SecretFile>(file, "secret", "public");
   require_private(file);
-  SecretKey key{object.text("name"), checked_z85(object, "secret"), {}};
-  object.finish();
   Z85 derived{};
-  if (zmq_curve_public(derived.data(), key.z85.c_str()) != 0) fail(file, zmq_strerror(zmq_errno()));
-  key.public_z85 = derived.data();
-  return key;
+  if (zmq_curve_public(derived.data(), read.z85.c_str()) != 0) fail(file, zmq_strerror(zmq_errno()));
+  return {std::move(read.name), std::move(read.z85), derived.data()};
 }
 
 std::vector<PublicKey> read_public_keys(const fs::path& file_or_folder) {

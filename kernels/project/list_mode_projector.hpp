@@ -15,8 +15,8 @@ class ListModeProjector : public Projector<EventView> {
   /// much on every side, touches no voxel (or blob). Infinite where events are no lines.
   virtual float reach_mm() const = 0;
 
-  /// The sensitivity in host memory, where the projector knows it in closed form, as the chance that a decay in a voxel is recorded; else none: it is the sum over the
-  /// scanner's pairs of detectors.
+  /// The sensitivity in host memory, as the chance that a decay in a voxel is recorded, where the projector knows it in
+  /// closed form; else none: it is the sum over the scanner's pairs of detectors.
   virtual std::optional<Image> closed_form_sensitivity() const { return std::nullopt; }
 };
 

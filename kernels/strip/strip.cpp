@@ -52,7 +52,7 @@ void validate(const Grid& grid, const StripSettings& settings) {
 void require_strip_events(const EventView& events) {
   if (events.count > 0 && (events.detectors || !events.ends[2] || !events.ends[5] || !events.tof_mm))
     throw std::invalid_argument(
-        "two strips: events need their ends on the strips and ToF: take them from jpet_decoder");
+        "two strips: events need their ends on the strips and ToF: take them from strip_decoder");
 }
 
 std::unique_ptr<ListModeProjector> make_strip_projector(const Grid& grid, const StripSettings& settings,

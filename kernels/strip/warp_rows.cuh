@@ -49,13 +49,15 @@ struct RowsLayout {
   }
 };
 
-/// The angles of the strips' ends of each pixel, in PixelRow's unit, where shared memory has no room for them: the lowest
-/// of all pixels, then the highest. y is fastest, so that the lanes of a warp, which have neighbouring rows, read
+/// The angles of the strips' ends of each pixel, in PixelRow's unit, where shared memory has no room for them: the
+/// lowest of all pixels, then the highest. y is fastest, so that the lanes of a warp, which have neighbouring rows, read
 /// neighbouring words; a margin of columns, of which nothing is added, lets none be checked.
 struct EndsTable {
   int rows, columns, margin;
 
-  TOFSTREAM_HOST_DEVICE static EndsTable make(const Grid& grid, int reach) { return {grid.size[1], grid.size[2], 2 * reach}; }
+  TOFSTREAM_HOST_DEVICE static EndsTable make(const Grid& grid, int reach) {
+    return {grid.size[1], grid.size[2], 2 * reach};
+  }
   TOFSTREAM_HOST_DEVICE int of_one_end() const { return (columns + 2 * margin) * rows; }
   /// Where the pixel of a row and a column, which may be as far outside as `margin`, lies among those of one end.
   TOFSTREAM_HOST_DEVICE int place(int row, int column) const { return (column + margin) * rows + row; }

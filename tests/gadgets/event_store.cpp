@@ -3,6 +3,9 @@
 #include "gadgets/subset/event_store.hpp"
 
 #include <filesystem>
+#include <fstream>
+
+#include <sys/resource.h>
 
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
@@ -98,6 +101,31 @@ TEST_CASE("a full disk or a folder that cannot be written is one error that says
   CHECK_THROWS_WITH_AS(nowhere.hold(random_lors(find_workload("W1"), 10, 7)),
                        doctest::Contains("No such file or directory: set spill_folder"), std::runtime_error);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // which maps more than any limit
+TEST_CASE("events on disk that cannot be mapped are one error that says what to do") {
+  const auto folder = folder_for_test("tofstream-event-store-limit");
+  EventStore store({.host_reserve = all_memory, .spill_folder = folder});
+  std::vector<EventBatch> batches = batches_of({4'000'000});
+  rlimit before{};
+  getrlimit(RLIMIT_AS, &before);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  constexpr std::size_t page = 4096, room = std::size_t{32} << 20;
+  const rlimit limit{pages * page + room, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  std::string said;
+  try {
+    store.store(std::move(batches));
+  } catch (const std::runtime_error& error) {
+    said = error.what();
+  }
+  setrlimit(RLIMIT_AS, &before);
+  CHECK_MESSAGE(said.starts_with("cannot read events back from disk: cannot map "), said);
+  CHECK_MESSAGE(said.find("ulimit -v") != std::string::npos, said);
+  std::filesystem::remove_all(folder);
+}
+#endif
 
 TEST_CASE("events for which the GPU has no room stay in pinned memory, joined to such as are projected at a time") {
   if (!gpu_or_skip()) return;

@@ -68,7 +68,7 @@ TEST_CASE("the same events of two strips from a file, live and from a journal gi
   const auto file = [&](const char* format) {  // in batches alike, since sums are rounded batch by batch
     return fmt::format(
         "  file: {{use: file_source, path: {}/{}, chunk_kib: 17}}\n"
-        "  events: {{use: jpet_decoder, from: file, format: {}, batch_events: 2000}}\n",
+        "  events: {{use: strip_decoder, from: file, format: {}, batch_events: 2000}}\n",
         folder.path().string(), format, format);
   };
   const std::vector<float> from_text = image_of(file("text"));
@@ -85,7 +85,7 @@ TEST_CASE("the same events of two strips from a file, live and from a journal gi
 }
 
 TEST_CASE("the decoder gives batches of one size, whatever the pieces, and rejects what no strips measured") {
-  RegisteredGadgetTest<EventBatch> test("jpet_decoder", "{batch_events: 2}");
+  RegisteredGadgetTest<EventBatch> test("strip_decoder", "{batch_events: 2}");
   test.send(bytes_of("1 2 3\n4 5"));
   CHECK(test.out.size() == 0);
   test.send(bytes_of(" 6\n0 400 0\n7 8 9\n"));
@@ -105,10 +105,10 @@ TEST_CASE("the decoder gives batches of one size, whatever the pieces, and rejec
 }
 
 TEST_CASE("the decoder tells a bad line, and a scanner that is none of strips") {
-  RegisteredGadgetTest<EventBatch> test("jpet_decoder");
+  RegisteredGadgetTest<EventBatch> test("strip_decoder");
   test.send(bytes_of("1 2 3\n"));
   CHECK_THROWS_WITH(test.send(bytes_of("# fine\n1 2 b\n")), doctest::Contains("line 3: '1 2 b' is not an event"));
-  CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("jpet_decoder", "{scanner: demo_ring}"),
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventBatch>("strip_decoder", "{scanner: demo_ring}"),
                     doctest::Contains("this is a ring of crystals, where a pair of strips is wanted"));
   CHECK_THROWS_WITH(
       RegisteredGadgetTest<EventBatch>("strip_simulator", "{phantom: nema_iq, resolution: {sigma_z_mm: -1}}"),

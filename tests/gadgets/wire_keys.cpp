@@ -105,7 +105,8 @@ TEST_CASE("a key's file that cannot be used says why") {
                     doctest::Contains("'public' is no key, which has 40 characters"));
   CHECK_THROWS_WITH(read_public_key(written(folder, "b", "name: a\npublic: " + std::string(40, '~') + "\n")),
                     doctest::Contains("'public' is no key"));
-  CHECK_THROWS_WITH(read_public_key(written(folder, "c", "rubbish")), doctest::Contains("a key must be a map"));
+  CHECK_THROWS_WITH(read_public_key(written(folder, "c", "rubbish")),
+                    doctest::Contains("c:1:1: key must be a map, not 'rubbish'"));
   CHECK_THROWS_WITH(read_public_keys(folder / "none"), doctest::Contains("cannot be read"));
   fs::create_directories(folder / "empty");
   CHECK_THROWS_WITH(read_public_keys(folder / "empty"), doctest::Contains("holds no *.public.yaml"));

@@ -88,29 +88,34 @@ TEST_CASE("two strips are a scanner's file of their own") {
   CHECK_THROWS_WITH(formats::read_strip_scanner("share/scanners/demo_ring.yaml"),
                     doctest::Contains("this is a ring of crystals, where a pair of strips is wanted"));
   CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 0, length_mm: 3}", "a.yaml"),
-                    doctest::Contains("a.yaml:2:21: 'radius_mm' is 0, outside [1, 10000]"));
-  CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 9, length_mm: 3, sigma: 1}", "a.yaml"),
-                    doctest::Contains("has no key 'sigma'"));
+                    doctest::Contains("a.yaml:2:21: scanner.strips.radius_mm must be in [1, 10000] mm, not 0"));
+  CHECK_THROWS_WITH(
+      formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 9, length_mm: 3, sigma: 1}", "a.yaml"),
+      doctest::Contains("a.yaml:2:38: scanner.strips: unknown key 'sigma'; it knows radius_mm, length_mm"));
 }
 
 TEST_CASE("a mistake in a scanner is one line that says where and what") {
-  refused(changed("inner_radius_mm: 60\n", ""), "small.yaml:1:1: a scanner needs 'inner_radius_mm'");
+  refused(changed("inner_radius_mm: 60\n", ""), "small.yaml:1:1: scanner.inner_radius_mm is missing: ");
   refused(changed("inner_radius_mm: 60", "inner_radius_mm: wide"),
-          "small.yaml:2:18: 'inner_radius_mm' must be a finite number");
-  refused(changed("inner_radius_mm: 60", "inner_radius_mm: .nan"), "must be a finite number");
+          "small.yaml:2:18: scanner.inner_radius_mm must be a number, not 'wide'");
+  refused(changed("inner_radius_mm: 60", "inner_radius_mm: .nan"), "scanner.inner_radius_mm must be a");
   refused(changed("inner_radius_mm: 60", "inner_radius_mm: -1"),
-          "small.yaml:2:18: 'inner_radius_mm' is -1, outside [1, 10000]");
+          "small.yaml:2:18: scanner.inner_radius_mm must be in [1, 10000] mm, not -1");
   refused(changed("inner_radius_mm: 60", "radius_mm: 60\ninner_radius_mm: 60"),
-          "small.yaml:2:1: a scanner has no key 'radius_mm'; it knows name, description, "
-          "inner_radius_mm, fov_radius_mm, modules, crystals, coincidence, tof, energy");
-  refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:34: 'axial' must be a whole number");
-  refused(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: 'size_mm' must be a list of 2 numbers");
-  refused(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "'window_ns' is given twice");
+          "small.yaml:2:1: scanner: unknown key 'radius_mm'; it knows name, description, inner_radius_mm, "
+          "fov_radius_mm, modules, crystals, coincidence, tof, energy");
+  refused(changed("pitch_axial_mm: 25", "pitch_axal_mm: 25"), "did you mean 'pitch_axial_mm'?");
+  refused(changed(", pitch_axial_mm: 25", ""),
+          "scanner.modules.pitch_axial_mm is needed where there are several rings");
+  refused(changed("window_ns: 5", "window_ns: 0").replace(0, 4, "nome"), "; small.yaml:");  // both are said
+  refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:34: scanner.modules.axial must be an integer, not '2.5'");
+  refused(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: scanner.crystals.size_mm must be a list of 2");
+  refused(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "duplicate key 'window_ns'");
   refused(changed("modules: {", "modules: ["), "small.yaml:3:");
   refused(changed("modules: {transaxial: 18, axial: 2, pitch_axial_mm: 25}", "modules: many"),
-          "small.yaml:3:10: 'modules' must be a map of keys and values");
+          "small.yaml:3:10: scanner.modules must be a map, not 'many'");
   refused(changed("transaxial: 10", "transaxial: 30"), "too wide for the ring");
-  refused("", "small.yaml:1:1: a scanner must be a map");
+  refused("", "small.yaml:1:1: scanner.name is missing");
   CHECK_THROWS_WITH_AS(formats::read_ring_scanner("no/such.yaml"),
                        doctest::Contains("no/such.yaml: cannot be read: No such file"), std::runtime_error);
 }

@@ -69,10 +69,10 @@ TEST_CASE("a normalisation's components are read, and mistakes are told with the
   const auto refused = [](const char* text, const char* why) {
     CHECK_THROWS_WITH(formats::parse_normalisation(text, "n.yaml"), doctest::Contains(why));
   };
-  refused("crystal_efficiency: [1, -2]", "n.yaml:1:21: an efficiency cannot be -2");
-  refused("crystals: [1]", "no key 'crystals'");
+  refused("crystal_efficiency: [1, -2]", "n.yaml:1:25: normalisation.crystal_efficiency[1] must be in [0, ");
+  refused("crystals: [1]", "unknown key 'crystals'");
   refused("{}", "needs crystal_efficiency");
-  refused("calibration: 0", "outside");
+  refused("calibration: 0", "n.yaml:1:14: normalisation.calibration must be in [1e-12, ");
 }
 
 TEST_CASE("a mu map is read in 1/mm, and a negative one refused") {

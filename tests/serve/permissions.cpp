@@ -153,7 +153,7 @@ TEST_CASE_FIXTURE(Allowed, "only the folder's pipelines have names, and only tho
 
 TEST_CASE("gadgets that reach files, sockets or processes are not harmless") {
   for (const char* name :
-       {"checkpoint_writer", "file_source", "journal_source", "jpet_decoder", "petsird_writer", "python",
+       {"checkpoint_writer", "file_source", "journal_source", "strip_decoder", "petsird_writer", "python",
         "strip_simulator", "strip_writer", "recorder", "simulator", "web_monitor", "zmq_petsird_sink", "zmq_sink"}) {
     CAPTURE(name);
     REQUIRE(registry().find(name));

@@ -223,7 +223,8 @@ void in_tree(const Options& options, const Plan& plan, const fs::path& root, Sca
   scaffold.set("test_all", "\"@name@\"");
   scaffold.set("direct", "");
   scaffold.set("example", "share/examples/gadgets/@name@.yaml");
-  scaffold.set("schema", "# yaml-language-server: $schema=../../../build/release/share/tofstream/schema/pipeline.schema.json\n");
+  scaffold.set("schema",
+               "# yaml-language-server: $schema=../../../build/release/share/tofstream/schema/pipeline.schema.json\n");
   scaffold.set("run", "tofstream run @example@");
   scaffold.add(root / "gadgets" / family / (options.name + ".cpp"), plan.stem + ".cpp.in");
   scaffold.add(root / "tests" / "gadgets" / (options.name + ".cpp"), "test.in_tree.in");

@@ -2,21 +2,19 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 
-#include <yaml-cpp/yaml.h>
-
+#include "core/value/value.hpp"
 #include "gadgets/io/scanner_kinds.hpp"
 
 namespace tofstream::formats {
 
-/// The kind of scanner that a file describes. Throws std::runtime_error of one line where the file cannot be read, is no
-/// YAML, or has no kind's key.
+/// The kind of scanner that a file describes. Throws std::runtime_error of one line where the file cannot be read, is
+/// no YAML, or has no kind's key.
 const ScannerKind& scanner_kind_of(const std::filesystem::path& file);
 
-/// For the reader of the kind with this key: throws std::runtime_error of one line, file:line:column: message, where the
-/// file is of another kind.
-void refuse_other_kinds(const YAML::Node& root, const std::string& file, std::string_view key);
+/// For the reader of the kind with this key: throws std::runtime_error of one line, file:line:column: message, where
+/// the document is of another kind.
+void refuse_other_kinds(const Value& document, std::string_view key);
 
 }  // namespace tofstream::formats

@@ -1,31 +1,40 @@
 // Normalisation components from YAML: see normalisation_yaml.hpp.
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 
-#include <fmt/format.h>
+#include <optional>
+#include <vector>
 
-#include "gadgets/io/yaml/yaml_object.hpp"
+#include "gadgets/io/yaml/described_file.hpp"
 
 namespace tofstream::formats {
+namespace {
 
-NormalisationComponents parse_normalisation(const std::string& text, const std::string& file) {
-  YamlObject root(parse_yaml(text, file), file, "a normalisation");
-  constexpr double largest = 1e12;
+struct NormalisationFile {
+  std::optional<float> calibration;
+  std::vector<float> crystal_efficiency;
+  static constexpr auto params =
+      describe(param<&NormalisationFile::calibration>("calibration", range(1e-12, 1e12), "Factor of every pair"),
+               param<&NormalisationFile::crystal_efficiency>("crystal_efficiency", range(0, 1e12), "Of each crystal"));
+};
+
+NormalisationComponents normalisation_of(const Value& document) {
+  auto file = described<NormalisationFile>(document, "normalisation");
+  if (file.crystal_efficiency.empty() && !file.calibration)
+    refuse(document.where, "a normalisation needs crystal_efficiency, calibration or both");
   NormalisationComponents components;
-  if (root.has("calibration")) components.calibration = static_cast<float>(root.number("calibration", 1e-12, largest));
-  if (root.has("crystal_efficiency"))
-    for (const double efficiency : root.numbers("crystal_efficiency", 0)) {
-      if (!(efficiency >= 0 && efficiency <= largest))
-        root.fail("crystal_efficiency", fmt::format("an efficiency cannot be {}", efficiency));
-      components.crystal_efficiency.push_back(static_cast<float>(efficiency));
-    }
-  root.finish();
-  if (components.crystal_efficiency.empty() && components.calibration == 0)
-    root.fail("it needs crystal_efficiency, calibration or both");
+  if (file.calibration) components.calibration = *file.calibration;
+  components.crystal_efficiency = std::move(file.crystal_efficiency);
   return components;
 }
 
+}  // namespace
+
+NormalisationComponents parse_normalisation(const std::string& text, const std::string& file) {
+  return normalisation_of(parse_text(text, file));
+}
+
 NormalisationComponents read_normalisation(const std::filesystem::path& file) {
-  return parse_normalisation(read_text(file), file.string());
+  return normalisation_of(read_document(file));
 }
 
 }  // namespace tofstream::formats

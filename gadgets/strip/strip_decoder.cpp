@@ -22,7 +22,7 @@
 namespace tofstream {
 namespace {
 
-struct JpetDecoder {
+struct StripDecoder {
   struct Params {
     std::string scanner = "jpet_strip";
     formats::StripFormat format = formats::StripFormat::text;
@@ -40,7 +40,7 @@ struct JpetDecoder {
   }
   static constexpr bool own_thread = true;  // one piece of bytes may hold many batches
 
-  explicit JpetDecoder(const Params& p)
+  explicit StripDecoder(const Params& p)
       : p_(p),
         scanner_(formats::read_strip_scanner(find_shared("scanners", p.scanner))),
         strips_(strip_geometry(*scanner_)),
@@ -106,7 +106,7 @@ struct JpetDecoder {
   float farthest_mm_ = 0;
 };
 
-TOFSTREAM_GADGET(JpetDecoder, "jpet_decoder", "Decodes a file of two strips' events: text or binary triples");
+TOFSTREAM_GADGET(StripDecoder, "strip_decoder", "Decodes a file of two strips' events: text or binary triples");
 
 }  // namespace
 }  // namespace tofstream
