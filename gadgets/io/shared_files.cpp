@@ -36,15 +36,25 @@ std::vector<fs::path> shared_folders(const std::string& kind) {
   return folders;
 }
 
+// The YAML files of a kind, also those in folders within, such as a family's pipelines; in the order of shared_folders.
+std::vector<fs::path> shared_yaml(const std::string& kind) {
+  std::vector<fs::path> files;
+  for (const auto& folder : shared_folders(kind)) {
+    std::error_code none;
+    std::vector<fs::path> here;
+    for (const auto& entry : fs::recursive_directory_iterator(folder, none))
+      if (entry.path().extension() == ".yaml" && entry.is_regular_file(none)) here.push_back(entry.path());
+    std::ranges::sort(here);
+    files.insert(files.end(), here.begin(), here.end());
+  }
+  return files;
+}
+
 }  // namespace
 
 std::vector<std::string> shared_names(const std::string& kind) {
   std::vector<std::string> names;
-  for (const auto& folder : shared_folders(kind)) {
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none))
-      if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
-  }
+  for (const fs::path& file : shared_yaml(kind)) names.push_back(file.stem().string());
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   return names;
@@ -82,8 +92,8 @@ fs::path find_shared(const std::string& kind, const std::string& name) {
     require_readable(as_given);
     throw std::runtime_error(fmt::format("{}: not a file", name));
   }
-  for (const auto& folder : shared_folders(kind))
-    if (const fs::path file = folder / (name + ".yaml"); fs::is_regular_file(file, none)) return file;
+  for (const fs::path& file : shared_yaml(kind))
+    if (file.stem() == name) return file;
   const std::vector<std::string> names = shared_names(kind);
   const std::string nearest = did_you_mean(name, names);
   throw std::runtime_error(fmt::format("there is no {} named '{}'{}{} name a file, or one of {}",

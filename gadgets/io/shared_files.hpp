@@ -8,8 +8,8 @@
 
 namespace tofstream {
 
-/// The file that `name` means: a path where it has a slash or a suffix or exists as it is, else `name`.yaml in the
-/// shared folder `kind` ("scanners", "phantoms", "pipelines"). Throws std::runtime_error that lists the names there
+/// The file that `name` means: a path where it has a slash or a suffix or exists as it is, else `name`.yaml anywhere in
+/// the shared folder `kind` ("scanners", "phantoms", "pipelines"). Throws std::runtime_error that lists the names there
 /// are.
 std::filesystem::path find_shared(const std::string& kind, const std::string& name);
 

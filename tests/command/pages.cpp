@@ -48,7 +48,8 @@ TEST_CASE("the manual page has every command and option, and no line that roff w
 TEST_CASE("every pipeline names the schema that completes it") {
   for (const char* folder : {"pipelines", "share/examples/gadgets"}) {
     if (!std::filesystem::is_directory(folder)) return skip_test("sources beside the test");
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file()) continue;
       const std::string text = text_of(entry.path());
       const std::string mark = "# yaml-language-server: $schema=";
       CAPTURE(entry.path().string());

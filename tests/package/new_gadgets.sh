@@ -15,7 +15,7 @@ tofstream="$work/prefix/bin/tofstream"
 unset TOFSTREAM_SHARE TOFSTREAM_PLUGIN_PATH
 
 # What completes an installed pipeline is where its first line says.
-for file in "$work"/prefix/share/tofstream/{pipelines,examples/gadgets}/*.yaml; do
+for file in "$work"/prefix/share/tofstream/{pipelines/*,examples/gadgets}/*.yaml; do
   schema=$(sed -n 's/.*[$]schema=//p' "$file" | head -1)
   [ -s "${file%/*}/$schema" ] || fail "$file names a schema that is not there: $schema"
 done
