@@ -42,7 +42,8 @@ std::vector<fs::path> shared_yaml(const std::string& kind) {
   for (const auto& folder : shared_folders(kind)) {
     std::error_code none;
     std::vector<fs::path> here;
-    for (const auto& entry : fs::recursive_directory_iterator(folder, none))
+    for (const auto& entry :
+         fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, none))
       if (entry.path().extension() == ".yaml" && entry.is_regular_file(none)) here.push_back(entry.path());
     std::ranges::sort(here);
     files.insert(files.end(), here.begin(), here.end());
