@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -36,22 +37,24 @@ std::vector<fs::path> shared_folders(const std::string& kind) {
   return folders;
 }
 
-// The YAML files of a kind, also those in folders within, such as a family's pipelines; in the order of shared_folders.
+// The YAML files of a kind, in the order of shared_folders.
 std::vector<fs::path> shared_yaml(const std::string& kind) {
   std::vector<fs::path> files;
-  for (const auto& folder : shared_folders(kind)) {
-    std::error_code none;
-    std::vector<fs::path> here;
-    for (const auto& entry :
-         fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, none))
-      if (entry.path().extension() == ".yaml" && entry.is_regular_file(none)) here.push_back(entry.path());
-    std::ranges::sort(here);
-    files.insert(files.end(), here.begin(), here.end());
-  }
+  for (const auto& folder : shared_folders(kind)) std::ranges::copy(yaml_files_in(folder), std::back_inserter(files));
   return files;
 }
 
 }  // namespace
+
+std::vector<fs::path> yaml_files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry :
+       fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied, none))
+    if (entry.path().extension() == ".yaml" && entry.is_regular_file(none)) files.push_back(entry.path());
+  std::ranges::sort(files);
+  return files;
+}
 
 std::vector<std::string> shared_names(const std::string& kind) {
   std::vector<std::string> names;

@@ -20,6 +20,10 @@ std::filesystem::path find_shared_file(const std::filesystem::path& path);
 /// read.
 void require_readable(const std::filesystem::path& path);
 
+/// The YAML files in a folder, also those in folders within it, such as a family's pipelines; sorted. None where the
+/// folder cannot be read.
+std::vector<std::filesystem::path> yaml_files_in(const std::filesystem::path& folder);
+
 /// The names in a shared folder, sorted.
 std::vector<std::string> shared_names(const std::string& kind);
 

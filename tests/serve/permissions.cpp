@@ -6,6 +6,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/stream_ends.hpp"
 #include "support.hpp"
+#include "tests/support/skip.hpp"
 
 using namespace tofstream;
 using namespace tofstream::serve;
@@ -149,6 +150,17 @@ TEST_CASE_FIXTURE(Allowed, "only the folder's pipelines have names, and only tho
   for (const char* name : {"../small", "/etc/passwd", "smal", "offline", "small.yaml/", ""})
     CHECK_MESSAGE(refusal({.pipeline = name}) != "", name);
   CHECK(contains(refusal({.pipeline = "smal"}), "did you mean 'small'?"));
+
+  std::filesystem::create_directories(options.permissions.pipelines / "live");
+  offer("live/lower", served());
+  CHECK(offered_pipelines(options.permissions) == std::vector<std::string>{"lower", "small"});
+  CHECK(refusal({.pipeline = "lower"}) == "");
+  CHECK(refusal({.pipeline = "live/lower"}) != "");
+}
+
+TEST_CASE("the folder of pipelines that come with tofstream serves one") {
+  if (!std::filesystem::is_directory("pipelines")) return skip_test("sources beside the test");
+  CHECK(offered_pipelines({.pipelines = "pipelines"}) == std::vector<std::string>{"served_osem"});
 }
 
 TEST_CASE("gadgets that reach files, sockets or processes are not harmless") {

@@ -2,6 +2,7 @@
 #include "tools/serve/permissions.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "core/pipeline/nested.hpp"
 #include "core/value/document.hpp"
 #include "core/value/params.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/stream_ends.hpp"
 
 namespace tofstream::serve {
@@ -228,10 +230,6 @@ void throw_if_any(const Problems& problems) {
   if (!problems.empty()) throw ConfigErrors(problems.all());
 }
 
-fs::path file_of(const std::string& name, const Permissions& permissions) {
-  return permissions.pipelines / (name + ".yaml");
-}
-
 bool can_serve(const fs::path& file) {
   try {
     Problems problems;
@@ -240,6 +238,14 @@ bool can_serve(const fs::path& file) {
   } catch (const std::exception&) {  // a pipeline with errors, of which its author learns by `check`
     return false;
   }
+}
+
+// The pipelines of the server's folder that clients may name, wherever in it they lie.
+std::vector<fs::path> offered_files(const Permissions& permissions) {
+  if (permissions.pipelines.empty()) return {};
+  std::vector<fs::path> files = yaml_files_in(permissions.pipelines);
+  std::erase_if(files, [](const fs::path& file) { return !can_serve(file); });
+  return files;
 }
 
 Pipeline sent_pipeline(const Hello& hello, const Permissions& permissions) {
@@ -268,20 +274,20 @@ Pipeline sent_pipeline(const Hello& hello, const Permissions& permissions) {
 
 Pipeline own_pipeline(const Hello& hello, const Permissions& permissions) {
   Problems problems;
-  const fs::path file = file_of(hello.pipeline, permissions);
-  const bool is_name = !permissions.pipelines.empty() && fs::path(hello.pipeline).filename() == hello.pipeline;
-  if (!is_name || !can_serve(file)) {
+  const std::vector<fs::path> files = offered_files(permissions);
+  const auto file = std::ranges::find_if(files, [&](const fs::path& one) { return one.stem() == hello.pipeline; });
+  if (file == files.end()) {
     const std::vector<std::string> names = offered_pipelines(permissions);
     problems.add({}, fmt::format("the server offers no pipeline '{}'{}; it has: {}", hello.pipeline,
                                  did_you_mean(hello.pipeline, names),
                                  names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
     throw ConfigErrors(problems.all());
   }
-  const Pipeline known = load_pipeline(file);
+  const Pipeline known = load_pipeline(*file);
   const std::vector<SetOption> sets = read_sets(hello.settings, problems);
   check_settings(sets, known, problems);
   throw_if_any(problems);
-  Pipeline pipeline = sets.empty() ? known : load_pipeline(file, {.sets = hello.settings});
+  Pipeline pipeline = sets.empty() ? known : load_pipeline(*file, {.sets = hello.settings});
   const Value none = Value::map();
   ParameterCheck parameters(permissions, none, sets, problems);
   for (std::size_t i = 0; i < pipeline.gadgets.size(); ++i)
@@ -294,13 +300,9 @@ Pipeline own_pipeline(const Hello& hello, const Permissions& permissions) {
 }  // namespace
 
 std::vector<std::string> offered_pipelines(const Permissions& permissions) {
-  std::vector<std::string> names;
-  if (permissions.pipelines.empty()) return names;
-  std::error_code wrong;
-  for (const auto& entry : fs::directory_iterator(permissions.pipelines, wrong))
-    if (entry.path().extension() == ".yaml" && can_serve(entry.path())) names.push_back(entry.path().stem());
-  std::ranges::sort(names);
-  return names;
+  std::set<std::string> names;
+  for (const fs::path& file : offered_files(permissions)) names.insert(file.stem());
+  return {names.begin(), names.end()};
 }
 
 Pipeline permitted_pipeline(const Hello& hello, const Permissions& permissions) {

@@ -12,7 +12,7 @@
 namespace tofstream::serve {
 
 struct Permissions {
-  std::filesystem::path pipelines;          // the folder whose pipelines clients may name; empty: none
+  std::filesystem::path pipelines;          // a folder; clients may name the pipelines in and below it; empty: none
   std::vector<std::filesystem::path> data;  // folders that clients' parameters may name files of
   std::vector<std::string> gadgets;         // that sent pipelines may use besides the harmless ones
 };
