@@ -45,7 +45,7 @@ Value load_document(const std::filesystem::path& file, Problems& problems) {
   else if (text.empty())
     wrong = "is empty";
   else if (text.size() > most_bytes)
-    wrong = fmt::format("is larger than {} MiB: no file in YAML is so here", most_bytes >> 20);
+    wrong = fmt::format("is larger than {} MiB, the most that a YAML file may have", most_bytes >> 20);
   if (wrong.empty()) return parse_document(text, file.string(), problems);
   problems.add(where, wrong);
   return {};

@@ -89,7 +89,10 @@ void read_params(const std::vector<ParamInfo>& params, void* object, const Value
   for (const ParamInfo& param : params) {
     const std::string name = path.empty() ? param.name : path + "." + param.name;
     if (const Value* value = map.find(param.name)) {
-      param.read(object, *value, name, param.rules, problems);
+      if (param.rules.is_required && value->kind == Value::Kind::scalar && value->text.empty())
+        problems.add(value->where, fmt::format("{} is empty: {}", name, param.rules.doc));
+      else
+        param.read(object, *value, name, param.rules, problems);
     } else if (param.rules.is_required) {
       problems.add(map.where, fmt::format("{} is missing: {}", name, param.rules.doc));
     }

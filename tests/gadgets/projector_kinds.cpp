@@ -2,14 +2,18 @@
 // what the two make of it.
 #include "gadgets/step/projector_kinds.hpp"
 
+#include <cstdlib>
 #include <set>
+#include <stop_token>
 #include <vector>
 
 #include "core/testing.hpp"
+#include "gadgets/ring/pair_sensitivity.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
+#include "tests/command/command.hpp"
 
 using namespace tofstream;
 
@@ -86,4 +90,31 @@ TEST_CASE("every registered projector has a gadget, and is an operator with its 
   }
   CHECK(names == std::set<std::string>{"blob_projector", "joseph_projector", "strip_projector", "tor_projector"});
   CHECK(find_projector_kind("toe_projector") == nullptr);
+}
+
+TEST_CASE("a run that is being ended does not wait for a sensitivity, nor keeps a part of one") {
+  const TemporaryFolder cache;
+  const char* const before = std::getenv("XDG_CACHE_HOME");
+  const std::string kept = before ? before : "";
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
+  const Case with = rings(false);
+  std::stop_source end;
+  GadgetRecord record("projected", ".", end.get_token());
+  Context context(record);
+  const auto projector = find_projector_kind("joseph_projector")
+                             ->make(find_projector_kind("joseph_projector")->default_params().get(), with.grid,
+                                    Backend::cpu, *with.scanner, context);
+  PairSensitivitySettings settings{.backend = BackendChoice::cpu, .key = "joseph"};
+  settings.sampling.exact_pairs = 0;
+  settings.sampling.sampled_pairs = 20'000;
+  end.request_stop();
+  CHECK_THROWS_WITH(pair_sensitivity(settings, *with.scanner, *projector, context),
+                    doctest::Contains("the run is being ended"));
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache.path())) files += entry.is_regular_file();
+  CHECK(files == 0);
+  GadgetRecord another("projected");
+  Context goes_on(another);
+  CHECK(pair_sensitivity(settings, *with.scanner, *projector, goes_on).image.grid == with.grid);
+  before ? ::setenv("XDG_CACHE_HOME", kept.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
 }

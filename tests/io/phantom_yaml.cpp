@@ -162,6 +162,8 @@ TEST_CASE("a mistake in a phantom is one line that says where and what") {
   refused("  - {shape: box, size_mm: [1, 0, 1], mu_per_cm: 1}\n", "positive finite sizes");
   refused("  - {shape: box, size_mm: [1, x, 1], mu_per_cm: 1}\n",
           "p.yaml:3:31: phantom.solids[0].size_mm[1] must be a number, not 'x'");
+  refused("  - {shape: sphere, mu_per_cm: 1}\n  - {shape: box, mu_per_cm: 1}\n",
+          "p.yaml:3:5: phantom.solids[0]: 'sphere' needs 'diameter_mm'; p.yaml:4:5: phantom.solids[1]: 'box' needs");
   refused("  []\n", "p.yaml:1:1: a phantom needs 'solids', a list of at least one");
   refused("  - 7\n", "p.yaml:3:5: phantom.solids[0] must be a map, not '7'");
   refused("  - {shape: sphere, diameter_mm: 3, mu_per_cm: 1\n", "p.yaml:4:1: ");

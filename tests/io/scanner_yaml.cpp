@@ -116,6 +116,7 @@ TEST_CASE("a mistake in a scanner is one line that says where and what") {
           "small.yaml:3:10: scanner.modules must be a map, not 'many'");
   refused(changed("transaxial: 10", "transaxial: 30"), "too wide for the ring");
   refused("", "small.yaml:1:1: scanner.name is missing");
+  refused(changed("name: small", "name: ''"), "small.yaml:1:7: scanner.name is empty");
   CHECK_THROWS_WITH_AS(formats::read_ring_scanner("no/such.yaml"),
                        doctest::Contains("no/such.yaml: cannot be read: No such file"), std::runtime_error);
 }

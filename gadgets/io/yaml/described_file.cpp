@@ -17,7 +17,7 @@ Value placed(Value document, const std::string& name) {
 
 }  // namespace
 
-void refuse(const Problems& problems) {
+void refuse_if_any(const Problems& problems) {
   if (problems.empty()) return;
   constexpr std::size_t most = 4;
   std::string text;
@@ -34,14 +34,14 @@ void refuse(const Location& where, const std::string& message) {
 Value read_document(const std::filesystem::path& file) {
   Problems problems;
   Value document = load_document(file, problems);
-  refuse(problems);
+  refuse_if_any(problems);
   return placed(std::move(document), file.string());
 }
 
 Value parse_text(const std::string& text, const std::string& name) {
   Problems problems;
   Value document = parse_document(text, name, problems);
-  refuse(problems);
+  refuse_if_any(problems);
   return placed(std::move(document), name);
 }
 

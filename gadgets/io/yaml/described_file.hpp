@@ -11,8 +11,8 @@
 namespace tofstream::formats {
 
 /// Throws std::runtime_error of one line where there are problems: the first few, each "file:line:column: message".
-void refuse(const Problems& problems);
-/// The same of one problem.
+void refuse_if_any(const Problems& problems);
+/// Throws the same of one problem.
 [[noreturn]] void refuse(const Location& where, const std::string& message);
 
 /// The document in a file, or in `text`, which messages call `name`. Throws std::runtime_error of one line where it
@@ -27,12 +27,12 @@ T described(const Value& document, const std::string& what, Problems& problems) 
   read_params(detail::infos_of<T>(), &read, document, what, problems);
   return read;
 }
-/// The same; throws as refuse() does.
+/// The same; throws as refuse_if_any() does.
 template <class T>
 T described(const Value& document, const std::string& what) {
   Problems problems;
   T read = described<T>(document, what, problems);
-  refuse(problems);
+  refuse_if_any(problems);
   return read;
 }
 

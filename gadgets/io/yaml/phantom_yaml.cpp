@@ -51,21 +51,23 @@ struct SolidFile {
   std::optional<double> spacing_mm;
   std::optional<std::array<double, 2>> radii_mm;
   static constexpr auto params = describe(
-      param<&SolidFile::shape>("shape", required, "Of the solid"), param<&SolidFile::name>("name", "For people"),
-      param<&SolidFile::activity_Bq_mL>("activity_Bq_mL", range(0, 1e15), unit("Bq/mL"), "In it"),
+      param<&SolidFile::shape>("shape", required, "sphere, ellipsoid, cylinder, box or rods"),
+      param<&SolidFile::name>("name", "For people"),
+      param<&SolidFile::activity_Bq_mL>("activity_Bq_mL", range(0, 1e15), unit("Bq/mL"), "Activity concentration"),
       param<&SolidFile::mu_per_cm>("mu_per_cm", range(0, 100), unit("1/cm"), "Its attenuation at 511 keV"),
       param<&SolidFile::centre_mm>("centre_mm", unit("mm"), "Its centre"),
-      param<&SolidFile::rotation_deg>("rotation_deg", unit("degrees"), "About x, then y, then z"),
-      param<&SolidFile::half>("half", "A direction: of two halves, the one that lies there alone"),
-      param<&SolidFile::half_axes_mm>("half_axes_mm", unit("mm"), "Of an ellipsoid"),
-      param<&SolidFile::size_mm>("size_mm", unit("mm"), "Of a box"),
-      param<&SolidFile::diameter_mm>("diameter_mm", length, unit("mm"), "Of a sphere, or of each rod"),
-      param<&SolidFile::radius_mm>("radius_mm", length, unit("mm"), "Of a cylinder, or of the sector of rods"),
-      param<&SolidFile::radii_mm>("radii_mm", unit("mm"), "Of an elliptic cylinder"),
-      param<&SolidFile::length_mm>("length_mm", length, unit("mm"), "Of a cylinder, or of rods"),
-      param<&SolidFile::spacing_mm>("spacing_mm", length, unit("mm"), "Between rods; none: twice their diameter"),
-      param<&SolidFile::angle_deg>("angle_deg", range(-360, 360), unit("degrees"), "Of the sector's middle"),
-      param<&SolidFile::width_deg>("width_deg", range(1, 180), unit("degrees"), "Of the sector"),
+      param<&SolidFile::rotation_deg>("rotation_deg", unit("degrees"), "Turns about x, then y, then z"),
+      param<&SolidFile::half>("half", "Keeps only the half towards this direction"),
+      param<&SolidFile::half_axes_mm>("half_axes_mm", unit("mm"), "Half axes of an ellipsoid"),
+      param<&SolidFile::size_mm>("size_mm", unit("mm"), "Edges of a box"),
+      param<&SolidFile::diameter_mm>("diameter_mm", length, unit("mm"), "Diameter of a sphere, or of each rod"),
+      param<&SolidFile::radius_mm>("radius_mm", length, unit("mm"), "Radius of a cylinder, or of the sector of rods"),
+      param<&SolidFile::radii_mm>("radii_mm", unit("mm"), "Half axes of an elliptic cylinder"),
+      param<&SolidFile::length_mm>("length_mm", length, unit("mm"), "Length of a cylinder, or of rods"),
+      param<&SolidFile::spacing_mm>("spacing_mm", length, unit("mm"),
+                                    "Between centres of rods; none: twice their diameter"),
+      param<&SolidFile::angle_deg>("angle_deg", range(-360, 360), unit("degrees"), "Direction of the sector's middle"),
+      param<&SolidFile::width_deg>("width_deg", range(1, 180), unit("degrees"), "Width of the sector"),
       param<&SolidFile::inner_mm>("inner_mm", range(0, 1e4), unit("mm"), "From the centre to the sector's first rods"));
 };
 
@@ -134,11 +136,12 @@ std::vector<Solid> shapes_of(const SolidFile& solid) {
   return {Solid(Shape::cylinder, centre, {radii[0], radii[1], half_length}, rotation, half)};
 }
 
-void add_solids(const Value& written, const std::string& what, std::vector<Solid>& solids) {
-  Problems problems;
-  const auto file = described<SolidFile>(written, what, problems);
-  if (problems.empty()) check_keys(file, written, what, problems);
-  refuse(problems);
+void add_solids(const Value& written, const std::string& what, std::vector<Solid>& solids, Problems& problems) {
+  Problems own;
+  const auto file = described<SolidFile>(written, what, own);
+  if (own.empty()) check_keys(file, written, what, own);
+  for (const Problem& problem : own.all()) problems.add(problem.where, problem.message);
+  if (!own.empty()) return;
   try {
     for (Solid& solid : shapes_of(file)) {
       solid.name = file.name;
@@ -147,7 +150,7 @@ void add_solids(const Value& written, const std::string& what, std::vector<Solid
       solids.push_back(std::move(solid));
     }
   } catch (const std::invalid_argument& error) {
-    refuse(written.where, error.what());
+    problems.add(written.where, error.what());
   }
 }
 
@@ -188,12 +191,14 @@ PhantomRegion region_of(RegionFile file) {
 }
 
 PhantomFile phantom_of(const Value& document) {
-  auto file = described<PhantomYaml>(document, "phantom");
-  if (file.solids.empty()) refuse(document.where, "a phantom needs 'solids', a list of at least one");
-  PhantomFile result;
+  Problems problems;
+  auto file = described<PhantomYaml>(document, "phantom", problems);
   std::vector<Solid> solids;
   for (std::size_t i = 0; i < file.solids.size(); ++i)
-    add_solids(file.solids[i], fmt::format("phantom.solids[{}]", i), solids);
+    add_solids(file.solids[i], fmt::format("phantom.solids[{}]", i), solids, problems);
+  refuse_if_any(problems);
+  if (solids.empty()) refuse(document.where, "a phantom needs 'solids', a list of at least one");
+  PhantomFile result;
   for (RegionFile& region : file.regions) result.regions.push_back(region_of(std::move(region)));
   result.phantom = Phantom(file.name, std::move(solids));
   return result;

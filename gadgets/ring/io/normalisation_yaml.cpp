@@ -14,7 +14,8 @@ struct NormalisationFile {
   std::vector<float> crystal_efficiency;
   static constexpr auto params =
       describe(param<&NormalisationFile::calibration>("calibration", range(1e-12, 1e12), "Factor of every pair"),
-               param<&NormalisationFile::crystal_efficiency>("crystal_efficiency", range(0, 1e12), "Of each crystal"));
+               param<&NormalisationFile::crystal_efficiency>("crystal_efficiency", range(0, 1e12),
+                                                             "One factor a crystal, in the order of PETSIRD's bins"));
 };
 
 NormalisationComponents normalisation_of(const Value& document) {

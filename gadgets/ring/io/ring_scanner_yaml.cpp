@@ -12,7 +12,7 @@ namespace tofstream::formats {
 namespace {
 
 constexpr Limits length = range(1e-3, 1e4);
-constexpr Limits number = range(1, 4096);
+constexpr Limits count = range(1, 4096);
 
 struct RingFile {
   struct Modules {
@@ -20,7 +20,7 @@ struct RingFile {
     std::optional<double> pitch_axial_mm;
     static constexpr auto params =
         describe(param<&Modules::transaxial>("transaxial", range(6, 4096), required, "Modules around the ring"),
-                 param<&Modules::axial>("axial", number, required, "Rings of modules"),
+                 param<&Modules::axial>("axial", count, required, "Rings of modules"),
                  param<&Modules::pitch_axial_mm>("pitch_axial_mm", length, unit("mm"), "Between rings of modules"));
   };
   struct Layer {
@@ -28,15 +28,15 @@ struct RingFile {
     static constexpr auto params =
         describe(param<&Layer::depth_mm>("depth_mm", length, unit("mm"), required, "Its thickness"),
                  param<&Layer::attenuation_per_cm>("attenuation_per_cm", range(1e-3, 100), unit("1/cm"), required,
-                                                   "Of its material at 511 keV"));
+                                                   "Attenuation of its material at 511 keV"));
   };
   struct Crystals {
     int transaxial = 0, axial = 0;
     std::array<double, 2> size_mm{}, pitch_mm{};
     std::vector<Layer> layers;
     static constexpr auto params = describe(
-        param<&Crystals::transaxial>("transaxial", number, required, "Crystals of a module across the axis"),
-        param<&Crystals::axial>("axial", number, required, "Crystals of a module along the axis"),
+        param<&Crystals::transaxial>("transaxial", count, required, "Crystals of a module across the axis"),
+        param<&Crystals::axial>("axial", count, required, "Crystals of a module along the axis"),
         param<&Crystals::size_mm>("size_mm", length, unit("mm"), required, "A crystal's, across the axis and along it"),
         param<&Crystals::pitch_mm>("pitch_mm", length, unit("mm"), required, "Between centres of crystals, likewise"),
         param<&Crystals::layers>("layers", required, "Layers of crystals, from the inside out"));
@@ -47,7 +47,7 @@ struct RingFile {
     std::optional<int> max_module_ring_difference;
     static constexpr auto params = describe(
         param<&Coincidence::window_ns>("window_ns", range(1e-3, 1e3), unit("ns"), required, "Largest time difference"),
-        param<&Coincidence::min_sector_difference>("min_sector_difference", number, required,
+        param<&Coincidence::min_sector_difference>("min_sector_difference", count, required,
                                                    "Between two modules, counted around the ring"),
         param<&Coincidence::max_module_ring_difference>("max_module_ring_difference", range(0, 4096),
                                                         "Between two modules, in rings; none: all"));
@@ -64,9 +64,9 @@ struct RingFile {
   struct Energy {
     double low_keV = 0, high_keV = 0, resolution = 0;
     static constexpr auto params =
-        describe(param<&Energy::low_keV>("low_keV", range(0, 5000), unit("keV"), required, "Of the window"),
-                 param<&Energy::high_keV>("high_keV", range(0, 5000), unit("keV"), required, "Of the window"),
-                 param<&Energy::resolution>("resolution", range(1e-4, 2), required, "FWHM at 511 keV, a part of it"));
+        describe(param<&Energy::low_keV>("low_keV", range(0, 5000), unit("keV"), required, "Where the window begins"),
+                 param<&Energy::high_keV>("high_keV", range(0, 5000), unit("keV"), required, "Where the window ends"),
+                 param<&Energy::resolution>("resolution", range(1e-4, 2), required, "FWHM / 511 keV"));
   };
 
   std::string name, description;
