@@ -42,7 +42,7 @@ void BlockPool::trim() {
 }
 
 void BlockPool::give_back_kept() {
-  for (const auto& [size, block] : kept_) give_back_(block);
+  for (const auto& [size, block] : kept_) give_back_(block, size);
   kept_.clear();
   kept_bytes_ = 0;
 }

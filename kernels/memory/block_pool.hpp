@@ -13,7 +13,7 @@ class BlockPool {
  public:
   /// How memory is taken from the system (null: refused) and given back to it.
   using Take = void* (*)(std::size_t bytes);
-  using GiveBack = void (*)(void*);
+  using GiveBack = void (*)(void* block, std::size_t bytes);
   BlockPool(Take take, GiveBack give_back) : take_(take), give_back_(give_back) {}
   ~BlockPool() { trim(); }
   BlockPool(const BlockPool&) = delete;

@@ -145,24 +145,34 @@ cudaMemPool_t device_pool() {
   return pool;
 }
 
+// The pages that page-locked memory takes: large ones where it fills one.
+struct Pages {
+  explicit Pages(std::size_t wanted) : page(wanted < large ? 4096 : large), bytes((wanted + page - 1) / page * page) {}
+  static constexpr std::size_t large = std::size_t{2} << 20;
+  std::size_t page, bytes;
+};
+
 // Memory whose pages are there already, taken by all threads, before they are locked: cudaMallocHost takes them one by
-// one, 0.5 ms a MB, in which no other call to the device gets through.
-void* take_pinned(std::size_t bytes) {
-  constexpr std::size_t large_page = std::size_t{2} << 20;
-  const std::size_t page = bytes < large_page ? 4096 : large_page;
-  bytes = (bytes + page - 1) / page * page;
+// one, 0.5 ms a MB, in which no other call to the device gets through. A child process does not get them: the system
+// copies locked pages when it forks, gigabytes of lists that a Python gadget's process never reads.
+void* take_pinned(std::size_t wanted) {
+  const auto [page, bytes] = Pages(wanted);
   void* const pointer = has_room(bytes) ? std::aligned_alloc(page, bytes) : nullptr;
   if (!pointer) return nullptr;
   (void)::madvise(pointer, bytes, MADV_HUGEPAGE);  // where the system has large pages
   zero_host(pointer, bytes);
-  if (cudaHostRegister(pointer, bytes, cudaHostRegisterPortable) == cudaSuccess) return pointer;
+  if (cudaHostRegister(pointer, bytes, cudaHostRegisterPortable) == cudaSuccess) {
+    (void)::madvise(pointer, bytes, MADV_DONTFORK);
+    return pointer;
+  }
   (void)cudaGetLastError();
   std::free(pointer);
   return nullptr;
 }
 
-void give_back_pinned(void* pointer) {
+void give_back_pinned(void* pointer, std::size_t wanted) {
   (void)cudaHostUnregister(pointer);
+  (void)::madvise(pointer, Pages(wanted).bytes, MADV_DOFORK);
   std::free(pointer);
 }
 

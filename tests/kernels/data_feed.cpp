@@ -1,6 +1,9 @@
 // Batches that are copied to the GPU one ahead of their use, from memory of any kind.
 #include "kernels/project/data_feed.hpp"
 
+#include <fstream>
+#include <sstream>
+
 #include "kernels/ring/simulate/workloads.hpp"
 #include "tests/support/gpu.hpp"
 
@@ -42,4 +45,22 @@ TEST_CASE("pinned memory that is given back serves the next buffer of its size")
     first = buffer.data();
   }
   CHECK(Buffer<float>(Memory::pinned, 1'000'000).data() == first);
+}
+
+TEST_CASE("a child process gets no copy of pinned memory") {
+  if (!gpu_or_skip()) return;
+  const Buffer<float> buffer(Memory::pinned, 1'000'003);
+  const auto address = reinterpret_cast<std::uintptr_t>(buffer.data());
+  std::ifstream maps("/proc/self/smaps");
+  bool is_here = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t begin = 0, end = 0;
+    char dash = 0;
+    if (std::istringstream range(line); range >> std::hex >> begin >> dash >> end && dash == '-')
+      is_here = begin <= address && address < end;
+    if (!is_here || !line.starts_with("VmFlags:")) continue;
+    CHECK_MESSAGE(line.find(" dc") != std::string::npos, line);
+    return;
+  }
+  FAIL("the buffer lies in no mapping");
 }

@@ -15,12 +15,10 @@ void* take(std::size_t bytes) {
   if (bytes > room) return nullptr;
   room -= bytes;
   ++given;
-  auto* block = static_cast<std::size_t*>(std::malloc(bytes));
-  *block = bytes;
-  return block;
+  return std::malloc(bytes);
 }
-void give_back(void* block) {
-  room += *static_cast<std::size_t*>(block);
+void give_back(void* block, std::size_t bytes) {
+  room += bytes;
   --given;
   std::free(block);
 }
