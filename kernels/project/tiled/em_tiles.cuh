@@ -384,7 +384,7 @@ class Workspace {
     sum_visits(made, footprint, image, first_, stream);
     first_ = false;
     take_ratios(made.view(), footprint.unit(), additive, stream);
-    add_ratios(made, footprint, Source::ratios, accumulator, stream);
+    add_ratios(made, footprint, Source::ratios, {slots(), true}, accumulator, stream);
   }
   /// expectation[i] = (A x)_i of each event of `made`, queued on the stream; `expectation`: that of the first of these
   /// events.
@@ -401,8 +401,10 @@ class Workspace {
   void back(const Visits& made, const Footprint& footprint, const float* values, float* image, Stream stream) {
     if (made.visits.empty()) return;
     prepare(made, stream);
+    const bool is_listed = !made.slots.empty();
+    if (!is_listed) made.slots = Buffer<std::uint32_t>(Memory::device, made.visits.size(), stream);
     give_values(made.view(), footprint.unit(), values, stream);
-    add_ratios(made, footprint, Source::values, image, stream);
+    add_ratios(made, footprint, Source::values, {made.slots.data(), is_listed}, image, stream);
   }
   /// What the pass has seen. Waits for it.
   EmTally tally(Stream stream);
@@ -426,12 +428,13 @@ class Workspace {
   }
   /// image += each visit's ratio, which its share is, along its path.
   template <class Footprint>
-  void add_ratios(const Visits& made, const Footprint& footprint, Source source, float* image, Stream stream) {
+  void add_ratios(const Visits& made, const Footprint& footprint, Source source, SlotList list, float* image,
+                  Stream stream) {
     const std::int64_t visits = made.visits.size();
     if (visits == 0) return;
     const VisitView view = made.view();
     const BackTarget target{image, sums_.data()};
-    find_scales(view, visits, source, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_,
+    find_scales(view, visits, source, list, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_,
                 &state_.data()->any_negative, stream);
     const auto add_tiles = [&](auto kernel) {
       launch_tiles(kernel, made, Footprint::threads, stream, view, footprint, ratios_.data(), scales_.scales.data(),

@@ -15,7 +15,7 @@ constexpr std::uint32_t visits_a_thread = 16, visits_a_block = visits_a_thread *
 /// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales.
 template <Source source>
 __global__ void __launch_bounds__(count_threads)
-    order_ratios(VisitView plan, std::uint32_t visits, const float* __restrict__ by_slot, float* ratios,
+    order_ratios(VisitView plan, std::uint32_t visits, SlotList list, const float* __restrict__ by_slot, float* ratios,
                  std::uint32_t* histogram, ScaleRange* range, std::uint32_t* any_negative) {
   // Ratios of a tile are much alike: few lanes share a copy of the counters, and copies lie in different banks.
   constexpr int copies = 8, stride = exponents + 1;
@@ -28,9 +28,7 @@ __global__ void __launch_bounds__(count_threads)
   std::uint32_t slot[visits_a_thread];
   float ratio[visits_a_thread];
   const auto visit = [&](std::uint32_t k) { return begin + threadIdx.x + k * count_threads; };
-  const auto slot_of = [&](std::uint32_t i) {
-    return source == Source::ratios ? __float_as_uint(ratios[i]) : plan.visits[i].slot;
-  };
+  const auto slot_of = [&](std::uint32_t i) { return list.is_listed ? list.slots[i] : plan.visits[i].slot; };
 #pragma unroll
   for (std::uint32_t k = 0; k < visits_a_thread; ++k) slot[k] = visit(k) < end ? slot_of(visit(k)) : 0;
 #pragma unroll
@@ -38,6 +36,11 @@ __global__ void __launch_bounds__(count_threads)
 #pragma unroll
   for (std::uint32_t k = 0; k < visits_a_thread; ++k)
     if (visit(k) < end) ratios[visit(k)] = ratio[k];
+  if (!list.is_listed) {
+#pragma unroll
+    for (std::uint32_t k = 0; k < visits_a_thread; ++k)
+      if (visit(k) < end) list.slots[visit(k)] = slot[k];
+  }
   if constexpr (source == Source::values) {
 #pragma unroll
     for (std::uint32_t k = 0; k < visits_a_thread; ++k)
@@ -148,12 +151,12 @@ void TileScales::fit(int tiles, Stream stream) {
   scales = Buffer<TileScale>(Memory::device, tiles, stream);
 }
 
-void find_scales(const VisitView& plan, std::int64_t visits, Source source, const float* by_slot, float* ratios,
-                 float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream) {
+void find_scales(const VisitView& plan, std::int64_t visits, Source source, SlotList list, const float* by_slot,
+                 float* ratios, float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream) {
   const int tiles = plan.tiling.count();
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
   const auto order = source == Source::ratios ? order_ratios<Source::ratios> : order_ratios<Source::values>;
-  order<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), by_slot, ratios,
+  order<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), list, by_slot, ratios,
                                               result.histogram.data(), result.range.data(), any_negative);
   check_launch("order ratios by visit");
   constexpr int threads = 64;

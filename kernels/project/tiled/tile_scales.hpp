@@ -39,16 +39,21 @@ struct TileScales {
 
 /// What the slots of a back projection hold.
 enum class Source {
-  ratios,  // of an EM step: none is negative, and its forward projection has listed the visits' slots
+  ratios,  // of an EM step: none is negative, and its forward projection has listed the visits' slots, where ratios come
   values,  // of either sign
 };
 
-/// The ratios of all visits, given by slot, in the visits' order, for Source::ratios in place of the bits of their
-/// slots; and a scale for each tile, so that the sums of what any of its items adds to a voxel fit 30 bits and a sign
+/// Where the slots of visits are listed in their order, or are to be.
+struct SlotList {
+  std::uint32_t* slots;
+  bool is_listed;
+};
+
+/// The ratios of all visits, given by slot, in the visits' order; and a scale for each tile, so that the sums of what any of its items adds to a voxel fit 30 bits and a sign
 /// (which leaves one for the rounding of addends), and each addend the 23 bits of a denormal float, where no weight is
 /// larger than `largest_weight`. `any_negative` becomes 1 where a value is negative. `result` has room for the tiles.
-/// Queued on the stream.
-void find_scales(const VisitView& plan, std::int64_t visits, Source source, const float* by_slot, float* ratios,
-                 float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream);
+/// Queued on the stream. `ratios` may lie where slots are listed.
+void find_scales(const VisitView& plan, std::int64_t visits, Source source, SlotList list, const float* by_slot,
+                 float* ratios, float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream);
 
 }  // namespace tofstream::tiled
