@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 #include "core/gadget/memory.hpp"
@@ -38,12 +39,13 @@ class GadgetBackend {
  public:
   GadgetBackend(BackendChoice choice) : choice_(choice) {
     if (choice == BackendChoice::cuda) require_cuda();
-    if (choice != BackendChoice::cpu) set_up_device_ahead();
+    if (choice != BackendChoice::cpu) set_up_ = set_up_device_ahead();
   }
   operator Backend() const { return resolve(choice_); }
 
  private:
   BackendChoice choice_;
+  std::shared_ptr<const DeviceSetUp> set_up_;
 };
 
 /// As resolve, before anything starts: what is asked for counts, also where there is no device.

@@ -2,7 +2,7 @@
 #include "kernels/cuda/device.hpp"
 
 #include <exception>
-#include <future>
+#include <mutex>
 
 #include "kernels/memory/memory.hpp"
 
@@ -27,7 +27,7 @@ int multiprocessors() {
 
 namespace {
 
-[[maybe_unused]] void set_up_device() noexcept {
+void set_up_device() noexcept {
   try {
     if (!why_no_cuda().empty()) return;
     const Buffer<char> first(Memory::device, 1, copy_stream());
@@ -37,10 +37,14 @@ namespace {
 
 }  // namespace
 
-void set_up_device_ahead() {
-#ifdef TOFSTREAM_HAVE_CUDA
-  static const std::future<void> done = std::async(std::launch::async, set_up_device);
-#endif
+std::shared_ptr<const DeviceSetUp> set_up_device_ahead() {
+  static std::mutex mutex;
+  static std::weak_ptr<const DeviceSetUp> held;
+  const std::lock_guard lock(mutex);
+  static const std::shared_future<void> done = std::async(std::launch::async, set_up_device).share();
+  std::shared_ptr<const DeviceSetUp> here = held.lock();
+  if (!here) held = here = std::make_shared<const DeviceSetUp>(done);
+  return here;
 }
 
 }  // namespace tofstream
