@@ -43,20 +43,29 @@ EventBatch BatchBuilder::empty_batch() const {
   return batch;
 }
 
-void BatchBuilder::put(std::size_t first, std::span<const petsird::CoincidenceEvent> events) {
-  const std::size_t at = static_cast<std::size_t>(count_) + first;
-  std::uint32_t* const detector1 = open_.detector1.data() + at;
-  std::uint32_t* const detector2 = open_.detector2.data() + at;
+petsird::PutEvents BatchBuilder::writer() {
+  return [this, slots = open_slots()](std::size_t first, std::span<const petsird::CoincidenceEvent> events) {
+    write(slots, first, events);
+  };
+}
+
+BatchBuilder::Slots BatchBuilder::open_slots() {
+  Slots slots{.detector1 = open_.detector1.data() + count_, .detector2 = open_.detector2.data() + count_};
+  if (has_tof_) slots.tof = open_.tof_mm.data() + count_;
+  if (has_tof_ && !equal_widths_) slots.width = open_.tof_width_mm.data() + count_;
+  return slots;
+}
+
+void BatchBuilder::write(const Slots& slots, std::size_t first,
+                         std::span<const petsird::CoincidenceEvent> events) const {
   for (std::size_t i = 0; i < events.size(); ++i) {
-    detector1[i] = detector1_(events[i].bin1);
-    detector2[i] = detector2_(events[i].bin2);
+    slots.detector1[first + i] = detector1_(events[i].bin1);
+    slots.detector2[first + i] = detector2_(events[i].bin2);
   }
-  if (!has_tof_) return;
-  float* const tof = open_.tof_mm.data() + at;
-  for (std::size_t i = 0; i < events.size(); ++i) tof[i] = centre_mm_[events[i].tof];
-  if (equal_widths_) return;
-  float* const width = open_.tof_width_mm.data() + at;
-  for (std::size_t i = 0; i < events.size(); ++i) width[i] = width_mm_[events[i].tof];
+  if (slots.tof)
+    for (std::size_t i = 0; i < events.size(); ++i) slots.tof[first + i] = centre_mm_[events[i].tof];
+  if (slots.width)
+    for (std::size_t i = 0; i < events.size(); ++i) slots.width[first + i] = width_mm_[events[i].tof];
 }
 
 void BatchBuilder::take_in(std::size_t events, const EventTimes& times) {
@@ -81,10 +90,19 @@ EventBatch BatchBuilder::take() {
   if (open_.duration_s == 0) open_.start_s += 0.5 * (last_s_ - open_.start_s);
   EventBatch batch = std::exchange(open_, empty_batch());
   batch.count = std::exchange(count_, 0);
-  for_each_array(batch, [&]<class T>(Buffer<T>& array) {
-    if (array.size() > batch.count) array = Buffer<T>::from(array.span().first(static_cast<std::size_t>(batch.count)));
-  });
   return batch;
+}
+
+void trim(EventBatch& batch) {
+  for_each_array(batch, [&]<class T>(Buffer<T>& array) {
+    if (array.size() <= batch.count) return;
+    if (batch.delayed) {
+      const auto all = std::make_shared<Buffer<T>>(std::move(array));
+      array = Buffer<T>::adopt(all->data(), batch.count, all);
+    } else {
+      array = Buffer<T>::from(array.span().first(static_cast<std::size_t>(batch.count)));
+    }
+  });
 }
 
 }  // namespace tofstream

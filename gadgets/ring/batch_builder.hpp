@@ -32,8 +32,11 @@ class BatchBuilder {
 
   /// How many events the open batch still takes.
   std::size_t room() const { return static_cast<std::size_t>(capacity_ - count_); }
-  /// Writes events behind those that the batch has, from the first-th on, within its room; several threads may at once.
-  void put(std::size_t first, std::span<const petsird::CoincidenceEvent> events);
+  /// What writes events behind those that the batch has, within its room; several threads may at once, also after
+  /// take(), as long as the batch that this gave is not read.
+  petsird::PutEvents writer();
+  /// Writes events behind those that the batch has, within its room.
+  void put(std::span<const petsird::CoincidenceEvent> events) { write(open_slots(), 0, events); }
   /// Takes `events` of those that were put. A batch begins with its first event; one that stands for no scan time is of
   /// one moment, the middle of its events'.
   void take_in(std::size_t events, const EventTimes& times);
@@ -41,7 +44,7 @@ class BatchBuilder {
   /// Where the open batch's time ends, counted from its first event by what it stands for.
   double end_s() const;
   bool is_full() const { return count_ == capacity_; }
-  /// The events so far as a batch; the builder is empty afterwards.
+  /// The events so far as a batch, whose arrays may be longer; the builder is empty afterwards.
   EventBatch take();
 
  private:
@@ -54,6 +57,14 @@ class BatchBuilder {
       return first + static_cast<std::uint32_t>((static_cast<double>(bin) + 0.5) * inverse_energy_bins);
     }
   };
+
+  /// Where the next event's numbers go.
+  struct Slots {
+    std::uint32_t *detector1 = nullptr, *detector2 = nullptr;
+    float *tof = nullptr, *width = nullptr;
+  };
+  Slots open_slots();
+  void write(const Slots& slots, std::size_t first, std::span<const petsird::CoincidenceEvent> events) const;
 
   EventBatch empty_batch() const;
   void end_run();
@@ -73,5 +84,8 @@ class BatchBuilder {
   double last_s_ = 0;  // when the last event's time ends
   EventBatch open_;
 };
+
+/// Makes the arrays as long as the batch. Those of delayeds, which are counted and forgotten, keep what they were.
+void trim(EventBatch& batch);
 
 }  // namespace tofstream

@@ -85,8 +85,9 @@ struct PetsirdDecoder : private petsird::Handler {
     emit_ = &emit;
     context_ = &context;
     decoder_->finish();
-    emit_open(petsird::EventKind::delayed);
-    emit_open(petsird::EventKind::prompt);
+    take_open(petsird::EventKind::delayed);
+    take_open(petsird::EventKind::prompt);
+    on_decoded();
     book_rejected(context);
     report();
   }
@@ -169,7 +170,7 @@ struct PetsirdDecoder : private petsird::Handler {
                  std::span<const petsird::CoincidenceEvent> events) override {
     while (!events.empty()) {
       const std::size_t taken = std::min(events.size(), room(kind, types));
-      put(kind, types, 0, events.first(taken));
+      if (is_decoded(kind)) builder_of(kind, types).put(events.first(taken));
       on_put(kind, types, taken);
       events = events.subspan(taken);
     }
@@ -181,13 +182,13 @@ struct PetsirdDecoder : private petsird::Handler {
     const Lists& lists = lists_of(kind);
     BatchBuilder& builder = builder_of(kind, types);
     if (lists.taken == 0 && builder.count() > 0 && std::abs(lists.times.first_s - builder.end_s()) > longest_pause_s)
-      emit_batch(builder);
+      take_batch(builder);
     return builder.room();
   }
 
-  void put(petsird::EventKind kind, petsird::TypePair types, std::size_t first,
-           std::span<const petsird::CoincidenceEvent> events) override {
-    if (is_decoded(kind)) builder_of(kind, types).put(first, events);
+  petsird::PutEvents writer(petsird::EventKind kind, petsird::TypePair types) override {
+    if (is_decoded(kind)) return builder_of(kind, types).writer();
+    return [](std::size_t, std::span<const petsird::CoincidenceEvent>) {};
   }
 
   void on_put(petsird::EventKind kind, petsird::TypePair types, std::size_t events) override {
@@ -197,7 +198,7 @@ struct PetsirdDecoder : private petsird::Handler {
     BatchBuilder& builder = builder_of(kind, types);
     builder.take_in(events, lists.times.after(lists.taken));
     lists.taken += events;
-    if (builder.is_full()) emit_batch(builder);
+    if (builder.is_full()) take_batch(builder);
   }
 
   void on_other_block(const petsird::OtherBlock& block) override {
@@ -216,22 +217,30 @@ struct PetsirdDecoder : private petsird::Handler {
     quantity_ = std::move(changed);
   }
 
-  // Delayeds leave before the prompts of their time: a correction by those that have come then knows them.
-  void emit_batch(BatchBuilder& builder) {
+  // The batch leaves when all its events are there. Delayeds leave before the prompts of their time: a correction by
+  // those that have come then knows them.
+  void take_batch(BatchBuilder& builder) {
     EventBatch batch = builder.take();
-    if (!batch.delayed) emit_open(petsird::EventKind::delayed);
+    if (!batch.delayed) take_open(petsird::EventKind::delayed);
     batch.quantity = quantity_;
     batch.exposure = live_time_->mean(batch.start_s, batch.duration_s);
     if (!batch.delayed) {
       prompts_s_ += batch.duration_s;
       live_s_ += batch.duration_s * batch.exposure;
     }
-    (*emit_)(std::move(batch));
+    leaving_.push_back(std::move(batch));
   }
 
-  void emit_open(petsird::EventKind kind) {
+  void take_open(petsird::EventKind kind) {
     for (auto& builder : lists_of(kind).builders)
-      if (builder && builder->count() > 0) emit_batch(*builder);
+      if (builder && builder->count() > 0) take_batch(*builder);
+  }
+
+  void on_decoded() override {
+    for (EventBatch& batch : std::exchange(leaving_, {})) {
+      trim(batch);
+      (*emit_)(std::move(batch));
+    }
   }
 
   void on_block_end(petsird::BlockKind kind) override {
@@ -301,6 +310,7 @@ struct PetsirdDecoder : private petsird::Handler {
   double prompts_s_ = 0, live_s_ = 0;  // scan time of the prompts so far, and the live part of it
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;
+  std::vector<EventBatch> leaving_;
   petsird::TimeInterval block_;
   std::uint64_t blocks_ = 0;     // of all kinds so far
   std::uint64_t movements_ = 0;  // of them, those of bed or gantry

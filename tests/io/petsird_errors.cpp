@@ -115,6 +115,26 @@ TEST_CASE("PETSIRD errors: bytes after the end") {
   check_error(bytes, fmt::format("byte {}: 1 bytes or more follow the end of the stream", size));
 }
 
+TEST_CASE("PETSIRD errors: an event that another core finds wrong is named as one that is read byte by byte") {
+  const toy::Bytes good = toy::stream(100'000);
+  for (const std::size_t at : {std::size_t{20'000}, std::size_t{150'001}, std::size_t{250'002}}) {
+    CAPTURE(at);
+    for (const int bytes : {1, 12}) {  // a number out of range, and one that is too long
+      toy::Bytes bad = good;
+      const auto first = bad.begin() + static_cast<std::ptrdiff_t>(at);
+      std::fill(first, first + bytes, std::byte{0xff});
+      const std::string by_cores = toy::error_of(bad);
+      CHECK(by_cores.find("the stream is damaged") != std::string::npos);
+      CHECK(by_cores == toy::error_of(bad, 1'000));
+    }
+  }
+  toy::Bytes both = good;  // the first of two mistakes counts, also where it is found later
+  both[200'000] = std::byte{0xff};
+  const std::string first = toy::error_of(both, 1'000);
+  both.push_back(std::byte{7});  // behind the end of the stream
+  CHECK(toy::error_of(both) == first);
+}
+
 TEST_CASE("PETSIRD errors: events out of range") {
   // one block; event block; 0..1 ms; no singles; two rows, the first of one list of two events
   check_error(with({1, 0, 0, 1, 0, 2, 1, 2, 5, 4, 0, 24, 3, 0}),

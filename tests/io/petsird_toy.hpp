@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gadgets/io/petsird/decoder.hpp"
@@ -133,7 +135,15 @@ struct Recording final : Handler {
   std::vector<Block> blocks;
   std::vector<std::string> warnings;
   std::size_t largest_piece = 0, put_by_cores = 0;
-  std::vector<CoincidenceEvent> room_for_some = std::vector<CoincidenceEvent>(30'000);
+  std::size_t most_by_cores = 30'000;
+  struct Piece {
+    std::size_t block;
+    List of;
+    std::shared_ptr<const std::vector<CoincidenceEvent>> events;
+    std::size_t count;
+  };
+  std::vector<Piece> pieces;  // not all there yet
+  std::shared_ptr<std::vector<CoincidenceEvent>> coming;
   std::size_t blocks_ended = 0;
 
   void on_schema(const Schema& schema) override { version = schema.version(); }
@@ -143,20 +153,31 @@ struct Recording final : Handler {
     append(kind, types, events);
     largest_piece = std::max(largest_piece, events.size());
   }
-  std::size_t room(EventKind, TypePair) override { return room_for_some.size(); }
-  void put(EventKind, TypePair, std::size_t first, std::span<const CoincidenceEvent> events) override {
-    std::ranges::copy(events, room_for_some.begin() + static_cast<std::ptrdiff_t>(first));
+  std::size_t room(EventKind, TypePair) override { return most_by_cores; }
+  PutEvents writer(EventKind, TypePair) override {
+    coming = std::make_shared<std::vector<CoincidenceEvent>>(most_by_cores);
+    return [to = coming](std::size_t first, std::span<const CoincidenceEvent> events) {
+      std::ranges::copy(events, to->begin() + static_cast<std::ptrdiff_t>(first));
+    };
   }
   void on_put(EventKind kind, TypePair types, std::size_t events) override {
-    append(kind, types, std::span(room_for_some).first(events));
+    pieces.push_back({blocks.size() - 1, {kind, types, {}}, coming, events});
     put_by_cores += events;
   }
   void append(EventKind kind, TypePair types, std::span<const CoincidenceEvent> events) {
-    auto& lists = blocks.back().lists;
-    if (lists.empty() || lists.back().kind != kind || lists.back().types != types) {
-      lists.push_back({kind, types, {}});
+    pieces.push_back({blocks.size() - 1,
+                      {kind, types, {}},
+                      std::make_shared<std::vector<CoincidenceEvent>>(events.begin(), events.end()),
+                      events.size()});
+  }
+  void on_decoded() override {
+    for (const Piece& piece : std::exchange(pieces, {})) {
+      auto& lists = blocks[piece.block].lists;
+      if (lists.empty() || lists.back().kind != piece.of.kind || lists.back().types != piece.of.types)
+        lists.push_back(piece.of);
+      const auto events = std::span(*piece.events).first(piece.count);
+      lists.back().events.insert(lists.back().events.end(), events.begin(), events.end());
     }
-    lists.back().events.insert(lists.back().events.end(), events.begin(), events.end());
   }
   void on_other_block(const OtherBlock& block) override { blocks.back().other = block; }
   void on_block_end(BlockKind) override { ++blocks_ended; }

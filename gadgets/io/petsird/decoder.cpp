@@ -47,6 +47,20 @@ class Decoder::Impl final : public PlanReader::EventReader {
     std::size_t partial_size = 0;
   };
 
+  /// Events of a list that other cores decode.
+  struct BegunStretch {
+    EventKind kind{};
+    EventList list;         ///< before them
+    std::uint64_t end = 0;  ///< of the bytes at hand, in the stream
+    std::string place;
+  };
+
+  void push_some(std::span<const std::byte> bytes);
+  void settle();
+  [[noreturn]] static void throw_wrong_event(const BegunStretch& begun, const ParallelEvents::Failure& failure);
+  [[noreturn]] static void throw_damaged(std::uint64_t offset, const std::string& place, const std::string& wrong);
+  static std::string out_of_range(EventKind kind, const EventList& list, std::uint64_t number,
+                                  const CoincidenceEvent& event);
   void read();
   void begin_body();
   void header_read();
@@ -76,6 +90,8 @@ class Decoder::Impl final : public PlanReader::EventReader {
   EventList list_;
   std::vector<CoincidenceEvent> batch_ = std::vector<CoincidenceEvent>(batch_size);
   std::size_t batched_ = 0;
+  std::vector<BegunStretch> begun_;
+  ParallelEvents parallel_;
   bool ended_ = false;
   bool failed_ = false;
   bool warned_of_rows_ = false;
@@ -85,14 +101,59 @@ class Decoder::Impl final : public PlanReader::EventReader {
 void Decoder::Impl::push(std::span<const std::byte> bytes) {
   if (failed_) throw Error("PETSIRD decoder was given bytes after an error; make a new one");
   failed_ = true;  // until this call has ended well
+  do {
+    constexpr std::size_t most_at_a_time = std::size_t{16} << 20;  // so that what is decoded leaves soon
+    const auto some = bytes.first(std::min(bytes.size(), most_at_a_time));
+    push_some(some);
+    bytes = bytes.subspan(some.size());
+  } while (!bytes.empty());
+  failed_ = false;
+}
+
+void Decoder::Impl::push_some(std::span<const std::byte> bytes) {
   input_.feed(bytes);
   try {
     read();
   } catch (const DataError& error) {
-    throw Error(fmt::format("PETSIRD stream, byte {}, in {}: {}; the stream is damaged, get a fresh copy",
-                            input_.offset(), place(), error.what()));
+    settle();  // an earlier event may be wrong already
+    throw_damaged(input_.offset(), place(), error.what());
+  } catch (const Error&) {
+    settle();
+    throw;
+  } catch (...) {            // the handler's own
+    (void)parallel_.wait();  // before the bytes go
+    throw;
   }
-  failed_ = false;
+  settle();
+}
+
+/// Waits for the events that other cores decode.
+void Decoder::Impl::settle() {
+  const std::optional<ParallelEvents::Failure> failure = parallel_.wait();
+  const std::vector<BegunStretch> begun = std::exchange(begun_, {});
+  if (failure) throw_wrong_event(begun[failure->stretch], *failure);
+  handler_.on_decoded();
+}
+
+void Decoder::Impl::throw_wrong_event(const BegunStretch& begun, const ParallelEvents::Failure& failure) {
+  Input input;
+  input.feed(failure.bytes);
+  std::string wrong;
+  try {
+    std::array<std::uint64_t, 3> values{};
+    for (std::uint64_t& value : values) input.varint(value, 32);
+    wrong = out_of_range(begun.kind, begun.list, begun.list.read + failure.event + 1,
+                         {static_cast<std::uint32_t>(values[0]), static_cast<std::uint32_t>(values[1]),
+                          static_cast<std::uint32_t>(values[2])});
+  } catch (const DataError& error) {
+    wrong = error.what();
+  }
+  throw_damaged(begun.end - failure.bytes.size() + input.offset(), begun.place, wrong);
+}
+
+void Decoder::Impl::throw_damaged(std::uint64_t offset, const std::string& place, const std::string& wrong) {
+  throw Error(
+      fmt::format("PETSIRD stream, byte {}, in {}: {}; the stream is damaged, get a fresh copy", offset, place, wrong));
 }
 
 void Decoder::Impl::read() {
@@ -171,24 +232,25 @@ bool Decoder::Impl::read_events(const PlanReader& reader, const Plan& plan) {
   return true;
 }
 
-/// Where many events of the list are there, on all cores; false where it is not worth it or goes no further.
+/// Where many events of the list are there, begins to decode them on all cores; false where it is not worth it or goes
+/// no further.
 bool Decoder::Impl::read_many_events(EventKind kind) {
   constexpr std::size_t fewest = parallel_bytes / longest_event;
   const std::uint64_t left = list_.count - list_.read;
-  if (input_.rest().size() < parallel_bytes || left < fewest || list_.upper || list_.partial_size > 0 ||
-      input_.inside_varint())
+  if (input_.rest().size() < parallel_bytes || left < fewest || list_.upper || list_.tolerant ||
+      list_.partial_size > 0 || input_.inside_varint())
     return false;
   deliver(kind);  // those before
   const TypePair types = delivered_types();
   const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(left, handler_.room(kind, types)));
   if (most < fewest) return false;
   std::span<const std::byte> bytes = input_.rest();
-  const std::size_t decoded = decode_events_in_parallel(
-      bytes, most, list_.limits, [&](std::size_t first, auto events) { handler_.put(kind, types, first, events); });
-  if (decoded == 0) return false;
+  const std::size_t begun = parallel_.begin(bytes, most, list_.limits, handler_.writer(kind, types));
+  if (begun == 0) return false;
+  begun_.push_back({kind, list_, input_.offset() + input_.rest().size(), place()});
   input_.advance(input_.rest().size() - bytes.size());
-  list_.read += decoded;
-  handler_.on_put(kind, types, decoded);
+  list_.read += begun;
+  handler_.on_put(kind, types, begun);
   return true;
 }
 
@@ -250,15 +312,19 @@ bool Decoder::Impl::read_one_event(EventKind kind) {
     batch_[batched_++] = event;
     return true;
   }
-  if (!list_.tolerant) {
-    throw DataError(fmt::format(
-        "{} {} of {}, which ends here, is ({}, {}) in ToF bin {}, but types {} and {} have "
-        "{} and {} detection bins and {} ToF bins",
-        kind == EventKind::prompt ? "prompt" : "delayed", list_.read, list_.count, bin1, bin2, tof, list_.types.first,
-        list_.types.second, list_.limits.bins1, list_.limits.bins2, list_.limits.tof_bins));
-  }
+  if (!list_.tolerant) throw DataError(out_of_range(kind, list_, list_.read, event));
   ++state_.counts.rejected;
   return true;
+}
+
+/// What is wrong with an event of this number, from 1 on.
+std::string Decoder::Impl::out_of_range(EventKind kind, const EventList& list, std::uint64_t number,
+                                        const CoincidenceEvent& event) {
+  return fmt::format(
+      "{} {} of {}, which ends here, is ({}, {}) in ToF bin {}, but types {} and {} have "
+      "{} and {} detection bins and {} ToF bins",
+      kind == EventKind::prompt ? "prompt" : "delayed", number, list.count, event.bin1, event.bin2, event.tof,
+      list.types.first, list.types.second, list.limits.bins1, list.limits.bins2, list.limits.tof_bins);
 }
 
 void Decoder::Impl::deliver(EventKind kind) {

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -25,6 +28,9 @@ struct CoincidenceEvent {
   std::uint32_t tof = 0;
   bool operator==(const CoincidenceEvent&) const = default;
 };
+
+/// Takes some events, of which the first has this number. Several threads call it at once.
+using PutEvents = std::function<void(std::size_t first, std::span<const CoincidenceEvent> events)>;
 
 /// The module types of an event's first and second detection bin; first >= second.
 struct TypePair {
