@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <future>
 #include <limits>
 #include <memory>
@@ -49,17 +50,25 @@ class Means {
   const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
 
   /// The batch on the GPU that corrects it, where that has room for it and its terms; by a stream on which nothing
-  /// else goes on. Events with free ends stay.
-  EventBatch brought(EventBatch batch, Stream stream) {
+  /// else goes on. Events with free ends stay. It comes beside what the caller does.
+  std::future<EventBatch> bring(EventBatch batch, Stream stream) {
     constexpr std::size_t terms_bytes = 2 * sizeof(float);
     const std::size_t bytes = batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count);
-    if (corrector_.backend() != Backend::cuda || !batch.detectors || !has_room(bytes)) return batch;
-    EventBatch there = batch.to(Memory::device, stream);
+    const bool goes = corrector_.backend() == Backend::cuda && batch.detectors && has_room(bytes);
+    return std::async(
+        goes ? std::launch::async : std::launch::deferred,
+        [goes, stream, here = std::move(batch)]() mutable { return goes ? on_device(here, stream) : std::move(here); });
+  }
+
+ private:
+  // By way of page-locked memory: from other memory the driver copies, one thread at a time.
+  static EventBatch on_device(const EventBatch& batch, Stream stream) {
+    const EventBatch locked = batch.to(Memory::pinned);
+    EventBatch there = locked.to(Memory::device, stream);
     synchronize(stream);  // before the host's arrays go
     return there;
   }
 
- private:
   // What is free is asked for seldom, since that takes its time.
   bool has_room(std::size_t bytes) {
     if (bytes > granted_) {
@@ -110,10 +119,9 @@ struct EventCorrections {
     if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
       if (waiting_.empty()) emit(announcement_of(batch));
       waiting_.push_back(std::move(batch));
-      constexpr std::size_t at_a_time = 4;
-      if (are_means_ready() && waiting_.size() - prepared_ >= at_a_time) prepare_waiting();
+      prepare_waiting(Wait::no);
     } else {
-      batch = means().brought(std::move(batch), copy_stream());
+      batch = means().bring(std::move(batch), copy_stream()).get();
       set_multiplicative(batch);
       set_additive(batch);
       emit(std::move(batch));
@@ -125,7 +133,7 @@ struct EventCorrections {
       // Batches that are not on the GPU yet go there while the CPU fits the randoms.
       const EventBatch first = waiting_.front().without_arrays();
       auto fit = std::async(std::launch::async, [&] { prepare_randoms(first); });
-      prepare_waiting();
+      prepare_waiting(Wait::for_all);
       fit.get();
     }
     for (EventBatch& batch : waiting_) {
@@ -189,7 +197,7 @@ struct EventCorrections {
     if (!coming_.valid())
       coming_ = std::async(p_.backend == BackendChoice::cpu ? std::launch::deferred : std::launch::async,
                            [this] { return std::make_unique<Means>(backend_, mu_); });
-    if (coming_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return false;
+    if (!is_there(coming_)) return false;
     means_ = coming_.get();
     return true;
   }
@@ -199,23 +207,27 @@ struct EventCorrections {
     return *means_;
   }
 
-  // What does not depend on the randoms is done while events wait for these. A batch comes to the GPU, on the default
-  // stream, while the terms of the one before are looked up. No update goes on yet that would hold it up; a sensitivity
-  // that is computed meanwhile may, and updates wait for that too.
-  void prepare_waiting() {
-    Means& by = means();
-    const auto policy = by.corrector().backend() == Backend::cuda ? std::launch::async : std::launch::deferred;
-    const auto bring = [&](std::size_t i) {
-      return std::async(policy, [&by, &batch = waiting_[i]] { return by.brought(std::move(batch), nullptr); });
-    };
-    std::future<EventBatch> coming;
-    if (prepared_ < waiting_.size()) coming = bring(prepared_);
-    for (; prepared_ < waiting_.size(); ++prepared_) {
-      EventBatch batch = coming.get();
-      if (prepared_ + 1 < waiting_.size()) coming = bring(prepared_ + 1);
+  // What does not depend on the randoms is done while events wait for these. Some batches come to the GPU at a time, on
+  // the default stream, while the terms of those before are looked up. No update goes on yet that would hold them up; a
+  // sensitivity that is computed meanwhile may, and updates wait for that too.
+  enum class Wait { no, for_all };
+  void prepare_waiting(Wait wait) {
+    if (wait == Wait::no && !are_means_ready()) return;
+    constexpr std::size_t at_a_time = 4;
+    while (prepared_ < waiting_.size()) {
+      while (prepared_ + bringing_.size() < waiting_.size() && bringing_.size() < at_a_time)
+        bringing_.push_back(means().bring(std::exchange(waiting_[prepared_ + bringing_.size()], {}), nullptr));
+      if (wait == Wait::no && !is_there(bringing_.front())) return;
+      EventBatch batch = bringing_.front().get();
+      bringing_.pop_front();
       set_multiplicative(batch);
-      waiting_[prepared_] = std::move(batch);
+      waiting_[prepared_++] = std::move(batch);
     }
+  }
+
+  template <class T>
+  static bool is_there(const std::future<T>& future) {
+    return future.wait_for(std::chrono::seconds(0)) != std::future_status::timeout;
   }
 
   void set_multiplicative(EventBatch& batch) {
@@ -343,6 +355,7 @@ struct EventCorrections {
   std::future<std::unique_ptr<Means>> coming_;
   std::vector<EventBatch> waiting_;
   std::size_t prepared_ = 0;  // of those that wait, the first, which have their multiplicative terms
+  std::deque<std::future<EventBatch>> bringing_;  // those behind them, to the GPU
 };
 
 TOFSTREAM_GADGET(EventCorrections, "event_corrections",
