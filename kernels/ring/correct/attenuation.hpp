@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/ring/joseph/line_integrals.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
 
@@ -17,14 +17,13 @@ class Attenuation {
   /// GPU.
   Attenuation(const Image& mu_per_mm, Backend backend);
 
-  Backend backend() const { return projector_->backend(); }
+  Backend backend() const { return integrals_->backend(); }
   /// factors[i] *= exp(-integral of mu along event i's line), whatever its ToF. Events and factors (events.count
   /// floats) lie in the backend's memory; queued on the stream.
   void apply(EventView events, float* factors, Stream stream = nullptr) const;
 
  private:
-  std::unique_ptr<ListModeProjector> projector_;
-  Buffer<float> mu_;
+  std::unique_ptr<const LineIntegrals> integrals_;
 };
 
 }  // namespace tofstream

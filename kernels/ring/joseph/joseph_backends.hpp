@@ -6,6 +6,7 @@
 
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
+#include "kernels/ring/joseph/line_integrals.hpp"
 
 namespace tofstream {
 
@@ -17,5 +18,7 @@ inline float joseph_reach_mm(const Grid& grid) {
 /// The kernel compiled for the best instruction set of this machine.
 std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid, const JosephSettings& settings);
 std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings);
+/// Line integrals on CUDA that take 32 bytes a voxel.
+std::unique_ptr<const LineIntegrals> make_quad_integrals(const Image& image);
 
 }  // namespace tofstream

@@ -8,48 +8,20 @@
 #include "kernels/ring/joseph/joseph_backends.hpp"
 #include "kernels/ring/joseph/joseph_line-inl.hpp"
 #include "kernels/ring/joseph/joseph_tiled.cuh"
+#include "kernels/ring/joseph/joseph_walk.cuh"
 
 namespace tofstream {
 
 namespace {
 
-using single_lane::cross;
-using single_lane::Crossing;
-using single_lane::JosephBlock;
+using joseph::line_sum;
+using joseph::walk;
 using single_lane::JosephLine;
 using single_lane::JosephLines;
 using single_lane::JosephSetup;
 using single_lane::prepare_line;
 
 constexpr int threads_a_block = 128;
-
-/// Calls visit(offset, weight) for each voxel of a line that has weight.
-template <class Visit>
-__device__ void walk(const Grid& grid, const JosephLine& line, Visit visit) {
-  const std::int64_t plane_stride = grid.stride(line.axis);
-  const std::int64_t u_stride = grid.stride(line.u_axis);
-  const std::int64_t v_stride = grid.stride(line.v_axis);
-  for (int begin = line.first; begin <= line.last; begin += JosephBlock::planes) {
-    const JosephBlock block = JosephBlock::make(grid, line, begin);
-    const int count = min(JosephBlock::planes, line.last - begin + 1);
-    for (int plane = 0; plane < count; ++plane) {
-      const Crossing<float> c = cross(line, block, static_cast<float>(plane));
-      const std::int64_t offset = (begin + plane) * plane_stride + static_cast<std::int64_t>(c.u) * u_stride +
-                                  static_cast<std::int64_t>(c.v) * v_stride;
-      // A weight of 0 may stand for a voxel that an image one voxel wide does not have.
-      if (c.weight[0] != 0) visit(offset, c.weight[0]);
-      if (c.weight[1] != 0) visit(offset + u_stride, c.weight[1]);
-      if (c.weight[2] != 0) visit(offset + v_stride, c.weight[2]);
-      if (c.weight[3] != 0) visit(offset + u_stride + v_stride, c.weight[3]);
-    }
-  }
-}
-
-__device__ float line_sum(const Grid& grid, const JosephLine& line, const float* image) {
-  float sum = 0;
-  walk(grid, line, [&](std::int64_t voxel, float weight) { sum += weight * image[voxel]; });
-  return sum;
-}
 
 __device__ void add_line(const Grid& grid, const JosephLine& line, float value, float* image) {
   walk(grid, line, [&](std::int64_t voxel, float weight) { atomicAdd(image + voxel, weight * value); });
