@@ -117,7 +117,7 @@ struct EventCorrections {
     }
     prompts_time_.add(batch);
     if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
-      if (waiting_.empty()) emit(announcement_of(batch));
+      if (waiting_.empty()) emit(announced_ = announcement_of(batch));
       waiting_.push_back(std::move(batch));
       prepare_waiting(Wait::no);
     } else {
@@ -131,8 +131,7 @@ struct EventCorrections {
   void flush(Emit<EventBatch>& emit, Context& context) {
     if (!waiting_.empty()) {
       // Batches that are not on the GPU yet go there while the CPU fits the randoms.
-      const EventBatch first = waiting_.front().without_arrays();
-      auto fit = std::async(std::launch::async, [&] { prepare_randoms(first); });
+      auto fit = std::async(std::launch::async, [&] { prepare_randoms(announced_); });
       prepare_waiting(Wait::for_all);
       fit.get();
     }
@@ -353,6 +352,7 @@ struct EventCorrections {
   CoveredTime prompts_time_, delayeds_time_, fitted_time_;
   std::unique_ptr<Means> means_;
   std::future<std::unique_ptr<Means>> coming_;
+  EventBatch announced_;  // no events, and the scanner of those that wait
   std::vector<EventBatch> waiting_;
   std::size_t prepared_ = 0;  // of those that wait, the first, which have their multiplicative terms
   std::deque<std::future<EventBatch>> bringing_;  // those behind them, to the GPU
