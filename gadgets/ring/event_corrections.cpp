@@ -55,20 +55,16 @@ class Means {
     constexpr std::size_t terms_bytes = 2 * sizeof(float);
     const std::size_t bytes = batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count);
     const bool goes = corrector_.backend() == Backend::cuda && batch.detectors && has_room(bytes);
-    return std::async(
-        goes ? std::launch::async : std::launch::deferred,
-        [goes, stream, here = std::move(batch)]() mutable { return goes ? on_device(here, stream) : std::move(here); });
+    return std::async(goes ? std::launch::async : std::launch::deferred,
+                      [goes, stream, here = std::move(batch)]() mutable {
+                        if (!goes) return std::move(here);
+                        EventBatch there = here.to(Memory::device, stream);
+                        synchronize(stream);  // before the host's arrays go
+                        return there;
+                      });
   }
 
  private:
-  // By way of page-locked memory: from other memory the driver copies, one thread at a time.
-  static EventBatch on_device(const EventBatch& batch, Stream stream) {
-    const EventBatch locked = batch.to(Memory::pinned);
-    EventBatch there = locked.to(Memory::device, stream);
-    synchronize(stream);  // before the host's arrays go
-    return there;
-  }
-
   // What is free is asked for seldom, since that takes its time.
   bool has_room(std::size_t bytes) {
     if (bytes > granted_) {
