@@ -1,5 +1,5 @@
-// What a gadget says of itself, by `static constexpr auto stream_end = ...`, where it is an end of the stream that other
-// programs send or are sent. A server and `tofstream replay` put another end in its place, whatever its name.
+// What a gadget says of itself, by `static constexpr auto stream_end = ...`, where it is an end of the stream that
+// other programs send or are sent. A server and `tofstream replay` put another end in its place, whatever its name.
 #pragma once
 
 #include <string>

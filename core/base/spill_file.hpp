@@ -1,6 +1,6 @@
-// Bytes that memory has no room for, on disk for a while: in a file without a name, which is gone when the program ends,
-// however it ends. The one way in which tofstream puts on disk what waits: edges, frames of a live stream, and events
-// that are kept for later iterations.
+// Bytes that memory has no room for, on disk for a while: in a file without a name, which is gone when the program
+// ends, however it ends. The one way in which tofstream puts on disk what waits: edges, frames of a live stream, and
+// events that are kept for later iterations.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +44,8 @@ class SpillFile : public std::enable_shared_from_this<SpillFile> {
   // CAUSE"; the caller says what to do.
   static std::shared_ptr<SpillFile> in(const std::filesystem::path& folder);
 
-  // Writes the parts one behind the other. Throws std::system_error "cannot write an unnamed file in FOLDER: CAUSE", and
-  // nothing is kept then.
+  // Writes the parts one behind the other. Throws std::system_error "cannot write an unnamed file in FOLDER: CAUSE",
+  // and nothing is kept then.
   SpillPiece put(std::span<const std::span<const std::byte>> parts);
 
  private:

@@ -1,5 +1,5 @@
-// How a payload is put on disk, where an edge spills (`edge: {policy: spill}`): its owner says how its bytes are written
-// and read, and core does the rest.
+// How a payload is put on disk, where an edge spills (`edge: {policy: spill}`): its owner says how its bytes are
+// written and read, and core does the rest.
 #pragma once
 #include <cstddef>
 #include <cstdint>

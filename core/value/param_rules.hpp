@@ -127,8 +127,8 @@ struct Description {
 };
 
 // Declares member `Member` as parameter `name`. The rest, in any order: limits (range, at_least,
-// positive, ...), one_of, unit, one_for_all, reads_file, in_run_folder, operators_alone, not_in_key, live, required, and
-// the line of documentation.
+// positive, ...), one_of, unit, one_for_all, reads_file, in_run_folder, operators_alone, not_in_key, live, required,
+// and the line of documentation.
 template <auto Member, class... Rest>
 constexpr Param<Member> param(const char* name, Rest... rest) {
   Param<Member> p{};

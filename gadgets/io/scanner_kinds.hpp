@@ -23,9 +23,9 @@ struct ScannerHeader {
 struct ScannerKind {
   std::string key;         // of a scanner's YAML: a file that has it is of this kind
   std::string words = {};  // what such a scanner is, in messages: "a ring of crystals"
-  /// The header of a file of this kind; crystals' efficiencies are uniform from 1 minus `crystal_efficiency_spread` to 1,
-  /// where the kind has any. Throws std::runtime_error of one line, file:line:column: message, for a file that is wrong,
-  /// std::invalid_argument for a scanner that a header cannot hold.
+  /// The header of a file of this kind; crystals' efficiencies are uniform from 1 minus `crystal_efficiency_spread` to
+  /// 1, where the kind has any. Throws std::runtime_error of one line, file:line:column: message, for a file that is
+  /// wrong, std::invalid_argument for a scanner that a header cannot hold.
   ScannerHeader (*header)(const std::filesystem::path& file, double crystal_efficiency_spread) = nullptr;
   bool petsird_holds_events = false;  // each is a pair of the header's detectors, with at most a ToF
   std::string simulator = {};         // the gadget that `tofstream simulate` makes its events by; empty: none
@@ -52,7 +52,8 @@ struct ScannerRegistration {
 
 }  // namespace tofstream
 
-// Registers a kind of scanner; what follows its key is as ScannerKind has it. Once, at namespace scope of a source file:
+// Registers a kind of scanner; what follows its key is as ScannerKind has it. Once, at namespace scope of a source
+// file:
 //
 //     TOFSTREAM_SCANNER("plates", .words = "two plates", .header = plates_header, .simulator = "plate_simulator",
 //                       .writer = "plate_writer");

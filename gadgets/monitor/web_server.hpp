@@ -55,8 +55,8 @@ class WebServer {
   /// The newest text, and the newest binary message: to all who watch, and to who comes later.
   void publish_text(WebBytes message);
   void publish_binary(WebBytes message);
-  /// Sends everybody what was published last, also to who has not read the image before; waits until that is on its way,
-  /// or for the time limit.
+  /// Sends everybody what was published last, also to who has not read the image before; waits until that is on its
+  /// way, or for the time limit.
   void drain(std::chrono::milliseconds limit);
 
  private:

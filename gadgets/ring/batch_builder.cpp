@@ -44,6 +44,7 @@ EventBatch BatchBuilder::empty_batch() const {
 }
 
 petsird::PutEvents BatchBuilder::writer() {
+  has_writer_ = true;
   return [this, slots = open_slots()](std::size_t first, std::span<const petsird::CoincidenceEvent> events) {
     write(slots, first, events);
   };
@@ -90,13 +91,14 @@ EventBatch BatchBuilder::take() {
   if (open_.duration_s == 0) open_.start_s += 0.5 * (last_s_ - open_.start_s);
   EventBatch batch = std::exchange(open_, empty_batch());
   batch.count = std::exchange(count_, 0);
+  if (!std::exchange(has_writer_, false)) trim(batch);
   return batch;
 }
 
 void trim(EventBatch& batch) {
   for_each_array(batch, [&]<class T>(Buffer<T>& array) {
     if (array.size() <= batch.count) return;
-    if (batch.delayed) {
+    if (batch.delayed && 4 * batch.count >= array.size()) {
       const auto all = std::make_shared<Buffer<T>>(std::move(array));
       array = Buffer<T>::adopt(all->data(), batch.count, all);
     } else {

@@ -33,7 +33,7 @@ class BatchBuilder {
   /// How many events the open batch still takes.
   std::size_t room() const { return static_cast<std::size_t>(capacity_ - count_); }
   /// What writes events behind those that the batch has, within its room; several threads may at once, also after
-  /// take(), as long as the batch that this gave is not read.
+  /// take(): until they have, the batch that this gave is neither read nor destroyed.
   petsird::PutEvents writer();
   /// Writes events behind those that the batch has, within its room.
   void put(std::span<const petsird::CoincidenceEvent> events) { write(open_slots(), 0, events); }
@@ -44,7 +44,8 @@ class BatchBuilder {
   /// Where the open batch's time ends, counted from its first event by what it stands for.
   double end_s() const;
   bool is_full() const { return count_ == capacity_; }
-  /// The events so far as a batch, whose arrays may be longer; the builder is empty afterwards.
+  bool takes_delayeds() const { return delayed_; }
+  /// The events so far as a batch; the builder is empty afterwards. Where a writer was given, the arrays may be longer.
   EventBatch take();
 
  private:
@@ -83,9 +84,11 @@ class BatchBuilder {
   double run_seconds_per_event_ = 0;
   double last_s_ = 0;  // when the last event's time ends
   EventBatch open_;
+  bool has_writer_ = false;  // of events in the open batch
 };
 
-/// Makes the arrays as long as the batch. Those of delayeds, which are counted and forgotten, keep what they were.
+/// Makes the arrays as long as the batch. Delayeds' keep their memory, if they fill a quarter of it: they are counted
+/// and forgotten, not worth a copy.
 void trim(EventBatch& batch);
 
 }  // namespace tofstream

@@ -49,19 +49,12 @@ class Means {
   EventCorrector& corrector() { return corrector_; }
   const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
 
-  /// The batch on the GPU that corrects it, where that has room for it and its terms; by a stream on which nothing
-  /// else goes on. Events with free ends stay. It comes beside what the caller does.
-  std::future<EventBatch> bring(EventBatch batch, Stream stream) {
+  /// Whether the batch is to go to the GPU that corrects it, which then has room for it and its terms. Events with free
+  /// ends stay.
+  bool takes(const EventBatch& batch) {
     constexpr std::size_t terms_bytes = 2 * sizeof(float);
-    const std::size_t bytes = batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count);
-    const bool goes = corrector_.backend() == Backend::cuda && batch.detectors && has_room(bytes);
-    return std::async(goes ? std::launch::async : std::launch::deferred,
-                      [goes, stream, here = std::move(batch)]() mutable {
-                        if (!goes) return std::move(here);
-                        EventBatch there = here.to(Memory::device, stream);
-                        synchronize(stream);  // before the host's arrays go
-                        return there;
-                      });
+    return corrector_.backend() == Backend::cuda && batch.detectors &&
+           has_room(batch.bytes() + terms_bytes * static_cast<std::size_t>(batch.count));
   }
 
  private:
@@ -88,11 +81,12 @@ struct EventCorrections {
   static constexpr bool harmless = true;
   // Events of 12 B and their two terms; on a GPU the lines' integrals besides.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return {
-        .device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
-        .message_bytes = inputs[0] / 12 * 20,
-        .gives_on_device = wants_cuda(p.backend),
-        .note = "the mu map and the scatter estimate; with randoms from the delayeds of the whole scan all its events"};
+    return {.device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
+            .message_bytes = inputs[0] / 12 * 20,
+            .gives_on_device = wants_cuda(p.backend),
+            .note =
+                "the mu map, on a GPU with its voxels' neighbours (36 bytes a voxel), and the scatter estimate; with "
+                "randoms from the delayeds of the whole scan all its events"};
   }
 
   EventCorrections(const Params& p, Context& context) : p_(p), backend_(p.backend), half_life_s_(half_life(p.decay)) {
@@ -117,7 +111,7 @@ struct EventCorrections {
       waiting_.push_back(std::move(batch));
       prepare_waiting(Wait::no);
     } else {
-      batch = means().bring(std::move(batch), copy_stream()).get();
+      if (means().takes(batch)) batch = on_device(batch, copy_stream());
       set_multiplicative(batch);
       set_additive(batch);
       emit(std::move(batch));
@@ -211,13 +205,27 @@ struct EventCorrections {
     constexpr std::size_t at_a_time = 4;
     while (prepared_ < waiting_.size()) {
       while (prepared_ + bringing_.size() < waiting_.size() && bringing_.size() < at_a_time)
-        bringing_.push_back(means().bring(std::exchange(waiting_[prepared_ + bringing_.size()], {}), nullptr));
+        bringing_.push_back(bring(std::exchange(waiting_[prepared_ + bringing_.size()], {})));
       if (wait == Wait::no && !is_there(bringing_.front())) return;
       EventBatch batch = bringing_.front().get();
       bringing_.pop_front();
       set_multiplicative(batch);
       waiting_[prepared_++] = std::move(batch);
     }
+  }
+
+  std::future<EventBatch> bring(EventBatch batch) {
+    const bool goes = means().takes(batch);
+    return std::async(goes ? std::launch::async : std::launch::deferred, [goes, here = std::move(batch)]() mutable {
+      return goes ? on_device(here, nullptr) : std::move(here);
+    });
+  }
+
+  // By a stream on which nothing else goes on.
+  static EventBatch on_device(const EventBatch& batch, Stream stream) {
+    EventBatch there = batch.to(Memory::device, stream);
+    synchronize(stream);  // before the host's arrays go
+    return there;
   }
 
   template <class T>

@@ -65,7 +65,9 @@ struct PetsirdDecoder : private petsird::Handler {
     return {.host_bytes = batch,
             .message_bytes = batch,
             .lower = "batch_events",
-            .note = "as much again for each further pair of module types, and for delayeds beside prompts"};
+            .note =
+                "as much again for each further pair of module types, and for delayeds beside prompts; besides, the "
+                "events of the piece of the stream at hand"};
   }
   static constexpr bool own_thread = true;  // one piece of bytes may hold many batches
   static constexpr bool harmless = true;
@@ -220,15 +222,15 @@ struct PetsirdDecoder : private petsird::Handler {
   // The batch leaves when all its events are there. Delayeds leave before the prompts of their time: a correction by
   // those that have come then knows them.
   void take_batch(BatchBuilder& builder) {
-    EventBatch batch = builder.take();
-    if (!batch.delayed) take_open(petsird::EventKind::delayed);
+    if (!builder.takes_delayeds()) take_open(petsird::EventKind::delayed);
+    EventBatch& batch = leaving_.emplace_back();  // before what may throw: other cores write into the arrays
+    batch = builder.take();
     batch.quantity = quantity_;
     batch.exposure = live_time_->mean(batch.start_s, batch.duration_s);
     if (!batch.delayed) {
       prompts_s_ += batch.duration_s;
       live_s_ += batch.duration_s * batch.exposure;
     }
-    leaving_.push_back(std::move(batch));
   }
 
   void take_open(petsird::EventKind kind) {

@@ -45,7 +45,8 @@ class SystemModel {
   virtual ViewOf<Data> view(const Data& data) const { return data.view(); }
   /// In the projector's memory.
   virtual SubsetSensitivity sensitivity(const Subset<Data>& subset) = 0;
-  /// Corrects a back projection for what is known of the sensitivity's errors; both images lie in the projector's memory.
+  /// Corrects a back projection for what is known of the sensitivity's errors; both images lie in the projector's
+  /// memory.
   virtual void correct(const Image& estimate, Image& back_projection) {
     (void)estimate;
     (void)back_projection;

@@ -1,6 +1,6 @@
 // The updates of a live reconstruction, whatever kind of data its subsets are of: each subset goes out as soon as the
-// projector is free; while none is new, those that have come are iterated over (share/doc/live.md). The order is written
-// down, and can be followed again.
+// projector is free; while none is new, those that have come are iterated over (share/doc/live.md). The order is
+// written down, and can be followed again.
 #pragma once
 
 #include <chrono>

@@ -19,7 +19,8 @@ class SpilledEvents {
   explicit SpilledEvents(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// The batch, which lies on the host, with its arrays in the file; its place is free again when the batch and its
-  /// pieces are gone. Throws std::runtime_error that says what to do where the folder takes no file or the disk is full.
+  /// pieces are gone. Throws std::runtime_error that says what to do where the folder takes no file or the disk is
+  /// full.
   EventBatch put(const EventBatch& batch);
   /// Whether the batch's arrays are in the file already.
   bool has(const EventBatch& batch) const;

@@ -1,7 +1,7 @@
 // The instruction sets that SIMD kernels are compiled for: plain scalar, SSE4, AVX2 and AVX-512 (on Arm, NEON). Vectors
-// without a fixed size (SVE, RVV) are left out: they have no operators. A source file that defines HWY_TARGET_INCLUDE and
-// includes this first is compiled for each of them. Under sanitizers plain scalar and AVX2 stand for all, to save the
-// compiler's time: every set runs the same text.
+// without a fixed size (SVE, RVV) are left out: they have no operators. A source file that defines HWY_TARGET_INCLUDE
+// and includes this first is compiled for each of them. Under sanitizers plain scalar and AVX2 stand for all, to save
+// the compiler's time: every set runs the same text.
 #pragma once
 
 #undef HWY_DISABLED_TARGETS

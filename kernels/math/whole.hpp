@@ -1,5 +1,5 @@
-// Between whole numbers and floating-point ones. A GPU converts at an eighth of the rate at which it adds: there, adding
-// 1.5 * 2^52 to a double, or 1.5 * 2^23 to a float, leaves the whole number in the sum's low bits.
+// Between whole numbers and floating-point ones. A GPU converts at an eighth of the rate at which it adds: there,
+// adding 1.5 * 2^52 to a double, or 1.5 * 2^23 to a float, leaves the whole number in the sum's low bits.
 #pragma once
 
 #include <cmath>

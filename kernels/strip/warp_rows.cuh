@@ -50,8 +50,8 @@ struct RowsLayout {
 };
 
 /// The angles of the strips' ends of each pixel, in PixelRow's unit, where shared memory has no room for them: the
-/// lowest of all pixels, then the highest. y is fastest, so that the lanes of a warp, which have neighbouring rows, read
-/// neighbouring words; a margin of columns, of which nothing is added, lets none be checked.
+/// lowest of all pixels, then the highest. y is fastest, so that the lanes of a warp, which have neighbouring rows,
+/// read neighbouring words; a margin of columns, of which nothing is added, lets none be checked.
 struct EndsTable {
   int rows, columns, margin;
 

@@ -135,6 +135,29 @@ TEST_CASE("PETSIRD errors: an event that another core finds wrong is named as on
   CHECK(toy::error_of(both) == first);
 }
 
+TEST_CASE(
+    "PETSIRD errors: what a handler refuses comes after a wrong event before it, and after the events before it") {
+  struct Refusing : Handler {
+    std::size_t put = 0, decoded = 0;
+    std::size_t room(EventKind, TypePair) override { return 1'000'000; }
+    PutEvents writer(EventKind, TypePair) override {
+      return [](std::size_t, std::span<const CoincidenceEvent>) {};
+    }
+    void on_put(EventKind, TypePair, std::size_t events) override { put += events; }
+    void on_decoded() override { decoded = put; }
+    void on_block_end(BlockKind) override { throw std::out_of_range("mine"); }
+  };
+  toy::Bytes bytes = toy::stream(100'000);
+  Refusing of_good;
+  CHECK_THROWS_AS(Decoder(of_good).push(bytes), std::out_of_range);
+  CHECK(of_good.decoded > 90'000);
+  bytes[200'000] = std::byte{0xff};
+  Refusing of_bad;
+  CHECK_THROWS_AS(Decoder(of_bad).push(bytes), Error);
+  CHECK(of_bad.put > 90'000);
+  CHECK(of_bad.decoded == 0);
+}
+
 TEST_CASE("PETSIRD errors: events out of range") {
   // one block; event block; 0..1 ms; no singles; two rows, the first of one list of two events
   check_error(with({1, 0, 0, 1, 0, 2, 1, 2, 5, 4, 0, 24, 3, 0}),

@@ -44,7 +44,8 @@ TEST_CASE("memory that is given back can be had again, though the program keeps 
     synchronize(nullptr);
     return static_cast<std::int64_t>(free_device_bytes());
   };
-  // Other programs take memory of the same GPU meanwhile, as other suites of tools/gpu_tests: one quiet moment is enough.
+  // Other programs take memory of the same GPU meanwhile, as other suites of tools/gpu_tests: one quiet moment is
+  // enough.
   bool taken = false, given_back = false;
   for (int attempt = 0; attempt < 20 && !(taken && given_back); ++attempt) {
     const std::int64_t before = free_bytes();

@@ -1,5 +1,5 @@
-// Planned back projections of values of every sign and size: each keeps its precision, deterministic ones their bits, and
-// what is no number stays where it is.
+// Planned back projections of values of every sign and size: each keeps its precision, deterministic ones their bits,
+// and what is no number stays where it is.
 #include <algorithm>
 #include <cstring>
 

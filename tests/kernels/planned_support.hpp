@@ -1,5 +1,5 @@
-// What tests of planned projections share: operators with their references, events whose plan is made, and what holds of
-// them on any backend.
+// What tests of planned projections share: operators with their references, events whose plan is made, and what holds
+// of them on any backend.
 #pragma once
 
 #include <algorithm>
@@ -149,8 +149,8 @@ inline void check_operator(const Operator& of, const EventBatch& batch, Backend 
   reference->back(batch.view(), y.data(), expected_back.data());
 
   const Numbers forward = planned.forward(x), back = planned.back(y);
-  // Terms of either sign cancel. A tile's coordinates are floats, and it takes the response of a wide bin by pieces: see
-  // tor_agreement.cpp.
+  // Terms of either sign cancel. A tile's coordinates are floats, and it takes the response of a wide bin by pieces:
+  // see tor_agreement.cpp.
   const double tolerance = backend == Backend::cuda ? 1.5e-4 : 2e-5;
   CHECK(error_of_range(forward, expected_forward) < tolerance);
   CHECK(error_of_range(back, expected_back) < tolerance);

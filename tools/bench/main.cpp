@@ -1,5 +1,5 @@
-// `tofstream-bench`: the benchmarks that have registered, each a subcommand; and their options by CLI11, which is compiled
-// here alone.
+// `tofstream-bench`: the benchmarks that have registered, each a subcommand; and their options by CLI11, which is
+// compiled here alone.
 #include <CLI/CLI.hpp>
 
 #include "tools/bench/bench.hpp"

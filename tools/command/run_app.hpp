@@ -1,4 +1,5 @@
-// The end of every program's main: the line is parsed, what it asks for runs, and exceptions become one line and a code.
+// The end of every program's main: the line is parsed, what it asks for runs, and exceptions become one line and a
+// code.
 #pragma once
 
 namespace CLI {

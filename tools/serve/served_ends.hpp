@@ -1,5 +1,6 @@
 // A pipeline for a client's run: its source of a live stream takes the client's frames, and its sinks that send images
-// give them to the client, without a socket between. All that a stream is checked for and counted by is as it is at a socket.
+// give them to the client, without a socket between. All that a stream is checked for and counted by is as it is at a
+// socket.
 #pragma once
 
 #include <cstddef>

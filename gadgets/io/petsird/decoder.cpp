@@ -117,11 +117,8 @@ void Decoder::Impl::push_some(std::span<const std::byte> bytes) {
   } catch (const DataError& error) {
     settle();  // an earlier event may be wrong already
     throw_damaged(input_.offset(), place(), error.what());
-  } catch (const Error&) {
+  } catch (...) {
     settle();
-    throw;
-  } catch (...) {            // the handler's own
-    (void)parallel_.wait();  // before the bytes go
     throw;
   }
   settle();
@@ -245,9 +242,12 @@ bool Decoder::Impl::read_many_events(EventKind kind) {
   const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(left, handler_.room(kind, types)));
   if (most < fewest) return false;
   std::span<const std::byte> bytes = input_.rest();
-  const std::size_t begun = parallel_.begin(bytes, most, list_.limits, handler_.writer(kind, types));
-  if (begun == 0) return false;
   begun_.push_back({kind, list_, input_.offset() + input_.rest().size(), place()});
+  const std::size_t begun = parallel_.begin(bytes, most, list_.limits, handler_.writer(kind, types));
+  if (begun == 0) {
+    begun_.pop_back();
+    return false;
+  }
   input_.advance(input_.rest().size() - bytes.size());
   list_.read += begun;
   handler_.on_put(kind, types, begun);

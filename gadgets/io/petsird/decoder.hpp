@@ -30,9 +30,10 @@ class Handler {
   /// Some events of the present block, all within their types' bins; the span lives only until
   /// return. A list may come in any number of pieces, none of them empty.
   virtual void on_events(EventKind /*kind*/, TypePair /*types*/, std::span<const CoincidenceEvent> /*events*/) {}
-  /// Where many of a list's events are there, all cores decode them for who has room for some: writer() gives what takes
-  /// them, on several threads, each call with the number of its first event. on_put() says at once how many come, and
-  /// on_decoded() that all those are there: at the latest before push() returns. Who has no room gets all by on_events().
+  /// Where many of a list's events are there, all cores decode them for who has room for some: writer() gives what
+  /// takes them, on several threads, each call with the number of its first event. on_put() says at once how many come,
+  /// and on_decoded() that all those are there: before push() returns, or throws for another reason than one of them.
+  /// Who has no room gets all by on_events().
   virtual std::size_t room(EventKind /*kind*/, TypePair /*types*/) { return 0; }
   virtual PutEvents writer(EventKind /*kind*/, TypePair /*types*/) { return {}; }
   virtual void on_put(EventKind /*kind*/, TypePair /*types*/, std::size_t /*events*/) {}

@@ -127,6 +127,7 @@ void ParallelEvents::note(const Failure& failure) {
 }
 
 std::optional<ParallelEvents::Failure> ParallelEvents::wait() {
+  if (stretches_.empty()) return {};
   tasks_.wait();
   stretches_.clear();
   return std::exchange(first_failure_, std::nullopt);

@@ -9,7 +9,8 @@
 
 namespace tofstream::petsird {
 
-/// The description of a simulated scanner's efficiencies is what they are and these words: they are on an absolute scale.
+/// The description of a simulated scanner's efficiencies is what they are and these words: they are on an absolute
+/// scale.
 inline constexpr std::string_view absolute_scale_words = "; trues/s for 1 Bq/mL mm";
 /// What they are ends with these words where a scanner has none: "strips that detect every photon".
 inline constexpr std::string_view perfect_words = " that detect every photon";

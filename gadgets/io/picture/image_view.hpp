@@ -42,8 +42,8 @@ void load_fonts();
 /// Draws a host image. Anatomical convention: seen from the feet and from the front, so the patient's left is on the
 /// right. An image one voxel thick has one slice, across it. Projections leave out a twentieth of the slices at either
 /// end of the axis, and say so. The file appears by rename, or not at all. Throws std::invalid_argument for a width
-/// outside [400, 8000], a point outside the image, voxels that are not finite or an empty range; std::runtime_error when
-/// it cannot be written.
+/// outside [400, 8000], a point outside the image, voxels that are not finite or an empty range; std::runtime_error
+/// when it cannot be written.
 void write_view_png(const std::filesystem::path& path, const Image& image, const ViewSettings& settings = {});
 
 /// The same picture as the bytes of a PNG. Throws as write_view_png does.

@@ -22,7 +22,8 @@ namespace tofstream::wire {
 /// Numbers of schemas from here on are for plug-ins, which agree on them among themselves; those below are tofstream's.
 inline constexpr Schema first_plugin_schema{128};
 
-/// One kind of fixed-size records: a number that is in the frames of data, and how events become bytes and events again.
+/// One kind of fixed-size records: a number that is in the frames of data, and how events become bytes and events
+/// again.
 struct RecordKind {
   Schema schema = Schema::none;
   std::size_t bytes = 0;         // an event
@@ -31,8 +32,8 @@ struct RecordKind {
   bool (*holds)(const EventBatch&) = nullptr;
   /// Writes the batch's events, which lie on the host, into a payload of exactly as many bytes as they take.
   void (*encode)(const EventBatch&, std::span<std::byte> payload) = nullptr;
-  /// The frame's events on the host, of the scanner that the stream's header tells of. `wrong` says, in words that follow
-  /// "frame 3: ", what the scanner cannot have seen; the events then do not count.
+  /// The frame's events on the host, of the scanner that the stream's header tells of. `wrong` says, in words that
+  /// follow "frame 3: ", what the scanner cannot have seen; the events then do not count.
   EventBatch (*decode)(const Frame&, const std::shared_ptr<const Scanner>&, std::string& wrong) = nullptr;
 };
 
@@ -56,7 +57,8 @@ struct RecordsRegistration {
 
 }  // namespace tofstream::wire
 
-// Registers a kind of records; what follows the bytes is as RecordKind has it. Once, at namespace scope of a source file:
+// Registers a kind of records; what follows the bytes is as RecordKind has it. Once, at namespace scope of a source
+// file:
 //
 //     TOFSTREAM_RECORDS(Schema{130}, 12, .holds = is_mine, .encode = write_mine, .decode = read_mine);
 #define TOFSTREAM_RECORDS(schema_number, bytes_an_event, ...)                                             \

@@ -11,7 +11,8 @@ namespace tofstream::tiled {
 
 /// Exponents of floats as their bits have them.
 inline constexpr int exponents = 256, exponent_bias = 127;
-/// The largest exponent of a ratio that is summed in fixed point: the coarsest scale, 2^-105, has room for 2^32 of them.
+/// The largest exponent of a ratio that is summed in fixed point: the coarsest scale, 2^-105, has room for 2^32 of
+/// them.
 inline constexpr int highest_exponent = exponent_bias + 96;
 /// Neighbouring exponents, of which deterministic sums take one band after the other.
 inline constexpr int exponents_a_band = 16, exponent_bands = exponents / exponents_a_band;
@@ -49,10 +50,11 @@ struct SlotList {
   bool is_listed;
 };
 
-/// The ratios of all visits, given by slot, in the visits' order; and a scale for each tile, so that the sums of what any
-/// of its items adds to a voxel fit 30 bits and a sign (which leaves one for the rounding of addends), and each addend the
-/// 23 bits of a denormal float, where no weight is larger than `largest_weight`. `any_negative` becomes 1 where a value is
-/// negative. `result` has room for the tiles. Queued on the stream. `ratios` may lie where slots are listed.
+/// The ratios of all visits, given by slot, in the visits' order; and a scale for each tile, so that the sums of what
+/// any of its items adds to a voxel fit 30 bits and a sign (which leaves one for the rounding of addends), and each
+/// addend the 23 bits of a denormal float, where no weight is larger than `largest_weight`. `any_negative` becomes 1
+/// where a value is negative. `result` has room for the tiles. Queued on the stream. `ratios` may lie where slots are
+/// listed.
 void find_scales(const VisitView& plan, std::int64_t visits, Source source, SlotList list, const float* by_slot,
                  float* ratios, float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream);
 

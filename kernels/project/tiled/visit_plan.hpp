@@ -63,8 +63,8 @@ struct Visits {
   Buffer<std::uint32_t> tile_begin, tile_parts, item_count;
   Buffer<Item> items;
   Buffer<std::uint32_t> cut;  // numbers of the events that are left to the direct path, in any order
-  // Slots of the visits, which the first back projection of values lists for those to come: an eighth of what the visits
-  // take to read.
+  // Slots of the visits, which the first back projection of values lists for those to come: an eighth of what the
+  // visits take to read.
   mutable Buffer<std::uint32_t> slots;
 
   std::size_t bytes() const {

@@ -29,12 +29,19 @@ class Projected final : public LineIntegrals {
 }  // namespace
 
 std::unique_ptr<const LineIntegrals> make_line_integrals(const Image& image, Backend backend) {
-  auto projector = make_joseph_projector(image.grid, {}, backend);
 #ifdef TOFSTREAM_HAVE_CUDA
   // Of larger images the voxels with their neighbours would take more memory than they are worth.
   constexpr std::int64_t most_voxels = std::int64_t{1} << 23;
-  if (backend == Backend::cuda && image.grid.voxels() <= most_voxels) return make_quad_integrals(image);
+  if (backend == Backend::cuda && image.grid.voxels() <= most_voxels) {
+    validate(image.grid);
+    require_cuda();
+    try {
+      return make_quad_integrals(image);
+    } catch (const OutOfMemory&) {  // the image alone may fit
+    }
+  }
 #endif
+  auto projector = make_joseph_projector(image.grid, {}, backend);
   Buffer<float> voxels = image.voxels.to(memory_of(backend));
   synchronize(nullptr);
   return std::make_unique<const Projected>(std::move(projector), std::move(voxels));

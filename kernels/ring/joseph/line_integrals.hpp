@@ -17,7 +17,7 @@ class LineIntegrals {
   virtual void along(EventView events, float* integrals, Stream stream) const = 0;
 };
 
-/// Those of an image on the host, which is copied. Throws as make_joseph_projector does.
+/// Those of an image on the host, which is copied; its voxels are finite. Throws as make_joseph_projector does.
 std::unique_ptr<const LineIntegrals> make_line_integrals(const Image& image, Backend backend);
 
 }  // namespace tofstream

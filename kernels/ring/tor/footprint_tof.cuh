@@ -1,5 +1,5 @@
-// The ToF response of a batch as a footprint takes it (tor_footprint.cuh): a bell for all events, or the piece about each
-// place (tof_profile.hpp).
+// The ToF response of a batch as a footprint takes it (tor_footprint.cuh): a bell for all events, or the piece about
+// each place (tof_profile.hpp).
 #pragma once
 
 #include <cmath>
