@@ -23,6 +23,7 @@
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/correct/decay.hpp"
+#include "kernels/memory/bring.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 
 namespace tofstream {
@@ -79,9 +80,13 @@ struct EventCorrections {
   static constexpr auto params = Params::params;
   static constexpr bool own_thread = true;  // emits all events from flush where it has held them back
   static constexpr bool harmless = true;
-  // Events of 12 B and their two terms; on a GPU the lines' integrals besides.
+  // Batches that come to the GPU together.
+  static constexpr std::size_t at_a_time = 4;
+  // Events of 12 B and their two terms; on a GPU the lines' integrals besides, and on the host the page-locked memory by
+  // way of which batches go there.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return {.device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
+    return {.host_bytes = wants_cuda(p.backend) ? memory_product(at_a_time, inputs[0]) : 0,
+            .device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
             .message_bytes = inputs[0] / 12 * 20,
             .gives_on_device = wants_cuda(p.backend),
             .note =
@@ -111,7 +116,7 @@ struct EventCorrections {
       waiting_.push_back(std::move(batch));
       prepare_waiting(Wait::no);
     } else {
-      if (means().takes(batch)) batch = on_device(batch, copy_stream());
+      if (means().takes(batch)) batch = bring_to_device(batch);
       set_multiplicative(batch);
       set_additive(batch);
       emit(std::move(batch));
@@ -196,13 +201,11 @@ struct EventCorrections {
     return *means_;
   }
 
-  // What does not depend on the randoms is done while events wait for these. Some batches come to the GPU at a time, on
-  // the default stream, while the terms of those before are looked up. No update goes on yet that would hold them up; a
-  // sensitivity that is computed meanwhile may, and updates wait for that too.
+  // What does not depend on the randoms is done while events wait for these. Some batches come to the GPU at a time,
+  // while the terms of those before are looked up.
   enum class Wait { no, for_all };
   void prepare_waiting(Wait wait) {
     if (wait == Wait::no && !are_means_ready()) return;
-    constexpr std::size_t at_a_time = 4;
     while (prepared_ < waiting_.size()) {
       while (prepared_ + bringing_.size() < waiting_.size() && bringing_.size() < at_a_time)
         bringing_.push_back(bring(std::exchange(waiting_[prepared_ + bringing_.size()], {})));
@@ -217,15 +220,8 @@ struct EventCorrections {
   std::future<EventBatch> bring(EventBatch batch) {
     const bool goes = means().takes(batch);
     return std::async(goes ? std::launch::async : std::launch::deferred, [goes, here = std::move(batch)]() mutable {
-      return goes ? on_device(here, nullptr) : std::move(here);
+      return goes ? bring_to_device(here) : std::move(here);
     });
-  }
-
-  // By a stream on which nothing else goes on.
-  static EventBatch on_device(const EventBatch& batch, Stream stream) {
-    EventBatch there = batch.to(Memory::device, stream);
-    synchronize(stream);  // before the host's arrays go
-    return there;
   }
 
   template <class T>

@@ -1,0 +1,33 @@
+// Data that come to the device by way of page-locked memory.
+#include <future>
+#include <vector>
+
+#include "kernels/memory/bring.hpp"
+#include "kernels/ring/simulate/workloads.hpp"
+#include "tests/support/gpu.hpp"
+
+using namespace tofstream;
+
+TEST_CASE("data come to the GPU whole from memory of any kind, brought by several threads at a time") {
+  if (!gpu_or_skip()) return;
+  std::vector<EventBatch> batches;
+  for (const Memory memory : {Memory::host, Memory::pinned, Memory::device, Memory::host, Memory::host, Memory::host})
+    batches.push_back(random_lors(find_workload("W1"), 100'000, batches.size() + 1).to(memory));
+  synchronize(nullptr);
+  std::vector<std::future<EventBatch>> coming;
+  for (const EventBatch& batch : batches)
+    coming.push_back(std::async(std::launch::async, [&batch] { return bring_to_device(batch); }));
+  for (std::size_t k = 0; k < batches.size(); ++k) {
+    const EventBatch there = coming[k].get();
+    CHECK(there.memory() == Memory::device);
+    CHECK(there.count == batches[k].count);
+    CHECK(there.tof_mm.to_vector() == batches[k].tof_mm.to_vector());
+    CHECK(there.ends[5].to_vector() == batches[k].ends[5].to_vector());
+  }
+}
+
+TEST_CASE("without a GPU nothing is brought, and it is said why") {
+  if (why_no_cuda().empty()) return;
+  CHECK_THROWS_WITH_AS(bring_to_device(random_lors(find_workload("W1"), 10, 1)),
+                       doctest::Contains(why_no_cuda().c_str()), std::runtime_error);
+}
