@@ -7,9 +7,13 @@
 #define TOFSTREAM_PROJECT_CPU_KERNEL_INL
 #endif
 
+#include <algorithm>
+#include <optional>
+
 #include "kernels/math/lanes-inl.hpp"
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/project/expectation.hpp"
+#include "kernels/project/visit_order.hpp"
 
 TOFSTREAM_LANES_BEGIN
 
@@ -21,44 +25,60 @@ TOFSTREAM_LANES_BEGIN
 template <class Tracer, class Setup>
 class TracingKernel final : public CpuKernel {
  public:
-  explicit TracingKernel(const Setup& setup) : setup_(setup) {}
+  /// `ordered_for`: the grid of images for which events are visited in VisitOrder's order, which pays where an event
+  /// meets many voxels; none: as they come.
+  explicit TracingKernel(const Setup& setup, std::optional<Grid> ordered_for = {})
+      : setup_(setup), ordered_for_(ordered_for) {}
 
   void forward(const EventView& events, const float* image, float* expectation) const override {
     Tracer tracer(setup_, events);
-    for (std::int64_t i = 0; i < events.count; ++i) {
+    for_each_event(events, [&](std::int64_t i) HWY_ATTR {
       tracer.trace(i);
       expectation[i] = tracer.gather(image);
-    }
+    });
   }
   void back(const EventView& events, const float* values, float* image) const override {
     Tracer tracer(setup_, events);
-    for (std::int64_t i = 0; i < events.count; ++i) {
+    for_each_event(events, [&](std::int64_t i) HWY_ATTR {
       tracer.trace(i);
       tracer.scatter(values ? values[i] : 1.0f, image);
-    }
+    });
   }
   EmTally em_step(const EventView& events, const float* image, float* accumulator) const override {
     Tracer tracer(setup_, events);
     EmTally tally;
     LogSum logarithms;
-    for (std::int64_t i = 0; i < events.count; ++i) {
+    for_each_event(events, [&](std::int64_t i) HWY_ATTR {
       tracer.trace(i);
       float expectation = tracer.gather(image);
       if (events.additive) expectation += events.additive[i];
       if (!usable(expectation)) {
         ++tally.skipped;
-        continue;
+        return;
       }
       ++tally.used;
       logarithms.add(expectation);
       tracer.scatter(1.0f / expectation, accumulator);
-    }
+    });
     tally.log_sum = logarithms.value();
     return tally;
   }
 
  private:
+  template <class Visit>
+  HWY_INLINE void for_each_event(const EventView& events, Visit&& visit) const {
+    if (!ordered_for_ || comes_in_order(events)) {
+      for (std::int64_t i = 0; i < events.count; ++i) visit(i);
+      return;
+    }
+    VisitOrder order(*ordered_for_);
+    for (std::int64_t begin = 0; begin < events.count; begin += VisitOrder::most)
+      for (const std::uint32_t i : order.of(events.slice(begin, std::min(VisitOrder::most, events.count - begin))))
+        visit(begin + i);
+  }
+
   Setup setup_;
+  std::optional<Grid> ordered_for_;
 };
 
 TOFSTREAM_LANES_END

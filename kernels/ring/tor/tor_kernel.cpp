@@ -243,9 +243,11 @@ class BlobTracer {
 };
 
 std::unique_ptr<const CpuKernel> MakeTorKernel(const CpuSetup& setup) {
-  if (setup.lattices.size() == 2) return std::make_unique<TracingKernel<BlobTracer, CpuSetup>>(setup);
-  if (setup.lattices.front().model.gaussian) return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup);
-  return std::make_unique<TracingKernel<TubeTracer<false>, CpuSetup>>(setup);
+  const Grid& grid = setup.lattices.front().model.grid;
+  if (setup.lattices.size() == 2) return std::make_unique<TracingKernel<BlobTracer, CpuSetup>>(setup, grid);
+  if (setup.lattices.front().model.gaussian)
+    return std::make_unique<TracingKernel<TubeTracer<true>, CpuSetup>>(setup, grid);
+  return std::make_unique<TracingKernel<TubeTracer<false>, CpuSetup>>(setup, grid);
 }
 
 }  // namespace tofstream::HWY_NAMESPACE
