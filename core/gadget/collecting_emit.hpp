@@ -11,10 +11,11 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/gadget/context.hpp"
+#include "core/gadget/gadget_record.hpp"
 #include "core/gadget/ports.hpp"
 
 namespace tofstream {
@@ -59,7 +60,7 @@ class CollectingEmit : private detail::Collector, public Emit<Out> {
   std::size_t size() const { return collected_.size(); }
   bool empty() const { return collected_.empty(); }
   void clear() { collected_.clear(); }
-  // For who calls a gadget through the engine's interface.
+  // For a test that calls a gadget through the engine's interface.
   EmitTarget& target() { return *this; }
   const Out& operator[](std::size_t i) const { return *pointer(i); }
   std::shared_ptr<const Out> pointer(std::size_t i) const {
@@ -96,6 +97,15 @@ class TestContext : private detail::RecordHolder, public Context {
 
   BookEntries recorded() const { return record.books(); }
   std::map<std::string, Figure> figures() const { return record.figures(); }
+  // The gadget finds no edge at this port, as where a pipeline leaves an optional input open or an output unread.
+  // Throws std::invalid_argument where the gadget was made from YAML and has no such port.
+  void disconnect(std::string_view port) { record.disconnect(port); }
+  // All the ports that there are; they are connected.
+  void set_ports(const std::vector<std::string>& names) {
+    std::vector<GadgetRecord::PortState> ports;
+    for (const std::string& port : names) ports.push_back({port});
+    record.set_ports(std::move(ports));
+  }
   // From now on cancelled() is true, as when another gadget has failed.
   void cancel() { source.request_stop(); }
   // From now on stopping() is true, as after an interrupt.

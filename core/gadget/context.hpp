@@ -2,13 +2,10 @@
 // run.json, and what is known of the message at hand. A gadget asks for it by a trailing `Context&`
 // parameter.
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -16,14 +13,14 @@
 #include <variant>
 #include <vector>
 
-#include "core/gadget/turns.hpp"
+#include "core/gadget/turn.hpp"
 
 namespace tofstream {
 
 class RunControl;
 
-// What travels with a payload: its place in the producer's output, when the first of its data entered the program and
-// when the last, and which events of the stream (half open, numbered as they were received) it stems from.
+// What travels with a payload: its place in the producer's output, when the first and the last of its data entered the
+// program, and which events of the stream (half open, numbered as they were received) it stems from.
 struct MessageInfo {
   std::uint64_t sequence = 0;
   std::uint64_t origin = 0;  // number of the source's message that it stems from, the latest where from several
@@ -45,6 +42,7 @@ struct BookEntries {
   std::uint64_t rejected_total() const;
   std::uint64_t lost_total() const;
 };
+enum class Account { received, reconstructed, written, rejected, lost };
 
 // A value that a gadget reports into run.json.
 using Figure = std::variant<bool, std::int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
@@ -55,78 +53,55 @@ struct Progress {
   std::string unit;
 };
 
-// The store behind the contexts of one gadget; safe from any thread.
-class GadgetRecord {
- public:
-  // `cancel` is stopped when the run is being ended; without one it never is. `control` is of the run, outlives the
-  // record, and is null where there is no run. `stop` is stopped when the run is to end before its stream does.
-  explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {},
-                        RunControl* control = nullptr, std::stop_token stop = {});
+// Everything that a Context needs of the engine, a server or a test, which stand behind it. Authors do not see it: they
+// call the Context, where each of these is described. Every function is safe from any thread.
+struct GadgetServices {
+  virtual const std::string& name() const = 0;
+  virtual const std::string& log_name() const = 0;  // what log lines begin with
+  virtual const std::filesystem::path& output_dir() const = 0;
+  virtual void own_file(const std::filesystem::path& name) = 0;
+  virtual bool is_connected(std::string_view port) const = 0;
 
-  const std::string& name() const { return name_; }
-  const std::filesystem::path& output_dir() const { return output_dir_; }
-  const std::stop_token& cancel() const { return cancel_; }
-  RunControl* control() const { return control_; }
-  const std::stop_token& stop() const { return stop_; }
-  BookEntries books() const;
-  std::map<std::string, Figure> figures() const;
-  Progress progress() const;
+  virtual const std::stop_token& cancel_token() const = 0;
+  virtual const std::stop_token& stop_token() const = 0;
+  virtual RunControl* control() const = 0;
+  virtual void set_waiting_outside(bool waits) = 0;
+  virtual Turn take_turn() = 0;
 
-  void book(std::uint64_t BookEntries::*account, std::uint64_t events);
-  void book(std::map<std::string, std::uint64_t> BookEntries::*account, std::uint64_t events, std::string_view reason);
-  void set_figure(std::string_view key, Figure value);
-  void append_figure(std::string_view key, double value);
-  void set_progress(Progress progress);
-  // How often the progress has changed: a gadget whose progress grows does not stand still.
-  std::uint64_t progress_changes() const { return progress_changes_; }
-  // Files of the output folder that the gadget has named as its own, in this order, each once.
-  std::vector<std::string> files() const;
-  void own_file(const std::filesystem::path& name);
+  // `reason`: of what is rejected or lost, else empty.
+  virtual void book(Account account, std::uint64_t events, std::string_view reason) = 0;
+  virtual void set_figure(std::string_view key, Figure value) = 0;
+  virtual void append_figure(std::string_view key, double value) = 0;
+  virtual void set_progress(Progress progress) = 0;
+  virtual void span(std::string_view track, std::string_view name, std::chrono::steady_clock::time_point began,
+                    std::chrono::steady_clock::time_point ended) = 0;
 
-  // Set while the gadget waits for the outside: see Context::wait_outside.
-  std::atomic<bool> waits_outside = false;
-
-  using Clock = std::chrono::steady_clock;
-  // The following are set before data flows.
-  std::string log_name;           // what log lines begin with; empty: the gadget's name
-  Turns::Place* turns = nullptr;  // of the run among others; null: it is alone
-  // Called by span(), from any thread.
-  std::function<void(std::string_view track, std::string_view name, Clock::time_point, Clock::time_point)> on_span;
-  // Called by own_file() for each that is new, from any thread.
-  std::function<void()> on_file;
-
- private:
-  const std::string name_;
-  const std::filesystem::path output_dir_;
-  const std::stop_token cancel_;
-  RunControl* const control_;
-  const std::stop_token stop_;
-  mutable std::mutex mutex_;
-  BookEntries books_;
-  std::map<std::string, Figure> figures_;
-  Progress progress_;
-  std::atomic<std::uint64_t> progress_changes_ = 0;
-  std::vector<std::string> files_;
+ protected:
+  ~GadgetServices() = default;
 };
 
 // Where a gadget writes what became of events.
 class Books {
  public:
-  explicit Books(GadgetRecord& record) : record_(&record) {}
+  explicit Books(GadgetServices& services) : services_(&services) {}
 
-  void received(std::uint64_t events) { record_->book(&BookEntries::received, events); }
-  void reconstructed(std::uint64_t events) { record_->book(&BookEntries::reconstructed, events); }
+  void received(std::uint64_t events) { services_->book(Account::received, events, {}); }
+  void reconstructed(std::uint64_t events) { services_->book(Account::reconstructed, events, {}); }
   // For sinks that keep or consume the events themselves, such as a list-mode writer.
-  void written(std::uint64_t events) { record_->book(&BookEntries::written, events); }
-  void rejected(std::uint64_t events, std::string_view reason);
-  void lost(std::uint64_t events, std::string_view reason);
+  void written(std::uint64_t events) { services_->book(Account::written, events, {}); }
+  void rejected(std::uint64_t events, std::string_view reason) { remove(Account::rejected, events, reason); }
+  void lost(std::uint64_t events, std::string_view reason) { remove(Account::lost, events, reason); }
 
-  // Events that were rejected or lost through this object: what the runtime need not book by
-  // itself.
+  // Events that were rejected or lost through this object, which the runtime need not book by itself.
   std::uint64_t removed() const { return removed_; }
 
  private:
-  GadgetRecord* record_;
+  void remove(Account account, std::uint64_t events, std::string_view reason) {
+    removed_ += events;
+    services_->book(account, events, reason);
+  }
+
+  GadgetServices* services_;
   std::uint64_t removed_ = 0;
 };
 
@@ -142,73 +117,82 @@ class Logger {
   const std::string* name_;
 };
 
-// A stateful gadget, source or sink is given the same Context at every call; a pure gadget a fresh
-// one, which it must not keep.
+// A stateful gadget, source or sink is given the same Context at every call. A pure gadget is given a fresh one, which
+// it must not keep.
 class Context {
  public:
-  explicit Context(GadgetRecord& record) : record_(&record), books_(record) {}
+  explicit Context(GadgetServices& services) : services_(&services), books_(services) {}
 
   // The gadget's name in the pipeline.
-  const std::string& name() const { return record_->name(); }
+  const std::string& name() const { return services_->name(); }
   Books& books() { return books_; }
-  Logger log() const { return Logger(record_->log_name.empty() ? record_->name() : record_->log_name); }
+  Logger log() const { return Logger(services_->log_name()); }
   // The folder of the run's results; it exists.
-  const std::filesystem::path& output_dir() const { return record_->output_dir(); }
-  // Where a file of this name is in that folder. It is the run's from now on: run.json lists it, before it is written,
-  // and who overwrites the run removes it. Ask for each file that is written there, in the constructor where its name
-  // is known by then.
+  const std::filesystem::path& output_dir() const { return services_->output_dir(); }
+  // The path of a file of this name in that folder. The file belongs to the run from now on: run.json lists it before
+  // it is written, and whoever overwrites the run removes it. Ask for each file that is written there, in the
+  // constructor if its name is known by then.
   std::filesystem::path output_file(const std::filesystem::path& name) {
-    record_->own_file(name);
+    services_->own_file(name);
     return output_dir() / name;
   }
-  // The run is being ended: another gadget failed, it was aborted, or did not drain in time. Nothing that is emitted
-  // now goes anywhere, and no error is reported any more: who waits for something outside (a process, a socket, a GPU)
-  // asks for this, and returns or throws. One atomic load. Not at a stop, after which the rest drains.
-  bool cancelled() const { return record_->cancel().stop_requested(); }
+  // Whether anything feeds this input or reads this output: false for an optional input that the pipeline leaves open,
+  // and for an output that nobody reads, which need not be computed. It holds from the gadget's constructor to its end.
+  // A port has the name that it was declared with; the only input is "in", the only output "out"; an input comes before
+  // an output of the same name. In a unit test all ports are connected, except those that the test disconnects.
+  // Throws std::invalid_argument where the gadget has no such port.
+  bool is_connected(std::string_view port) const { return services_->is_connected(port); }
+  // Whether the run is being ended: another gadget failed, the run was aborted, or it did not drain in time. Nothing
+  // that is emitted now goes anywhere, and no error is reported any more. A gadget that waits for something outside (a
+  // process, a socket, a GPU) asks for this, and returns or throws. It costs one atomic load. A stop is no
+  // cancellation: the rest drains then.
+  bool cancelled() const { return cancel_token().stop_requested(); }
   // The same for a wait that can be woken: std::condition_variable_any, or a std::stop_callback that writes to an
   // eventfd. The callback runs on the thread that ends the run and must not wait.
-  const std::stop_token& cancel_token() const { return record_->cancel(); }
-  // Sources were asked to end before their streams did, so that the run ends within a deadline: who has much left to do
-  // that is not needed leaves it out.
-  bool stopping() const { return record_->stop().stop_requested(); }
+  const std::stop_token& cancel_token() const { return services_->cancel_token(); }
+  // Whether sources were asked to end before their streams did, so that the run ends within a deadline. A gadget that
+  // has much left to do leaves out what is not needed.
+  bool stopping() const { return services_->stop_token().stop_requested(); }
   // The run that the gadget is in, to watch and to steer it (core/run/run_control.hpp); it outlives the gadget. Null
   // where the gadget is called without one, as in a unit test.
-  RunControl* control() const { return record_->control(); }
+  RunControl* control() const { return services_->control(); }
   // Runs `wait`, in which the gadget waits for something outside the program that may take as long as it likes, such as
   // a sender. A pipeline that waits for nothing else does not stand still, and no stall is reported.
   template <class Wait>
   decltype(auto) wait_outside(Wait&& wait) {
     struct Mark {
-      explicit Mark(std::atomic<bool>& of) : flag(of) { flag = true; }
-      ~Mark() { flag = false; }
-      std::atomic<bool>& flag;
-    } const mark(record_->waits_outside);
+      explicit Mark(GadgetServices& of) : services(of) { services.set_waiting_outside(true); }
+      ~Mark() { services.set_waiting_outside(false); }
+      GadgetServices& services;
+    } const mark(*services_);
     return std::forward<Wait>(wait)();
   }
-  // Before work on what runs of the same process share, such as the processor that projects: waits until it is this
-  // run's turn, which lasts as long as what is returned. A run that is alone has it at once. Only in a gadget with a
-  // thread of its own; emit nothing meanwhile, since that may wait. It returns without when the run is being ended.
-  Turns::Turn take_turn();
-  // The message at hand; of a join's inputs together; in flush the last one. A source may set when its data entered.
+  // Call this before work on what runs of the same process share, such as the processor that projects. It waits until
+  // it is this run's turn, which lasts as long as the object that is returned. A run that is alone has its turn at
+  // once. Only for a gadget with a thread of its own; emit nothing meanwhile, since that may wait. Where the run is
+  // being ended it returns without a turn.
+  Turn take_turn() { return services_->take_turn(); }
+  // The message at hand: of a join, its inputs together; in flush, the last one. A source may set when its data
+  // entered.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }
 
   // Puts a figure into run.json under the gadget's name; the same key again replaces it.
-  void report(std::string_view key, Figure value) { record_->set_figure(key, std::move(value)); }
+  void report(std::string_view key, Figure value) { services_->set_figure(key, std::move(value)); }
   // Appends to a list of numbers in run.json, such as the log-likelihood of each iteration.
-  void append(std::string_view key, double value) { record_->append_figure(key, value); }
+  void append(std::string_view key, double value) { services_->append_figure(key, value); }
   // How far the gadget is; total 0 where it is unknown.
   void progress(double done, double total, std::string_view unit) {
-    record_->set_progress({done, total, std::string(unit)});
+    services_->set_progress({done, total, std::string(unit)});
   }
   // Puts a stretch of time on a track of the run's trace, such as a kernel's on the GPU.
   void span(std::string_view track, std::string_view name, std::chrono::steady_clock::time_point began,
             std::chrono::steady_clock::time_point ended) {
-    if (record_->on_span) record_->on_span(track, name, began, ended);
+    services_->span(track, name, began, ended);
   }
 
  private:
-  GadgetRecord* record_;
+  GadgetServices* services_;
   Books books_;
   MessageInfo message_;
 };

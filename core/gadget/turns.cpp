@@ -103,17 +103,13 @@ void Turns::tell_all() {
   changed_.notify_all();
 }
 
-Turns::Turn::~Turn() {
-  if (place_) place_->end();
-}
-
 Turns::Place::Place(std::shared_ptr<Turns> turns)
     : turns_(std::move(turns)), member_([this] {
         const std::lock_guard lock(turns_->mutex_);
         return turns_->order_.join();
       }()) {}
 
-Turns::Turn Turns::Place::wait(const std::stop_token& stop) {
+Turn Turns::Place::wait(const std::stop_token& stop) {
   std::unique_lock lock(turns_->mutex_);
   TurnOrder& order = turns_->order_;
   order.ask(member_, now());
@@ -121,7 +117,7 @@ Turns::Turn Turns::Place::wait(const std::stop_token& stop) {
     const TurnOrder::Next next = order.next(now());
     if (next.member == member_) {
       order.begin(member_, now());
-      return Turn(this);
+      return Turn(*this);
     }
     const auto wake = [&, seen = turns_->changes_] { return turns_->changes_ != seen; };
     if (next.look_again)
@@ -131,10 +127,10 @@ Turns::Turn Turns::Place::wait(const std::stop_token& stop) {
   }
   order.withdraw(member_, now());
   turns_->tell_all();
-  return Turn();
+  return {};
 }
 
-void Turns::Place::end() {
+void Turns::Place::end_turn() {
   const std::lock_guard lock(turns_->mutex_);
   turns_->order_.end(member_, now());
   turns_->tell_all();

@@ -11,6 +11,8 @@
 #include <stop_token>
 #include <utility>
 
+#include "core/gadget/turn.hpp"
+
 namespace tofstream {
 
 // Whose turn it is: the order alone, without clock and threads. Times are seconds of one clock. Who has had the least
@@ -59,22 +61,8 @@ class TurnOrder {
 // The order, kept by threads. Safe from any thread.
 class Turns {
  public:
-  class Place;
-  // Given back when it goes.
-  class Turn {
-   public:
-    Turn() = default;
-    explicit Turn(Place* place) : place_(place) {}
-    Turn(Turn&& other) noexcept : place_(std::exchange(other.place_, nullptr)) {}
-    Turn& operator=(Turn&&) = delete;
-    ~Turn();
-
-   private:
-    Place* place_ = nullptr;
-  };
-
   // A run's place among the others, which it leaves when it goes.
-  class Place {
+  class Place final : private Turn::Giver {
    public:
     explicit Place(std::shared_ptr<Turns> turns);
     ~Place() { leave(); }
@@ -87,8 +75,7 @@ class Turns {
     void leave();
 
    private:
-    friend class Turn;
-    void end();
+    void end_turn() override;
 
     const std::shared_ptr<Turns> turns_;
     const TurnOrder::Member member_;

@@ -16,7 +16,7 @@
 namespace tofstream {
 
 // Raised when the meaning of the public headers changes but no size in them does.
-inline constexpr std::uint32_t abi_number = 2;
+inline constexpr std::uint32_t abi_number = 3;
 
 // Nothing but numbers and text in place: read from a file, no relocation is needed. The first two members never move.
 struct PluginRecord {
@@ -78,7 +78,7 @@ constexpr PluginRecord plugin_record(std::string_view gadget) {
   PluginRecord record;
   record.layout =
       detail::layout_of<GadgetInfo, GadgetInstance, ParamInfo, ParamRules, PortInfo, PayloadType, Payload, Value,
-                        Value::Entry, Problem, Context, MessageInfo, BookEntries, GadgetRecord, Figure, MemoryNeed,
+                        Value::Entry, Problem, Context, MessageInfo, BookEntries, GadgetServices, Figure, MemoryNeed,
                         Extension, SpillCodec, SpillWriter, SpillReader, PluginRecord>();
   detail::put_text(record.version, header_version);
   detail::put_text(record.runtime, detail::runtime_abi());

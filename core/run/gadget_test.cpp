@@ -25,6 +25,13 @@ std::shared_ptr<const void> params_from(const GadgetInfo& info, std::string_view
   return params;
 }
 
+std::vector<std::string> port_names(const GadgetInfo& info) {
+  std::vector<std::string> names;
+  for (const std::vector<PortInfo>* ports : {&info.inputs, &info.outputs})
+    for (const PortInfo& port : *ports) names.push_back(port.name);
+  return names;
+}
+
 // A test reads what it collects as these types, unchecked.
 void require_outputs(const GadgetInfo& info, const std::vector<const PayloadType*>& expected) {
   const auto same = [](const PortInfo& port, const PayloadType* type) { return port.payload->same_as(*type); };
@@ -44,11 +51,13 @@ void require_outputs(const GadgetInfo& info, const std::vector<const PayloadType
 namespace detail {
 
 GadgetHarness::GadgetHarness(GadgetInfo info, std::string_view yaml, const std::vector<const PayloadType*>& expected,
-                             EmitTarget& target, Context& context)
+                             EmitTarget& target, TestContext& context, const std::vector<std::string>& unconnected)
     : info_(std::move(info)), params_used_{params_from(info_, yaml)}, target_(target), context_(context) {
   resolved_ = write_params(info_.params, params());
   if (info_.specialise) info_ = info_.specialise(params());
   require_outputs(info_, expected);
+  context.set_ports(port_names(info_));
+  for (const std::string& port : unconnected) context.disconnect(port);
   gadget_ = info_.construct(params_used_.back(), context_);
 }
 

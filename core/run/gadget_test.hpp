@@ -17,7 +17,6 @@
 
 #include "core/gadget/adapter.hpp"
 #include "core/gadget/collecting_emit.hpp"
-#include "core/gadget/context.hpp"
 #include "core/gadget/registry.hpp"
 
 namespace tofstream {
@@ -26,9 +25,9 @@ namespace detail {
 // One gadget behind the interface that the engine uses.
 class GadgetHarness {
  public:
-  // `expected`: the types of the payloads that the test takes from it.
+  // `expected`: the types of the payloads that the test takes from it. `unconnected`: ports without an edge.
   GadgetHarness(GadgetInfo info, std::string_view yaml, const std::vector<const PayloadType*>& expected,
-                EmitTarget& target, Context& context);
+                EmitTarget& target, TestContext& context, const std::vector<std::string>& unconnected);
 
   void start() { gadget_->start(target_, context_, params()); }
   void process(std::vector<Payload> inputs, const std::vector<const PayloadType*>& types);
@@ -71,11 +70,13 @@ GadgetInfo registered_gadget(std::string_view name);
 template <class Out>
 class RegisteredGadgetTest {
  public:
-  // Throws std::invalid_argument with every problem of the parameters, in the words of a pipeline's check, or where Out
-  // is not what the gadget gives, and whatever the gadget's constructor throws.
+  // `unconnected`: the ports for which the gadget's Context::is_connected is false from its construction on. Throws
+  // std::invalid_argument with every problem of the parameters, in the words of a pipeline's check, or where Out is not
+  // what the gadget gives, or where it has no such port; and whatever the gadget's constructor throws.
   explicit RegisteredGadgetTest(std::string_view name, std::string_view yaml = "{}",
-                                std::filesystem::path output_dir = ".", RunControl* control = nullptr)
-      : RegisteredGadgetTest(detail::registered_gadget(name), yaml, std::move(output_dir), control) {}
+                                std::filesystem::path output_dir = ".", RunControl* control = nullptr,
+                                const std::vector<std::string>& unconnected = {})
+      : RegisteredGadgetTest(detail::registered_gadget(name), yaml, std::move(output_dir), control, unconnected) {}
 
   CollectingEmit<std::conditional_t<std::is_void_v<Out>, char, Out>> out;  // what it has emitted so far
   TestContext context;
@@ -104,9 +105,10 @@ class RegisteredGadgetTest {
   void run(const std::stop_token& stop = {}) { harness_.run(stop); }
 
  protected:
-  RegisteredGadgetTest(GadgetInfo info, std::string_view yaml, std::filesystem::path output_dir, RunControl* control)
+  RegisteredGadgetTest(GadgetInfo info, std::string_view yaml, std::filesystem::path output_dir, RunControl* control,
+                       const std::vector<std::string>& unconnected)
       : context(info.name, std::move(output_dir), control),
-        harness_(std::move(info), yaml, detail::output_types<Out>(), out.target(), context) {}
+        harness_(std::move(info), yaml, detail::output_types<Out>(), out.target(), context, unconnected) {}
 
  private:
   detail::GadgetHarness harness_;
@@ -117,9 +119,9 @@ template <class G>
 class GadgetTest : public RegisteredGadgetTest<detail::output_t<G>> {
  public:
   explicit GadgetTest(std::string_view yaml = "{}", std::filesystem::path output_dir = ".",
-                      RunControl* control = nullptr)
+                      RunControl* control = nullptr, const std::vector<std::string>& unconnected = {})
       : RegisteredGadgetTest<detail::output_t<G>>(describe_gadget<G>("gadget", ""), yaml, std::move(output_dir),
-                                                  control) {}
+                                                  control, unconnected) {}
 };
 
 }  // namespace tofstream

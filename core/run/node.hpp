@@ -17,7 +17,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "core/base/latency.hpp"
-#include "core/gadget/context.hpp"
+#include "core/gadget/gadget_record.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "core/run/edge.hpp"
 #include "core/run/input_port.hpp"
@@ -143,6 +143,13 @@ struct Node {
   // inputs.
   bool publishes_in_order() const { return on_graph() && info().kind == GadgetKind::pure; }
 
+  // When all edges are there: the gadget may ask which of its ports are connected.
+  void tell_ports() {
+    std::vector<GadgetRecord::PortState> ports;
+    for (std::size_t i = 0; i < inputs.size(); ++i) ports.push_back({info().inputs[i].name, inputs[i].is_connected()});
+    for (std::size_t i = 0; i < outputs.size(); ++i) ports.push_back({info().outputs[i].name, !outputs[i].empty()});
+    record.set_ports(std::move(ports));
+  }
   // With the lock held, between two jobs in their order: the gadget's next call has the parameters that were set last.
   // True where they are new.
   bool take_new_params() {

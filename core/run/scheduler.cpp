@@ -21,7 +21,7 @@ Scheduler::Scheduler(Pipeline pipeline, const EngineOptions& options)
     parameters_.push_back(gadget.resolved);
     GadgetRecord& record = nodes_.back()->record;
     record.turns = turns_.get();
-    if (!options.name.empty()) record.log_name = options.name + ": " + gadget.name;
+    if (!options.name.empty()) record.label = options.name + ": " + gadget.name;
     if (observer_)
       record.on_span = [this, index = nodes_.size() - 1](auto... what) { observer_->span(index, what...); };
   }
@@ -46,6 +46,7 @@ void Scheduler::make_edges() {
     any_idles_ = any_idles_ || node->info().has_idle;
     goes_by_origin_ =
         goes_by_origin_ || node->gadget->join == JoinMode::sequence || node->gadget->merge == MergeOrder::ordered;
+    node->tell_ports();
   }
 }
 
@@ -163,7 +164,7 @@ std::uint64_t Scheduler::moves() const {
 
 bool Scheduler::waits_outside() const {
   const std::lock_guard lock(mutex_);
-  const auto is_outside = [](const auto& node) { return node->record.waits_outside.load(); };
+  const auto is_outside = [](const auto& node) { return node->record.waits_outside(); };
   const auto is_kept = [&](const auto& node) {
     return node->in_code > 0 && node->waiting == Node::Waiting::no && !is_outside(node);
   };

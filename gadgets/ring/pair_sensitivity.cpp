@@ -39,7 +39,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
   const SensitivitySettings settings = sample_settings(p);
   const auto compute = [&] {
     context.log().info("computing the sensitivity image");
-    std::optional<Turns::Turn> turn(context.take_turn());
+    std::optional<Turn> turn(context.take_turn());
     return compute_sensitivity(scanner, projector, settings, mu, nullptr, [&](double done) {
       if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
       context.progress(done, 1, "of the sensitivity");

@@ -155,7 +155,7 @@ TEST_CASE("who is behind and never comes back is waited for no longer than it wa
     const auto turn = ahead.wait({});
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  auto last = std::make_unique<Turns::Turn>(behind.wait({}));
+  auto last = std::make_unique<Turn>(behind.wait({}));
   std::jthread waiting([&] { const auto turn = ahead.wait({}); });
   last.reset();
   waiting.join();

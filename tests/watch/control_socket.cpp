@@ -1,4 +1,5 @@
 // The control socket among clients that mean well and clients that do not.
+#include <atomic>
 #include <chrono>
 #include <thread>
 
