@@ -68,7 +68,7 @@ std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
           fmt::format("gadget '{}': a parameter may not be named '{}', a key of the runtime", info.name, param.name));
     if (param.rules.is_required) continue;
     Problems wrong;
-    param.read(info.default_params().get(), param.default_value, param.name, param.rules, wrong);
+    param.read(info.default_params().get(), {param.default_value, param.name, wrong, param.rules});
     for (const Problem& problem : wrong.all())
       found.push_back(fmt::format("gadget '{}': default of {}", info.name, problem.message));
   }

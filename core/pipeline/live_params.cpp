@@ -45,7 +45,7 @@ std::shared_ptr<const void> changed_params(const PipelineGadget& gadget, std::st
   }
   put(current, name, value);
   const std::shared_ptr<void> params = info.default_params();
-  read_params(info.params, params.get(), current, gadget.name, problems);
+  read_params(info.params, params.get(), {current, gadget.name, problems});
   return problems.empty() ? params : nullptr;
 }
 

@@ -67,18 +67,18 @@ class Reader {
     } else {
       ParamRules rules;
       rules.limits = range(1, 1024);
-      detail::read_value(*parallel, label_ + ".parallel", rules, gadget().parallel, problems_);
+      read_value({*parallel, label_ + ".parallel", problems_, rules}, gadget().parallel);
     }
   }
 
   void read_merge_and_join() {
     if (const Value* merge = flat_.settings.find("merge")) {
-      detail::read_value(*merge, label_ + ".merge", {}, gadget().merge, problems_);
+      read_value({*merge, label_ + ".merge", problems_}, gadget().merge);
       unwired_.merge_given = true;
       unwired_.merge_where = merge->where;
     }
     if (const Value* join = flat_.settings.find("join")) {
-      detail::read_value(*join, label_ + ".join", {}, gadget().join, problems_);
+      read_value({*join, label_ + ".join", problems_}, gadget().join);
       unwired_.join_given = true;
     }
   }
@@ -94,7 +94,7 @@ class Reader {
   void read_fault() {
     const Value* fault = flat_.settings.find("fault");
     if (!fault) return;
-    read_params(detail::infos_of<FaultSettings>(), &gadget().fault, *fault, label_ + ".fault", problems_);
+    read_params(detail::infos_of<FaultSettings>(), &gadget().fault, {*fault, label_ + ".fault", problems_});
     if (fault->find("delay_at") && !(gadget().fault.delay_ms > 0))
       problems_.add(fault->find("delay_at")->where,
                     fmt::format("{}.fault: delay_at needs delay_ms, how long the delay lasts", label_));
@@ -110,10 +110,10 @@ class Reader {
       const Value* shared = defaults_.find(param.name);
       if (own) {
         const Value given = shared ? merged(*shared, *own) : *own;
-        param.read(params.get(), given, label_ + "." + param.name, param.rules, problems_);
+        param.read(params.get(), {given, label_ + "." + param.name, problems_, param.rules});
         note_what_is_read(param, given, label_ + "." + param.name);
       } else if (shared) {
-        param.read(params.get(), *shared, param.name, param.rules, problems_);
+        param.read(params.get(), {*shared, param.name, problems_, param.rules});
         note_what_is_read(param, *shared, param.name);
       } else if (param.rules.is_required) {
         problems_.add(flat_.where, fmt::format("{}.{} is missing: {}", label_, param.name, param.rules.doc));
@@ -166,7 +166,7 @@ class Reader {
   }
 
   void read_edge(const Value& settings, const std::string& path, InputEdge& input) {
-    read_params(detail::infos_of<EdgeSettings>(), &input.settings, settings, path, problems_);
+    read_params(detail::infos_of<EdgeSettings>(), &input.settings, {settings, path, problems_});
     input.messages_given = input.messages_given || settings.find("messages");
     const Value* policy = settings.find("policy");
     input.where = policy ? policy->where : settings.where;

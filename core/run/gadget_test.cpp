@@ -20,7 +20,7 @@ std::shared_ptr<const void> params_from(const GadgetInfo& info, std::string_view
   Problems problems;
   const Value given = parse_document(yaml, "test", problems);
   const std::shared_ptr<void> params = info.default_params();
-  if (problems.empty()) read_params(info.params, params.get(), given, info.name, problems);
+  if (problems.empty()) read_params(info.params, params.get(), {given, info.name, problems});
   throw_if_any(problems);
   return params;
 }

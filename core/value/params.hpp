@@ -2,6 +2,7 @@
 // found, written with every default, and described for validation, `tofstream gadgets` and the JSON schema.
 #pragma once
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "core/value/param_rules.hpp"
+#include "core/value/reading.hpp"
 #include "core/value/value.hpp"
 
 namespace tofstream {
@@ -40,14 +42,13 @@ struct ParamInfo {
   Value default_value;
   std::vector<ParamInfo> fields;  // of a nested struct
   std::vector<std::string> choices;
-  void (*read)(void* object, const Value&, const std::string& path, const ParamRules&, Problems&) = nullptr;
+  void (*read)(void* object, const Reading&) = nullptr;
   Value (*write)(const void* object) = nullptr;
 };
 
 // Reads a map into the described object: unknown keys, missing required ones and every wrong value
-// become problems. `path` is the dotted name that messages begin with.
-void read_params(const std::vector<ParamInfo>& params, void* object, const Value& map, const std::string& path,
-                 Problems& problems);
+// become problems.
+void read_params(const std::vector<ParamInfo>& params, void* object, const Reading& map);
 
 // The object's parameters as a map, every default spelled out.
 Value write_params(const std::vector<ParamInfo>& params, const void* object);
@@ -92,18 +93,6 @@ struct MemberOf<Member> {
   using Type = T;
 };
 
-// Scalars: false after a problem was added. The number forms reject NaN, infinity and what is
-// outside the limits.
-bool read_bool(const Value&, const std::string& path, bool& out, Problems&);
-bool read_signed(const Value&, const std::string& path, const ParamRules&, std::int64_t lo, std::int64_t hi,
-                 std::int64_t& out, Problems&);
-bool read_unsigned(const Value&, const std::string& path, const ParamRules&, std::uint64_t hi, std::uint64_t& out,
-                   Problems&);
-bool read_real(const Value&, const std::string& path, const ParamRules&, double largest, double& out, Problems&);
-bool read_text(const Value&, const std::string& path, const std::vector<std::string>& choices, std::string& out,
-               Problems&);
-bool read_default_word(const Value&, const std::string& path, const char* word, Problems&);
-bool read_list(const Value&, const std::string& path, std::optional<std::size_t> size, const char* element, Problems&);
 std::string real_text(float);
 std::string real_text(double);
 std::vector<std::string> choice_list(const Choices&);
@@ -181,68 +170,6 @@ TypeInfo type_info() {
 }
 
 template <class T>
-void read_value(const Value& v, const std::string& path, const ParamRules& rules, T& out, Problems& problems) {
-  if constexpr (std::is_same_v<T, bool>) {
-    read_bool(v, path, out, problems);
-  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
-    std::int64_t x = 0;
-    if (read_signed(v, path, rules, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), x, problems))
-      out = static_cast<T>(x);
-  } else if constexpr (std::is_integral_v<T>) {
-    std::uint64_t x = 0;
-    if (read_unsigned(v, path, rules, std::numeric_limits<T>::max(), x, problems)) out = static_cast<T>(x);
-  } else if constexpr (std::is_floating_point_v<T>) {
-    double x = 0;
-    if (read_real(v, path, rules, static_cast<double>(std::numeric_limits<T>::max()), x, problems))
-      out = static_cast<T>(x);
-  } else if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::filesystem::path>) {
-    std::string text;
-    if (read_text(v, path, choice_list(rules.choices), text, problems)) out = std::move(text);
-  } else if constexpr (std::is_same_v<T, Value>) {
-    out = v;
-  } else if constexpr (NamedEnum<T>) {
-    std::string text;
-    if (!read_text(v, path, enum_choices<T>(), text, problems)) return;
-    for (const auto& [value, name] : enum_names(T{}).all)
-      if (text == name) out = value;
-  } else if constexpr (IsArray<T>::value || IsVector<T>::value) {
-    using Element = typename T::value_type;
-    std::optional<std::size_t> size;
-    if constexpr (IsArray<T>::value) size = std::tuple_size_v<T>;
-    if constexpr (IsArray<T>::value)
-      if (rules.is_one_for_all && v.kind == Value::Kind::scalar) {
-        Element element{};
-        read_value(v, path, rules, element, problems);
-        return out.fill(element);
-      }
-    if (!read_list(v, path, size, type_words<Element>().c_str(), problems)) return;
-    T list{};
-    if constexpr (IsVector<T>::value) list.resize(v.items.size());
-    for (std::size_t i = 0; i < v.items.size(); ++i) {
-      Element element{};  // not list[i]: a vector<bool> has no elements to refer to
-      read_value(v.items[i], path + "[" + std::to_string(i) + "]", rules, element, problems);
-      list[i] = std::move(element);
-    }
-    out = std::move(list);
-  } else if constexpr (IsOptional<T>::value) {
-    if (v.kind == Value::Kind::null) {
-      out.reset();
-    } else {
-      typename T::value_type x{};
-      read_value(v, path, rules, x, problems);
-      out = std::move(x);
-    }
-  } else if constexpr (Described<T>) {  // else type_words has said what is wrong, once
-    if constexpr (HasDefaultWord<T>)
-      if (v.kind == Value::Kind::scalar) {
-        if (read_default_word(v, path, T::default_word, problems)) out = T{};
-        return;
-      }
-    read_params(infos_of<T>(), &out, v, path, problems);
-  }
-}
-
-template <class T>
 Value write_value(const T& x) {
   if constexpr (std::is_same_v<T, bool>) {
     return Value::scalar(x ? "true" : "false");
@@ -309,9 +236,7 @@ ParamInfo info_of(const ParamRules& rules, const typename MemberOf<Member>::Clas
   if constexpr (!std::is_void_v<typename EnumOf<Type>::Type>)
     info.choices = enum_choices<typename EnumOf<Type>::Type>();
   if constexpr (!std::is_void_v<typename StructOf<Type>::Type>) info.fields = infos_of<typename StructOf<Type>::Type>();
-  info.read = [](void* object, const Value& v, const std::string& path, const ParamRules& r, Problems& problems) {
-    read_value(v, path, r, static_cast<Class*>(object)->*Member, problems);
-  };
+  info.read = [](void* object, const Reading& from) { read_value(from, static_cast<Class*>(object)->*Member); };
   info.write = [](const void* object) { return write_value(static_cast<const Class*>(object)->*Member); };
   return info;
 }
@@ -329,4 +254,108 @@ const std::vector<ParamInfo>& infos_of() {
 }
 
 }  // namespace detail
+
+// read_value: one value into an object of a type that a parameter may have. After a problem the object keeps what it
+// had; a list has defaults in the place of items that were wrong.
+
+namespace detail {
+
+template <class T, class Read>
+void assign(T& out, std::optional<Read> read) {
+  if (read) out = static_cast<T>(std::move(*read));
+}
+
+template <class List>
+void read_items(const Reading& from, List& list) {
+  for (std::size_t i = 0; i < from.value().items.size(); ++i) {
+    typename List::value_type element{};  // not list[i]: a vector<bool> has no elements to refer to
+    read_value(from.item(i), element);
+    list[i] = std::move(element);
+  }
+}
+
+}  // namespace detail
+
+// Not a type that a parameter may have: type_words has said so, once.
+template <class T>
+void read_value(const Reading&, T&) {}
+
+inline void read_value(const Reading& from, bool& out) {
+  detail::assign(out, from.boolean());
+}
+
+template <std::signed_integral T>
+void read_value(const Reading& from, T& out) {
+  detail::assign(out, from.integer(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+}
+
+template <std::unsigned_integral T>
+void read_value(const Reading& from, T& out) {
+  detail::assign(out, from.natural(std::numeric_limits<T>::max()));
+}
+
+template <std::floating_point T>
+void read_value(const Reading& from, T& out) {
+  detail::assign(out, from.real(static_cast<double>(std::numeric_limits<T>::max())));
+}
+
+inline void read_value(const Reading& from, std::string& out) {
+  detail::assign(out, from.text(detail::choice_list(from.rules().choices)));
+}
+
+inline void read_value(const Reading& from, std::filesystem::path& out) {
+  detail::assign(out, from.text(detail::choice_list(from.rules().choices)));
+}
+
+inline void read_value(const Reading& from, Value& out) {
+  out = from.value();
+}
+
+template <detail::NamedEnum E>
+void read_value(const Reading& from, E& out) {
+  const std::optional<std::string> text = from.text(detail::enum_choices<E>());
+  for (const auto& [value, name] : enum_names(E{}).all)
+    if (text == name) out = value;
+}
+
+template <class T, std::size_t N>
+void read_value(const Reading& from, std::array<T, N>& out) {
+  std::array<T, N> list{};
+  if (from.rules().is_one_for_all && from.value().kind == Value::Kind::scalar) {
+    T element{};
+    read_value(from, element);
+    list.fill(element);
+  } else if (from.is_list(N, detail::type_words<T>())) {
+    detail::read_items(from, list);
+  } else {
+    return;
+  }
+  out = std::move(list);
+}
+
+template <class T>
+void read_value(const Reading& from, std::vector<T>& out) {
+  if (!from.is_list(std::nullopt, detail::type_words<T>())) return;
+  std::vector<T> list(from.value().items.size());
+  detail::read_items(from, list);
+  out = std::move(list);
+}
+
+template <class T>
+void read_value(const Reading& from, std::optional<T>& out) {
+  out.reset();
+  if (from.value().kind != Value::Kind::null) read_value(from, out.emplace());
+}
+
+template <detail::Described T>
+void read_value(const Reading& from, T& out) {
+  if constexpr (detail::HasDefaultWord<T>) {
+    if (from.value().kind == Value::Kind::scalar) {
+      if (from.is_default_word(T::default_word)) out = T{};
+      return;
+    }
+  }
+  read_params(detail::infos_of<T>(), &out, from);
+}
+
 }  // namespace tofstream

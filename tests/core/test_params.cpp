@@ -73,7 +73,7 @@ std::vector<std::string> problems_with(const std::string& key, Value value, Ever
   Everything::Params params;
   Value map = map_of(key, std::move(value));
   if (key != "path") map.set("path", scalar("a.dat"));
-  read_params(info().params, &params, map, "g", problems);
+  read_params(info().params, &params, {map, "g", problems});
   if (out) *out = params;
   std::vector<std::string> lines;
   for (const Problem& problem : problems.all()) lines.push_back(problem.text());
@@ -143,7 +143,7 @@ TEST_CASE("what is wrong is said with name, wanted range, unit and value") {
   CHECK(problems_with("image", scalar("big")) == Lines{"g.image must be a map, not 'big'"});
   Problems problems;
   Everything::Params params;
-  read_params(info().params, &params, Value::map(), "g", problems);
+  read_params(info().params, &params, {Value::map(), "g", problems});
   REQUIRE(problems.all().size() == 1);
   CHECK(problems.all()[0].text() == "g.path is missing: A file");
 }
@@ -265,7 +265,7 @@ ReadLattice read_lattice(Value value) {
   static const GadgetInfo made = describe_gadget<OnLattice>("on_lattice", "Has a word for all defaults");
   OnLattice::Params params;
   Problems problems;
-  read_params(made.params, &params, map_of("image", std::move(value)), "g", problems);
+  read_params(made.params, &params, {map_of("image", std::move(value)), "g", problems});
   ReadLattice read{params.image, {}};
   for (const Problem& problem : problems.all()) read.problems.push_back(problem.text());
   return read;

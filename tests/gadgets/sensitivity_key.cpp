@@ -15,7 +15,7 @@ namespace {
 std::string key_of(const GadgetInfo& gadget, const std::string& yaml) {
   const auto params = gadget.default_params();
   Problems problems;
-  read_params(gadget.params, params.get(), parse_document(yaml, "test.yaml", problems), gadget.name, problems);
+  read_params(gadget.params, params.get(), {parse_document(yaml, "test.yaml", problems), gadget.name, problems});
   REQUIRE(problems.all().empty());
   return flow_text(write_key_params(gadget.params, params.get()));
 }

@@ -39,7 +39,7 @@ class Caller : private EmitTarget {
     const std::string yaml = fmt::format("{{script: {}, python: {}, arguments: {{what: {}}}}}",
                                          find_shared_file("python/bench_round_trip.py").string(), options.python, what);
     Problems problems;
-    read_params(info.params, params_.get(), parse_document(yaml, "bench", problems), "python", problems);
+    read_params(info.params, params_.get(), {parse_document(yaml, "bench", problems), "python", problems});
     gadget_ = info.construct(params_, context_);
   }
   std::shared_ptr<const EventBatch> operator()(const std::shared_ptr<const EventBatch>& batch) {

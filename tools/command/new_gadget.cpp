@@ -57,7 +57,7 @@ std::vector<PayloadFacts> known_payloads() {
   for (const Value::Entry& entry : document.entries) {
     PayloadFacts facts;
     facts.name = entry.key;
-    read_params(detail::infos_of<PayloadFacts>(), &facts, entry.value, entry.key, problems);
+    read_params(detail::infos_of<PayloadFacts>(), &facts, {entry.value, entry.key, problems});
     payloads.push_back(std::move(facts));
   }
   if (!problems.empty()) throw std::runtime_error(problems.all().front().text());

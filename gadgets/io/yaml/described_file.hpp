@@ -24,7 +24,7 @@ Value parse_text(const std::string& text, const std::string& name);
 template <class T>
 T described(const Value& document, const std::string& what, Problems& problems) {
   T read{};
-  read_params(detail::infos_of<T>(), &read, document, what, problems);
+  read_params(detail::infos_of<T>(), &read, {document, what, problems});
   return read;
 }
 /// The same; throws as refuse_if_any() does.

@@ -83,7 +83,7 @@ TOFSTREAM_RECORDS(records, 12, .holds = is_of_probe, .encode = encode, .decode =
 Probe read_probe(const std::filesystem::path& file) {
   Problems problems;
   ProbeFile read;
-  read_params(detail::infos_of<ProbeFile>(), &read, load_document(file, problems), "", problems);
+  read_params(detail::infos_of<ProbeFile>(), &read, {load_document(file, problems), "", problems});
   if (!problems.empty()) throw std::runtime_error(problems.all().front().text());
   return {read.name, read.probe.radius_mm};
 }
