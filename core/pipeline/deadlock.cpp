@@ -27,7 +27,7 @@ struct JoinInput {
 
 class JoinCheck {
  public:
-  JoinCheck(const std::vector<UnwiredGadget>& gadgets, const std::vector<PipelineEdge>& edges, Problems& errors,
+  JoinCheck(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges, Problems& errors,
             Problems& warnings)
       : gadgets_(gadgets), edges_(edges), errors_(errors), warnings_(warnings), ancestors_(gadgets.size()) {}
 
@@ -39,7 +39,8 @@ class JoinCheck {
   }
 
  private:
-  const PipelineGadget& gadget(std::size_t i) const { return gadgets_[i].gadget; }
+  const PipelineGadget& gadget(std::size_t i) const { return gadgets_[i]; }
+  bool is_join_given(std::size_t i) const { return gadget(i).settings.find("join"); }
   std::string label(std::size_t i) const { return "gadgets." + gadget(i).name; }
   std::string described(std::size_t i) const { return fmt::format("'{}' ({})", gadget(i).name, gadget(i).info->name); }
   const std::string& input_name(std::size_t at, const JoinInput& input) const {
@@ -107,13 +108,13 @@ class JoinCheck {
                     fmt::format("{}: '{}' gets {} messages while '{}' gets {}: one edge fills while the other "
                                 "is empty, and all stops; write join: sequence, or join as many of each",
                                 label(at), input_name(at, b), b.stream.rate, input_name(at, a), a.stream.rate));
-      else if ((a.stream.is_shuffled || b.stream.is_shuffled) && !gadgets_[at].join_given)
+      else if ((a.stream.is_shuffled || b.stream.is_shuffled) && !is_join_given(at))
         warnings_.add(b.where, fmt::format("{}: merged messages come in any order, so '{}' and '{}' may not match: {}",
                                            label(at), input_name(at, a), input_name(at, b), remedy));
       return;
     }
     const auto fork = common_fork(a.stream.gadget, b.stream.gadget);
-    if (!fork || gadgets_[at].join_given) return;
+    if (!fork || is_join_given(at)) return;
     const std::size_t culprit = ancestors_[b.stream.gadget][a.stream.gadget] ? b.stream.gadget : a.stream.gadget;
     const std::string words =
         culprit == *fork && a.stream.gadget == b.stream.gadget
@@ -157,7 +158,7 @@ class JoinCheck {
                                   label(feedback.to), feedback.name, described(i)));
   }
 
-  const std::vector<UnwiredGadget>& gadgets_;
+  const std::vector<PipelineGadget>& gadgets_;
   const std::vector<PipelineEdge>& edges_;
   Problems& errors_;
   Problems& warnings_;
@@ -167,7 +168,7 @@ class JoinCheck {
 
 }  // namespace
 
-void check_joins(const std::vector<UnwiredGadget>& gadgets, const std::vector<PipelineEdge>& edges,
+void check_joins(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                  const std::vector<std::size_t>& order, Problems& errors, Problems& warnings) {
   JoinCheck(gadgets, edges, errors, warnings).check(order);
 }

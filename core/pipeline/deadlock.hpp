@@ -9,7 +9,7 @@ namespace tofstream {
 
 // Follows the messages of every output from fork to join; `order` is topological. A join whose inputs certainly come at
 // different rates is an error, one that a gadget between may upset a warning, each with a remedy.
-void check_joins(const std::vector<UnwiredGadget>& gadgets, const std::vector<PipelineEdge>& edges,
+void check_joins(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                  const std::vector<std::size_t>& order, Problems& errors, Problems& warnings);
 
 }  // namespace tofstream

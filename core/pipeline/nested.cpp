@@ -93,7 +93,7 @@ class Flattening {
         name.ends_with('/') || name.find("//") != std::string::npos)
       problems_.add(entry.where, fmt::format("'{}' cannot name a gadget: no dots, slashes or blanks", name));
     const std::string full = result_.levels[level].prefix + name;
-    if (std::ranges::find(result_.gadgets, full, &FlatGadget::name) != result_.gadgets.end())
+    if (std::ranges::find(result_.gadgets, full, &PipelineGadget::name) != result_.gadgets.end())
       problems_.add(entry.where, fmt::format("two gadgets are called '{}': rename one", full));
   }
 
@@ -109,7 +109,7 @@ class Flattening {
     if (is_full(entry)) return;
     const std::string name = result_.levels[level].prefix + entry.key;
     if (entry.value.kind == Value::Kind::map)
-      result_.gadgets.push_back({name, entry.where, entry.value, level, {}, {}});
+      result_.gadgets.push_back({.name = name, .where = entry.where, .settings = entry.value, .level = level});
     else
       problems_.add(entry.value.where,
                     fmt::format("gadgets.{} must be a map such as {{use: GADGET, from: NAME}}, not {}", name,
@@ -195,10 +195,9 @@ class Flattening {
   }
 
   void look_up_sources() {
-    for (FlatGadget& gadget : result_.gadgets) {
+    for (PipelineGadget& gadget : result_.gadgets) {
       const Value* from = gadget.settings.find("from");
       if (!from) continue;
-      gadget.from_where = from->where;
       for (const WrittenInput& input : read_from(*from, "gadgets." + gadget.name, problems_)) {
         InputSources sources{input.input, input.where, {}};
         for (const Value& name : input.names) look_up(gadget, gadget.level, name, name, sources.sources);
@@ -213,7 +212,7 @@ class Flattening {
 
   // Adds the outputs that `name` stands for in a level: a gadget's, an output of a nested pipeline, or whatever is
   // bound to the level's input.
-  void look_up(const FlatGadget& reader, std::size_t at, const Value& name, const Value& written,
+  void look_up(const PipelineGadget& reader, std::size_t at, const Value& name, const Value& written,
                std::vector<SourceName>& found) {
     LevelNames& level = names_[at];
     const auto [gadget, port] = split_name(name.text);
@@ -241,7 +240,7 @@ class Flattening {
     }
   }
 
-  void look_up_output(const FlatGadget& reader, std::size_t at, const std::string& nested, const std::string& port,
+  void look_up_output(const PipelineGadget& reader, std::size_t at, const std::string& nested, const std::string& port,
                       const Value& written, std::vector<SourceName>& found) {
     if (std::ranges::find(unreadable_, at) != unreadable_.end()) return;
     const LevelNames& level = names_[at];

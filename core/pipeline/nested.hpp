@@ -20,31 +20,9 @@ struct PipelineLevel {
   Value defaults;         // its top-level keys laid over those of the levels around it
 };
 
-// An output that feeds an input, by its gadget's full name; the port is empty where none is said.
-struct SourceName {
-  std::string gadget;
-  std::string port;
-  Value written;  // as the user wrote it, and where
-};
-
-struct InputSources {
-  std::string input;  // empty where `from` names none
-  Location where;
-  std::vector<SourceName> sources;  // in the order written
-};
-
-struct FlatGadget {
-  std::string name;
-  Location where;
-  Value settings;
-  std::size_t level = 0;
-  Location from_where;
-  std::vector<InputSources> from;  // empty where it says none
-};
-
 struct FlatPipeline {
   std::vector<PipelineLevel> levels;
-  std::vector<FlatGadget> gadgets;
+  std::vector<PipelineGadget> gadgets;  // as written, unchecked
 };
 
 // The top-level keys that are the runtime's; every other one is a default of gadgets.

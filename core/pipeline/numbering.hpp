@@ -9,7 +9,7 @@ namespace tofstream {
 
 // An ordered merge or a join by sequence compares numbers, so all its writers must have theirs from the same unordered
 // merge, or from none: else the gadget is a problem. `order` is topological.
-void check_numbering(const std::vector<UnwiredGadget>& gadgets, const std::vector<PipelineEdge>& edges,
+void check_numbering(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                      const std::vector<std::size_t>& order, Problems& problems);
 
 }  // namespace tofstream

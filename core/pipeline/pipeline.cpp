@@ -19,8 +19,8 @@ namespace {
 // --input is the path of the one source, wherever it is nested.
 void apply_input(FlatPipeline& flat, const std::string& input, const Registry& known, Problems& problems) {
   const Location where = option_place("--input " + input);
-  std::vector<std::pair<FlatGadget*, const GadgetInfo*>> sources;
-  for (FlatGadget& gadget : flat.gadgets) {
+  std::vector<std::pair<PipelineGadget*, const GadgetInfo*>> sources;
+  for (PipelineGadget& gadget : flat.gadgets) {
     const Value* use = gadget.settings.find("use");
     const GadgetInfo* info = use ? known.find(use->text) : nullptr;
     if (info && info->kind == GadgetKind::source) sources.emplace_back(&gadget, info);
@@ -55,17 +55,17 @@ bool is_within(const FlatPipeline& flat, std::size_t level, std::size_t outer) {
 }
 
 // Every top-level key of a file must be a default of one of its gadgets, or of those nested in it.
-void check_top_level(const FlatPipeline& flat, const std::vector<UnwiredGadget>& gadgets, Problems& problems) {
+void check_top_level(const FlatPipeline& flat, Problems& problems) {
   for (std::size_t level = 0; level < flat.levels.size(); ++level) {
     std::vector<std::string> keys = pipeline_keys();
     std::vector<std::string> names;
     bool all_known = true;
-    for (const UnwiredGadget& unwired : gadgets) {
-      if (!is_within(flat, unwired.level, level)) continue;
-      if (unwired.level == level) names.push_back(unwired.gadget.name.substr(flat.levels[level].prefix.size()));
-      all_known = all_known && unwired.gadget.info;
-      if (unwired.gadget.info)
-        for (const ParamInfo& param : unwired.gadget.info->params) keys.push_back(param.name);
+    for (const PipelineGadget& gadget : flat.gadgets) {
+      if (!is_within(flat, gadget.level, level)) continue;
+      if (gadget.level == level) names.push_back(gadget.name.substr(flat.levels[level].prefix.size()));
+      all_known = all_known && gadget.info;
+      if (gadget.info)
+        for (const ParamInfo& param : gadget.info->params) keys.push_back(param.name);
     }
     if (!all_known) continue;  // it might be the one that declares the key
     names.insert(names.end(), keys.begin(), keys.end());
@@ -91,16 +91,15 @@ Pipeline in_order(Pipeline pipeline, const std::vector<std::size_t>& order) {
   return pipeline;
 }
 
-Pipeline build(const FlatPipeline& flat, const std::string& name, const Registry& known, Problems& problems) {
+Pipeline build(FlatPipeline flat, const std::string& name, const Registry& known, Problems& problems) {
   Pipeline pipeline;
   pipeline.name = name;
-  std::vector<UnwiredGadget> gadgets;
-  gadgets.reserve(flat.gadgets.size());
-  for (const FlatGadget& gadget : flat.gadgets) {
+  std::vector<PipelineGadget>& gadgets = flat.gadgets;
+  for (PipelineGadget& gadget : gadgets) {
     if (problems.full()) return pipeline;
-    gadgets.push_back(read_gadget(gadget, flat.levels[gadget.level].defaults, known, problems));
+    check_gadget(gadget, flat.levels[gadget.level].defaults, known, problems);
   }
-  check_top_level(flat, gadgets, problems);
+  check_top_level(flat, problems);
   pipeline.edges = wire(gadgets, problems);
   if (!problems.empty()) return pipeline;
   const std::vector<std::size_t> order = topological_order(gadgets, pipeline.edges, problems);
@@ -109,7 +108,7 @@ Pipeline build(const FlatPipeline& flat, const std::string& name, const Registry
   check_numbering(gadgets, pipeline.edges, order, problems);
   check_joins(gadgets, pipeline.edges, order, problems, warnings);
   pipeline.warnings = warnings.all();
-  for (UnwiredGadget& unwired : gadgets) pipeline.gadgets.push_back(std::move(unwired.gadget));
+  pipeline.gadgets = std::move(gadgets);
   pipeline.resolved = resolved_pipeline(pipeline.name, pipeline.gadgets, pipeline.edges);
   return in_order(std::move(pipeline), order);
 }
@@ -149,7 +148,7 @@ Pipeline check_document(Value document, const std::filesystem::path& file, const
     FlatPipeline flat = flatten(std::move(document), file, options, problems);
     if (options.input) apply_input(flat, *options.input, known, problems);
     const std::string name = pipeline_name(flat.levels[0].document, file.stem().string(), problems);
-    pipeline = build(flat, name, known, problems);
+    pipeline = build(std::move(flat), name, known, problems);
   }
   if (!problems.empty()) throw ConfigErrors(in_reading_order(problems.all()));
   return pipeline;

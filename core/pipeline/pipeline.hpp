@@ -95,11 +95,40 @@ struct NamedInput {
   Location where;
 };
 
-struct PipelineGadget {
-  std::string name;
-  const GadgetInfo* info = nullptr;
-  std::shared_ptr<const GadgetInfo> specialised;  // owns `info` where it depends on the parameters
+// An output that feeds an input, by its gadget's full name; the port is empty where none is given.
+struct SourceName {
+  std::string gadget;
+  std::string port;
+  Value written;  // as the user wrote it, and where
+};
+
+struct InputSources {
+  std::string input;  // empty where `from` names none
   Location where;
+  std::vector<SourceName> sources;  // in the order written
+};
+
+// The bounds of the edges into one input.
+struct InputEdge {
+  EdgeSettings settings;
+  bool messages_given = false;
+  Location where;  // of the policy; without one, of the settings as a whole
+};
+
+// A gadget from the file to the run: what the user wrote, and what the checks made of it.
+struct PipelineGadget {
+  // As written, once includes, options, variables and nested pipelines are in place (core/pipeline/nested.hpp).
+  std::string name;  // "outer/inner" in a nested pipeline
+  Location where;
+  Value settings;         // all its keys
+  std::size_t level = 0;  // the file that it is in, of FlatPipeline::levels
+  std::vector<InputSources> from;
+
+  // As checked (core/pipeline/pipeline_gadget.hpp).
+  const GadgetInfo* info = nullptr;               // null where its type is unknown
+  std::shared_ptr<const GadgetInfo> specialised;  // owns `info` where it depends on the parameters
+  bool has_ports = false;        // false where its type is unknown, or depends on parameters that are wrong
+  std::vector<InputEdge> edges;  // of each input, where it has ports
   std::shared_ptr<const void> params;
   Value resolved;  // the parameters, every default spelled out
   std::vector<NamedInput> reads;

@@ -19,6 +19,11 @@ std::string label(const PipelineGadget& gadget) {
   return "gadgets." + gadget.name;
 }
 
+// The place of the gadget's `from`, which it has.
+const Location& from_where(const PipelineGadget& gadget) {
+  return gadget.settings.find("from")->where;
+}
+
 std::string inputs_in_words(const GadgetInfo& info) {
   std::vector<std::string> words;
   for (const PortInfo& port : info.inputs)
@@ -29,7 +34,7 @@ std::string inputs_in_words(const GadgetInfo& info) {
 
 class Wiring {
  public:
-  Wiring(const std::vector<UnwiredGadget>& gadgets, Problems& problems) : gadgets_(gadgets), problems_(problems) {}
+  Wiring(const std::vector<PipelineGadget>& gadgets, Problems& problems) : gadgets_(gadgets), problems_(problems) {}
 
   std::vector<PipelineEdge> wire() {
     for (std::size_t to = 0; to < gadgets_.size(); ++to)
@@ -39,17 +44,16 @@ class Wiring {
 
  private:
   void wire_inputs(std::size_t to) {
-    const UnwiredGadget& reader = gadgets_[to];
-    const GadgetInfo& info = *reader.gadget.info;
+    const PipelineGadget& reader = gadgets_[to];
+    const GadgetInfo& info = *reader.info;
     const std::size_t first = edges_.size();
     if (info.inputs.empty()) {
       if (!reader.from.empty())
-        problems_.add(reader.from_where,
-                      fmt::format("{}: {} is a source and takes no 'from'", label(reader.gadget), info.name));
+        problems_.add(from_where(reader),
+                      fmt::format("{}: {} is a source and takes no 'from'", label(reader), info.name));
     } else if (reader.from.empty()) {
-      problems_.add(reader.gadget.where,
-                    fmt::format("{}: 'from' is missing: name the gadget whose output {} takes ({})",
-                                label(reader.gadget), info.name, inputs_in_words(info)));
+      problems_.add(reader.where, fmt::format("{}: 'from' is missing: name the gadget whose output {} takes ({})",
+                                              label(reader), info.name, inputs_in_words(info)));
     } else if (reader.from[0].input.empty()) {
       if (const auto port = unnamed_input(reader)) connect_all(to, *port, reader.from[0]);
     } else {
@@ -59,38 +63,35 @@ class Wiring {
   }
 
   // The input that `from: NAME` means: the only one, or the only one that must be connected.
-  std::optional<std::size_t> unnamed_input(const UnwiredGadget& reader) {
-    const std::vector<PortInfo>& inputs = reader.gadget.info->inputs;
+  std::optional<std::size_t> unnamed_input(const PipelineGadget& reader) {
+    const std::vector<PortInfo>& inputs = reader.info->inputs;
     if (inputs.size() == 1) return 0;
     if (std::ranges::count(inputs, false, &PortInfo::is_optional) == 1)
       return std::ranges::find(inputs, false, &PortInfo::is_optional) - inputs.begin();
-    problems_.add(reader.from_where,
-                  fmt::format("{}: {} takes several inputs: from: {{{}: NAME}}", label(reader.gadget),
-                              reader.gadget.info->name, fmt::join(names_of(inputs), ": NAME, ")));
+    problems_.add(from_where(reader), fmt::format("{}: {} takes several inputs: from: {{{}: NAME}}", label(reader),
+                                                  reader.info->name, fmt::join(names_of(inputs), ": NAME, ")));
     return std::nullopt;
   }
 
   void wire_ports(std::size_t to) {
-    const UnwiredGadget& reader = gadgets_[to];
-    const std::vector<PortInfo>& inputs = reader.gadget.info->inputs;
+    const PipelineGadget& reader = gadgets_[to];
+    const std::vector<PortInfo>& inputs = reader.info->inputs;
     for (const InputSources& sources : reader.from) {
       const auto port = std::ranges::find(inputs, sources.input, &PortInfo::name);
       if (port == inputs.end())
-        problems_.add(sources.where,
-                      fmt::format("{}: {} has no input '{}'{}", label(reader.gadget), reader.gadget.info->name,
-                                  sources.input, did_you_mean(sources.input, names_of(inputs))));
+        problems_.add(sources.where, fmt::format("{}: {} has no input '{}'{}", label(reader), reader.info->name,
+                                                 sources.input, did_you_mean(sources.input, names_of(inputs))));
       else
         connect_all(to, static_cast<std::size_t>(port - inputs.begin()), sources);
     }
     for (const PortInfo& port : inputs)
       if (!port.is_optional && std::ranges::find(reader.from, port.name, &InputSources::input) == reader.from.end())
-        problems_.add(reader.from_where,
-                      fmt::format("{}: input '{}' ({}) of {} is not connected: add it to 'from'", label(reader.gadget),
-                                  port.name, port.payload->name, reader.gadget.info->name));
+        problems_.add(from_where(reader), fmt::format("{}: input '{}' ({}) of {} is not connected: add it to 'from'",
+                                                      label(reader), port.name, port.payload->name, reader.info->name));
   }
 
   void connect_all(std::size_t to, std::size_t to_port, const InputSources& sources) {
-    const PipelineGadget& reader = gadgets_[to].gadget;
+    const PipelineGadget& reader = gadgets_[to];
     if (reader.info->inputs[to_port].is_feedback && sources.sources.size() > 1)
       problems_.add(sources.where,
                     fmt::format("{}: '{}' is a feedback input and takes one writer, not {}", label(reader),
@@ -101,16 +102,15 @@ class Wiring {
       for (std::size_t j = i + 1; j < edges_.size(); ++j)
         if (edges_[i].from == edges_[j].from && edges_[i].from_port == edges_[j].from_port)
           problems_.add(edges_[j].where, fmt::format("{}: one input reads '{}' twice: name it once", label(reader),
-                                                     gadgets_[edges_[j].from].gadget.name));
+                                                     gadgets_[edges_[j].from].name));
     widen(first);
   }
 
   void connect(std::size_t to, std::size_t to_port, const SourceName& source) {
-    const PipelineGadget& reader = gadgets_[to].gadget;
-    const auto found = std::ranges::find(
-        gadgets_, source.gadget, [](const UnwiredGadget& g) -> auto& { return g.gadget.name; });
+    const PipelineGadget& reader = gadgets_[to];
+    const auto found = std::ranges::find(gadgets_, source.gadget, &PipelineGadget::name);
     if (found == gadgets_.end() || !found->has_ports) return;  // reported where its type is
-    const PipelineGadget& writer = found->gadget;
+    const PipelineGadget& writer = *found;
     const auto from_port = find_output(reader, writer, source);
     if (!from_port) return;
     const PayloadType& given = *writer.info->outputs[*from_port].payload;
@@ -151,8 +151,8 @@ class Wiring {
   }
 
   void add_edge(std::size_t from, std::size_t from_port, std::size_t to, std::size_t to_port, const Location& where) {
-    const PipelineGadget& reader = gadgets_[to].gadget;
-    const PipelineGadget& writer = gadgets_[from].gadget;
+    const PipelineGadget& reader = gadgets_[to];
+    const PipelineGadget& writer = gadgets_[from];
     const auto end = [](const PipelineGadget& gadget, const std::vector<PortInfo>& ports, std::size_t port) {
       return ports.size() > 1 ? gadget.name + "." + ports[port].name : gadget.name;
     };
@@ -188,20 +188,21 @@ class Wiring {
     std::size_t places = 0;
     for (std::size_t i = first; i < edges_.size(); ++i)
       if (!gadgets_[edges_[i].to].edges[edges_[i].to_port].messages_given)
-        places = std::max<std::size_t>(places, 2 * gadgets_[edges_[i].from].gadget.parallel);
+        places = std::max<std::size_t>(places, 2 * gadgets_[edges_[i].from].parallel);
     for (std::size_t i = first; i < edges_.size(); ++i)
       edges_[i].settings.messages = std::max(edges_[i].settings.messages, places);
   }
 
-  void check_merge(const UnwiredGadget& reader, std::size_t first) {
-    if (!reader.merge_given) return;
+  void check_merge(const PipelineGadget& reader, std::size_t first) {
+    const Value* const merge = reader.settings.find("merge");
+    if (!merge) return;
     const bool merges = std::ranges::any_of(reader.from, [](const auto& input) { return input.sources.size() > 1; });
     if (!merges && edges_.size() > first)
-      problems_.add(reader.merge_where, fmt::format("{}: 'merge' is for an input with several writers: from: [A, B]",
-                                                    label(reader.gadget)));
+      problems_.add(merge->where,
+                    fmt::format("{}: 'merge' is for an input with several writers: from: [A, B]", label(reader)));
   }
 
-  const std::vector<UnwiredGadget>& gadgets_;
+  const std::vector<PipelineGadget>& gadgets_;
   Problems& problems_;
   std::vector<PipelineEdge> edges_;
 };
@@ -223,7 +224,7 @@ std::vector<bool> reachable_from(std::size_t start, std::size_t count, const std
 }
 
 // A cycle among `left`, as names: "a -> b -> a".
-std::string cycle_in_words(const std::vector<UnwiredGadget>& gadgets, const std::vector<PipelineEdge>& edges,
+std::string cycle_in_words(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                            const std::vector<std::size_t>& left, std::size_t& closing) {
   // Every gadget that is left has a predecessor that is left: walking back must come round.
   std::vector<std::size_t> walk{left.front()};
@@ -237,13 +238,13 @@ std::string cycle_in_words(const std::vector<UnwiredGadget>& gadgets, const std:
       continue;
     }
     closing = static_cast<std::size_t>(edge - edges.begin());
-    std::string words = gadgets[edge->from].gadget.name;
-    for (auto at = walk.end(); at != seen;) words += " -> " + gadgets[*--at].gadget.name;
+    std::string words = gadgets[edge->from].name;
+    for (auto at = walk.end(); at != seen;) words += " -> " + gadgets[*--at].name;
     return words;
   }
 }
 
-void check_feedback(const std::vector<UnwiredGadget>& gadgets, const std::vector<PipelineEdge>& edges,
+void check_feedback(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                     Problems& problems) {
   for (const PipelineEdge& edge : edges) {
     if (!edge.is_feedback) continue;
@@ -251,22 +252,22 @@ void check_feedback(const std::vector<UnwiredGadget>& gadgets, const std::vector
     if (!after_reader[edge.from]) continue;  // no cycle through this edge
     bool opened = false;
     for (std::size_t i = 0; i < gadgets.size(); ++i)
-      opened = opened || (gadgets[i].gadget.info->has_start && after_reader[i] &&
-                          reachable_from(i, gadgets.size(), edges)[edge.from]);
+      opened = opened ||
+               (gadgets[i].info->has_start && after_reader[i] && reachable_from(i, gadgets.size(), edges)[edge.from]);
     if (!opened)
       problems.add(edge.where, fmt::format("gadgets.{}: the cycle through {} never begins: no gadget on it has a first "
                                            "message (a start function)",
-                                           gadgets[edge.to].gadget.name, edge.name));
+                                           gadgets[edge.to].name, edge.name));
   }
 }
 
 }  // namespace
 
-std::vector<PipelineEdge> wire(const std::vector<UnwiredGadget>& gadgets, Problems& problems) {
+std::vector<PipelineEdge> wire(const std::vector<PipelineGadget>& gadgets, Problems& problems) {
   return Wiring(gadgets, problems).wire();
 }
 
-std::vector<std::size_t> topological_order(const std::vector<UnwiredGadget>& gadgets,
+std::vector<std::size_t> topological_order(const std::vector<PipelineGadget>& gadgets,
                                            const std::vector<PipelineEdge>& edges, Problems& problems) {
   std::vector<std::size_t> writers(gadgets.size());  // that are not in the order yet
   for (const PipelineEdge& edge : edges)
