@@ -1,33 +1,35 @@
 #include "core/base/atomic_file.hpp"
 
 #include <cerrno>
-#include <cstdlib>
+#include <random>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tofstream {
 namespace {
 
-// mkstemp gives 0600; the file gets the permissions that an ordinary new file would have.
-mode_t ordinary_mode() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+// Six random characters: nobody can know the name beforehand.
+std::string random_suffix() {
+  constexpr std::string_view characters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  std::random_device random;
+  std::uniform_int_distribution<std::size_t> any(0, characters.size() - 1);
+  std::string suffix;
+  for (int n = 0; n < 6; ++n) suffix += characters[any(random)];
+  return suffix;
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  std::string name = path_.string() + ".XXXXXX";
-  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) fail("cannot create", errno);
-  temporary_ = name;
-  static const mode_t mode = ordinary_mode();
-  fchmod(descriptor_, mode);
+AtomicFile::AtomicFile(std::filesystem::path path, mode_t mode) : path_(std::move(path)) {
+  // Not mkstemp: it gives 0600, and a mode that is widened later is wider than asked for while that takes.
+  for (int tries = 0; descriptor_ < 0; ++tries) {
+    temporary_ = path_.string() + "." + random_suffix();
+    descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor_ < 0 && (errno != EEXIST || tries == 100)) fail("cannot create", errno);
+  }
 }
 
 AtomicFile::~AtomicFile() {

@@ -7,14 +7,17 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 namespace tofstream {
 
 // Every error is a std::system_error whose text names the file and the cause ("No space left on
 // device").
 class AtomicFile {
  public:
-  // Opens a new temporary file beside `path`; its folder must exist.
-  explicit AtomicFile(std::filesystem::path path);
+  // Opens a new temporary file beside `path`; its folder must exist. The file has its mode from the start (what the
+  // process's umask takes away left out), so that nobody can open what is to be secret before it is narrowed.
+  explicit AtomicFile(std::filesystem::path path, mode_t mode = 0666);
   // Removes the temporary file unless it was committed.
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
@@ -32,8 +35,6 @@ class AtomicFile {
   void commit(Flush flush = Flush::now);
 
   const std::filesystem::path& path() const { return path_; }
-  // For a library that opens files by name itself: it may write here before commit().
-  const std::filesystem::path& temporary_path() const { return temporary_; }
 
  private:
   [[noreturn]] void fail(const char* action, int cause) const;

@@ -11,7 +11,7 @@
 #include <zmq.h>
 
 #include "core/base/atomic_file.hpp"
-#include "core/base/make_folder.hpp"
+#include "core/base/private_folder.hpp"
 #include "gadgets/io/yaml/described_file.hpp"
 
 namespace tofstream {
@@ -64,9 +64,8 @@ void require_name(const std::string& name) {
     throw std::runtime_error(fmt::format("'{}' cannot name a key: use letters, digits, '_' and '-'", name));
 }
 
-void write(const fs::path& path, fs::perms mode, const std::string& text) {
-  AtomicFile file(path);
-  fs::permissions(file.temporary_path(), mode);
+void write(const fs::path& path, mode_t mode, const std::string& text) {
+  AtomicFile file(path, mode);
   file.write(text);
   file.commit();
 }
@@ -97,7 +96,7 @@ std::vector<PublicKey> read_public_keys(const fs::path& file_or_folder) {
 
 KeyPairFiles make_key_pair(const std::string& name, const fs::path& folder) {
   require_name(name);
-  make_folder(folder);
+  make_private_folder(folder);
   KeyPairFiles made{folder / (name + ".public.yaml"), folder / (name + ".secret.yaml"), {name, {}}};
   for (const auto& file : {made.public_file, made.secret_file})
     if (fs::exists(file)) fail(file, "is there already: remove it, or take another name");
@@ -105,11 +104,10 @@ KeyPairFiles make_key_pair(const std::string& name, const fs::path& folder) {
   if (zmq_curve_keypair(public_key.data(), secret_key.data()) != 0)
     throw std::runtime_error(fmt::format("no keys can be made: {}: install a libzmq with CURVE", zmq_strerror(errno)));
   made.key.z85 = public_key.data();
-  const auto owner = fs::perms::owner_read | fs::perms::owner_write;
-  write(made.secret_file, owner,
+  write(made.secret_file, 0600,
         fmt::format("# A secret key: it stays where it is, and is its owner's alone.\nname: {}\nsecret: \"{}\"\n", name,
                     secret_key.data()));
-  write(made.public_file, owner | fs::perms::group_read | fs::perms::others_read,
+  write(made.public_file, 0644,
         fmt::format("# A public key: give it to those whom '{0}' is to talk with.\nname: {0}\npublic: \"{1}\"\n", name,
                     public_key.data()));
   return made;

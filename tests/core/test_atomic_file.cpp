@@ -46,6 +46,22 @@ TEST_CASE("a file appears at commit, replaces an older one, and leaves no tempor
   CHECK((status.st_mode & 0777) == (0666 & ~mask));
 }
 
+TEST_CASE("a file has the mode that it was asked for from the start to the end") {
+  TemporaryFolder folder;
+  const auto mode_of = [](const std::filesystem::path& path) {
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    return status.st_mode & 0777;
+  };
+  AtomicFile file(folder.path / "secret", 0600);
+  const auto temporary = std::filesystem::directory_iterator(folder.path)->path();
+  CHECK(mode_of(temporary) == 0600);
+  file.write("text");
+  CHECK(mode_of(temporary) == 0600);
+  file.commit();
+  CHECK(mode_of(folder.path / "secret") == 0600);
+}
+
 TEST_CASE("without commit, or moved away, nothing is left") {
   TemporaryFolder folder;
   {
