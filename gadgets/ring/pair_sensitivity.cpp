@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <tbb/parallel_invoke.h>
+#include <unistd.h>
 
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/io/sensitivity_cache.hpp"
@@ -18,12 +19,14 @@
 namespace tofstream {
 namespace {
 
-std::filesystem::path user_cache_folder() {
+// Without a home (services, containers) it is in a folder where all may write: a name for each user there, so that
+// users are not in each other's way.
+std::filesystem::path sensitivity_folder() {
   if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
-    return std::filesystem::path(folder) / "tofstream";
+    return std::filesystem::path(folder) / "tofstream" / "sensitivity";
   if (const char* home = std::getenv("HOME"); home && *home)
-    return std::filesystem::path(home) / ".cache" / "tofstream";
-  return std::filesystem::temp_directory_path() / "tofstream-cache";
+    return std::filesystem::path(home) / ".cache" / "tofstream" / "sensitivity";
+  return std::filesystem::temp_directory_path() / fmt::format("tofstream-sensitivity-{}", ::geteuid());
 }
 
 SensitivitySettings sample_settings(const PairSensitivitySettings& p) {
@@ -49,7 +52,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
   };
   if (!p.sampling.cache) return compute();
   const std::string key = sensitivity_key(scanner, projector.grid(), p.key, settings, mu);
-  return SensitivityCache(user_cache_folder() / "sensitivity").get(key, compute, [&](const std::string& line) {
+  return SensitivityCache(sensitivity_folder()).get(key, compute, [&](const std::string& line) {
     context.log().warning(line);
   });
 }

@@ -117,3 +117,50 @@ TEST_CASE("a folder that cannot be made costs a line, not the result") {
   CHECK(s.projected == 77);
   CHECK(line.find("not kept") != std::string::npos);
 }
+
+TEST_CASE("a folder that is another's, or in which others may write, is not believed and gets nothing") {
+  const Folder folder;
+  const SensitivityCache cache(folder.path);
+  cache.store(key, some_result());
+  CHECK((fs::status(folder.path).permissions() & fs::perms::all) == fs::perms::owner_all);
+  std::string line;
+  int computed = 0;
+  const auto get = [&] {
+    line.clear();
+    cache.get(
+        key, [&] { return ++computed, some_result(); }, [&](const std::string& l) { line += l; });
+  };
+  get();
+  CHECK(computed == 0);
+
+  fs::permissions(folder.path, static_cast<fs::perms>(0777));
+  const auto written = fs::last_write_time(cache.path(key));
+  get();
+  CHECK(computed == 1);
+  CHECK(line.find(folder.path.string() + " is a folder in which others may write") != std::string::npos);
+  CHECK(fs::last_write_time(cache.path(key)) == written);
+
+  fs::permissions(folder.path, static_cast<fs::perms>(0755));  // an older tofstream's: only its owner wrote there
+  get();
+  CHECK(computed == 1);
+  CHECK((fs::status(folder.path).permissions() & fs::perms::all) == fs::perms::owner_all);
+}
+
+TEST_CASE("a folder or a link of another user is told by its owner's number") {
+  if (::geteuid() != 0) return;  // only root can give a file away
+  const Folder folder;
+  constexpr uid_t another = 65534;
+  SensitivityCache(folder.path / "theirs").store(key, some_result());
+  REQUIRE(::chown((folder.path / "theirs").c_str(), another, another) == 0);
+  std::string line;
+  const LogLine told = [&](const std::string& l) { line = l; };
+  CHECK(!SensitivityCache(folder.path / "theirs").load(key, told));
+  CHECK(line.find("it is a folder of another user (uid 65534)") != std::string::npos);
+
+  SensitivityCache(folder.path / "ours").store(key, some_result());
+  fs::create_directory_symlink(folder.path / "ours", folder.path / "link");
+  CHECK(SensitivityCache(folder.path / "link").load(key));
+  REQUIRE(::lchown((folder.path / "link").c_str(), another, another) == 0);
+  CHECK(!SensitivityCache(folder.path / "link").load(key, told));
+  CHECK(line.find("it is a link of another user (uid 65534)") != std::string::npos);
+}

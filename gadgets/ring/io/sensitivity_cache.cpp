@@ -16,6 +16,7 @@
 #include <tbb/parallel_for.h>
 
 #include "core/base/atomic_file.hpp"
+#include "core/base/private_folder.hpp"
 #include "gadgets/io/wire/checksum.hpp"
 
 namespace tofstream {
@@ -171,6 +172,10 @@ std::filesystem::path SensitivityCache::path(const std::string& key) const {
 std::optional<Sensitivity> SensitivityCache::load(const std::string& key, const LogLine& log) const {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path(key), error)) return {};
+  if (const std::string why = why_not_ours(folder_); !why.empty()) {
+    if (log) log(fmt::format("no sensitivity is taken from {}: it {}", folder_.string(), why));
+    return {};
+  }
   std::string wrong;
   std::optional<Sensitivity> result = read_file(path(key), key, wrong);
   if (!result && log) log(fmt::format("ignoring {}: {}", path(key).string(), wrong));
@@ -180,9 +185,9 @@ std::optional<Sensitivity> SensitivityCache::load(const std::string& key, const 
 void SensitivityCache::store(const std::string& key, const Sensitivity& sensitivity) const {
   const Header header = header_of(key, sensitivity);
   const Checksum checksum = checksum_of(header, sensitivity);
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) throw std::runtime_error(fmt::format("cannot make the folder {}: {}", folder_.string(), error.message()));
+  make_private_folder(folder_);
+  if (const std::string why = why_not_ours(folder_); !why.empty())
+    throw std::runtime_error(fmt::format("{} {}; XDG_CACHE_HOME names another folder", folder_.string(), why));
   AtomicFile temporary(path(key));
   temporary.write(std::as_bytes(std::span(&header, 1)));
   for (const Image* image : {&sensitivity.image, &sensitivity.noise.held_out, &sensitivity.noise.variance})
