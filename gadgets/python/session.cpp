@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/base/private_folder.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 
@@ -18,30 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-// A folder that only this user can enter, for the socket to meet in; gone as soon as both have met.
-class MeetingPlace {
- public:
-  MeetingPlace() {
-    constexpr std::size_t longest = 80;  // a socket's path must stay below 108 bytes
-    fs::path folder = fs::temp_directory_path();
-    if (folder.string().size() > longest) folder = "/tmp";
-    std::string name = (folder / "tofstream-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw std::runtime_error(fmt::format("cannot make a folder in {}: {}", folder.string(), std::strerror(errno)));
-    path_ = name;
-  }
-  ~MeetingPlace() {
-    std::error_code none;
-    fs::remove_all(path_, none);
-  }
-  MeetingPlace(const MeetingPlace&) = delete;
-  MeetingPlace& operator=(const MeetingPlace&) = delete;
-  std::string endpoint() const { return "ipc://" + (path_ / "socket").string(); }
-
- private:
-  fs::path path_;
-};
 
 std::string python_path(const fs::path& package) {
   const char* own = std::getenv("PYTHONPATH");
@@ -57,12 +34,13 @@ PythonSession::PythonSession(PythonSettings settings, Context& context)
       arena_(SharedArena::instance()),
       socket_(zmq_, zmq::socket_type::pair) {
   socket_.set(zmq::sockopt::linger, 0);
-  const MeetingPlace place;
-  socket_.bind(place.endpoint());
+  const PrivateTemporaryFolder meeting_place;
+  const std::string endpoint = "ipc://" + (meeting_place.path() / "socket").string();
+  socket_.bind(endpoint);
   const fs::path package = find_shared_file("python/tofstream/worker.py").parent_path().parent_path();
   child_ = std::make_unique<ChildProcess>(
-      ChildOptions{{settings_.python, "-m", "tofstream.worker", settings_.script.string(), "--endpoint",
-                    place.endpoint(), "--arena", std::to_string(arena_->size())},
+      ChildOptions{{settings_.python, "-m", "tofstream.worker", settings_.script.string(), "--endpoint", endpoint,
+                    "--arena", std::to_string(arena_->size())},
                    {{"PYTHONPATH", python_path(package)}, {"PYTHONUNBUFFERED", "1"}, {"PYTHONSAFEPATH", "1"}},
                    arena_->descriptor()},
       [this](bool is_error, std::string_view line) { log_line(is_error, line); });

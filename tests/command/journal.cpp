@@ -73,6 +73,27 @@ TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and int
   CHECK(run_command("inspect --json " + (bench.folder / "third").string()).json()["streams"] == about["streams"]);
 }
 
+TEST_CASE("a replay into a pipeline follows no link and takes no folder that others laid in the temporary folder") {
+  const Bench bench;
+  REQUIRE(shell(bench.sending(2'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  const auto temporary = bench.folder / "t", theirs = bench.folder / "theirs";
+  std::filesystem::create_directory(temporary);
+  std::filesystem::create_directory(theirs);
+  std::ofstream(theirs / "socket") << "precious";
+  // The shell becomes the program, so that its number is known beforehand.
+  const int code = shell(
+      "TMPDIR=" + temporary.string() + " sh -c 'ln -s " + theirs.string() + " $TMPDIR/tofstream-replay-$$; exec " +
+      bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline record " + "--set feed.journal=" +
+                      (bench.folder / "copy").string() + " --out " + (bench.folder / "out").string()) +
+      "' >/dev/null");
+  CHECK(code == 0);
+  CHECK(text_of(theirs / "socket") == "precious");
+  std::size_t left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(temporary))
+    left += !entry.path().filename().string().starts_with("tofstream-replay-");
+  CHECK(left == 0);
+}
+
 TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is gone on with, and counts what came between") {
   const Bench bench;
   constexpr int events = 600'000, batch = 500;

@@ -1,15 +1,14 @@
 // `tofstream replay`: a journal's frames to an endpoint, or into a pipeline, at the pace at which they came in.
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
+#include "core/base/private_folder.hpp"
 #include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/frame_sender.hpp"
 #include "gadgets/wire/journal_replay.hpp"
@@ -93,17 +92,6 @@ std::string live_source(const Pipeline& pipeline) {
   return name;
 }
 
-// A socket in a folder of its own, that both ends find.
-struct SocketFolder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("tofstream-replay-{}", ::getpid());
-  SocketFolder() { std::filesystem::create_directories(path); }
-  ~SocketFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  std::string endpoint() const { return "ipc://" + (path / "socket").string(); }
-};
-
 // Blocks them in this thread and those that it makes: run_pipeline waits for them.
 void block_interrupts() {
   sigset_t signals{};
@@ -114,14 +102,15 @@ void block_interrupts() {
 }
 
 void replay_to_pipeline(JournalReplay& frames, Options options) {
-  const SocketFolder folder;
+  const PrivateTemporaryFolder folder;
+  const std::string endpoint = "ipc://" + (folder.path() / "socket").string();
   const std::string source = live_source(load(options.pipeline, options.pipeline_options));
   for (const char* set : {"endpoint={}", "pattern=pull", "keys={{own: '', allowed: ''}}"})  // here nobody else comes
-    options.pipeline_options.sets.push_back(source + "." + fmt::format(fmt::runtime(set), folder.endpoint()));
+    options.pipeline_options.sets.push_back(source + "." + fmt::format(fmt::runtime(set), endpoint));
   Pipeline pipeline = load(options.pipeline, options.pipeline_options);
   block_interrupts();
   const std::jthread sender([&](const std::stop_token& stop) {
-    FrameSender to({.endpoint = folder.endpoint()}, stop);
+    FrameSender to({.endpoint = endpoint}, stop);
     send(frames, options, to, stop);
   });
   run_pipeline(std::move(pipeline), options.settings);
