@@ -102,7 +102,8 @@ struct ZmqSource {
                {.end = is_monitor() ? SocketEnd::connects : SocketEnd::binds,
                 .endpoint = p.endpoint,
                 .keys = p.keys,
-                .warn = [log = context.log()](std::string_view text) { log.warning(text); }}) {
+                .warn = [log = context.log()](std::string_view text) { log.warning(text); },
+                .largest_message = std::uint64_t(p.largest_frame_mib) << 20}) {
     // Over a Unix socket libzmq loses what a sender that has ended left in the kernel, where the receiver is at its
     // high-water mark then (libzmq issue 4660, also in 4.3.4): there is none. What receives waits for nobody.
     socket_.set(zmq::sockopt::rcvhwm, p.endpoint.starts_with("ipc://") ? 0 : p.high_water_mark);
@@ -161,9 +162,11 @@ struct ZmqSource {
         zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
                                    {nullptr, guard_.refused_descriptor(), ZMQ_POLLIN, 0},
                                    {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
-        wait_for_any(items, std::chrono::milliseconds(-1));
+        wait_for_any(items, guard_.longest_wait());
         guard_.throw_if_refused();
+        guard_.look();
         receive_what_is_there(queue, stop);
+        if (!stop.stop_requested()) guard_.cut_unfinished();
       }
       queue.close();
     } catch (...) {
@@ -174,6 +177,7 @@ struct ZmqSource {
   void receive_what_is_there(FrameQueue& queue, const std::stop_token& stop) {
     zmq::message_t message;
     while (!stop.stop_requested() && socket_.recv(message, zmq::recv_flags::dontwait)) {
+      guard_.took(message);
       const auto owner = std::make_shared<const zmq::message_t>(std::move(message));
       RawFrame frame{.owner = owner,
                      .data = {static_cast<const std::byte*>(owner->data()), owner->size()},

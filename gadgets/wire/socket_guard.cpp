@@ -19,6 +19,7 @@
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/wire/endpoint.hpp"
 #include "gadgets/wire/key_files.hpp"
+#include "gadgets/wire/unfinished_messages.hpp"
 #include "gadgets/wire/wait_for_any.hpp"
 
 namespace tofstream {
@@ -73,12 +74,13 @@ class SocketGuard::Watch {
   Watch(zmq::context_t& context, zmq::socket_t& socket, Settings settings)
       : settings_(std::move(settings)),
         socket_(socket),
+        unfinished_(settings_.largest_message, settings_.keys.any()),
         zap_(context, zmq::socket_type::rep),
         monitor_(context, zmq::socket_type::pair) {
     require_endpoint(settings_.endpoint, settings_.keys.any());
     if (settings_.keys.any()) apply_keys();
-    constexpr int events =
-        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    constexpr int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
     if (zmq_socket_monitor(socket_.handle(), monitor_endpoint, events) != 0) throw zmq::error_t();
     monitor_.connect(monitor_endpoint);
     thread_ = std::jthread([this](const std::stop_token& stop) { watch_or_warn(stop); });
@@ -86,6 +88,17 @@ class SocketGuard::Watch {
   ~Watch() {
     thread_ = {};
     zmq_socket_monitor(socket_.handle(), nullptr, 0);
+  }
+
+  UnfinishedMessages& unfinished() { return unfinished_; }
+  void cut_unfinished() {
+    const std::size_t cut = unfinished_.cut();
+    refused_ += cut;
+    if (cut > 0 && settings_.warn && !std::exchange(has_warned_of_cut_, true))
+      settings_.warn(fmt::format(
+          "a connection to {} is cut: it sent more than {} bytes without an end of its message (the first such; "
+          "they are counted)",
+          settings_.endpoint, settings_.largest_message));
   }
 
   std::uint64_t refused() const { return refused_; }
@@ -172,6 +185,7 @@ class SocketGuard::Watch {
     if (parts[0].size() != sizeof(event) + sizeof(value)) return;
     std::memcpy(&event, parts[0].data(), sizeof(event));
     std::memcpy(&value, parts[0].data<char>() + sizeof(event), sizeof(value));
+    if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) return unfinished_.opened(static_cast<int>(value));
     ++refused_;
     const Fault fault = fault_of(event, value);
     if (binds())
@@ -236,6 +250,8 @@ class SocketGuard::Watch {
 
   const Settings settings_;
   zmq::socket_t& socket_;
+  UnfinishedMessages unfinished_;
+  bool has_warned_of_cut_ = false;  // of the receiving thread
   zmq::socket_t zap_, monitor_;
   SecretKey own_;
   std::atomic<std::uint64_t> refused_ = 0;
@@ -263,6 +279,24 @@ int SocketGuard::refused_descriptor() const {
 
 void SocketGuard::throw_if_refused() const {
   watch_->throw_if_refused();
+}
+
+void SocketGuard::look() {
+  watch_->unfinished().look();
+}
+
+void SocketGuard::took(zmq::message_t& message) {
+  watch_->unfinished().took(message);
+}
+
+void SocketGuard::cut_unfinished() {
+  watch_->cut_unfinished();
+}
+
+std::chrono::milliseconds SocketGuard::longest_wait() const {
+  // An endless message wakes nobody. So much of it may come before it is seen: at 1 GB/s, 20 MB.
+  constexpr std::chrono::milliseconds between_looks{20}, until_the_first{200};
+  return watch_->unfinished().has_any() ? between_looks : until_the_first;
 }
 
 }  // namespace tofstream

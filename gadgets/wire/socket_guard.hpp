@@ -1,7 +1,8 @@
-// Who may talk through a ZeroMQ socket: its endpoint, CURVE keys of both ends, and what becomes of connections that
-// fail to shake hands.
+// Who may talk through a ZeroMQ socket: its endpoint, CURVE keys of both ends, what becomes of connections that fail to
+// shake hands, and of those whose messages never end.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,6 +14,7 @@
 
 namespace zmq {
 class context_t;
+class message_t;
 class socket_t;
 }  // namespace zmq
 
@@ -43,7 +45,8 @@ class SocketGuard {
     SocketEnd end = SocketEnd::binds;
     std::string endpoint;
     KeyParams keys;
-    std::function<void(std::string_view)> warn;  // from the guard's thread; once a kind of failure
+    std::function<void(std::string_view)> warn;  // from the guard's thread or the receiving one; once a kind of failure
+    std::uint64_t largest_message = 0;  // bytes that may come in one; 0: nothing comes in, or nothing is bounded
   };
   /// Throws std::invalid_argument or std::runtime_error in one line where the endpoint is no good, is open to the
   /// network without keys, or keys are missing or cannot be read.
@@ -52,12 +55,20 @@ class SocketGuard {
   SocketGuard(const SocketGuard&) = delete;
   SocketGuard& operator=(const SocketGuard&) = delete;
 
-  /// Connections so far whose handshake failed: of unknown keys, of none, or of what is no ZeroMQ.
+  /// Connections so far whose handshake failed, of unknown keys, of none, or of what is no ZeroMQ, or which were cut
+  /// since their message had no end.
   std::uint64_t refused() const;
   /// A descriptor that is readable once the other end has refused this one, which connects; it refuses for good. Then
   /// throw_if_refused() throws std::runtime_error, in one line.
   int refused_descriptor() const;
   void throw_if_refused() const;
+
+  /// For the thread that receives (unfinished_messages.hpp): before what is there is received; each message; and once
+  /// there is no more. In between it waits for this long at most.
+  void look();
+  void took(zmq::message_t& message);
+  void cut_unfinished();
+  std::chrono::milliseconds longest_wait() const;
 
  private:
   class Watch;

@@ -67,7 +67,8 @@ class Server::Impl {
                {.end = SocketEnd::binds,
                 .endpoint = options_.endpoint,
                 .keys = options_.keys,
-                .warn = [](std::string_view text) { program_log().warn("{}", text); }}) {
+                .warn = [](std::string_view text) { program_log().warn("{}", text); },
+                .largest_message = options_.largest_frame + message_header_bytes}) {
     check_folders(options_);
     raise_descriptor_limit();
     const auto patience_ms = static_cast<int>(options_.patience.count());
@@ -119,7 +120,7 @@ class Server::Impl {
  private:
   void wait() {
     zmq::pollitem_t items[] = {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {nullptr, wake_.number(), ZMQ_POLLIN, 0}};
-    wait_for_any(items, look_around);
+    wait_for_any(items, std::min(look_around, guard_.longest_wait()));
   }
 
   // A client by the name that the socket gives its connection.
@@ -139,11 +140,14 @@ class Server::Impl {
 
   void receive() {
     zmq::message_t client, part;
-    for (std::size_t i = 0; i < most_at_a_time && socket_.recv(client, zmq::recv_flags::dontwait); ++i) {
+    guard_.look();
+    for (std::size_t i = 0; i < most_at_a_time; ++i) {
+      if (!socket_.recv(client, zmq::recv_flags::dontwait)) return guard_.cut_unfinished();
       std::size_t parts = 0;
       zmq::message_t first;
       for (bool more = client.more(); more && socket_.recv(part, zmq::recv_flags::dontwait);) {
         more = part.more();
+        guard_.took(part);
         if (parts++ == 0) first = std::move(part);
       }
       take(client.to_string(), parts == 1 ? &first : nullptr);
