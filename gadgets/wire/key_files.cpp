@@ -85,12 +85,20 @@ SecretKey read_secret_key(const fs::path& file) {
   return {std::move(read.name), std::move(read.z85), derived.data()};
 }
 
-std::vector<PublicKey> read_public_keys(const fs::path& file_or_folder) {
+std::vector<PublicKey> read_public_keys(const fs::path& file_or_folder,
+                                        const std::function<void(std::string_view)>& warn) {
   if (!fs::is_directory(file_or_folder)) return {read_public_key(file_or_folder)};
   std::vector<PublicKey> keys;
-  for (const auto& entry : fs::directory_iterator(file_or_folder))
-    if (entry.path().filename().string().ends_with(".public.yaml")) keys.push_back(read_public_key(entry.path()));
-  if (keys.empty()) fail(file_or_folder, "holds no *.public.yaml: put the public keys there of those who may connect");
+  for (const auto& entry : fs::directory_iterator(file_or_folder)) {
+    if (!entry.path().filename().string().ends_with(".public.yaml")) continue;
+    try {
+      keys.push_back(read_public_key(entry.path()));
+    } catch (const std::runtime_error& error) {
+      warn(fmt::format("{}: its owner cannot connect", error.what()));
+    }
+  }
+  if (keys.empty())
+    fail(file_or_folder, "holds no *.public.yaml that is a key: put the public keys there of those who may connect");
   return keys;
 }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tofstream {
@@ -24,8 +26,10 @@ struct SecretKey {
 PublicKey read_public_key(const std::filesystem::path& file);
 SecretKey read_secret_key(const std::filesystem::path& file);
 
-/// That of a file, or those of all *.public.yaml of a folder, at least one.
-std::vector<PublicKey> read_public_keys(const std::filesystem::path& file_or_folder);
+/// That of a file, or those of all *.public.yaml of a folder, at least one. A file of a folder that is no key locks out
+/// its owner alone: `warn` is told of it, in one line.
+std::vector<PublicKey> read_public_keys(const std::filesystem::path& file_or_folder,
+                                        const std::function<void(std::string_view)>& warn);
 
 struct KeyPairFiles {
   std::filesystem::path public_file, secret_file;

@@ -122,7 +122,7 @@ class SocketGuard::Watch {
       socket_.set(zmq::sockopt::curve_serverkey, read_public_key(settings_.keys.server).z85);
       return;
     }
-    read_public_keys(settings_.keys.allowed);  // so that a mistake is told at the start
+    public_keys();  // so that a mistake is told at the start
     socket_.set(zmq::sockopt::curve_server, true);
     socket_.set(zmq::sockopt::zap_domain, "tofstream");
     zap_.bind(zap_endpoint);
@@ -150,10 +150,17 @@ class SocketGuard::Watch {
     }
   }
 
+  // A file that is no key is told of once, not at each connection.
+  std::vector<PublicKey> public_keys() {
+    return read_public_keys(settings_.keys.allowed, [this](std::string_view text) {
+      if (settings_.warn && warned_of_keys_.emplace(text).second) settings_.warn(text);
+    });
+  }
+
   // Those that may connect now: a key that was added or taken away since counts. Where they cannot be read nobody may.
   std::vector<PublicKey> allowed_keys() {
     try {
-      return read_public_keys(settings_.keys.allowed);
+      return public_keys();
     } catch (const std::runtime_error& error) {
       if (settings_.warn)
         settings_.warn(fmt::format("a connection to {} is refused: {}", settings_.endpoint, error.what()));
@@ -257,6 +264,7 @@ class SocketGuard::Watch {
   std::atomic<std::uint64_t> refused_ = 0;
   std::string refused_key_;  // the latest that is unknown, and where it came from
   std::set<Fault> warned_of_;
+  std::set<std::string> warned_of_keys_;
   mutable std::mutex mutex_;
   std::string why_refused_;
   std::stop_source refused_for_good_;

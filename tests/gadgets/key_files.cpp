@@ -104,3 +104,23 @@ TEST_CASE("the folder that is made for keys is its owner's alone, and one that i
   make_key_pair("two", folder / "deep/er/");
   CHECK(fs::status(folder / "deep/er").permissions() == fs::perms::owner_all);
 }
+
+TEST_CASE("a file in the folder of keys that is no key locks out its owner alone, and is told of") {
+  const TemporaryFolder folder;
+  const KeyPairFiles one = make_key_pair("one", folder.path()), two = make_key_pair("two", folder.path());
+  std::vector<std::string> told;
+  const auto read = [&] {
+    return read_public_keys(folder.path(), [&](std::string_view text) { told.emplace_back(text); });
+  };
+  CHECK(read().size() == 2);
+  CHECK(told.empty());
+  std::ofstream(one.public_file) << "name: one\npublic: rubbish\n";
+  const auto keys = read();
+  REQUIRE(keys.size() == 1);
+  CHECK(keys[0].name == "two");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].find("one.public.yaml") != std::string::npos);
+  CHECK(told[0].find("its owner cannot connect") != std::string::npos);
+  fs::remove(two.public_file);
+  CHECK_THROWS_WITH(read(), doctest::Contains("holds no *.public.yaml that is a key"));
+}

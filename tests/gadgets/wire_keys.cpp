@@ -107,9 +107,9 @@ TEST_CASE("a key's file that cannot be used says why") {
                     doctest::Contains("'public' is no key"));
   CHECK_THROWS_WITH(read_public_key(written(folder, "c", "rubbish")),
                     doctest::Contains("c:1:1: key must be a map, not 'rubbish'"));
-  CHECK_THROWS_WITH(read_public_keys(folder / "none"), doctest::Contains("cannot be read"));
+  CHECK_THROWS_WITH(read_public_keys(folder / "none", {}), doctest::Contains("cannot be read"));
   fs::create_directories(folder / "empty");
-  CHECK_THROWS_WITH(read_public_keys(folder / "empty"), doctest::Contains("holds no *.public.yaml"));
+  CHECK_THROWS_WITH(read_public_keys(folder / "empty", {}), doctest::Contains("holds no *.public.yaml"));
   CHECK_THROWS_WITH(read_secret_key(made.public_file),
                     doctest::Contains("is a public key, and a secret one is wanted"));
   fs::permissions(made.secret_file, fs::perms::others_read, fs::perm_options::add);
