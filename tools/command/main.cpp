@@ -1,4 +1,6 @@
 // `tofstream`: the command. Runs one subcommand; exit code 0 done, 1 failed while running, 2 wrong input, 130 aborted.
+#include <csignal>
+
 #include "tools/command/commands.hpp"
 #include "tools/command/freed_memory.hpp"
 #include "tools/command/run_app.hpp"
@@ -6,6 +8,7 @@
 int main(int argc, char** argv) {
   using namespace tofstream::command;
   const FreedMemory freed_memory;
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files' sizes is told as a full disk is, by what cannot be written
   CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
   app.require_subcommand(1);
   app.fallthrough();  // so that --plugins may follow the command
