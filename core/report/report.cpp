@@ -49,7 +49,7 @@ std::string RunError::text() const {
   if (!gadget.empty()) line += "gadget '" + gadget + "'";
   if (message) line += fmt::format(" at message {}", *message);
   if (!gadget.empty()) line += ": ";
-  return line + one_line(what);
+  return one_line(line + what);
 }
 
 std::string run_table(const RunReport& report) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/printable.hpp"
+
 namespace tofstream {
 
 std::string Location::text() const {
@@ -84,7 +86,7 @@ void relocate(Value& value, const Location& where) {
 
 std::string Problem::text() const {
   const std::string place = where.text();
-  return place.empty() ? message : place + ": " + message;
+  return printable(place.empty() ? message : place + ": " + message);
 }
 
 void Problems::add(const Location& where, std::string message) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.hpp"
 #include "core/pipeline/memory_estimate.hpp"
 #include "kernels/memory/memory.hpp"
 #include "tools/command/commands.hpp"
@@ -52,12 +53,14 @@ std::string counted(std::size_t number, const char* what) {
 
 void print_pipeline(const Pipeline& pipeline, const MissingInputs& missing) {
   for (const auto& edge : pipeline.edges)
-    fmt::print("{:<40} {}{}\n", edge.name, payload_of(pipeline, edge), edge.is_feedback ? " (feedback)" : "");
+    print_printable(stdout, "{:<40} {}{}\n", edge.name, payload_of(pipeline, edge),
+                    edge.is_feedback ? " (feedback)" : "");
   for (const Problem& file : missing.to_be_given.all()) fmt::print("to be given: {}\n", file.text());
   const std::size_t errors = missing.errors.all().size(), files = missing.to_be_given.all().size();
-  fmt::print("{}: {} gadgets, {} edges{}{}{}\n", pipeline.name, pipeline.gadgets.size(), pipeline.edges.size(),
-             errors == 0 ? ", no errors" : counted(errors, "error"), counted(pipeline.warnings.size(), "warning"),
-             files == 0 ? "" : fmt::format(", {} file{} to be given", files, files == 1 ? "" : "s"));
+  print_printable(stdout, "{}: {} gadgets, {} edges{}{}{}\n", pipeline.name, pipeline.gadgets.size(),
+                  pipeline.edges.size(), errors == 0 ? ", no errors" : counted(errors, "error"),
+                  counted(pipeline.warnings.size(), "warning"),
+                  files == 0 ? "" : fmt::format(", {} file{} to be given", files, files == 1 ? "" : "s"));
 }
 
 MachineMemory this_machine() {
@@ -79,11 +82,11 @@ void check(const Options& options) {
     if (options.json)
       json["memory"] = memory_json(estimate, machine);
     else
-      fmt::print("\n{}", memory_table(estimate, machine));
+      fmt::print("\n{}", printable_lines(memory_table(estimate, machine)));
   }
   if (options.json) fmt::print("{}\n", json.dump(2));
-  for (const std::string& warning : verdict.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  for (const std::string& error : verdict.errors) fmt::print(stderr, "tofstream: {}\n", error);
+  for (const std::string& warning : verdict.warnings) print_printable(stderr, "warning: {}\n", warning);
+  for (const std::string& error : verdict.errors) print_printable(stderr, "tofstream: {}\n", error);
   for (const Problem& error : missing.errors.all()) fmt::print(stderr, "tofstream: {}\n", error.text());
   if (!verdict.errors.empty() || !missing.errors.empty()) throw ExitWith{exit_config};
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/printable.hpp"
 #include "core/value/document.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/watch/control_client.hpp"
@@ -61,11 +62,12 @@ void print(const Json& answer, bool json) {
   if (json) {
     fmt::print("{}\n", answer.dump(2));
   } else if (answer.contains("status")) {
-    fmt::print("{}", top_view(answer["status"], nullptr, any_width));
+    fmt::print("{}", printable_lines(top_view(answer["status"], nullptr, any_width)));
   } else if (answer.contains("parameters")) {
     for (const Json& p : answer["parameters"])
-      fmt::print("{}.{} = {} {}{}\n    {}\n", p["gadget"].get<std::string>(), p["parameter"].get<std::string>(),
-                 p["value"].dump(), p["unit"].get<std::string>(), limits_of(p), p["doc"].get<std::string>());
+      print_printable(stdout, "{}.{} = {} {}{}\n    {}\n", p["gadget"].get<std::string>(),
+                      p["parameter"].get<std::string>(), p["value"].dump(), p["unit"].get<std::string>(), limits_of(p),
+                      p["doc"].get<std::string>());
   }
 }
 
@@ -79,7 +81,7 @@ void control(const Options& options) {
     if (answer.value("ok", false)) continue;
     refused = true;
     for (const Json& error : answer.value("errors", Json::array()))
-      fmt::print(stderr, "tofstream: {}\n", error.get<std::string>());
+      print_printable(stderr, "tofstream: {}\n", error.get<std::string>());
   }
   if (refused) throw ExitWith{2};
 }

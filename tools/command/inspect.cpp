@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.hpp"
 #include "gadgets/io/journal/summary.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/nifti/nifti_quantity.hpp"
@@ -105,14 +106,15 @@ void print(const std::string& indent, const ordered_json& values) {
   for (const auto& [key, value] : values.items()) {
     const bool is_list = value.is_array() && !value.empty() && value.front().is_object();
     if (!is_list)
-      fmt::print("{}{:<{}} {}\n", indent, key, width, value.is_string() ? value.get<std::string>() : value.dump());
+      print_printable(stdout, "{}{:<{}} {}\n", indent, key, width,
+                      value.is_string() ? value.get<std::string>() : value.dump());
     else
       for (const auto& item : value) print(indent + "  ", item);
   }
 }
 
 void print_line(const char* name, const std::string& text) {
-  fmt::print("{:<15} {}\n", name, text);
+  print_printable(stdout, "{:<15} {}\n", name, text);
 }
 
 // "144 x 144 x 45"
@@ -149,7 +151,8 @@ void print_image(const ordered_json& image) {
   }
   if (const auto comment = image.find("comment"); comment != image.end())
     print_line("comment", comment->get<std::string>());
-  if (const auto made_by = image.find("provenance"); made_by != image.end()) fmt::print("\n{}", yaml_text(*made_by));
+  if (const auto made_by = image.find("provenance"); made_by != image.end())
+    fmt::print("\n{}", printable_lines(yaml_text(*made_by)));
 }
 
 void inspect(const Options& options) {

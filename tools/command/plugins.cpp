@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/base/printable.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {
@@ -56,7 +57,7 @@ void add_plugins(CLI::App& app) {
     session().scan = load_plugins(plugin_folders(session().folders));
     const CLI::App* gadgets = app.get_subcommand("gadgets");
     if (gadgets->parsed() && gadgets->get_option("--plugins")->count() > 0) return;  // its list says it all
-    for (const std::string& line : session().scan.warnings()) fmt::print(stderr, "tofstream: {}\n", line);
+    for (const std::string& line : session().scan.warnings()) print_printable(stderr, "tofstream: {}\n", line);
   });
 }
 
@@ -82,16 +83,18 @@ void print_plugins(bool json) {
     const std::string built =
         plugin.version.empty() ? "" : fmt::format(" (tofstream {}, {})", plugin.version, plugin.compiler);
     if (plugin.loaded())
-      fmt::print("{}\n  loaded{}: {}\n", plugin.file.string(), built, fmt::join(plugin.gadgets, ", "));
+      print_printable(stdout, "{}\n  loaded{}: {}\n", plugin.file.string(), built,
+                      fmt::format("{}", fmt::join(plugin.gadgets, ", ")));
     else
-      fmt::print("{}\n  skipped{}: it {}\n", plugin.file.string(), built, plugin.problem);
+      print_printable(stdout, "{}\n  skipped{}: it {}\n", plugin.file.string(), built, plugin.problem);
   }
-  for (const std::string& problem : scan.problems) fmt::print("{}\n", problem);
+  for (const std::string& problem : scan.problems) print_printable(stdout, "{}\n", problem);
   if (!scan.plugins.empty()) return;
   std::vector<std::string> looked;
   for (const auto& folder : plugin_folders(session().folders)) looked.push_back(folder.string());
-  fmt::print("no plug-in found{}\n", looked.empty() ? ": name a folder by --plugins or TOFSTREAM_PLUGIN_PATH"
-                                                    : fmt::format(" in {}", fmt::join(looked, ", ")));
+  print_printable(stdout, "no plug-in found{}\n",
+                  looked.empty() ? ": name a folder by --plugins or TOFSTREAM_PLUGIN_PATH"
+                                 : fmt::format(" in {}", fmt::join(looked, ", ")));
 }
 
 }  // namespace tofstream::command

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "core/base/printable.hpp"
 #include "core/base/version.hpp"
 #include "tools/command/errors.hpp"
 
@@ -19,7 +20,7 @@ namespace tofstream::command {
 namespace {
 
 int fail(const CLI::App& app, int code, const std::string& message) {
-  fmt::print(stderr, "{}: {}\n", app.get_name(), message);
+  fmt::print(stderr, "{}: {}\n", app.get_name(), printable_lines(message));
   return code;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/log.hpp"
+#include "core/base/printable.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
@@ -64,7 +65,7 @@ class ProgressLine {
       const std::string line =
           text(engine.snapshot(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (line.empty()) continue;
-      fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+      fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", printable(line), terminal_ ? "" : "\n");
       std::fflush(stderr);
       shown_ = true;
     }
@@ -198,13 +199,15 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   }
   for (const auto& error : report.errors) fmt::print(stderr, "{}\n", error.text());
   if (report.aborted)
-    fmt::print(
-        stderr, "aborted; still running: {}\n",
-        report.running_at_cancel.empty() ? "none" : fmt::format("{}", fmt::join(report.running_at_cancel, ", ")));
+    fmt::print(stderr, "aborted; still running: {}\n",
+               report.running_at_cancel.empty()
+                   ? "none"
+                   : printable(fmt::format("{}", fmt::join(report.running_at_cancel, ", "))));
   if (settings.json)
     fmt::print("{}\n", run_json(report));
   else if (report.exit_code == exit_ok)
-    fmt::print("{}{}", settings.verbose ? run_table(report) + "\n" : "", run_end(report));
+    fmt::print("{}{}", printable_lines(settings.verbose ? run_table(report) + "\n" : ""),
+               printable_lines(run_end(report)));
   if (!report.still_running.empty()) {  // threads are left in gadget code
     std::fflush(nullptr);
     std::_Exit(report.exit_code);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/atomic_file.hpp"
+#include "core/base/printable.hpp"
 #include "core/pipeline/pipeline.hpp"
 #include "core/report/run_folder.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
@@ -223,11 +224,12 @@ auto in_words(Talk&& talk) {
 void print_list(const Options& options, serve::Client& client) {
   const Json offer = in_words([&] { return client.list(); });
   if (options.json) return fmt::print("{}\n", offer.dump(2));
-  for (const Json& name : offer.value("pipelines", Json::array())) fmt::print("pipeline {}\n", name.get<std::string>());
+  for (const Json& name : offer.value("pipelines", Json::array()))
+    print_printable(stdout, "pipeline {}\n", name.get<std::string>());
   for (const Json& session : offer.value("sessions", Json::array()))
-    fmt::print("{} {} {}, {:.0f} s, {} events\n", session.value("session", std::string()),
-               session.value("pipeline", std::string()), session.value("state", std::string()),
-               session.value("seconds", 0.0), session.value("received", std::uint64_t{0}));
+    print_printable(stdout, "{} {} {}, {:.0f} s, {} events\n", session.value("session", std::string()),
+                    session.value("pipeline", std::string()), session.value("state", std::string()),
+                    session.value("seconds", 0.0), session.value("received", std::uint64_t{0}));
 }
 
 // As RunError::text has it.
@@ -241,7 +243,7 @@ void finish(const Options& options, Results& results, const Json& run_json) {
   results.write(run_json);
   const int code = run_json.value("exit_code", static_cast<int>(exit_run));
   for (const Json& error : run_json.value("errors", Json::array()))
-    fmt::print(stderr, "the server says: {}\n", error_line(error));
+    print_printable(stderr, "the server says: {}\n", error_line(error));
   if (options.json)
     fmt::print("{}\n", run_json.dump(2));
   else if (code == exit_ok)

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/base/printable.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/watch/control_client.hpp"
 #include "tools/watch/top_view.hpp"
@@ -51,7 +52,7 @@ void top(const Options& options) {
   const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.once && !options.json;
   const auto page = [&](const Json& now, const Json& before) {
     if (options.json) return now.dump(options.once ? 2 : -1);
-    return top_view(now, before, terminal ? terminal_columns() : any_width);
+    return printable_lines(top_view(now, before, terminal ? terminal_columns() : any_width));
   };
   Json before = from_input([&] { return status_of(client); });
   if (terminal) fmt::print("\033[2J");

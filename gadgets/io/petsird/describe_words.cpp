@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/printable.hpp"
 #include "gadgets/io/grouped.hpp"
 #include "gadgets/io/petsird/describe.hpp"
 #include "gadgets/io/petsird/detection_bins.hpp"
@@ -18,7 +19,7 @@ namespace tofstream::petsird {
 namespace {
 
 std::string line(const char* name, const std::string& text) {
-  return fmt::format("{:<15} {}\n", name, text);
+  return fmt::format("{:<15} {}\n", name, printable(text));
 }
 
 std::string crystals_in_words(const ScannerInformation& scanner, const RingSize& size) {
