@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define BOOST_DLL_USE_STD_FS
 #include <boost/dll/runtime_symbol_info.hpp>
@@ -61,9 +63,31 @@ void add_registered(Registered registered, const fs::path& file, Registry& known
   }
 }
 
+// Whose files are run: this user's, root's, and those of whoever this program belongs to.
+bool is_trusted(uid_t owner) {
+  struct stat own {};
+  const bool is_known = ::stat(boost::dll::this_line_location().c_str(), &own) == 0;
+  return owner == ::geteuid() || owner == 0 || (is_known && owner == own.st_uid);
+}
+
+// Why what lies there must not be run, in words that follow its name; empty where it may. Opens nothing: opening a FIFO
+// waits for who writes to it.
+std::string why_not_trusted(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return {};  // whoever opens it says why
+  if (!S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) return "is no file but a device, FIFO or socket: remove it";
+  if (!is_trusted(status.st_uid))
+    return fmt::format("belongs to another user (uid {}), who could have put anything there: copy it as your own",
+                       status.st_uid);
+  if (status.st_mode & S_IWOTH)
+    return fmt::format("can be written by everybody: chmod o-w {}, if it is still what it was", path.string());
+  return {};
+}
+
 Plugin load_plugin(const fs::path& file, Registry& known) {
   Plugin plugin{.file = file};
   try {
+    if (const std::string why = why_not_trusted(file); !why.empty()) throw std::runtime_error(why);
     const std::vector<PluginRecord> records = read_plugin_records(file);
     plugin.version = records.front().version;
     plugin.compiler = records.front().compiler;
@@ -84,6 +108,10 @@ Plugin load_plugin(const fs::path& file, Registry& known) {
 
 std::vector<fs::path> libraries_in(const fs::path& folder, std::vector<std::string>& problems) {
   std::vector<fs::path> files;
+  if (const std::string why = why_not_trusted(folder); !why.empty()) {
+    problems.push_back(fmt::format("{}: no plug-in of this folder is loaded: it {}", folder.string(), why));
+    return files;
+  }
   try {
     for (const auto& entry : fs::directory_iterator(folder))
       if (entry.path().extension() == ".so") files.push_back(entry.path());

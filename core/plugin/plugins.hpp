@@ -31,8 +31,9 @@ struct PluginScan {
 // and tofstream/plugins beside tofstream's own libraries where that exists.
 std::vector<std::filesystem::path> plugin_folders(const std::vector<std::filesystem::path>& named);
 
-// Loads every `*.so` of the folders, in the order of their names, once each. What is checked, in this order: the file's
-// records, without loading it; whether it loads, in a child process, since a static constructor may throw, crash or
+// Loads every `*.so` of the folders, in the order of their names, once each. What is checked, in this order: whose file
+// it is (another user's, or one that everybody may write, is not loaded, nor anything of such a folder); its records,
+// without loading it; whether it loads, in a child process, since a static constructor may throw, crash or
 // hang (call this before other threads run); and its gadgets, all of which are added to `known` or none. A library that
 // was loaded stays so to the end. Throws only where the process is out of memory or of child processes.
 PluginScan load_plugins(const std::vector<std::filesystem::path>& folders, Registry& known = registry());
