@@ -179,10 +179,11 @@ struct ZmqSource {
     while (!stop.stop_requested() && socket_.recv(message, zmq::recv_flags::dontwait)) {
       guard_.took(message);
       const auto owner = std::make_shared<const zmq::message_t>(std::move(message));
+      const auto now = Clock::now();
       RawFrame frame{.owner = owner,
                      .data = {static_cast<const std::byte*>(owner->data()), owner->size()},
-                     .ingress_ns = wall_clock_ns(),
-                     .entered = Clock::now()};
+                     .ingress_ns = clock_.ns(now),
+                     .entered = now};
       std::optional<FilePlace> kept;
       if (journal_) kept = journal_->append_frame(frame.data, frame.ingress_ns).bytes;
       queue.put(std::move(frame), std::move(kept), stop);
@@ -238,6 +239,7 @@ struct ZmqSource {
   }
 
   const Params p_;
+  const StreamClock clock_;
   std::shared_ptr<journal::Writer> journal_;
   zmq::context_t zmq_;
   zmq::socket_t socket_;

@@ -1,0 +1,20 @@
+// Times of a stream, by which its recording is paced.
+#include "gadgets/io/wall_clock.hpp"
+
+#include <cstdlib>
+
+#include <doctest/doctest.h>
+
+using namespace tofstream;
+
+TEST_CASE("times of a stream begin with the time of day and go on by the steady clock alone") {
+  using namespace std::chrono_literals;
+  const auto begin = StreamClock::Steady::now();
+  // This machine's clock is set back by years between the two: the times are still as far apart as they were.
+  const StreamClock clock(2'000'000'000'000'000'000, begin);
+  CHECK(clock.ns(begin) == 2'000'000'000'000'000'000);
+  CHECK(clock.ns(begin + 3s) == 2'000'000'003'000'000'000);
+  const StreamClock now;
+  const auto apart = static_cast<std::int64_t>(wall_clock_ns() - now.ns(StreamClock::Steady::now()));
+  CHECK(std::abs(apart) < 60'000'000'000);
+}
