@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Usage: search_paths.sh BUILD. Of every program and library of the build: where it looks for libraries has no empty and
+# no relative element, which would mean the current folder; and it is bound at its start (BIND_NOW).
+set -euo pipefail
+build="$1"
+cd "$build"
+looked=0 wrong=0
+complain() {
+  echo "$1" >&2
+  wrong=1
+}
+for file in bin/tofstream* lib/libtofstream*.so; do
+  [ -f "$file" ] || continue
+  looked=$((looked + 1))
+  dynamic="$(readelf -dW "$file")"
+  paths="$(sed -n 's/.*R[UN]*PATH).*\[\(.*\)\]$/\1/p' <<<"$dynamic")"
+  for path in ${paths//:/ }; do
+    [[ $path == /* || $path == '$ORIGIN'* ]] || complain "$file looks for libraries in '$path'"
+  done
+  [[ ":$paths:" != *::* || -z $paths ]] || complain "$file looks for libraries in the current folder: '$paths'"
+  grep -q BIND_NOW <<<"$dynamic" || complain "$file is not bound at its start"
+done
+[ "$looked" -ge 3 ] || complain "only $looked programs and libraries in $build"
+exit "$wrong"
