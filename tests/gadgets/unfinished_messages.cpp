@@ -197,7 +197,7 @@ TEST_CASE("with keys, whole messages pass, and one of many parts, which would fi
   sender.connect(receiver.endpoint);
   static const std::vector<char> bytes(largest);
   constexpr int whole = 50, parts = 400;
-  constexpr std::size_t sealing = 64;  // libzmq bounds a part as it comes, sealed
+  constexpr std::size_t sealing = 64;          // libzmq bounds a part as it comes, sealed
   const auto part = [&](std::size_t length) {  // without a copy, so that this end needs no memory
     return zmq::message_t(const_cast<char*>(bytes.data()), length, [](void*, void*) {});
   };
