@@ -45,9 +45,22 @@ if(TOFSTREAM_SANITIZE)
   add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
 endif()
 
-# tofstream_precompile(TARGET): nearly half of a small source's compilation is the headers that nearly all include.
+# tofstream_precompile(TARGET [HEADER]): nearly half of a small source's compilation is the headers that nearly all include.
 function(tofstream_precompile target)
-  target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/precompiled.hpp>)
+  set(header cmake/precompiled.hpp)
+  if(ARGC GREATER 1)
+    set(header ${ARGV1})
+  endif()
+  target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/${header}>)
+endfunction()
+
+# tofstream_quick(TARGET): code that waits for people and sockets. What takes long to compile is not worth it there.
+function(tofstream_quick target)
+  if(NOT TOFSTREAM_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
+                           # GCC 12's false alarms there:
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+  endif()
 endfunction()
 
 # tofstream_library(NAME DEPENDENCY...): the shared library tofstream_NAME of every source below the calling folder.

@@ -196,10 +196,17 @@ nlohmann::ordered_json fault_json(const FaultSettings& fault) {
   return json;
 }
 
+// A row of many gadgets is wider than a screen: down the page then.
+const char* direction_of(const Pipeline& pipeline) {
+  constexpr std::size_t most_in_a_row = 5;
+  return pipeline.gadgets.size() > most_in_a_row ? "TB" : "LR";
+}
+
 }  // namespace
 
 std::string mermaid_text(const Pipeline& pipeline) {
-  std::string text = fmt::format("---\ntitle: {}\n---\nflowchart LR\n", nlohmann::json(pipeline.name).dump());
+  std::string text =
+      fmt::format("---\ntitle: {}\n---\nflowchart {}\n", nlohmann::json(pipeline.name).dump(), direction_of(pipeline));
   int number = 0;
   mermaid_cluster(pipeline, clusters_of(pipeline), number, 1, text);
   for (const PipelineEdge& edge : pipeline.edges)
@@ -212,9 +219,9 @@ std::string mermaid_text(const Pipeline& pipeline) {
 
 std::string dot_text(const Pipeline& pipeline) {
   std::string text = fmt::format(
-      "digraph {} {{\n  label={}\n  labelloc=t\n  rankdir=LR\n  node [fontname=\"Helvetica\"]\n"
+      "digraph {} {{\n  label={}\n  labelloc=t\n  rankdir={}\n  node [fontname=\"Helvetica\"]\n"
       "  edge [fontname=\"Helvetica\", fontsize=10]\n  fontname=\"Helvetica\"\n",
-      dot_label({pipeline.name}), dot_label({pipeline.name}));
+      dot_label({pipeline.name}), dot_label({pipeline.name}), direction_of(pipeline));
   int number = 0;
   dot_cluster(pipeline, clusters_of(pipeline), number, 1, text);
   for (const PipelineEdge& edge : pipeline.edges)  // a feedback edge does not push its reader behind its writer

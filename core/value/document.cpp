@@ -1,5 +1,6 @@
 #include "core/value/document.hpp"
 
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -139,6 +140,25 @@ class Converter {
   bool overgrown_ = false;
 };
 
+// The first tab that indents a line up to the one where the parser gave up, which names another reason.
+std::optional<YAML::Mark> indenting_tab(std::string_view text, const YAML::Mark& failed) {
+  YAML::Mark mark;
+  mark.pos = 0;
+  mark.line = mark.column = 0;
+  for (std::size_t begin = 0; begin < text.size() && mark.line <= failed.line; ++mark.line) {
+    const std::size_t tab = text.find_first_not_of(' ', begin);
+    if (tab != std::string_view::npos && text[tab] == '\t') {
+      mark.pos = static_cast<int>(tab);
+      mark.column = static_cast<int>(tab - begin);
+      return mark;
+    }
+    begin = text.find('\n', begin);
+    if (begin == std::string_view::npos) break;
+    ++begin;
+  }
+  return {};
+}
+
 }  // namespace
 
 Value parse_document(std::string_view text, const std::string& name, Problems& problems) {
@@ -152,6 +172,10 @@ Value parse_document(std::string_view text, const std::string& name, Problems& p
                  is_stuck ? "not valid YAML: no value can begin so" : "a second document: a pipeline file holds one");
     return {};
   } catch (const YAML::Exception& error) {
+    if (const auto tab = indenting_tab(text, error.mark)) {
+      problems.add(converter.place(*tab), "a tab: YAML is indented by spaces alone");
+      return {};
+    }
     const bool braces = text.find("${") != std::string_view::npos;  // they end an unquoted scalar there
     problems.add(converter.place(error.mark),
                  fmt::format("not valid YAML: {}{}", error.msg,

@@ -1,10 +1,13 @@
 // Every gadget has an example, share/examples/gadgets/NAME.yaml, that runs. A line `# before: COMMAND` at its top makes
 // its data; `# needs: gpu` or `# needs: python` says what a machine must have for it.
+#include <cstdlib>
 #include <sstream>
 
+#include "gadgets/io/shared_files.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/gpu.hpp"
 #include "tests/support/python.hpp"
+#include "tests/support/skip.hpp"
 
 using namespace tofstream;
 
@@ -57,4 +60,12 @@ TEST_CASE("every gadget has an example that runs") {
     CHECK_MESSAGE(ended == 0, text_of(log));
     CHECK(std::filesystem::exists(folder / "results" / "run.json"));
   }
+}
+
+TEST_CASE("the example of a sender in Python says how it is used where it is given nothing") {
+  if (std::system("python3 --version >/dev/null 2>&1") != 0) return skip_test("Python", "TOFSTREAM_REQUIRE_PYTHON");
+  const auto said = run_line("python3 " + find_shared_file("examples/python/send_events.py").string());
+  CHECK(said.code == 1);
+  CHECK(said.err.find("usage: send_events.py tcp://") != std::string::npos);
+  CHECK(said.err.find("Traceback") == std::string::npos);
 }

@@ -49,6 +49,14 @@ TEST_CASE("a phantom's image has its activity, on the grid asked for, and profil
   CHECK(values["values"]["truth"][20] == 0);
   CHECK(run_command(line + "--plot " + (out / "line.svg").string()).code == 0);
   CHECK(std::filesystem::file_size(out / "line.svg") > 1000);
+  CHECK(values["unit"] == "image value");  // no provenance says more
+  const auto table = run_command("profile truth=" + file + " --from 0 0 0 --to 10 0 0 --points 2 --unit Bq/mL");
+  CHECK(table.out ==
+        "Bq/mL, from (0, 0, 0) to (10, 0, 0) mm\n"
+        "distance (mm)          truth\n        0.000          10000\n       10.000          10000\n");
+  const auto point = run_command("profile " + file + " --from 1 2 3 --to 1 2 3");
+  CHECK(point.code == 2);
+  CHECK_MESSAGE(point.err.find("--from and --to are one point, (1, 2, 3) mm") != std::string::npos, point.err);
   const auto outside = run_command("profile " + file + " --from -200 0 0 --to 0 0 0");
   CHECK(outside.code == 2);
   CHECK(outside.err.find("leaves the image at x = -200.00 mm") != std::string::npos);

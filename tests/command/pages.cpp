@@ -78,7 +78,10 @@ TEST_CASE("graph writes a figure in the format that the file's ending says") {
   REQUIRE(run_command("graph listmode_osem -o " + dot).code == 0);
   CHECK(text_of(dot).starts_with("digraph"));
   CHECK(run_command("graph listmode_osem --format json").json()["gadgets"].size() == 8);
-  CHECK(run_command("graph listmode_osem").out.find("flowchart LR") != std::string::npos);
+  CHECK(run_command("graph record").out.find("flowchart LR") != std::string::npos);
+  // Eight gadgets in a row would be twice as wide as a screen.
+  CHECK(run_command("graph listmode_osem").out.find("flowchart TB") != std::string::npos);
+  CHECK(text_of(dot).find("rankdir=TB") != std::string::npos);
 }
 
 TEST_CASE("graph of a wrong pipeline and an unknown format say so") {
@@ -131,22 +134,33 @@ TEST_CASE("every command's help has an example") {
   CHECK(commands >= 12);
 }
 
-TEST_CASE("bash completes commands, options, gadgets and pipelines") {
-  const TemporaryFolder folder;
-  const auto script = run_command("completion bash");
-  REQUIRE(script.code == 0);
-  std::ofstream(folder / "complete.sh") << script.out;
-  const auto completed = [&](const std::string& words, int at) {
-    std::ofstream(folder / "ask.sh") << "PATH=" << program().parent_path().string() << ":$PATH\nsource "
-                                     << (folder / "complete.sh").string() << "\nCOMP_WORDS=(tofstream " << words
-                                     << ")\nCOMP_CWORD=" << at << "\n_tofstream\necho \"${COMPREPLY[*]}\"\n";
-    const std::string out = (folder / "out").string();
-    REQUIRE(std::system(("bash " + (folder / "ask.sh").string() + " >" + out).c_str()) == 0);
-    return text_of(out);
-  };
-  CHECK(completed("gra", 1) == "graph\n");
-  CHECK(completed("run --inp", 2) == "--input\n");
-  CHECK(completed("gadgets tor_", 2) == "tor_projector\n");
-  CHECK(completed("check listmode_osem_p", 2) == "listmode_osem_psf\n");
-  CHECK(run_command("completion fish").code == 2);
+TEST_CASE("every command's example is one of its own, and sets parameters that there are") {
+  const auto gadgets = run_command("gadgets --json");
+  std::istringstream page(run_command("reference").out);
+  std::string command;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) command = line.substr(3);
+    if (line.starts_with("Example") && !command.empty()) CHECK_MESSAGE(line.find(command) != std::string::npos, line);
+    const std::size_t set = line.find(" control results set ");
+    if (set == std::string::npos) continue;
+    const std::size_t dot = line.find('.', set);
+    const std::string parameter = line.substr(dot + 1, line.find('=', dot) - dot - 1);
+    CHECK_MESSAGE(gadgets.out.find("\"name\": \"" + parameter + "\"") != std::string::npos, parameter);
+  }
+}
+
+TEST_CASE("list names what comes with the program, with a line each") {
+  const auto pipelines = run_command("list pipelines");
+  REQUIRE_MESSAGE(pipelines.code == 0, pipelines.err);
+  CHECK(pipelines.out.find("\nlive_osem_replay      A journal of live_osem again: the image that was seen") !=
+        std::string::npos);
+  std::istringstream lines(pipelines.out);
+  for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() > 40, line);
+  CHECK(run_command("list scanners").out.find("demo_ring       Small ring for tests and the demonstration\n") !=
+        std::string::npos);
+  const auto phantoms = run_command("list phantoms --json").json();
+  CHECK(std::ranges::all_of(phantoms, [](const auto& one) { return !one["description"].empty(); }));
+  const auto wrong = run_command("list pipeline");
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err.find("pipelines") != std::string::npos);
 }

@@ -20,6 +20,10 @@ std::string repeated(std::string_view text, int times) {
 }  // namespace
 
 TEST_CASE("a document that begins with what no value can begin with") {
+  CHECK(problems_of("pipeline: x\ngadgets:\n\tfeed: {use: count}\n") ==
+        Lines{"pipe.yaml:3:1: a tab: YAML is indented by spaces alone"});
+  CHECK(problems_of("gadgets:\n  feed:\n  \tuse: count\n") ==
+        Lines{"pipe.yaml:3:3: a tab: YAML is indented by spaces alone"});
   CHECK(problems_of(",gadgets: {}\n") == Lines{"pipe.yaml:1:1: not valid YAML: no value can begin so"});
   CHECK(problems_of("# first\n--- \n,\n").size() == 1);
 }

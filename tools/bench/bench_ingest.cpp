@@ -116,7 +116,7 @@ void bench_ingest(const Options& options) {
   write_report(report, options.json, options.output);
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--events", options->events, "Events of each run, held in memory (default: 50000000)")
       .within(1000, 2000000000);
@@ -126,7 +126,7 @@ std::function<void()> declare(BenchLine& line) {
   line.add_option("--endpoint", options->endpoint, "tcp://127.0.0.1:PORT (default: a socket in a folder)");
   line.add_option("--folder", options->folder, "Where the journal goes (default: the system's temporary folder)");
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer("Example: tofstream-bench ingest --events 50000000 --payload records -o ingest.json");
   return [options] { bench_ingest(*options); };

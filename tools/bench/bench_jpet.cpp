@@ -159,7 +159,7 @@ void bench_jpet(const Options& options) {
   end_by_verdict(rows, {"peer", "form", "by"});
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--events", options->events, "Events (default: 10000000)").within(100, 1000000000);
   line.add_option("--check-events", options->checked, "Events of the check against the reference (default: 2000)")
@@ -175,7 +175,7 @@ std::function<void()> declare(BenchLine& line) {
       .within(1, 1000);
   line.add_option("--peer", options->peer, "A library as share/benchmarks/peers/strip_peer.h describes");
   add_wrong_option(line, options->wrong);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer(
       "Example: tofstream-bench jpet --peer libjpet_mlem_peer.so -o jpet.json\n"

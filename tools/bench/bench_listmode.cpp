@@ -329,7 +329,7 @@ void bench_listmode(const Options& options) {
   end_by_verdict(rows, {"name"});
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   for (const Requirement& r : requirements()) names.emplace_back(r.name);
@@ -343,7 +343,7 @@ std::function<void()> declare(BenchLine& line) {
   line.add_option("--peer", options->peers,
                   "Shared libraries to beat, of the backend's build: libparallelproj, or such as peer.h describes");
   add_wrong_option(line, options->wrong);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer(
       "Example: tofstream-bench listmode --peer libparallelproj.so libyrt_pet_peer.so -o listmode.json\n"

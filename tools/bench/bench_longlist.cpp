@@ -232,7 +232,7 @@ void bench_longlist(const Options& options) {
   end_by_verdict(judged, {"projector"});
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--events", options->events, "Events (default: 1e9)").within(1e3, 1e11);
   line.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file (default: long_axial)");
@@ -250,7 +250,7 @@ std::function<void()> declare(BenchLine& line) {
       .one_of({"cpu", "cuda"});
   line.add_option("--write-petsird", options->petsird, "Also write the events to this file");
   add_wrong_option(line, options->wrong);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer("Example: tofstream-bench longlist --projector joseph -o longlist.json");
   return [options] { bench_longlist(*options); };

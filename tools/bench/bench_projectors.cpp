@@ -221,7 +221,7 @@ void bench_projectors(const Options& options) {
   end_by_verdict(results, {"workload", "projector", "backend"});
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");
   line.add_option("--projector", options->projectors, "joseph, tor, blobs (default: joseph tor)")
@@ -238,7 +238,7 @@ std::function<void()> declare(BenchLine& line) {
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
   line.add_option("--peer", options->peer, "A libparallelproj shared library (CPU build) to measure beside");
   add_wrong_option(line, options->wrong);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer("Example: tofstream-bench projectors --workload W1 --threads 1 2 -o results.json");
   return [options] { bench_projectors(*options); };

@@ -143,12 +143,12 @@ void bench_python(const Options& options) {
   write_report({{"bench", "python"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--mib", options->mib, "Size of the batch (default: 16)").within(1, 4096);
   line.add_option("--repeats", options->repeats, "Round trips, of which the median counts").within(1, 100000);
   line.add_option("--python", options->python, "Interpreter (default: python3)");
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer("Example: tofstream-bench python --mib 16 -o results.json");
   return [options] { bench_python(*options); };

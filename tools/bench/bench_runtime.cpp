@@ -278,14 +278,14 @@ void bench_runtime(const Options& options) {
                options.json, options.output);
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--messages", options->messages, "Messages through the chain (default: 1000000)")
       .within(1000, 1000000000);
   line.add_option("--events", options->decoded_events, "Events to decode (default: 20000000)")
       .within(100000, 1000000000);
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer("Example: tofstream-bench runtime --messages 1000000 -o runtime.json");
   return [options] { bench_runtime(*options); };

@@ -173,7 +173,7 @@ void bench_sensitivity(const Options& options) {
   write_report({{"bench", "sensitivity"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   line.add_option("--scanner", options->scanners,
                   "Scanners of share/scanners, or YAML files (default: explore_vista long_axial)");
@@ -194,7 +194,7 @@ std::function<void()> declare(BenchLine& line) {
   line.add_option("--check-pairs", options->check_pairs, "Pairs of the check against the reference")
       .within(16, 1000000);
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts").within(1, 1000);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer("Example: tofstream-bench sensitivity --scanner explore_vista --projector joseph -o results.json");
   return [options] { bench_sensitivity(*options); };

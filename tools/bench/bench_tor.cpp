@@ -97,7 +97,7 @@ void bench_tor(const Options& options) {
   end_by_verdict(rows, {"table", "step", "path", "L", "T_w", "tof"});
 }
 
-std::function<void()> declare(BenchLine& line) {
+std::function<void()> declare(Command& line) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> names;
   for (const TorTableMaker& maker : paper_tables()) names.push_back(maker.name);
@@ -108,7 +108,7 @@ std::function<void()> declare(BenchLine& line) {
       .within(1000, 100000000);
   line.add_option("--repeats", options->settings.repeats, "Timed runs, of which the median counts (default: 21)")
       .within(1, 1000);
-  line.add_option("-o,--output", options->output, "Write the results as JSON");
+  line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer(
       "Example: tofstream-bench tor --paper --table figure_5 table_5 -o paper.json\n"

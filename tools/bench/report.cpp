@@ -28,7 +28,7 @@ void end_by_verdict(const ordered_json& rows, const std::vector<std::string>& na
   throw ExitWith{1};
 }
 
-void add_wrong_option(BenchLine& line, double& share) {
+void add_wrong_option(Command& line, double& share) {
   line.add_option("--wrong", share, "For tests: results too large by this share").hide();
 }
 

@@ -21,6 +21,7 @@
 #include "kernels/analysis/contrast.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/suggestions.hpp"
 
 namespace tofstream::command {
 
@@ -224,19 +225,21 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_analyse(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("analyse", "Measure a phantom's regions in images: NEMA contrast and variability, or means");
+void add_analyse(Command& app) {
+  auto& command =
+      app.add_command("analyse", "Measure a phantom's regions in images: NEMA contrast and variability, or means");
   auto options = std::make_shared<Options>();
   command
-      ->add_option("images", options->images,
-                   "Images, or output folders for the images of their runs, each as PATH or LABEL=PATH")
-      ->required();
-  command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")->required();
-  command->add_option("--plot", options->plot, "Draw contrast-noise curves into this PNG or SVG");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream analyse tof=out/tof non-tof=out/plain --phantom nema_iq --plot curves.png");
-  command->callback([options] { run(*options); });
+      .add_option("images", options->images,
+                  "Images, or output folders for the images of their runs, each as PATH or LABEL=PATH")
+      .required();
+  command.add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
+      .required()
+      .suggests(suggest_shared("phantoms"));
+  command.add_option("--plot", options->plot, "Draw contrast-noise curves into this PNG or SVG");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.footer("Example: tofstream analyse tof=out/tof non-tof=out/plain --phantom nema_iq --plot curves.png");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tofstream::command

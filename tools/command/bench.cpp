@@ -3,12 +3,11 @@
 
 namespace tofstream::command {
 
-void add_bench(CLI::App& app) {
-  auto* command = app.add_subcommand("bench", "Where the benchmarks are");
-  command->group("");  // not in the list of commands
-  command->fallthrough(false);
-  command->allow_extras();
-  command->callback([] {
+void add_bench(Command& app) {
+  auto& command = app.add_command("bench", "Where the benchmarks are");
+  command.hide();
+  command.takes_anything();
+  command.on_run([] {
     throw InputError(
         "benchmarks are a program of their own, tofstream-bench, which a build has beside tofstream and an "
         "installation lacks: tofstream-bench --help");

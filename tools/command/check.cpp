@@ -93,17 +93,17 @@ void check(const Options& options) {
 
 }  // namespace
 
-void add_check(CLI::App& app) {
-  auto* command = app.add_subcommand("check", "Check a pipeline without running it");
+void add_check(Command& app) {
+  auto& command = app.add_command("check", "Check a pipeline without running it");
   auto options = std::make_shared<Options>();
-  add_pipeline_options(*command, options->pipeline, options->pipeline_options);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--memory", options->memory,
-                    "Estimate host and GPU memory and compare with this machine's; exit 2 where it cannot fit");
-  command->footer(
+  add_pipeline_options(command, options->pipeline, options->pipeline_options);
+  command.add_flag("--json", options->json, "Print JSON");
+  command.add_flag("--memory", options->memory,
+                   "Estimate host and GPU memory and compare with this machine's; exit 2 where it cannot fit");
+  command.footer(
       "Examples: tofstream check my_pipeline.yaml\n"
       "          tofstream check listmode_osem --set image.size=[400,400,400] --memory");
-  command->callback([options] { check(*options); });
+  command.on_run([options] { check(*options); });
 }
 
 }  // namespace tofstream::command

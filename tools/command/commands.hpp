@@ -2,41 +2,42 @@
 // exceptions.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "tools/command/command_line.hpp"
 #include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
-void add_run(CLI::App& app);
-void add_check(CLI::App& app);
-void add_control(CLI::App& app);
-void add_top(CLI::App& app);
-void add_gadgets(CLI::App& app);
-void add_graph(CLI::App& app);
-void add_schema(CLI::App& app);
-void add_simulate(CLI::App& app);
-void add_record(CLI::App& app);
-void add_replay(CLI::App& app);
-void add_keys(CLI::App& app);
-void add_serve(CLI::App& app);
-void add_send(CLI::App& app);
-void add_inspect(CLI::App& app);
-void add_compare(CLI::App& app);
-void add_analyse(CLI::App& app);
-void add_view(CLI::App& app);
-void add_profile(CLI::App& app);
-void add_phantom(CLI::App& app);
-void add_bench(CLI::App& app);
-void add_new_gadget(CLI::App& app);
-void add_completion(CLI::App& app);
-void add_reference(CLI::App& app);
+void add_run(Command& app);
+void add_check(Command& app);
+void add_control(Command& app);
+void add_top(Command& app);
+void add_gadgets(Command& app);
+void add_graph(Command& app);
+void add_schema(Command& app);
+void add_list(Command& app);
+void add_simulate(Command& app);
+void add_record(Command& app);
+void add_replay(Command& app);
+void add_keys(Command& app);
+void add_serve(Command& app);
+void add_send(Command& app);
+void add_inspect(Command& app);
+void add_compare(Command& app);
+void add_analyse(Command& app);
+void add_view(Command& app);
+void add_profile(Command& app);
+void add_phantom(Command& app);
+void add_bench(Command& app);
+void add_new_gadget(Command& app);
+void add_completion(Command& app);
+void add_complete(Command& app);
+void add_reference(Command& app);
 
 /// `--plugins DIR` of every command; loads plug-ins before a command that uses gadgets runs, and warns of each that is
 /// skipped. Called after all other add_*.
-void add_plugins(CLI::App& app);
+void add_plugins(Program& program);
 /// `gadgets --plugins [DIR]`.
-CLI::Option* add_plugin_list(CLI::App& command);
+const Option& add_plugin_list(Command& command);
 /// What `gadgets --plugins` prints: every plug-in found, loaded with its gadgets or skipped and why.
 void print_plugins(bool json);
 

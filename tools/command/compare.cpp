@@ -35,15 +35,15 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_compare(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("compare", "Compare an image with a reference: nrms, largest difference, correlation");
+void add_compare(Command& app) {
+  auto& command =
+      app.add_command("compare", "Compare an image with a reference: nrms, largest difference, correlation");
   auto options = std::make_shared<Options>();
-  command->add_option("image", options->image, "NIfTI image")->required();
-  command->add_option("reference", options->reference, "NIfTI image on the same grid")->required();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream compare out/cpu/image.nii.gz out/gpu/image.nii.gz");
-  command->callback([options] { run(*options); });
+  command.add_option("image", options->image, "NIfTI image").required();
+  command.add_option("reference", options->reference, "NIfTI image on the same grid").required();
+  command.add_flag("--json", options->json, "Print JSON");
+  command.footer("Example: tofstream compare out/cpu/image.nii.gz out/gpu/image.nii.gz");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tofstream::command

@@ -23,7 +23,7 @@ struct Options {
   bool json = false;
 };
 
-// "corrected.low_keV=440", or of a gadget within another "quick/subsets.seconds=2".
+// "page.frames_per_s=5", or of a gadget within another "quick/subsets.seconds=2".
 ControlRequest setting_of(const std::string& text) {
   const auto equals = text.find('=');
   const auto dot = text.find('.');
@@ -88,19 +88,19 @@ void control(const Options& options) {
 
 }  // namespace
 
-void add_control(CLI::App& app) {
-  auto* command = app.add_subcommand("control", "Ask or steer a run that goes on");
+void add_control(Command& app) {
+  auto& command = app.add_command("control", "Ask or steer a run that goes on");
   auto options = std::make_shared<Options>();
-  command->add_option("run", options->run, "The --out folder of the run, or its control socket")->required();
-  command->add_option("action", options->action, "status, parameters (that may be set), set, stop or abort")
-      ->check(CLI::IsMember({"status", "parameters", "set", "stop", "abort"}))
-      ->capture_default_str();
-  command->add_option("settings", options->settings, "For set: gadget.parameter=value, any number");
-  command->add_flag("--json", options->json, "Print the run's answer as JSON");
-  command->footer(
-      "Example: tofstream control results set corrected.low_keV=440\n"
+  command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
+  command.add_option("action", options->action, "status, parameters (that may be set), set, stop or abort")
+      .one_of({"status", "parameters", "set", "stop", "abort"})
+      .shows_default();
+  command.add_option("settings", options->settings, "For set: gadget.parameter=value, any number");
+  command.add_flag("--json", options->json, "Print the run's answer as JSON");
+  command.footer(
+      "Example: tofstream control results set page.frames_per_s=5\n"
       "stop reconstructs and writes what has arrived, as the first interrupt does; abort drops everything.");
-  command->callback([options] { control(*options); });
+  command.on_run([options] { control(*options); });
 }
 
 }  // namespace tofstream::command

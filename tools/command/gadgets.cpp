@@ -10,6 +10,7 @@
 #include "core/value/value.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/suggestions.hpp"
 
 namespace tofstream::command {
 
@@ -18,7 +19,7 @@ namespace {
 struct Options {
   std::string name;
   bool json = false, markdown = false;
-  const CLI::Option* plugins = nullptr;
+  const Option* plugins = nullptr;
 };
 
 // The pipeline that shows the gadget at work; empty for one of a plug-in, whose example lies with its author.
@@ -55,7 +56,7 @@ void print_markdown(const std::vector<const GadgetInfo*>& gadgets) {
 }
 
 void show(const Options& options) {
-  if (options.plugins->count() > 0 && options.name.empty()) return print_plugins(options.json);
+  if (options.plugins->is_given() && options.name.empty()) return print_plugins(options.json);
   const std::vector<const GadgetInfo*> gadgets = wanted(options.name);
   if (options.json)
     print_json(gadgets, options.name.empty());
@@ -69,15 +70,15 @@ void show(const Options& options) {
 
 }  // namespace
 
-void add_gadgets(CLI::App& app) {
-  auto* command = app.add_subcommand("gadgets", "List gadgets, or show one's ports, parameters and an example");
+void add_gadgets(Command& app) {
+  auto& command = app.add_command("gadgets", "List gadgets, or show one's ports, parameters and an example");
   auto options = std::make_shared<Options>();
-  command->add_option("name", options->name, "A gadget");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--markdown", options->markdown, "Print the reference page");
-  options->plugins = add_plugin_list(*command);
-  command->footer("Example: tofstream gadgets tor_projector");
-  command->callback([options] { show(*options); });
+  command.add_option("name", options->name, "A gadget").suggests(suggest_gadgets).takes_no_files();
+  command.add_flag("--json", options->json, "Print JSON");
+  command.add_flag("--markdown", options->markdown, "Print the reference page");
+  options->plugins = &add_plugin_list(command);
+  command.footer("Example: tofstream gadgets tor_projector");
+  command.on_run([options] { show(*options); });
 }
 
 }  // namespace tofstream::command

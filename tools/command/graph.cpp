@@ -42,18 +42,18 @@ void graph(const Options& options) {
 
 }  // namespace
 
-void add_graph(CLI::App& app) {
-  auto* command = app.add_subcommand("graph", "Draw a pipeline: gadgets, edges and what flows along them");
+void add_graph(Command& app) {
+  auto& command = app.add_command("graph", "Draw a pipeline: gadgets, edges and what flows along them");
   auto options = std::make_shared<Options>();
-  add_pipeline_options(*command, options->pipeline, options->pipeline_options);
-  command->add_option("--format", options->format, "mermaid (default), dot, svg or json; else by the file's ending")
-      ->check(CLI::IsMember({"mermaid", "dot", "svg", "json"}));
-  command->add_option("-o,--out", options->file, "File to write (default: standard output)");
-  command->footer(
+  add_pipeline_options(command, options->pipeline, options->pipeline_options);
+  command.add_option("--format", options->format, "mermaid (default), dot, svg or json; else by the file's ending")
+      .one_of({"mermaid", "dot", "svg", "json"});
+  command.add_option("-o,--out", options->file, "File to write (default: standard output)");
+  command.footer(
       "Examples: tofstream graph listmode_osem -o listmode_osem.svg\n"
       "          tofstream graph my_pipeline.yaml          (Mermaid, for a Markdown page)\n"
       "Feedback is dashed, nested pipelines are framed; an edge's bounds are written where they are not the default.");
-  command->callback([options] { graph(*options); });
+  command.on_run([options] { graph(*options); });
 }
 
 }  // namespace tofstream::command

@@ -171,16 +171,16 @@ void inspect(const Options& options) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app) {
-  auto* command = app.add_subcommand("inspect", "Say what a PETSIRD file, a journal or an image holds");
+void add_inspect(Command& app) {
+  auto& command = app.add_command("inspect", "Say what a PETSIRD file, a journal or an image holds");
   auto options = std::make_shared<Options>();
   command
-      ->add_option("file", options->file, "PETSIRD file, binary form; a journal, or a segment of one; or a NIfTI image")
-      ->required();
-  command->add_option("--bin", options->bin, "Also say where this detection bin's crystal is (mm)");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Example: tofstream inspect scan.petsird --bin 1000 --json");
-  command->callback([options] { inspect(*options); });
+      .add_option("file", options->file, "PETSIRD file, binary form; a journal, or a segment of one; or a NIfTI image")
+      .required();
+  command.add_option("--bin", options->bin, "Also say where this detection bin's crystal is (mm)");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.footer("Example: tofstream inspect scan.petsird --bin 1000 --json");
+  command.on_run([options] { inspect(*options); });
 }
 
 }  // namespace tofstream::command

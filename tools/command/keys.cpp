@@ -33,16 +33,17 @@ void new_keys(const Options& options) {
 
 }  // namespace
 
-void add_keys(CLI::App& app) {
-  auto* command = app.add_subcommand("keys", "Keys for live streams over a network");
-  command->require_subcommand(1);
-  auto* make = command->add_subcommand("new", "Make a pair: NAME.public.yaml and NAME.secret.yaml");
+void add_keys(Command& app) {
+  auto& command = app.add_command("keys", "Keys for live streams over a network");
+  command.needs_command();
+  command.footer("Example: tofstream keys new scanner -o keys");
+  auto& make = command.add_command("new", "Make a pair: NAME.public.yaml and NAME.secret.yaml");
   auto options = std::make_shared<Options>();
-  make->add_option("name", options->name, "Name of who is to have them, such as scanner")->required();
-  make->add_option("-o,--out", options->folder, "Folder to write to, made if missing")->capture_default_str();
-  make->add_flag("--json", options->json, "Print JSON");
-  make->footer("Example: tofstream keys new scanner -o keys");
-  make->callback([options] { new_keys(*options); });
+  make.add_option("name", options->name, "Name of who is to have them, such as scanner").required();
+  make.add_option("-o,--out", options->folder, "Folder to write to, made if missing").shows_default();
+  make.add_flag("--json", options->json, "Print JSON");
+  make.footer("Example: tofstream keys new scanner -o keys");
+  make.on_run([options] { new_keys(*options); });
 }
 
 }  // namespace tofstream::command

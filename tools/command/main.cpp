@@ -9,9 +9,7 @@ int main(int argc, char** argv) {
   using namespace tofstream::command;
   const FreedMemory freed_memory;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files' sizes is told as a full disk is, by what cannot be written
-  CLI::App app{"tofstream reconstructs emission tomography from a stream of list-mode events.", "tofstream"};
-  app.require_subcommand(1);
-  app.fallthrough();  // so that --plugins may follow the command
+  Program app("tofstream", "tofstream reconstructs emission tomography from a stream of list-mode events.");
   app.footer(
       "Example: tofstream run simulate_osem --out results\n"
       "tofstream COMMAND --help shows each command's options and examples.");
@@ -22,6 +20,7 @@ int main(int argc, char** argv) {
   add_gadgets(app);
   add_graph(app);
   add_schema(app);
+  add_list(app);
   add_simulate(app);
   add_record(app);
   add_replay(app);
@@ -37,6 +36,7 @@ int main(int argc, char** argv) {
   add_bench(app);
   add_new_gadget(app);
   add_completion(app);
+  add_complete(app);
   add_reference(app);
   add_plugins(app);
   return run_app(app, argc, argv);

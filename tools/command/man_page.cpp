@@ -30,44 +30,43 @@ std::string bold(const std::string& text) {
 }
 
 // "-o,--out FILE", or the name of a positional argument.
-std::string option_heading(const CLI::Option& option) {
+std::string option_heading(const Option& option) {
   std::string names;
-  for (const std::string& name : option.get_snames()) names += (names.empty() ? "" : ", ") + bold("-" + name);
-  for (const std::string& name : option.get_lnames()) names += (names.empty() ? "" : ", ") + bold("--" + name);
-  if (names.empty()) return "\\fI" + plain(option.get_name(true)) + "\\fR";
-  return option.get_items_expected_max() > 0 ? names + " \\fI" + plain(option.get_type_name()) + "\\fR" : names;
+  for (const std::string& name : option.short_names()) names += (names.empty() ? "" : ", ") + bold("-" + name);
+  for (const std::string& name : option.long_names()) names += (names.empty() ? "" : ", ") + bold("--" + name);
+  if (names.empty()) return "\\fI" + plain(option.name()) + "\\fR";
+  return option.takes_value() ? names + " \\fI" + plain(option.value_words()) + "\\fR" : names;
 }
 
-std::string options_of(const CLI::App& command) {
+std::string options_of(const Command& command) {
   std::string text;
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_group().empty() || option == command.get_help_ptr()) continue;
-    text += fmt::format(".TP\n{}\n{}\n", option_heading(*option), plain(option->get_description()));
-  }
+  for (const Option& option : command.options())
+    if (!option.is_hidden()) text += fmt::format(".TP\n{}\n{}\n", option_heading(option), plain(option.words()));
   return text;
 }
 
 // Examples and what else stands below the options, line by line as written.
-std::string footer_of(const CLI::App& command) {
-  const std::string footer = command.get_footer();
+std::string footer_of(const Command& command) {
+  const std::string footer = command.footer();
   return footer.empty() ? "" : fmt::format(".PP\n.nf\n{}\n.fi\n", plain(footer));
 }
 
-// The visible commands within `app`, each followed by those within it.
-std::string commands_of(const CLI::App& app, const std::string& names) {
+// The visible commands within `outer`, each followed by those within it.
+std::string commands_of(const Command& outer, const std::string& names) {
   std::string text;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); })) {
-    const std::string name = names + command->get_name();
-    text += fmt::format(".SS {}\n{}.\n{}{}", plain(name), plain(command->get_description()), options_of(*command),
-                        footer_of(*command));
-    text += commands_of(*command, name + " ");
+  for (const Command& command : outer.commands()) {
+    if (command.is_hidden()) continue;
+    const std::string name = names + command.name();
+    text +=
+        fmt::format(".SS {}\n{}.\n{}{}", plain(name), plain(command.words()), options_of(command), footer_of(command));
+    text += commands_of(command, name + " ");
   }
   return text;
 }
 
 }  // namespace
 
-std::string man_page(const CLI::App& app) {
+std::string man_page(const Command& program) {
   return fmt::format(
       ".\\\" Written by `tofstream reference --man` from the command's own declarations.\n"
       ".TH TOFSTREAM 1 \"\" \"tofstream {}\" \"User Commands\"\n.nh\n.ad l\n"
@@ -77,7 +76,7 @@ std::string man_page(const CLI::App& app) {
       ".SH COMMANDS\n{}"
       ".SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nFailed while running.\n.TP\n2\nWrong input; nothing was started.\n"
       ".TP\n130\nAborted.\n",
-      version(), plain(app.get_description()), options_of(app), footer_of(app), commands_of(app, ""));
+      version(), plain(program.words()), options_of(program), footer_of(program), commands_of(program, ""));
 }
 
 }  // namespace tofstream::command

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+#include "tools/command/command_line.hpp"
 
 namespace tofstream::command {
 
 /// tofstream(1): every visible command with its options, environment and exit codes.
-std::string man_page(const CLI::App& app);
+std::string man_page(const Command& program);
 
 }  // namespace tofstream::command

@@ -289,23 +289,22 @@ void new_gadget(const Options& options) {
 
 }  // namespace
 
-void add_new_gadget(CLI::App& app) {
-  auto* command = app.add_subcommand("new-gadget", "Write a gadget that builds: source, test and an example pipeline");
+void add_new_gadget(Command& app) {
+  auto& command = app.add_command("new-gadget", "Write a gadget that builds: source, test and an example pipeline");
   auto options = std::make_shared<Options>();
-  command->add_option("name", options->name, "Its name in pipelines, such as energy_window")->required();
-  command->add_option("--kind", options->kind, "pure, stateful, source or sink")
-      ->check(CLI::IsMember({"pure", "stateful", "source", "sink"}))
-      ->capture_default_str();
-  command->add_option("--in", options->in, "What it takes: events (default), estimate or bytes");
-  command->add_option("--out", options->out, "What it gives; by default what it takes");
-  command->add_flag("--cuda", options->cuda, "A gadget on images with a CUDA kernel, and the same on the host");
-  command->add_option("--family", options->family, "In tofstream's own tree: the folder below gadgets/");
+  command.add_option("name", options->name, "Its name in pipelines, such as energy_window").required();
+  command.add_option("--kind", options->kind, "pure, stateful, source or sink")
+      .one_of({"pure", "stateful", "source", "sink"})
+      .shows_default();
+  command.add_option("--in", options->in, "What it takes: events (default), estimate or bytes");
+  command.add_option("--out", options->out, "What it gives; by default what it takes");
+  command.add_flag("--cuda", options->cuda, "A gadget on images with a CUDA kernel, and the same on the host");
+  command.add_option("--family", options->family, "In tofstream's own tree: the folder below gadgets/");
   command
-      ->add_option("--dir", options->dir,
-                   "Where to write: in tofstream's tree, or the folder of a new plug-in's folder")
-      ->capture_default_str();
-  command->footer("Example: tofstream new-gadget energy_window --kind pure && cd energy_window && cmake -B build");
-  command->callback([options] { new_gadget(*options); });
+      .add_option("--dir", options->dir, "Where to write: in tofstream's tree, or the folder of a new plug-in's folder")
+      .shows_default();
+  command.footer("Example: tofstream new-gadget energy_window --kind pure && cd energy_window && cmake -B build");
+  command.on_run([options] { new_gadget(*options); });
 }
 
 }  // namespace tofstream::command

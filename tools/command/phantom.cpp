@@ -10,6 +10,7 @@
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/suggestions.hpp"
 
 namespace tofstream::command {
 
@@ -49,22 +50,25 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_phantom(CLI::App& app) {
-  auto* command = app.add_subcommand("phantom", "A phantom's activity or attenuation as an image");
+void add_phantom(Command& app) {
+  auto& command = app.add_command("phantom", "A phantom's activity or attenuation as an image");
   auto options = std::make_shared<Options>();
-  command->add_option("phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")->required();
-  command->add_option("-o,--output", options->output, "NIfTI file to write")->required();
-  command->add_flag("--mu", options->mu, "Attenuation in 1/cm, as `mu_map` reads it; else activity in Bq/mL");
-  auto* size = command->add_option("--size", options->size, "Voxels along x, y, z (default: as the phantom needs)")
-                   ->expected(3)
-                   ->check(CLI::Range(1, 4096));
-  auto* voxel = command->add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel (default: 4)")
-                    ->check(CLI::Range(0.01, 100.0));
-  command->add_option("--like", options->like, "On the grid of this NIfTI image")->excludes(size)->excludes(voxel);
-  command->add_option("--samples", options->samples, "Points along each edge of a voxel whose mean counts (default: 4)")
-      ->check(CLI::Range(1, 32));
-  command->footer("Example: tofstream phantom torso --mu -o mu.nii.gz");
-  command->callback([options] { run(*options); });
+  command.add_option("phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
+      .required()
+      .suggests(suggest_shared("phantoms"));
+  command.add_option("-o,--out", options->output, "NIfTI file to write").required();
+  command.add_flag("--mu", options->mu, "Attenuation in 1/cm, as `mu_map` reads it; else activity in Bq/mL");
+  const Option& size =
+      command.add_option("--size", options->size, "Voxels along x, y, z (default: as the phantom needs)")
+          .expected(3)
+          .within(1, 4096);
+  const Option& voxel =
+      command.add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel (default: 4)").within(0.01, 100.0);
+  command.add_option("--like", options->like, "On the grid of this NIfTI image").excludes(size).excludes(voxel);
+  command.add_option("--samples", options->samples, "Points along each edge of a voxel whose mean counts (default: 4)")
+      .within(1, 32);
+  command.footer("Example: tofstream phantom torso --mu -o mu.nii.gz");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tofstream::command

@@ -16,8 +16,9 @@ namespace tofstream::command {
 
 namespace {
 
-// One process parses one command line: its folders, and what was found in them.
+// One process parses one command line: its folders, what was found in them, and the option that lists it.
 struct Session {
+  const Option* list = nullptr;
   std::vector<std::filesystem::path> folders;
   PluginScan scan;
 };
@@ -27,42 +28,43 @@ Session& session() {
   return one;
 }
 
-CLI::Option* add_folders(CLI::App& app, const char* text) {
-  return app
-      .add_option_function<std::vector<std::string>>(
+Option& add_folders(Command& command, const char* words) {
+  return command
+      .add_option(
           "--plugins",
           [](const std::vector<std::string>& folders) {
             for (const std::string& folder : folders)  // `gadgets --plugins` without one gives an empty text
               if (!folder.empty()) session().folders.emplace_back(folder);
           },
-          text)
-      ->type_name("DIR");
+          words)
+      .value_name("DIR");
 }
 
 // Commands that name no gadget need not wait for libraries, nor warn of them.
-bool uses_gadgets(const CLI::App& app) {
+bool uses_gadgets(const Command& program) {
   static constexpr std::array without{"inspect", "compare", "analyse", "view", "new-gadget", "completion", "reference"};
-  return std::ranges::none_of(app.get_subcommands(), [](const CLI::App* command) {
-    return std::ranges::find(without, command->get_name()) != without.end();
+  return std::ranges::none_of(program.commands(), [](const Command& command) {
+    return command.is_given() && std::ranges::find(without, command.name()) != without.end();
   });
 }
 
 }  // namespace
 
-void add_plugins(CLI::App& app) {
-  add_folders(app, "A folder of plug-ins; may be given several times, and TOFSTREAM_PLUGIN_PATH adds more")
-      ->allow_extra_args(false);
-  app.parse_complete_callback([&app] {
-    if (!uses_gadgets(app)) return;
+void add_plugins(Program& program) {
+  add_folders(program, "A folder of plug-ins; may be given several times, and TOFSTREAM_PLUGIN_PATH adds more")
+      .one_a_time();
+  program.before_run([&program] {
+    if (!uses_gadgets(program)) return;
     session().scan = load_plugins(plugin_folders(session().folders));
-    const CLI::App* gadgets = app.get_subcommand("gadgets");
-    if (gadgets->parsed() && gadgets->get_option("--plugins")->count() > 0) return;  // its list says it all
+    if (session().list && session().list->is_given()) return;  // it says it all
     for (const std::string& line : session().scan.warnings()) print_printable(stderr, "tofstream: {}\n", line);
   });
 }
 
-CLI::Option* add_plugin_list(CLI::App& command) {
-  return add_folders(command, "List plug-ins, loaded and skipped; a folder to look in may follow")->expected(0, 1);
+const Option& add_plugin_list(Command& command) {
+  Option& list = add_folders(command, "List plug-ins, loaded and skipped; a folder to look in may follow");
+  session().list = &list;
+  return list.expected(0, 1);
 }
 
 void print_plugins(bool json) {

@@ -5,6 +5,7 @@
 
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"
+#include "tools/command/option_sets.hpp"
 #include "tools/command/running.hpp"
 
 namespace tofstream::command {
@@ -23,37 +24,40 @@ void record(Options options) {
   if (options.journal.find("://") != std::string::npos)
     throw InputError(fmt::format("'{0}' is an endpoint, and a folder is wanted: tofstream record FOLDER --endpoint {0}",
                                  options.journal));
-  PipelineOptions pipeline;
+  OptionSets sets;
   const std::string journal = std::filesystem::absolute(options.journal).string();
-  pipeline.sets = {fmt::format("feed.endpoint={}", options.endpoint), fmt::format("feed.journal={}", journal),
-                   fmt::format("feed.resume={}", options.resume), fmt::format("feed.sync_ms={}", options.sync_ms)};
-  for (std::string& set : key_sets("feed", options.keys)) pipeline.sets.push_back(std::move(set));
+  sets.add("--endpoint", "feed.endpoint", options.endpoint);
+  sets.add("", "feed.journal", journal);
+  sets.add("", "feed.resume", fmt::format("{}", options.resume));
+  sets.add("--sync-ms", "feed.sync_ms", fmt::format("{}", options.sync_ms));
+  if (!options.keys.own.empty()) sets.add("--key", "feed.keys.own", options.keys.own.string());
+  if (!options.keys.allowed.empty()) sets.add("--allowed-keys", "feed.keys.allowed", options.keys.allowed.string());
   options.settings.output_dir = journal;
   options.settings.earlier_run = EarlierRun::resume;  // the journal says itself whether it may be gone on with
-  run_pipeline(load("record", pipeline), options.settings);
+  run_pipeline(sets.load("record"), options.settings);
 }
 
 }  // namespace
 
-void add_record(CLI::App& app) {
-  auto* command = app.add_subcommand("record", "Record a live stream in a journal");
+void add_record(Command& app) {
+  auto& command = app.add_command("record", "Record a live stream in a journal");
   auto options = std::make_shared<Options>();
-  command->add_option("journal", options->journal, "Folder of the journal, made if missing")->required();
-  command->add_option("--endpoint", options->endpoint, "Where the sender connects")->capture_default_str();
-  add_key_options(*command, options->keys, true, false);
-  command->add_flag("--resume", options->resume, "Go on with a journal that holds frames already");
+  command.add_option("journal", options->journal, "Folder of the journal, made if missing").required();
+  command.add_option("--endpoint", options->endpoint, "Where the sender connects").shows_default();
+  add_key_options(command, options->keys, true, false);
+  command.add_flag("--resume", options->resume, "Go on with a journal that holds frames already");
   command
-      ->add_option("--sync-ms", options->sync_ms,
-                   "Write to the disk so often; 0: after each frame, -1: as the system likes")
-      ->capture_default_str();
-  command->add_flag("--json", options->settings.json, "Print JSON");
-  command->add_flag("--quiet", options->settings.quiet, "No progress");
-  command->footer(
+      .add_option("--sync-ms", options->sync_ms,
+                  "Write to the disk so often; 0: after each frame, -1: as the system likes")
+      .shows_default();
+  command.add_flag("--json", options->settings.json, "Print JSON");
+  command.add_flag("--quiet", options->settings.quiet, "No progress");
+  command.footer(
       "Example: tofstream record monday.journal --endpoint tcp://127.0.0.1:5555\n"
       "Ends with the stream, or at the first interrupt. Then: tofstream inspect monday.journal\n"
       "From another machine, with keys (share/doc/network.md): --endpoint tcp://*:5555 --key me.secret.yaml "
       "--allowed-keys senders");
-  command->callback([options] { record(*options); });
+  command.on_run([options] { record(*options); });
 }
 
 }  // namespace tofstream::command

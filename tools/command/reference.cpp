@@ -24,38 +24,34 @@ std::string fenced(std::string help) {
   return "```text\n" + text + "\n```\n";
 }
 
-// App::help() would show the command that runs, which is this one.
-std::string help_of(const CLI::App& app, const std::string& name) {
-  return app.get_formatter()->make_help(&app, name, CLI::AppFormatMode::Normal);
-}
-
-// The visible commands within `app`, each followed by those within it. `names` stand before its own.
-std::string sections(const CLI::App& app, const std::string& names, std::string_view heading) {
+// The visible commands within `outer`, each followed by those within it. `names` stand before its own.
+std::string sections(const Command& outer, const std::string& names, std::string_view heading) {
   std::string text;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); })) {
-    const std::string name = fmt::format("{} {}", names, command->get_name());
-    text += fmt::format("\n{} {}\n\n{}", heading, name, fenced(help_of(*command, name)));
-    text += sections(*command, name, "###");
+  for (const Command& command : outer.commands()) {
+    if (command.is_hidden()) continue;
+    const std::string name = fmt::format("{} {}", names, command.name());
+    text += fmt::format("\n{} {}\n\n{}", heading, name, fenced(command.help(name)));
+    text += sections(command, name, "###");
   }
   return text;
 }
 
-std::string page(const CLI::App& app) {
+std::string page(const Command& program) {
   return fmt::format("# The command\n\nWritten by `tofstream reference` from the command's own `--help`.\n\n{}{}",
-                     fenced(help_of(app, "tofstream")), sections(app, "tofstream", "##"));
+                     fenced(program.help("tofstream")), sections(program, "tofstream", "##"));
 }
 
 }  // namespace
 
-void add_reference(CLI::App& app) {
-  auto* command = app.add_subcommand("reference", "Write the reference page of the command");
-  command->group("");  // for those who build tofstream; not in the list of commands
+void add_reference(Command& app) {
+  auto& command = app.add_command("reference", "Write the reference page of the command");
+  command.hide();  // for those who build tofstream; not in the list of commands
   auto file = std::make_shared<std::filesystem::path>();
-  command->add_option("-o,--out", *file, "File to write (default: standard output)");
+  command.add_option("-o,--out", *file, "File to write (default: standard output)");
   auto man = std::make_shared<bool>(false);
-  command->add_flag("--man", *man, "Write the manual page instead");
-  command->footer("Example: tofstream reference -o share/doc/reference/command.md");
-  command->callback([&app, file, man] { deliver(*man ? man_page(app) : page(app), *file); });
+  command.add_flag("--man", *man, "Write the manual page instead");
+  command.footer("Example: tofstream reference -o share/doc/reference/command.md");
+  command.on_run([&app, file, man] { deliver(*man ? man_page(app) : page(app), *file); });
 }
 
 }  // namespace tofstream::command

@@ -16,6 +16,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"
 #include "tools/command/running.hpp"
+#include "tools/command/suggestions.hpp"
 
 namespace tofstream::command {
 
@@ -130,35 +131,38 @@ void replay(const Options& options) {
 
 }  // namespace
 
-void add_replay(CLI::App& app) {
-  auto* command = app.add_subcommand("replay", "Send a recorded stream again, live, or into a pipeline");
+void add_replay(Command& app) {
+  auto& command = app.add_command("replay", "Send a recorded stream again, live, or into a pipeline");
   auto options = std::make_shared<Options>();
-  command->add_option("journal", options->journal, "Folder of the journal")->required();
-  command->add_option("--endpoint", options->to.endpoint, "Where the receiver is; of pub: where monitors connect")
-      ->capture_default_str();
+  command.add_option("journal", options->journal, "Folder of the journal").required();
+  command.add_option("--endpoint", options->to.endpoint, "Where the receiver is; of pub: where monitors connect")
+      .shows_default();
   command
-      ->add_option("--pattern", options->pattern,
-                   "push: to one receiver, which is waited for; pub: to monitors, which are not")
-      ->check(CLI::IsMember({"push", "pub"}))
-      ->capture_default_str();
-  add_key_options(*command, options->to.keys, true, true);
-  command->add_option("--pipeline", options->pipeline, "Run this live pipeline on it, instead of sending it elsewhere");
-  command->add_option("--set", options->pipeline_options.sets, "Override a parameter of the pipeline, as for run")
-      ->allow_extra_args(false);
-  command->add_option("--backend", options->pipeline_options.backend, "Backend of the pipeline: cpu, cuda or auto");
-  add_output_options(*command, options->settings);
+      .add_option("--pattern", options->pattern,
+                  "push: to one receiver, which is waited for; pub: to monitors, which are not")
+      .one_of({"push", "pub"})
+      .shows_default();
+  add_key_options(command, options->to.keys, true, true);
+  command.add_option("--pipeline", options->pipeline, "Run this live pipeline on it, instead of sending it elsewhere")
+      .suggests(suggest_shared("pipelines"));
+  command.add_option("--set", options->pipeline_options.sets, "Override a parameter of the pipeline, as for run")
+      .one_a_time()
+      .suggests(suggest_settings)
+      .takes_no_files();
+  command.add_option("--backend", options->pipeline_options.backend, "Backend of the pipeline: cpu, cuda or auto")
+      .suggests({"auto", "cpu", "cuda"});
+  add_output_options(command, options->settings);
   command
-      ->add_option("--speed", options->speed,
-                   "Times the pace at which the frames came in; 0: as fast as the receiver takes them")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command->add_option("--from-event", options->from_event, "Begin with the frame that holds this event, from 0");
-  command->add_option("--from-s", options->from_s, "Begin with the frame that holds this scan time")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--json", options->settings.json, "Print JSON");
-  command->add_flag("--quiet", options->settings.quiet, "No progress");
-  command->footer("Example: tofstream replay monday.journal --speed 10 --pipeline live_osem --out again");
-  command->callback([options] { replay(*options); });
+      .add_option("--speed", options->speed,
+                  "Times the pace at which the frames came in; 0: as fast as the receiver takes them")
+      .within(0.0, 1e6)
+      .shows_default();
+  command.add_option("--from-event", options->from_event, "Begin with the frame that holds this event, from 0");
+  command.add_option("--from-s", options->from_s, "Begin with the frame that holds this scan time").not_negative();
+  command.add_flag("--json", options->settings.json, "Print JSON");
+  command.add_flag("--quiet", options->settings.quiet, "No progress");
+  command.footer("Example: tofstream replay monday.journal --speed 10 --pipeline live_osem --out again");
+  command.on_run([options] { replay(*options); });
 }
 
 }  // namespace tofstream::command

@@ -16,30 +16,30 @@ struct Options {
 
 }  // namespace
 
-void add_run(CLI::App& app) {
-  auto* command = app.add_subcommand("run", "Run a pipeline");
+void add_run(Command& app) {
+  auto& command = app.add_command("run", "Run a pipeline");
   auto options = std::make_shared<Options>();
-  add_pipeline_options(*command, options->pipeline, options->pipeline_options);
-  command->add_flag("--json", options->settings.json, "Print JSON");
-  add_output_options(*command, options->settings);
-  command->add_flag("--quiet", options->settings.quiet, "No progress");
-  command->add_flag("--verbose", options->settings.verbose,
-                    "At the end also a table of what each gadget did: messages, events, time");
-  command->add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
-  command->add_option("--metrics", options->settings.metrics, "Serve figures to Prometheus at host:port");
-  command->add_flag("--metrics-public", options->settings.metrics_public, "Let other machines ask for them");
+  add_pipeline_options(command, options->pipeline, options->pipeline_options);
+  command.add_flag("--json", options->settings.json, "Print JSON");
+  add_output_options(command, options->settings);
+  command.add_flag("--quiet", options->settings.quiet, "No progress");
+  command.add_flag("--verbose", options->settings.verbose,
+                   "At the end also a table of what each gadget did: messages, events, time");
+  command.add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
+  command.add_option("--metrics", options->settings.metrics, "Serve figures to Prometheus at host:port");
+  command.add_flag("--metrics-public", options->settings.metrics_public, "Let other machines ask for them");
   options->settings.control.clear();
-  command->add_option(
+  command.add_option(
       "--control", options->settings.control,
       "The control socket, for tofstream control and top, or 'none' (default: control.sock in the folder "
       "of the results)");
-  command->add_flag("--nvtx", options->settings.nvtx, "Mark the gadgets' calls for Nsight Systems");
-  command->footer(
+  command.add_flag("--nvtx", options->settings.nvtx, "Mark the gadgets' calls for Nsight Systems");
+  command.footer(
       "Example: tofstream run listmode_osem --input scan.petsird --set image.size=[60,60,40] --set "
       "image.voxel_mm=[2,2,2] --out results\n"
       "Exit codes: 0 done (also when stopped by the first interrupt), 1 failed while running, 2 wrong input, 130 "
       "aborted.");
-  command->callback([options] { run_pipeline(load(options->pipeline, options->pipeline_options), options->settings); });
+  command.on_run([options] { run_pipeline(load(options->pipeline, options->pipeline_options), options->settings); });
 }
 
 }  // namespace tofstream::command

@@ -8,7 +8,6 @@
 #include <string>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "core/base/printable.hpp"
@@ -19,21 +18,21 @@ namespace tofstream::command {
 
 namespace {
 
-int fail(const CLI::App& app, int code, const std::string& message) {
-  fmt::print(stderr, "{}: {}\n", app.get_name(), printable_lines(message));
+int fail(const Program& app, int code, const std::string& message) {
+  fmt::print(stderr, "{}: {}\n", app.name(), printable_lines(message));
   return code;
 }
 
-int fail_output(const CLI::App& app, const std::error_code& cause) {
+int fail_output(const Program& app, const std::error_code& cause) {
   return fail(app, 1, fmt::format("cannot write to standard output: {}", cause.message()));
 }
 
-std::string version_line(const CLI::App& app) {
-  return fmt::format("{} {} ({}), commit {}", app.get_name(), version(), build_flags(), commit());
+std::string version_line(const Program& app) {
+  return fmt::format("{} {} ({}), commit {}", app.name(), version(), build_flags(), commit());
 }
 
 // What was printed may still wait in the buffer: a full disk shows itself when that is written.
-int delivered(const CLI::App& app) {
+int delivered(const Program& app) {
   errno = 0;
   if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return 0;
   return fail_output(app, {errno ? errno : EIO, std::generic_category()});
@@ -41,14 +40,12 @@ int delivered(const CLI::App& app) {
 
 }  // namespace
 
-int run_app(CLI::App& app, int argc, char** argv) {
-  app.set_version_flag("--version", version_line(app));
-  // The callbacks run inside parse(), so every error of every command arrives here.
+int run_app(Program& app, int argc, char** argv) {
+  app.version(version_line(app));
+  // Every error of every command arrives here.
   try {
-    app.parse(argc, argv);
+    app.run(argc, argv);
     return delivered(app);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
   } catch (const ExitWith& exit) {
     return exit.code;
   } catch (const InputError& error) {

@@ -2,14 +2,12 @@
 // code.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "tools/command/command_line.hpp"
 
 namespace tofstream::command {
 
 /// Parses the line, whose callbacks do the work, with `--version` besides. 0: done, 1: failed while running, 2: wrong
 /// input, or the code of an ExitWith; messages begin with the app's name.
-int run_app(CLI::App& app, int argc, char** argv);
+int run_app(Program& app, int argc, char** argv);
 
 }  // namespace tofstream::command

@@ -21,6 +21,7 @@
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/signal_watch.hpp"
+#include "tools/command/suggestions.hpp"
 #include "tools/watch/chrome_trace.hpp"
 #include "tools/watch/control_server.hpp"
 #include "tools/watch/metrics.hpp"
@@ -142,22 +143,26 @@ class Control {
 
 }  // namespace
 
-void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options) {
-  command.add_option("pipeline", pipeline, "A pipeline file, or the name of one that comes with tofstream")->required();
+void add_pipeline_options(Command& command, std::string& pipeline, PipelineOptions& options) {
+  command.add_option("pipeline", pipeline, "A pipeline file, or the name of one that comes with tofstream")
+      .required()
+      .suggests(suggest_shared("pipelines"));
   command.add_option("--input", options.input, "The path of the pipeline's one source");
   command
       .add_option("--set", options.sets,
                   "Override a parameter: gadget.parameter=value, key.part=value, variables.name=value or "
                   "outer/inner.parameter=value")
-      ->allow_extra_args(false);
-  command.add_option("--backend", options.backend, "cpu, cuda or auto");
+      .one_a_time()
+      .suggests(suggest_settings)
+      .takes_no_files();
+  command.add_option("--backend", options.backend, "cpu, cuda or auto").suggests({"auto", "cpu", "cuda"});
 }
 
-void add_output_options(CLI::App& command, RunSettings& settings) {
+void add_output_options(Command& command, RunSettings& settings) {
   settings.output_dir = "results";
   command.add_option("-o,--out", settings.output_dir, "Folder of the results (default: results)")
-      ->default_str("results");
-  command.add_flag_callback(
+      .shows_default("results");
+  command.add_flag(
       "--overwrite", [&settings] { settings.earlier_run = EarlierRun::overwrite; },
       "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
 }

@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "core/pipeline/pipeline.hpp"
 #include "core/report/run_folder.hpp"
+#include "tools/command/command_line.hpp"
 
 namespace tofstream::command {
 
@@ -26,10 +25,10 @@ struct RunSettings {
 };
 
 /// The pipeline argument, --input, --set and --backend, which `run` and `check` have alike.
-void add_pipeline_options(CLI::App& command, std::string& pipeline, PipelineOptions& options);
+void add_pipeline_options(Command& command, std::string& pipeline, PipelineOptions& options);
 
 /// --out, and --overwrite for a folder that holds another run.
-void add_output_options(CLI::App& command, RunSettings& settings);
+void add_output_options(Command& command, RunSettings& settings);
 
 /// Finds `name` (a file, or a pipeline that comes with the program) and checks it. Throws InputError with every
 /// problem; what may go wrong while it runs is printed on stderr, a line each.

@@ -8,16 +8,16 @@
 
 namespace tofstream::command {
 
-void add_schema(CLI::App& app) {
-  auto* command = app.add_subcommand("schema", "Write the JSON Schema of pipeline files, for editors");
+void add_schema(Command& app) {
+  auto& command = app.add_command("schema", "Write the JSON Schema of pipeline files, for editors");
   auto file = std::make_shared<std::filesystem::path>();
-  command->add_option("-o,--out", *file, "File to write (default: standard output)");
-  command->footer(
+  command.add_option("-o,--out", *file, "File to write (default: standard output)");
+  command.footer(
       "Example: tofstream schema -o pipeline.schema.json\n"
       "A pipeline file whose first line is `# yaml-language-server: $schema=pipeline.schema.json` is then completed "
       "and "
       "checked\nwhile it is written. Gadgets of plug-ins are in it: --plugins DIR adds a folder.");
-  command->callback([file] { deliver(pipeline_schema(registry()).dump(1) + "\n", *file); });
+  command.on_run([file] { deliver(pipeline_schema(registry()).dump(1) + "\n", *file); });
 }
 
 }  // namespace tofstream::command

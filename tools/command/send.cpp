@@ -22,6 +22,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"
 #include "tools/command/signal_watch.hpp"
+#include "tools/command/suggestions.hpp"
 #include "tools/serve/client.hpp"
 #include "tools/serve/petsird_frames.hpp"
 
@@ -286,34 +287,37 @@ void send(const Options& options) {
 
 }  // namespace
 
-void add_send(CLI::App& app) {
-  auto* command = app.add_subcommand("send", "Have a server reconstruct a recording: tofstream serve");
+void add_send(Command& app) {
+  auto& command = app.add_command("send", "Have a server reconstruct a recording: tofstream serve");
   auto options = std::make_shared<Options>();
-  command->add_option("endpoint", options->endpoint, "Where the server is")->capture_default_str();
-  command->add_option("--pipeline", options->pipeline, "The name of one of the server's, or a .yaml file to send");
-  command->add_option("--input", options->input, "What to send: a PETSIRD file, or the folder of a journal");
-  command->add_option("--set", options->settings, "Set a parameter of the pipeline: gadget.parameter=value")
-      ->allow_extra_args(false);
-  command->add_option("--speed", options->speed, "Times the pace of the scan; 0: as fast as the server takes it")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command->add_option("--images", options->images, "Which come back: the last, the newest as they come, or all")
-      ->check(CLI::IsMember({"last", "newest", "all"}))
-      ->capture_default_str();
-  command->add_option("-o,--out", options->out, "Folder of the results")->capture_default_str();
-  command->add_flag_callback(
+  command.add_option("endpoint", options->endpoint, "Where the server is").shows_default();
+  command.add_option("--pipeline", options->pipeline, "The name of one of the server's, or a .yaml file to send")
+      .suggests(suggest_shared("pipelines"));
+  command.add_option("--input", options->input, "What to send: a PETSIRD file, or the folder of a journal");
+  command.add_option("--set", options->settings, "Set a parameter of the pipeline: gadget.parameter=value")
+      .one_a_time()
+      .suggests(suggest_settings)
+      .takes_no_files();
+  command.add_option("--speed", options->speed, "Times the pace of the scan; 0: as fast as the server takes it")
+      .within(0.0, 1e6)
+      .shows_default();
+  command.add_option("--images", options->images, "Which come back: the last, the newest as they come, or all")
+      .one_of({"last", "newest", "all"})
+      .shows_default();
+  command.add_option("-o,--out", options->out, "Folder of the results").shows_default();
+  command.add_flag(
       "--overwrite", [&earlier = options->earlier_run] { earlier = EarlierRun::overwrite; },
       "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
-  command->add_option("--patience", options->patience_s, "Seconds of silence after which the server is gone")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
-  add_key_options(*command, options->keys, false, true);
-  command->add_flag("--list", options->list, "Show the server's pipelines, and what it is at");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--quiet", options->quiet, "No progress");
-  command->footer(
+  command.add_option("--patience", options->patience_s, "Seconds of silence after which the server is gone")
+      .within(0.1, 86400.0)
+      .shows_default();
+  add_key_options(command, options->keys, false, true);
+  command.add_flag("--list", options->list, "Show the server's pipelines, and what it is at");
+  command.add_flag("--json", options->json, "Print JSON");
+  command.add_flag("--quiet", options->quiet, "No progress");
+  command.footer(
       "Example: tofstream send tcp://127.0.0.1:5557 --pipeline served_osem --input scan.petsird --out image");
-  command->callback([options] { send(*options); });
+  command.on_run([options] { send(*options); });
 }
 
 }  // namespace tofstream::command

@@ -61,43 +61,42 @@ void serve_clients(Options options) {
 
 }  // namespace
 
-void add_serve(CLI::App& app) {
-  auto* command = app.add_subcommand("serve", "Reconstruct for clients that connect: tofstream send");
+void add_serve(Command& app) {
+  auto& command = app.add_command("serve", "Reconstruct for clients that connect: tofstream send");
   auto options = std::make_shared<Options>();
   serve::ServerOptions& server = options->server;
-  command->add_option("endpoint", server.endpoint, "Where clients connect: tcp://HOST:PORT or ipc://PATH")
-      ->capture_default_str();
-  command->add_option("--pipelines", server.permissions.pipelines, "Folder of the pipelines that clients may name");
-  command->add_option("-o,--out", server.out, "Folder of the runs' results, a folder for each")->capture_default_str();
-  command->add_option("--at-once", server.at_once, "Runs at a time; other clients wait in order")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  command.add_option("endpoint", server.endpoint, "Where clients connect: tcp://HOST:PORT or ipc://PATH")
+      .shows_default();
+  command.add_option("--pipelines", server.permissions.pipelines, "Folder of the pipelines that clients may name");
+  command.add_option("-o,--out", server.out, "Folder of the runs' results, a folder for each").shows_default();
+  command.add_option("--at-once", server.at_once, "Runs at a time; other clients wait in order")
+      .within(1, 1000)
+      .shows_default();
   command
-      ->add_option("--memory-gib", options->memory_gib,
-                   "Memory that all runs together may need (default: the machine's)")
-      ->check(CLI::PositiveNumber);
+      .add_option("--memory-gib", options->memory_gib,
+                  "Memory that all runs together may need (default: the machine's)")
+      .positive();
   command
-      ->add_option("--gpu-memory-gib", options->gpu_memory_gib,
-                   "The same on the GPU (default: what is free when the server begins)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--window-mib", options->window_mib, "What a client may send ahead of its run")
-      ->check(CLI::Range(1, 1 << 16))
-      ->capture_default_str();
-  command->add_option("--patience", options->patience_s, "Seconds of silence after which a client has vanished")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
-  command->add_option("--drain-s", options->drain_s, "After an interrupt, what has arrived is given so long")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
-  command->add_option("--data", server.permissions.data, "A folder whose files clients may name, as a mu map")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--allow", server.permissions.gadgets, "Gadgets that sent pipelines may use besides harmless ones")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  add_key_options(*command, server.keys, true, false);
-  command->footer("Example: tofstream serve --pipelines pipelines --out served --at-once 4");
-  command->callback([options] { serve_clients(*options); });
+      .add_option("--gpu-memory-gib", options->gpu_memory_gib,
+                  "The same on the GPU (default: what is free when the server begins)")
+      .positive();
+  command.add_option("--window-mib", options->window_mib, "What a client may send ahead of its run")
+      .within(1, 1 << 16)
+      .shows_default();
+  command.add_option("--patience", options->patience_s, "Seconds of silence after which a client has vanished")
+      .within(0.1, 86400.0)
+      .shows_default();
+  command.add_option("--drain-s", options->drain_s, "After an interrupt, what has arrived is given so long")
+      .within(0.0, 86400.0)
+      .shows_default();
+  command.add_option("--data", server.permissions.data, "A folder whose files clients may name, as a mu map")
+      .one_a_time();
+  command.add_option("--allow", server.permissions.gadgets, "Gadgets that sent pipelines may use besides harmless ones")
+      .separated_by(',')
+      .one_a_time();
+  add_key_options(command, server.keys, true, false);
+  command.footer("Example: tofstream serve --pipelines pipelines --out served --at-once 4");
+  command.on_run([options] { serve_clients(*options); });
 }
 
 }  // namespace tofstream::command

@@ -12,7 +12,9 @@
 #include "gadgets/io/yaml/scanner_file.hpp"
 #include "gadgets/wire/stream_header.hpp"
 #include "tools/command/commands.hpp"
+#include "tools/command/option_sets.hpp"
 #include "tools/command/running.hpp"
+#include "tools/command/suggestions.hpp"
 
 namespace tofstream::command {
 
@@ -51,61 +53,66 @@ const ScannerKind& simulated_kind(const std::string& scanner) {
 
 void simulate(Options options) {
   const std::filesystem::path output = std::filesystem::absolute(options.output);
-  PipelineOptions pipeline;
-  const auto set = [&](const std::string& key, const auto& value) {
-    pipeline.sets.push_back(fmt::format("{}={}", key, value));
+  OptionSets sets;
+  const auto set = [&](const char* option, const char* key, const auto& value) {
+    sets.add(option, key, fmt::format("{}", value));
   };
   const std::string scanner = from_input([&] { return find_shared("scanners", options.scanner).string(); });
   from_input([&] { return make_folder(output.parent_path()); });
   if (options.header_only) return write_header(options, scanner);
-  set("scanner", scanner);
+  set("--scanner", "scanner", scanner);
   const ScannerKind kind = from_input([&] { return simulated_kind(scanner); });
-  set("photons.use", kind.simulator);
-  set("file.use", kind.writer);
-  set("photons.phantom", from_input([&] { return find_shared("phantoms", options.phantom).string(); }));
-  if (options.events) set("photons.events", *options.events);
-  if (options.seconds) set("photons.seconds", *options.seconds);
-  if (options.block_seconds) set("file.block_s", *options.block_seconds);
-  if (options.seed) set("photons.seed", *options.seed);
-  if (options.randoms_cps) set("photons.randoms_cps", *options.randoms_cps);
-  if (options.crystal_efficiency_spread) set("crystal_efficiency_spread", *options.crystal_efficiency_spread);
+  set("", "photons.use", kind.simulator);
+  set("", "file.use", kind.writer);
+  set("--phantom", "photons.phantom", from_input([&] { return find_shared("phantoms", options.phantom).string(); }));
+  if (options.events) set("--events", "photons.events", *options.events);
+  if (options.seconds) set("--seconds", "photons.seconds", *options.seconds);
+  if (options.block_seconds) set("--block-seconds", "file.block_s", *options.block_seconds);
+  if (options.seed) set("--seed", "photons.seed", *options.seed);
+  if (options.randoms_cps) set("--randoms-cps", "photons.randoms_cps", *options.randoms_cps);
+  if (options.crystal_efficiency_spread)
+    set("--crystal-efficiency-spread", "crystal_efficiency_spread", *options.crystal_efficiency_spread);
   if (!options.scatter_phantom.empty())
-    set("photons.scatter_phantom",
+    set("--scatter-phantom", "photons.scatter_phantom",
         from_input([&] { return find_shared("phantoms", options.scatter_phantom).string(); }));
-  if (options.delayeds) set("delayeds", "true");
-  if (options.no_attenuation) set("photons.attenuation", "false");
-  set("file.file", output.string());
-  run_pipeline(load("simulate", pipeline), options.settings);
+  if (options.delayeds) set("", "delayeds", "true");
+  if (options.no_attenuation) set("", "photons.attenuation", "false");
+  set("--out", "file.file", output.string());
+  run_pipeline(sets.load("simulate"), options.settings);
 }
 
 }  // namespace
 
-void add_simulate(CLI::App& app) {
-  auto* command = app.add_subcommand(
+void add_simulate(Command& app) {
+  auto& command = app.add_command(
       "simulate", "Simulate list mode of a phantom in a scanner, as a file: PETSIRD, or what the kind of scanner has");
   auto options = std::make_shared<Options>();
-  command->add_option("-o,--output", options->output, "File to write; nothing else is written")->required();
-  command->add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")
-      ->capture_default_str();
-  command->add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
-      ->capture_default_str();
-  command->add_option("--events", options->events, "Events to detect (default: 1000000)");
-  command->add_option("--seconds", options->seconds, "Or the scan time to simulate");
-  command->add_option("--block-seconds", options->block_seconds, "Longest time block of the file, in s (default: 0.1)");
-  command->add_option("--seed", options->seed, "Same seed, same events");
-  command->add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
-  command->add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");
-  command->add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
-                      "Crystals' efficiencies are uniform from 1 minus this to 1");
-  command->add_option("--scatter-phantom", options->scatter_phantom,
-                      "A phantom whose activity stands for scatter: recorded, never attenuated");
-  command->add_flag("--header-only", options->header_only,
-                    "Write the scanner's header and no events: what a live sender of its own begins with");
-  command->add_flag("--no-attenuation", options->no_attenuation, "Every photon leaves the phantom");
-  command->add_flag("--json", options->settings.json, "Print JSON");
-  command->add_flag("--quiet", options->settings.quiet, "No progress");
-  command->footer("Example: tofstream simulate --scanner gemini_tf --phantom nema_iq --events 5000000 -o nema.petsird");
-  command->callback([options] { simulate(*options); });
+  command.add_option("-o,--out", options->output, "File to write; nothing else is written").required();
+  command.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")
+      .shows_default()
+      .suggests(suggest_shared("scanners"));
+  command.add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
+      .shows_default()
+      .suggests(suggest_shared("phantoms"));
+  command.add_option("--events", options->events, "Events to detect (default: 1000000)");
+  command.add_option("--seconds", options->seconds, "Or the scan time to simulate");
+  command.add_option("--block-seconds", options->block_seconds, "Longest time block of the file, in s (default: 0.1)");
+  command.add_option("--seed", options->seed, "Same seed, same events");
+  command.add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
+  command.add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");
+  command.add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
+                     "Crystals' efficiencies are uniform from 1 minus this to 1");
+  command
+      .add_option("--scatter-phantom", options->scatter_phantom,
+                  "A phantom whose activity stands for scatter: recorded, never attenuated")
+      .suggests(suggest_shared("phantoms"));
+  command.add_flag("--header-only", options->header_only,
+                   "Write the scanner's header and no events: what a live sender of its own begins with");
+  command.add_flag("--no-attenuation", options->no_attenuation, "Every photon leaves the phantom");
+  command.add_flag("--json", options->settings.json, "Print JSON");
+  command.add_flag("--quiet", options->settings.quiet, "No progress");
+  command.footer("Example: tofstream simulate --scanner gemini_tf --phantom nema_iq --events 5000000 -o nema.petsird");
+  command.on_run([options] { simulate(*options); });
 }
 
 }  // namespace tofstream::command

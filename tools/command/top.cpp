@@ -72,17 +72,17 @@ void top(const Options& options) {
 
 }  // namespace
 
-void add_top(CLI::App& app) {
-  auto* command = app.add_subcommand("top", "Watch a run that goes on: rates, queues, latency, books");
+void add_top(Command& app) {
+  auto& command = app.add_command("top", "Watch a run that goes on: rates, queues, latency, books");
   auto options = std::make_shared<Options>();
-  command->add_option("run", options->run, "The --out folder of the run, or its control socket")->required();
-  command->add_option("--interval", options->interval_s, "Seconds between two looks, over which rates are taken")
-      ->check(CLI::Range(0.05, 3600.0))
-      ->capture_default_str();
-  command->add_flag("--once", options->once, "Print one page and end");
-  command->add_flag("--json", options->json, "Print each status as JSON, a line each");
-  command->footer("Example: tofstream top results\nEnds with the run, or by an interrupt.");
-  command->callback([options] { top(*options); });
+  command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
+  command.add_option("--interval", options->interval_s, "Seconds between two looks, over which rates are taken")
+      .within(0.05, 3600.0)
+      .shows_default();
+  command.add_flag("--once", options->once, "Print one page and end");
+  command.add_flag("--json", options->json, "Print each status as JSON, a line each");
+  command.footer("Example: tofstream top results\nEnds with the run, or by an interrupt.");
+  command.on_run([options] { top(*options); });
 }
 
 }  // namespace tofstream::command

@@ -47,25 +47,26 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_view(CLI::App& app) {
-  auto* command = app.add_subcommand("view", "Draw an image: slices through a point, or maximum-intensity projections");
+void add_view(Command& app) {
+  auto& command = app.add_command("view", "Draw an image: slices through a point, or maximum-intensity projections");
   auto options = std::make_shared<Options>();
-  command->add_option("image", options->image, "NIfTI image")->required();
-  command->add_option("-o,--output", options->output, "PNG file to write")->required();
-  command->add_flag("--mip", options->mip, "Maximum-intensity projections instead of slices");
-  command->add_option("--point", options->point_mm, "Slices go through this point, x y z in mm (default: the centre)")
-      ->expected(3);
-  command->add_option("--at", options->at, "Without --point: centre, or hottest, where 3 x 3 x 3 voxels are hottest")
-      ->check(CLI::IsMember({"centre", "hottest"}));
-  command->add_option("--colours", options->colours, "inverted_grey, grey, hot or viridis");
-  command->add_option("--low", options->low, "Value of the first colour");
-  command->add_option("--high", options->high, "Value of the last colour");
-  command->add_option("--title", options->title, "Above the picture");
-  command->add_option("--unit", options->unit, "What the colour bar says of a foreign image; ours say it themselves");
-  command->add_option("--width", options->width, "Width in pixels")->check(CLI::Range(400, 8000));
-  command->add_flag("--voxels", options->voxels, "Show voxels as they are, without interpolation");
-  command->footer("Example: tofstream view out/image.nii.gz --point 0 0 10 -o slices.png");
-  command->callback([options] { run(*options); });
+  command.add_option("image", options->image, "NIfTI image").required();
+  command.add_option("-o,--out", options->output, "PNG file to write").required();
+  command.add_flag("--mip", options->mip, "Maximum-intensity projections instead of slices");
+  command.add_option("--point", options->point_mm, "Slices go through this point, x y z in mm (default: the centre)")
+      .expected(3);
+  command.add_option("--at", options->at, "Without --point: centre, or hottest, where 3 x 3 x 3 voxels are hottest")
+      .one_of({"centre", "hottest"});
+  command.add_option("--colours", options->colours, "inverted_grey, grey, hot or viridis")
+      .suggests({"inverted_grey", "grey", "hot", "viridis"});
+  command.add_option("--low", options->low, "Value of the first colour");
+  command.add_option("--high", options->high, "Value of the last colour");
+  command.add_option("--title", options->title, "Above the picture");
+  command.add_option("--unit", options->unit, "What the colour bar says of a foreign image; ours say it themselves");
+  command.add_option("--width", options->width, "Width in pixels").within(400, 8000);
+  command.add_flag("--voxels", options->voxels, "Show voxels as they are, without interpolation");
+  command.footer("Example: tofstream view out/image.nii.gz --point 0 0 10 -o slices.png");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tofstream::command

@@ -3,6 +3,9 @@
 usage: send_events.py tcp://127.0.0.1:5555 HEADER.petsird DETECTORS FRAMES   (tofstream simulate --header-only)
 """
 import secrets, struct, sys, time
+
+if len(sys.argv) != 5:
+    sys.exit(__doc__.strip())
 import numpy as np, zmq
 
 TABLE = list(range(256))
