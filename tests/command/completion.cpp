@@ -44,7 +44,7 @@ TEST_CASE("a word is completed by what its place takes") {
 
 TEST_CASE("--set is completed by the parameters of the pipeline that was named, then by their values") {
   CHECK(completed("run listmode_osem --set subsets.iter") == "subsets.iterations= ");
-  CHECK(completed("run --set projected.sensitivity.ca listmode_osem") == "");  // no pipeline yet
+  CHECK(completed("run --set projected.sensitivity.ca") == "");  // no pipeline yet
   CHECK(completed("run listmode_osem --set projected.sensitivity.cache=") ==
         "projected.sensitivity.cache=true projected.sensitivity.cache=false ");
   CHECK(completed("replay j --pipeline live_osem --set feed.endp") == "feed.endpoint= ");

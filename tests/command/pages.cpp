@@ -156,7 +156,7 @@ TEST_CASE("list names what comes with the program, with a line each") {
         std::string::npos);
   std::istringstream lines(pipelines.out);
   for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() > 40, line);
-  CHECK(run_command("list scanners").out.find("demo_ring       Small ring for tests and the demonstration\n") !=
+  CHECK(run_command("list scanners").out.find("demo_ring        Small ring for tests and the demonstration\n") !=
         std::string::npos);
   const auto phantoms = run_command("list phantoms --json").json();
   CHECK(std::ranges::all_of(phantoms, [](const auto& one) { return !one["description"].empty(); }));
