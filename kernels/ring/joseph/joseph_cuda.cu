@@ -1,13 +1,12 @@
 // Joseph's projector in CUDA, the direct path: one thread an event, the math of joseph_line-inl.hpp, atomic adds in
 // back projection. The EM step walks the line twice rather than keep its weights; that of many events goes by tiles
 // (joseph_tiled.cu).
+#include <algorithm>
+
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
-#include "kernels/project/tiled/stretches.hpp"
-#include "kernels/ring/joseph/joseph_backends.hpp"
-#include "kernels/ring/joseph/joseph_line-inl.hpp"
-#include "kernels/ring/joseph/joseph_tiled.cuh"
+#include "kernels/ring/joseph/joseph_family.cuh"
 #include "kernels/ring/joseph/joseph_walk.cuh"
 
 namespace tofstream {
@@ -18,7 +17,6 @@ using joseph::line_sum;
 using joseph::walk;
 using single_lane::JosephLine;
 using single_lane::JosephLines;
-using single_lane::JosephSetup;
 using single_lane::prepare_line;
 
 constexpr int threads_a_block = 128;
@@ -62,106 +60,39 @@ __global__ void em_kernel(JosephLines lines, const float* image, float* accumula
   add_tally(used, present && !used, logarithm, tally);
 }
 
-class JosephCuda final : public ListModeProjector {
- public:
-  JosephCuda(const Grid& grid, const JosephSettings& settings)
-      : setup_(JosephSetup::make(grid, settings)),
-        deterministic_(settings.deterministic),
-        tiled_(setup_, settings.cuda_path, settings.deterministic),
-        tally_(Memory::device, 1) {
-    synchronize(nullptr);  // the tally may next be used on any stream
+/// A launch has fewer than 2^31 blocks: more events than that are cut into several launches.
+template <class Launch>
+void in_launches(const EventView& events, const Launch& launch) {
+  constexpr std::int64_t most = std::int64_t{threads_a_block} << 30;
+  for (std::int64_t begin = 0; begin < events.count; begin += most) {
+    const std::int64_t count = std::min(most, events.count - begin);
+    launch(events.slice(begin, count), begin, static_cast<unsigned>((count + threads_a_block - 1) / threads_a_block));
   }
-
-  const Grid& grid() const override { return setup_.grid; }
-  Backend backend() const override { return Backend::cuda; }
-  float reach_mm() const override { return joseph_reach_mm(setup_.grid); }
-
-  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
-    in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
-      forward_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image,
-                                                             expectation + begin);
-      check_launch("launch Joseph's forward projection");
-    });
-  }
-
-  void back(const EventView& events, const float* values, float* image, Stream stream) override {
-    const auto direct = [&](const EventView& part, const float* part_values) {
-      direct_back(part, part_values, image, stream);
-    };
-    if (!tiled_.takes_back(events)) return direct(events, values);
-    tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
-  }
-
-  std::unique_ptr<ProjectionPlan> plan(const EventView& events, Stream stream) override {
-    return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
-  }
-
-  EmTally planned_em_step(const ProjectionPlan* plan, const EventView& events, const float* image, float* accumulator,
-                          Stream stream) override {
-    const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
-    if (!plan && !tiled_.takes(events)) return direct(events);
-    return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
-  }
-
-  void planned_forward(const ProjectionPlan* plan, const EventView& events, const float* image, float* expectation,
-                       Stream stream) override {
-    const auto direct = [&](const EventView& part, float* of_part) { forward(part, image, of_part, stream); };
-    if (!tiled::forward_by_plan(tiled_, plan, events, image, expectation, stream, direct)) direct(events, expectation);
-  }
-
-  void planned_back(const ProjectionPlan* plan, const EventView& events, const float* values, float* image,
-                    Stream stream) override {
-    const auto direct = [&](const EventView& part, const float* part_values) {
-      direct_back(part, part_values, image, stream);
-    };
-    if (!tiled::back_by_plan(tiled_, plan, events, values, image, stream, direct)) back(events, values, image, stream);
-  }
-
-  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
-    return planned_em_step(nullptr, events, image, accumulator, stream);
-  }
-
- private:
-  void direct_back(const EventView& events, const float* values, float* image, Stream stream) {
-    if (deterministic_) throw tiled::not_deterministic();
-    in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
-      back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
-                                                          values ? values + begin : nullptr, image);
-      check_launch("launch Joseph's back projection");
-    });
-  }
-
-  EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
-    if (deterministic_) throw tiled::not_deterministic();
-    tally_.clear(stream);
-    in_launches(events, [&](const EventView& part, std::int64_t, unsigned blocks) {
-      em_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, accumulator,
-                                                        tally_.data());
-      check_launch("launch Joseph's EM step");
-    });
-    return tally_.to_vector(stream).front().on_host();
-  }
-
-  /// A launch has fewer than 2^31 blocks: more events than that are cut into several launches.
-  template <class Launch>
-  static void in_launches(const EventView& events, const Launch& launch) {
-    constexpr std::int64_t most = std::int64_t{threads_a_block} << 30;
-    for (std::int64_t begin = 0; begin < events.count; begin += most) {
-      const std::int64_t count = std::min(most, events.count - begin);
-      launch(events.slice(begin, count), begin, static_cast<unsigned>((count + threads_a_block - 1) / threads_a_block));
-    }
-  }
-
-  JosephSetup setup_;
-  bool deterministic_;
-  JosephTiled tiled_;
-  Buffer<DeviceTally> tally_;
-};
+}
 
 }  // namespace
 
-std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings) {
-  return std::make_unique<JosephCuda>(grid, settings);
+void JosephFamily::forward(const EventView& events, const float* image, float* expectation, Stream stream) const {
+  in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
+    forward_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, expectation + begin);
+    check_launch("launch Joseph's forward projection");
+  });
+}
+
+void JosephFamily::back(const EventView& events, const float* values, float* image, Stream stream) const {
+  in_launches(events, [&](const EventView& part, std::int64_t begin, unsigned blocks) {
+    back_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part),
+                                                        values ? values + begin : nullptr, image);
+    check_launch("launch Joseph's back projection");
+  });
+}
+
+void JosephFamily::em_step(const EventView& events, const float* image, float* accumulator, DeviceTally* tally,
+                           Stream stream) const {
+  in_launches(events, [&](const EventView& part, std::int64_t, unsigned blocks) {
+    em_kernel<<<blocks, threads_a_block, 0, stream>>>(JosephLines::make(setup_, part), image, accumulator, tally);
+    check_launch("launch Joseph's EM step");
+  });
 }
 
 }  // namespace tofstream

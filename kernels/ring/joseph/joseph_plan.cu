@@ -1,6 +1,6 @@
 // The visits of Joseph's lines to tiles (joseph_tiled.cu). Compiled without contraction: see make_visits.cuh.
 #include "kernels/project/tiled/make_visits.cuh"
-#include "kernels/ring/joseph/joseph_tiled.cuh"
+#include "kernels/ring/joseph/joseph_family.cuh"
 
 namespace tofstream {
 
@@ -25,15 +25,14 @@ struct PathOfLine {
 
 }  // namespace
 
-std::optional<tiled::Visits> JosephTiled::visits(const EventView& events, std::int64_t first, Stream stream) {
+std::optional<tiled::Visits> JosephFamily::visits(const EventView& events, tiled::Workspace& workspace,
+                                                  Stream stream) const {
   const double path = events.has_tof() ? 2.0 * (setup_.tof_cut_sigma * events.tof.sigma_mm) : 1e9;
-  const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace_.words());
+  const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace.words());
   JosephLines lines = JosephLines::make(setup_, events);
   lines.setup.inset = static_cast<double>(tiled::hair);  // or a line without weight would have that of a hair
   const auto made_of = [&](const auto& path_of) {
-    auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
-    if (made) made->first_event = first;
-    return made;
+    return tiled::make_visits(tiling, path_of, events.count, workspace.plan_space(), stream);
   };
   return setup_.clipped ? made_of(PathOfLine<true>{lines}) : made_of(PathOfLine<false>{lines});
 }

@@ -1,8 +1,8 @@
 // Joseph's projector on CUDA with tiles of the image in shared memory: the same lines and weights as
 // joseph_line-inl.hpp has, walked a visit at a time (project/tiled/visit_plan.hpp). joseph_plan.cu makes the visits.
 #include "kernels/math/whole.hpp"
-#include "kernels/ring/joseph/joseph_line-inl.hpp"
-#include "kernels/ring/joseph/joseph_tiled.cuh"
+#include "kernels/project/tiled/tiled_projector.cuh"
+#include "kernels/ring/joseph/joseph_family.cuh"
 
 namespace tofstream {
 
@@ -142,18 +142,8 @@ struct JosephFootprint {
 
 }  // namespace
 
-JosephTiled::JosephTiled(const single_lane::JosephSetup& setup, CudaPath path, bool deterministic)
-    : setup_(setup), path_(path), deterministic_(deterministic), workspace_(deterministic) {}
-
-bool JosephTiled::takes(const EventView& events) const {
-  constexpr std::int64_t fewest = 20'000;
-  if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
-  return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
-}
-
-/// Calls step with the footprint that suits the events.
 template <class Step>
-void JosephTiled::with_footprint(const EventView& events, Step&& step) const {
+void JosephFamily::with_footprint(const EventView& events, Stream, const Step& step) const {
   const JosephLines lines = JosephLines::make(setup_, events);
   const TofBin bin = events.has_tof() ? TofBin::make(lines.tof, events.bin_width_mm(0)) : TofBin{};
   if (!events.has_tof()) {
@@ -165,26 +155,9 @@ void JosephTiled::with_footprint(const EventView& events, Step&& step) const {
   }
 }
 
-void JosephTiled::add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                           Stream stream) {
-  const float* additive = events.additive ? events.additive + made.first_event : nullptr;
-  with_footprint(events, [&](const auto& footprint) {
-    workspace_.em_step(made, footprint, additive, image, accumulator, stream);
-  });
-}
-
-void JosephTiled::forward(const tiled::Visits& made, const EventView& events, const float* image, float* expectation,
-                          Stream stream) {
-  with_footprint(events, [&](const auto& footprint) {
-    workspace_.forward(made, footprint, image, expectation + made.first_event, stream);
-  });
-}
-
-void JosephTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
-                       Stream stream) {
-  with_footprint(events, [&](const auto& footprint) {
-    workspace_.back(made, footprint, values ? values + made.first_event : nullptr, image, stream);
-  });
+std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const JosephSettings& settings) {
+  return std::make_unique<tiled::TiledProjector<JosephFamily>>(settings.cuda_path, settings.deterministic, grid,
+                                                               settings);
 }
 
 }  // namespace tofstream

@@ -8,10 +8,8 @@
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
-#include "kernels/project/tiled/stretches.hpp"
 #include "kernels/ring/tor/section_sum.hpp"
-#include "kernels/ring/tor/tor_backends.hpp"
-#include "kernels/ring/tor/tor_tiled.cuh"
+#include "kernels/ring/tor/tor_family.cuh"
 #include "kernels/ring/tor/weight-inl.hpp"
 
 namespace tofstream::tor {
@@ -140,128 +138,59 @@ __global__ void em_kernel(Passes<lattices> passes, const float* table, const flo
     add_along<gaussian>(passes.of[l], tubes[l], table, scale / expectation, accumulator + l * voxels, at);
 }
 
-class CudaTorProjector final : public ListModeProjector {
- public:
-  CudaTorProjector(const Grid& grid, const std::vector<Model>& lattices, const RadialResponse& response, CudaPath path,
-                   bool deterministic)
-      : grid_(grid),
-        lattices_(lattices),
-        table_(Buffer<float>::from(response.values()).to(Memory::device)),
-        deterministic_(deterministic),
-        tiled_(lattices, table_.data(), *std::max_element(response.values().begin(), response.values().end()), path,
-               deterministic),
-        tally_(Memory::device, 1) {
-    synchronize(nullptr);  // the table is there before any stream reads it
-  }
-
-  const Grid& grid() const override { return grid_; }
-  Backend backend() const override { return Backend::cuda; }
-  float reach_mm() const override { return lattices_.front().reach_mm(); }
-
-  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override {
-    launch(events, [&](auto gaussian, unsigned blocks) {
-      for (std::size_t l = 0; l < lattices_.size(); ++l) {
-        forward_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
-                                                                         image + first_voxel(l), expectation, l > 0);
-        check_launch("project events forward");
-      }
-    });
-  }
-
-  void back(const EventView& events, const float* values, float* image, Stream stream) override {
-    const auto direct = [&](const EventView& part, const float* part_values) {
-      direct_back(part, part_values, image, stream);
-    };
-    if (!tiled_.takes_back(events)) return direct(events, values);
-    tiled::back_by_stretches(tiled_, events, values, image, stream, direct);
-  }
-
-  std::unique_ptr<ProjectionPlan> plan(const EventView& events, Stream stream) override {
-    return tiled_.takes(events) ? tiled::plan_stretches(tiled_, events, stream) : nullptr;
-  }
-
-  EmTally planned_em_step(const ProjectionPlan* plan, const EventView& events, const float* image, float* accumulator,
-                          Stream stream) override {
-    const auto direct = [&](const EventView& part) { return direct_step(part, image, accumulator, stream); };
-    if (!plan && !tiled_.takes(events)) return direct(events);
-    return tiled::em_step_by_stretches(tiled_, plan, events, image, accumulator, stream, direct);
-  }
-
-  void planned_forward(const ProjectionPlan* plan, const EventView& events, const float* image, float* expectation,
-                       Stream stream) override {
-    const auto direct = [&](const EventView& part, float* of_part) { forward(part, image, of_part, stream); };
-    if (!tiled::forward_by_plan(tiled_, plan, events, image, expectation, stream, direct)) direct(events, expectation);
-  }
-
-  void planned_back(const ProjectionPlan* plan, const EventView& events, const float* values, float* image,
-                    Stream stream) override {
-    const auto direct = [&](const EventView& part, const float* part_values) {
-      direct_back(part, part_values, image, stream);
-    };
-    if (!tiled::back_by_plan(tiled_, plan, events, values, image, stream, direct)) back(events, values, image, stream);
-  }
-
-  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
-    return planned_em_step(nullptr, events, image, accumulator, stream);
-  }
-
- private:
-  void direct_back(const EventView& events, const float* values, float* image, Stream stream) {
-    if (deterministic_) throw tiled::not_deterministic();
-    launch(events, [&](auto gaussian, unsigned blocks) {
-      for (std::size_t l = 0; l < lattices_.size(); ++l) {
-        back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
-                                                                      values, image + first_voxel(l));
-        check_launch("project events back");
-      }
-    });
-  }
-
-  EmTally direct_step(const EventView& events, const float* image, float* accumulator, Stream stream) {
-    if (deterministic_) throw tiled::not_deterministic();
-    tally_.clear(stream);
-    launch(events, [&](auto gaussian, unsigned blocks) {
-      const Pass pass = make_pass(lattices_[0], events);
-      if (lattices_.size() == 1) {
-        em_kernel<gaussian(), 1>
-            <<<blocks, block_threads, 0, stream>>>(Passes<1>{{pass}}, table_.data(), image, accumulator, tally_.data());
-      } else {
-        em_kernel<false, 2><<<blocks, block_threads, 0, stream>>>(Passes<2>{{pass, make_pass(lattices_[1], events)}},
-                                                                  table_.data(), image, accumulator, tally_.data());
-      }
-      check_launch("step EM");
-    });
-    return tally_.to_vector(stream).front().on_host();
-  }
-
-  template <class Kernel>
-  void launch(const EventView& events, Kernel&& kernel) const {
-    if (events.count == 0) return;
-    constexpr std::int64_t events_a_block = block_threads / group_lanes;
-    const std::int64_t blocks = (events.count + events_a_block - 1) / events_a_block;
-    if (blocks > 0x7fffffff) throw std::invalid_argument("TOR projector: more than 3e10 events in one batch: cut it");
-    if (lattices_[0].gaussian)
-      kernel(std::true_type(), static_cast<unsigned>(blocks));
-    else
-      kernel(std::false_type(), static_cast<unsigned>(blocks));
-  }
-  std::int64_t first_voxel(std::size_t lattice) const {
-    return static_cast<std::int64_t>(lattice) * lattices_[0].grid.voxels();
-  }
-
-  Grid grid_;
-  std::vector<Model> lattices_;  // one of voxels, or two of blobs, whose response is not Gaussian
-  Buffer<float> table_;
-  bool deterministic_;
-  TorTiled tiled_;
-  Buffer<DeviceTally> tally_;
-};
-
 }  // namespace
 
-std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
-                                             const RadialResponse& response, CudaPath path, bool deterministic) {
-  return std::make_unique<CudaTorProjector>(grid, lattices, response, path, deterministic);
+TorFamily::TorFamily(const Grid& grid, const std::vector<Model>& lattices, const RadialResponse& response)
+    : grid_(grid),
+      lattices_(lattices),
+      table_(Buffer<float>::from(response.values()).to(Memory::device)),
+      table_peak_(*std::max_element(response.values().begin(), response.values().end())) {}
+
+template <class Kernel>
+void TorFamily::launch(const EventView& events, const Kernel& kernel) const {
+  if (events.count == 0) return;
+  constexpr std::int64_t events_a_block = block_threads / group_lanes;
+  const std::int64_t blocks = (events.count + events_a_block - 1) / events_a_block;
+  if (blocks > 0x7fffffff) throw std::invalid_argument("TOR projector: more than 3e10 events in one batch: cut it");
+  if (lattices_[0].gaussian)
+    kernel(std::true_type(), static_cast<unsigned>(blocks));
+  else
+    kernel(std::false_type(), static_cast<unsigned>(blocks));
+}
+
+void TorFamily::forward(const EventView& events, const float* image, float* expectation, Stream stream) const {
+  launch(events, [&](auto gaussian, unsigned blocks) {
+    for (std::size_t l = 0; l < lattices_.size(); ++l) {
+      forward_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
+                                                                       image + first_voxel(l), expectation, l > 0);
+      check_launch("project events forward");
+    }
+  });
+}
+
+void TorFamily::back(const EventView& events, const float* values, float* image, Stream stream) const {
+  launch(events, [&](auto gaussian, unsigned blocks) {
+    for (std::size_t l = 0; l < lattices_.size(); ++l) {
+      back_kernel<gaussian()><<<blocks, block_threads, 0, stream>>>(make_pass(lattices_[l], events), table_.data(),
+                                                                    values, image + first_voxel(l));
+      check_launch("project events back");
+    }
+  });
+}
+
+void TorFamily::em_step(const EventView& events, const float* image, float* accumulator, DeviceTally* tally,
+                        Stream stream) const {
+  launch(events, [&](auto gaussian, unsigned blocks) {
+    const Pass pass = make_pass(lattices_[0], events);
+    if (lattices_.size() == 1) {
+      em_kernel<gaussian(), 1>
+          <<<blocks, block_threads, 0, stream>>>(Passes<1>{{pass}}, table_.data(), image, accumulator, tally);
+    } else {
+      em_kernel<false, 2><<<blocks, block_threads, 0, stream>>>(Passes<2>{{pass, make_pass(lattices_[1], events)}},
+                                                                table_.data(), image, accumulator, tally);
+    }
+    check_launch("step EM");
+  });
 }
 
 }  // namespace tofstream::tor

@@ -5,7 +5,7 @@
 
 #include "kernels/project/tiled/make_visits.cuh"
 #include "kernels/ring/tor/radial.hpp"
-#include "kernels/ring/tor/tor_tiled.cuh"
+#include "kernels/ring/tor/tor_family.cuh"
 
 namespace tofstream::tor {
 
@@ -97,17 +97,17 @@ Ways ways_of(const Pass& pass) {
   return {radial, Tof::pieces, 0};
 }
 
-std::optional<tiled::Visits> TorTiled::visits(const EventView& events, std::int64_t first, Stream stream) {
-  const Pass pass = make_pass(model_, events);
-  const double path = pass.tof.present() ? 2 * (pass.reach_mm(0) + model_.radius_mm) : 1e9;
-  tiled::Tiling tiling = tiled::make_tiling(model_.grid, reach_of(model_), path, workspace_.words());
+std::optional<tiled::Visits> TorFamily::visits(const EventView& events, tiled::Workspace& workspace,
+                                               Stream stream) const {
+  const Model& model = lattices_.front();
+  const Pass pass = make_pass(model, events);
+  const double path = pass.tof.present() ? 2 * (pass.reach_mm(0) + model.radius_mm) : 1e9;
+  tiled::Tiling tiling = tiled::make_tiling(model.grid, reach_of(model), path, workspace.words());
   tiling.images = static_cast<int>(lattices_.size());
   const Radial radial = ways_of(pass).radial;
   const PathOfTube path_of{
       sorted_columns_of(radial), window_rows_of(radial), pass, {lattices_.front().grid, lattices_.back().grid}};
-  auto made = tiled::make_visits(tiling, path_of, events.count, workspace_.plan_space(), stream);
-  if (made) made->first_event = first;
-  return made;
+  return tiled::make_visits(tiling, path_of, events.count, workspace.plan_space(), stream);
 }
 
 }  // namespace tofstream::tor

@@ -3,29 +3,20 @@
 // tor_plan.cu makes the visits.
 #include <stdexcept>
 
+#include "kernels/project/tiled/tiled_projector.cuh"
+#include "kernels/ring/tor/tor_backends.hpp"
+#include "kernels/ring/tor/tor_family.cuh"
 #include "kernels/ring/tor/tor_footprint.cuh"
-#include "kernels/ring/tor/tor_tiled.cuh"
 
 namespace tofstream::tor {
 
-TorTiled::TorTiled(const std::vector<Model>& lattices, const float* table, float table_peak, CudaPath path,
-                   bool deterministic)
-    : model_(lattices[0]),
-      lattices_(lattices),
-      path_(path),
-      deterministic_(deterministic),
-      table_(table),
-      table_peak_(table_peak),
-      workspace_(deterministic) {}
-
-bool TorTiled::takes(const EventView& events) const {
-  constexpr std::int64_t fewest = 5'000;
-  if (path_ == CudaPath::direct || events.count == 0 || events.tof_width_mm) return false;
-  if (model_.by_slice && !normalises_slices(ways_of(make_pass(model_, events)).radial)) return false;
-  return path_ == CudaPath::tiled || deterministic_ || events.count >= fewest;
+bool TorFamily::has_visits(const EventView& events) const {
+  if (events.tof_width_mm) return false;
+  const Model& model = lattices_.front();
+  return !model.by_slice || normalises_slices(ways_of(make_pass(model, events)).radial);
 }
 
-TofPieceView TorTiled::pieces_of(const Pass& pass, double stretch_mm, Stream stream) {
+TofPieceView TorFamily::pieces_of(const Pass& pass, double stretch_mm, Stream stream) {
   const auto wanted =
       tof_cache_.pieces(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma, stretch_mm);
   if (wanted != tof_pieces_) {
@@ -36,10 +27,10 @@ TofPieceView TorTiled::pieces_of(const Pass& pass, double stretch_mm, Stream str
   return wanted->view(tof_on_device_.data());
 }
 
-/// Calls step with the footprint that suits the events.
 template <class Step>
-void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& step) {
-  const Pass pass = make_pass(model_, events);
+void TorFamily::with_footprint(const EventView& events, Stream stream, const Step& step) {
+  const Model& model = lattices_.front();
+  const Pass pass = make_pass(model, events);
   const Ways ways = ways_of(pass);
   TofBell bell;
   TofPieceView pieces;
@@ -50,7 +41,7 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
   }
   const auto with = [&]<Radial radial, bool by_slice = false>() {
     const auto take = [&]<Tof tof>(const FootprintTof<tof>& response, float unit) {
-      return step(TorFootprint<radial, tof, by_slice>(pass, response, unit, table_, table_peak_));
+      return step(TorFootprint<radial, tof, by_slice>(pass, response, unit, table_.data(), table_peak_));
     };
     switch (ways.tof) {
       case Tof::none:
@@ -71,14 +62,13 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
   };
   switch (ways.radial) {
     case Radial::thin:
-      return model_.by_slice ? with.template operator()<Radial::thin, true>()
-                             : with.template operator()<Radial::thin>();
+      return model.by_slice ? with.template operator()<Radial::thin, true>() : with.template operator()<Radial::thin>();
     case Radial::narrow:
-      return model_.by_slice ? with.template operator()<Radial::narrow, true>()
-                             : with.template operator()<Radial::narrow>();
+      return model.by_slice ? with.template operator()<Radial::narrow, true>()
+                            : with.template operator()<Radial::narrow>();
     case Radial::middle:
-      return model_.by_slice ? with.template operator()<Radial::middle, true>()
-                             : with.template operator()<Radial::middle>();
+      return model.by_slice ? with.template operator()<Radial::middle, true>()
+                            : with.template operator()<Radial::middle>();
     case Radial::blob:
       return with.template operator()<Radial::blob>();
     case Radial::smooth:
@@ -90,26 +80,9 @@ void TorTiled::with_footprint(const EventView& events, Stream stream, Step&& ste
   }
 }
 
-void TorTiled::add_step(const tiled::Visits& made, const EventView& events, const float* image, float* accumulator,
-                        Stream stream) {
-  const float* additive = events.additive ? events.additive + made.first_event : nullptr;
-  with_footprint(events, stream, [&](const auto& footprint) {
-    workspace_.em_step(made, footprint, additive, image, accumulator, stream);
-  });
-}
-
-void TorTiled::forward(const tiled::Visits& made, const EventView& events, const float* image, float* expectation,
-                       Stream stream) {
-  with_footprint(events, stream, [&](const auto& footprint) {
-    workspace_.forward(made, footprint, image, expectation + made.first_event, stream);
-  });
-}
-
-void TorTiled::back(const tiled::Visits& made, const EventView& events, const float* values, float* image,
-                    Stream stream) {
-  with_footprint(events, stream, [&](const auto& footprint) {
-    workspace_.back(made, footprint, values ? values + made.first_event : nullptr, image, stream);
-  });
+std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
+                                             const RadialResponse& response, CudaPath path, bool deterministic) {
+  return std::make_unique<tiled::TiledProjector<TorFamily>>(path, deterministic, grid, lattices, response);
 }
 
 }  // namespace tofstream::tor
