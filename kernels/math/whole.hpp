@@ -2,6 +2,7 @@
 // adding 1.5 * 2^52 to a double, or 1.5 * 2^23 to a float, leaves the whole number in the sum's low bits.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -13,6 +14,33 @@ namespace tofstream {
 /// those of the sum.
 inline constexpr float whole_unit = 0x1.8p23f;
 inline constexpr std::uint32_t whole_unit_bits = 0x4b400000u;
+
+/// whole_unit plus the greatest whole number not above x, for |x| < 2^22.
+TOFSTREAM_HOST_DEVICE inline float raised_below(float x) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rd(x, whole_unit);
+#else
+  return std::floor(x) + whole_unit;
+#endif
+}
+
+/// whole_unit plus the least whole number not below x, for |x| < 2^22.
+TOFSTREAM_HOST_DEVICE inline float raised_above(float x) {
+#ifdef __CUDA_ARCH__
+  return __fadd_ru(x, whole_unit);
+#else
+  return std::ceil(x) + whole_unit;
+#endif
+}
+
+/// The whole number that was raised by whole_unit; as a float it is raised - whole_unit.
+TOFSTREAM_HOST_DEVICE inline int whole_of(float raised) {
+#ifdef __CUDA_ARCH__
+  return __float_as_int(raised) - static_cast<int>(whole_unit_bits);
+#else
+  return std::bit_cast<std::int32_t>(raised) - static_cast<std::int32_t>(whole_unit_bits);
+#endif
+}
 
 /// The greatest whole number not above x, for |x| < 2^31.
 TOFSTREAM_HOST_DEVICE inline int whole_below(double x) {

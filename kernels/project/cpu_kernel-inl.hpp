@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "kernels/math/lanes-inl.hpp"
+#include "kernels/math/log_sum.hpp"
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/visit_order.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/math/dominant_axis.hpp"
 #include "kernels/math/host_device.hpp"
 #include "kernels/sort/partition.hpp"
 #include "kernels/types/events.hpp"
@@ -20,11 +21,9 @@ TOFSTREAM_HOST_DEVICE inline float rounded_product(float a, float b) {
 #endif
 }
 
-/// Axis along which the vector is longest in mm; the earlier of equals.
-TOFSTREAM_HOST_DEVICE inline int predominant_axis(Vec3 v) {
-  const float x = std::abs(v.x), y = std::abs(v.y), z = std::abs(v.z);
-  if (x >= y && x >= z) return 0;
-  return y >= z ? 1 : 2;
+/// The axis by which events are grouped: that along which the vector is longest in mm, the earlier of equals.
+TOFSTREAM_HOST_DEVICE inline int predominant_axis(const Vec3& v) {
+  return dominant_axis<EqualAxes::x_y_z>(v);
 }
 
 /// Midpoint + tof * direction (mm); the midpoint where the ends coincide.

@@ -3,13 +3,13 @@
 // addends are too large or too small for that. The scale of the 32 bits comes from a sample of the events.
 #pragma once
 
+#include "kernels/math/fixed_point.hpp"
 #include "kernels/strip/strip_device.cuh"
 
 namespace tofstream::strip {
 
 /// A usual event's largest addend lies in [2^smallest_log2, 2^largest_log2). About their mean is 2^mean_log2.
 inline constexpr int smallest_log2 = 8, mean_log2 = 14, largest_log2 = 21;
-inline constexpr int exponents = 256, exponent_bias = 127;
 
 /// 64-bit sums of a pass: each pixel's in units of 1, of fractions of it for small events, and of ever larger ones for
 /// large events; 1 is 2^-shift of an addend.
@@ -56,7 +56,7 @@ __device__ inline int shift_of(const unsigned* histogram) {
   count = __reduce_add_sync(all_lanes, count);
   weighted = __reduce_add_sync(all_lanes, weighted);
   if (count == 0) return 0;
-  return max(-90, min(120, mean_log2 + exponent_bias - static_cast<int>((weighted + count / 2) / count)));
+  return max(-90, min(120, mean_log2 + exponent_bias - mean_exponent(weighted, count)));
 }
 
 /// A product whose denormal result stays as it is.
@@ -66,13 +66,13 @@ __device__ inline float multiply(float a, float b) {
   return product;
 }
 
-/// Makes addends: an event's P times of(ratio) is a denormal float whose bits are P * ratio * 2^shift as a whole
-/// number.
+/// Makes addends: an event's P times of(ratio) is a denormal float whose bits are P * ratio * 2^shift as a whole number
+/// (denormal_log2).
 struct FixedScale {
   float first, second;
 
   __device__ explicit FixedScale(int shift) {
-    const int all = shift - 149, of_first = max(all, -120);
+    const int all = shift + denormal_log2, of_first = max(all, -120);
     first = ldexpf(1.0f, of_first);
     second = ldexpf(1.0f, all - of_first);
   }

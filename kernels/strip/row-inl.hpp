@@ -88,7 +88,7 @@ struct PixelRow {
   TOFSTREAM_HOST_DEVICE PixelRow(const RowEvent& e, float dy) {
     const float centre = std::fma(dy, e.slope, e.centre), added = centre + whole_unit, rounded = added - whole_unit;
     const float from = rounded - centre;
-    column = bits_of(added) - static_cast<int>(whole_unit_bits);
+    column = whole_of(added);
     exponent2 = e.across;
     const float change = e.across * from;
     exponent1 = change + change;
@@ -140,12 +140,6 @@ struct PixelRow {
       p = deviation * power_of_two(std::fma(turn, turn, exponent)) * share(norm * deviation, turn);
     }
     return exponent >= least_exponent ? p : 0.0f;
-  }
-
-  TOFSTREAM_HOST_DEVICE static int bits_of(float value) {
-    int bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
   }
 };
 

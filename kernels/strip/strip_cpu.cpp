@@ -13,6 +13,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/math/log_sum.hpp"
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/project/expectation.hpp"
 #include "kernels/strip/sensitivity.hpp"

@@ -2,6 +2,7 @@
 // pixel by pixel, and sums over a warp.
 #pragma once
 
+#include "kernels/math/log_sum.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/expectation.hpp"
 #include "kernels/strip/kernel-inl.hpp"
@@ -56,33 +57,30 @@ __device__ inline float over_warp(float value) {
   return value;
 }
 
-/// A thread's share of the tally. Logarithms are taken of products of eight expectations, as LogSum does.
+/// A thread's share of the tally.
 class LocalTally {
  public:
   __device__ void add(float expectation, bool used) {
-    (used ? used_ : skipped_) += 1;
-    if (!used) return;
-    product_ *= static_cast<double>(expectation);
-    if (used_ % 8 == 0) flush();
+    if (used)
+      logarithms_.add(expectation);
+    else
+      ++skipped_;
   }
   /// Adds the warp's shares to the tally; all lanes call.
   __device__ void give(DeviceTally* tally) {
-    flush();
-    for (int distance = 16; distance > 0; distance /= 2) log_sum_ += __shfl_xor_sync(all_lanes, log_sum_, distance);
-    const unsigned used = __reduce_add_sync(all_lanes, used_), skipped = __reduce_add_sync(all_lanes, skipped_);
+    double sum = logarithms_.value();
+    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(all_lanes, sum, distance);
+    const unsigned used = __reduce_add_sync(all_lanes, logarithms_.count());
+    const unsigned skipped = __reduce_add_sync(all_lanes, skipped_);
     if (threadIdx.x % 32 != 0) return;
     if (used > 0) atomicAdd(&tally->used, static_cast<unsigned long long>(used));
     if (skipped > 0) atomicAdd(&tally->skipped, static_cast<unsigned long long>(skipped));
-    if (used > 0) atomicAdd(&tally->log_sum, log_sum_);
+    if (used > 0) atomicAdd(&tally->log_sum, sum);
   }
 
  private:
-  __device__ void flush() {
-    log_sum_ += log(product_);
-    product_ = 1;
-  }
-  unsigned used_ = 0, skipped_ = 0;
-  double product_ = 1, log_sum_ = 0;
+  LogSum logarithms_;
+  unsigned skipped_ = 0;
 };
 
 /// The pixels of an event's box as a warp goes through them: 32 at a time, y fastest, as the image has them.

@@ -40,8 +40,7 @@ __global__ void sample_addends(Model model, EventView events, const float* __res
   const float expectation = met.sum + (events.additive ? events.additive[i] : 0.0f);
   const unsigned most = __reduce_max_sync(all_lanes, __float_as_uint(met.largest));
   const float addend = __uint_as_float(most) / expectation;
-  if (threadIdx.x % 32 == 0 && usable(expectation) && usable(addend))
-    atomicAdd(histogram + (__float_as_uint(addend) >> 23), 1u);
+  if (threadIdx.x % 32 == 0 && usable(expectation) && usable(addend)) atomicAdd(histogram + exponent_of(addend), 1u);
 }
 
 /// What the warps of a block share out: groups of events.

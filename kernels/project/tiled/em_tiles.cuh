@@ -15,6 +15,7 @@
 #pragma once
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/math/fixed_point.hpp"
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/tiled/tile_memory.cuh"
 #include "kernels/project/tiled/tile_of_visit.cuh"
@@ -160,17 +161,16 @@ class VisitReader {
   Visit coming_;
 };
 
-/// Adds to the tile's sums in shared memory, which begin at an address of that memory. A denormal float's bits are a
-/// whole number of 2^-149: a product that is scaled to be one comes out of its multiplication as a fixed-point number,
-/// rounded to nearest. Values come with 2^value_log2, and what a footprint multiplies them by has to have factor() too.
-/// Values are magnitudes, since a float's sign is not a whole number's: `signs` says whether they have one, which costs
-/// a multiplication an addition.
+/// Adds to the tile's sums in shared memory, which begin at an address of that memory. Products are scaled to be denormal
+/// floats, whose bits are whole numbers (denormal_log2): values come with 2^value_log2, and what a footprint multiplies
+/// them by has to have factor() too. Values are magnitudes, since a float's sign is not a whole number's: `signs` says
+/// whether they have one, which costs a multiplication an addition.
 template <bool signs>
 struct FixedPoint {
   std::uint32_t address;
   int sign = 1;
   static constexpr unsigned together = 0xffffffffu;
-  static constexpr int factor_log2 = -110, value_log2 = -149 - factor_log2;
+  static constexpr int factor_log2 = -110, value_log2 = denormal_log2 - factor_log2;
 
   __device__ static constexpr float factor() { return 0x1p-110f; }
   __device__ void operator()(std::uint32_t word, float value) const {
@@ -348,7 +348,7 @@ __global__ void __launch_bounds__(outlier_threads)
   for (std::uint64_t at = blockIdx.x * outlier_threads + threadIdx.x; at < lanes; at += gridDim.x * outlier_threads) {
     const std::uint32_t i = list[at / outlier_lanes];
     const float ratio = ratios[i];
-    const int exponent = static_cast<int>(__float_as_uint(ratio) >> 23 & 0xffu);
+    const int exponent = static_cast<int>(exponent_of(ratio));
     if (band != all_bands && exponent / exponents_a_band != band) continue;
     const std::uint32_t tile = tile_of_visit(plan, i);
     const AxisTiles& axis = axis_of(plan.tiling, tile);

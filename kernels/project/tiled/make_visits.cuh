@@ -33,10 +33,10 @@ inline constexpr float hair = 6e-5f;
 
 namespace detail {
 
-/// n / axis.core[k], rounded down, for 0 <= n < 2^21. Adding 1.5 * 2^23 leaves the whole number in the low bits.
+/// n / axis.core[k], rounded down, for 0 <= n < 2^21.
 __device__ inline int tile_of_cell(const AxisTiles& axis, int k, int n) {
   const float place = (static_cast<float>(n) + 0.5f) * axis.per_core[k];
-  return __float_as_int(__fadd_rd(place, 12582912.0f)) - 0x4B400000;
+  return whole_of(raised_below(place));
 }
 
 /// A crossing's tile along columns or rows: cells begin at -margin. A crossing that rounding put outside belongs to the

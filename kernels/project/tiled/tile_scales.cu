@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(count_threads)
     if (first == last) continue;  // a tile without visits
 #pragma unroll
     for (std::uint32_t k = 0; k < visits_a_thread; ++k)
-      if (visit(k) >= first && visit(k) < last) atomicAdd(own + (__float_as_uint(ratio[k]) >> 23 & 0xffu), 1u);
+      if (visit(k) >= first && visit(k) < last) atomicAdd(own + exponent_of(ratio[k]), 1u);
     __syncthreads();
     std::uint32_t count = 0;
     for (int copy = 0; copy < copies; ++copy) {
@@ -104,7 +104,7 @@ __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float la
     if (lane == 0) scales[tile] = {INFINITY, 0};
     return;
   }
-  const int limit = min(static_cast<int>((weighted + all / 2) / all) + outlier_exponent, highest_exponent);
+  const int limit = min(mean_exponent(weighted, all) + outlier_exponent, highest_exponent);
 
   // An item's visits add to a voxel at most once each: the largest ratios that one item could have bound its sums.
   const unsigned of_item = ((visits + 31) / 32 + parts - 1) / parts * 32;

@@ -5,12 +5,11 @@
 
 #include <cstdint>
 
+#include "kernels/math/fixed_point.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"
 
 namespace tofstream::tiled {
 
-/// Exponents of floats as their bits have them.
-inline constexpr int exponents = 256, exponent_bias = 127;
 /// The largest exponent of a ratio that is summed in fixed point: the coarsest scale, 2^-105, has room for 2^32 of
 /// them.
 inline constexpr int highest_exponent = exponent_bias + 96;

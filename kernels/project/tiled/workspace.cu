@@ -4,6 +4,7 @@
 #include <cub/block/block_reduce.cuh>
 
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/math/log_sum.hpp"
 #include "kernels/project/expectation.hpp"
 #include "kernels/project/tiled/em_tiles.cuh"
 
@@ -62,8 +63,8 @@ __device__ void clear_for_back(PassState& state) {
 
 __global__ void __launch_bounds__(event_threads)
     ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
-  unsigned used = 0, skipped = 0;
-  double logarithms = 0;
+  LogSum logarithms;
+  unsigned skipped = 0;
   if (is_first_thread()) {
     state->next_forward = 0;
     clear_for_back(*state);
@@ -75,20 +76,19 @@ __global__ void __launch_bounds__(event_threads)
     float ratio = 0;
     if (usable(expectation)) {
       ratio = scale / expectation;
-      ++used;
-      logarithms += static_cast<double>(logf(expectation));
+      logarithms.add(expectation);
     } else {
       ++skipped;
     }
     give_shares(of, ratio, shares);
   });
-  used = block_sum(used);
+  const unsigned used = block_sum(logarithms.count());
   skipped = block_sum(skipped);
-  logarithms = block_sum(logarithms);
+  const double log_sum = block_sum(logarithms.value());
   if (threadIdx.x > 0) return;
   atomicAdd(&state->tally.used, static_cast<unsigned long long>(used));
   if (skipped > 0) atomicAdd(&state->tally.skipped, static_cast<unsigned long long>(skipped));
-  atomicAdd(&state->tally.log_sum, logarithms);
+  atomicAdd(&state->tally.log_sum, log_sum);
 }
 
 __global__ void __launch_bounds__(event_threads)

@@ -9,6 +9,7 @@
 #define TOFSTREAM_PROJECT_JOSEPH_LINE_INL
 #endif
 
+#include "kernels/math/dominant_axis.hpp"
 #include "kernels/math/lanes-inl.hpp"
 #include "kernels/math/reciprocal.hpp"
 #include "kernels/math/tof_bin-inl.hpp"
@@ -89,13 +90,6 @@ struct JosephLine {
   TofBin bin;
 };
 
-/// The dominant axis, by mm; y before z before x where equal.
-TOFSTREAM_HOST_DEVICE inline int dominant_axis_of(const Vec3d& direction) {
-  const double x = absolute(direction.x), y = absolute(direction.y), z = absolute(direction.z);
-  if (y >= x && y >= z) return 1;
-  return z >= x ? 2 : 0;
-}
-
 /// Edge::clipped: planes p with enter < p <= leave, plane coordinates at which the line enters and
 /// leaves the box of the voxels' outer faces.
 TOFSTREAM_HOST_DEVICE inline PlaneInterval planes_in_box(const Grid& grid, const Vec3d& end1, const Vec3d& direction,
@@ -167,7 +161,7 @@ TOFSTREAM_HOST_DEVICE inline JosephLine prepare_line(const JosephLines& lines, s
   const double length = square_root(dot(direction, direction));
   if (!(length > 0 && length <= 1e40)) return line;  // floats reach 1.2e39
 
-  line.axis = dominant_axis_of(direction);
+  line.axis = dominant_axis<EqualAxes::y_z_x>(direction);
   line.u_axis = line.axis == 0 ? 1 : 0;
   line.v_axis = line.axis == 2 ? 1 : 2;
   const Turned from_origin(end1 - setup.origin_mm, line.axis), way(direction, line.axis);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/math/dominant_axis.hpp"
 #include "kernels/math/tof.hpp"
 #include "kernels/project/reference.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
@@ -12,13 +13,6 @@
 namespace tofstream {
 
 namespace {
-
-/// The axis along which the line is longest in mm; y before z before x where lengths are equal.
-int dominant_axis(const Vec3d& direction) {
-  const double x = std::abs(direction.x), y = std::abs(direction.y), z = std::abs(direction.z);
-  if (y >= x && y >= z) return 1;
-  return z >= x ? 2 : 0;
-}
 
 class JosephReference final : public ReferenceProjector {
  public:
@@ -84,7 +78,7 @@ class JosephReference final : public ReferenceProjector {
     line.end2 = lor.end2.as<double>();
     const Vec3d direction = line.end2 - line.end1;
     line.length = norm(direction);
-    line.axis = dominant_axis(direction);
+    line.axis = dominant_axis<EqualAxes::y_z_x>(direction);
     line.first_plane = static_cast<double>(grid().origin_mm[line.axis]);
     line.plane_spacing = static_cast<double>(grid().voxel_mm[line.axis]);
     line.step = line.plane_spacing * line.length / std::abs(direction[line.axis]);

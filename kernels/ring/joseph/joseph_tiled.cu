@@ -69,14 +69,14 @@ struct TofWeight<Tof::narrow> {
 };
 
 /// Where a line crosses a plane of a tile: the word of the nearest of four voxels, and the fractions of the farther
-/// ones. Adding whole_unit, rounded down, leaves the whole part of a coordinate in the low bits.
+/// ones.
 struct TileCrossing {
   std::uint32_t word;
   float u, v;
 
   __device__ TileCrossing(std::uint32_t row_stride, const Visit& visit, float plane) {
     const float u_place = fmaf(plane, visit.du, visit.u), v_place = fmaf(plane, visit.dv, visit.v);
-    const float u_whole = __fadd_rd(u_place, whole_unit), v_whole = __fadd_rd(v_place, whole_unit);
+    const float u_whole = raised_below(u_place), v_whole = raised_below(v_place);
     u = u_place - (u_whole - whole_unit);
     v = v_place - (v_whole - whole_unit);
     word = __float_as_uint(v_whole) * row_stride + __float_as_uint(u_whole);

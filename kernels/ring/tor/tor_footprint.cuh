@@ -14,10 +14,10 @@
 namespace tofstream::tor {
 
 __device__ inline float whole_up(float x) {
-  return __fadd_ru(x, whole_unit) - whole_unit;
+  return raised_above(x) - whole_unit;
 }
 __device__ inline float whole_down(float x) {
-  return __fadd_rd(x, whole_unit) - whole_unit;
+  return raised_below(x) - whole_unit;
 }
 
 /// `by_slice`: with Normalise::slice.
@@ -93,8 +93,7 @@ struct TorFootprint {
     const float whole_u =
         tof_response.whole_mm - fabsf(ellipse.p_along) * ellipse.p_half - fabsf(ellipse.q_along) * ellipse.q_half;
     const int planes = static_cast<int>(__reduce_max_sync(together, static_cast<unsigned>(visit.count())));
-    // Where the box about the section begins. Adding whole_unit, rounded up, leaves a whole number in the low
-    // bits.
+    // Where the box about the section begins.
     const float p_start = visit.u - ellipse.p_half, q_start = visit.v - ellipse.q_half;
     const auto row_stride = static_cast<std::uint32_t>(axis.row_stride);
     const float last_column = kept(whole_unit + static_cast<float>(axis.stored[1] - 1));
@@ -106,8 +105,7 @@ struct TorFootprint {
       const auto k = static_cast<float>(plane);
       const bool present = plane < visit.count();
       const float p_low = fmaf(k, visit.du, p_start), q_low = fmaf(k, visit.dv, q_start);
-      const float column = fmaxf(__fadd_ru(p_low, whole_unit), whole_unit),
-                  row = fmaxf(__fadd_ru(q_low, whole_unit), whole_unit);
+      const float column = fmaxf(raised_above(p_low), whole_unit), row = fmaxf(raised_above(q_low), whole_unit);
       const std::uint32_t word = slice + __float_as_uint(row) * row_stride + __float_as_uint(column);
       const float u = fmaf(k, visit.dz, visit.z);
       const LocalTof local = tof_response.about(coming);

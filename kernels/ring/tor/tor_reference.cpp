@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/math/dominant_axis.hpp"
 #include "kernels/math/tof.hpp"
 #include "kernels/project/reference.hpp"
 #include "kernels/ring/tor/tof_profile.hpp"
@@ -63,8 +64,7 @@ class TorReference final : public ReferenceProjector {
       return std::sqrt(std::max(0.0, dot(offset, offset) - u * u));
     }
     std::size_t predominant_axis() const {
-      const double x = std::abs(direction.x), y = std::abs(direction.y), z = std::abs(direction.z);
-      return x >= y && x >= z ? 0 : (y >= z ? 1 : 2);
+      return static_cast<std::size_t>(dominant_axis<EqualAxes::x_y_z>(direction));
     }
   };
 

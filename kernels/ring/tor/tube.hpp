@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/math/dominant_axis.hpp"
 #include "kernels/math/host_device.hpp"
 #include "kernels/math/lanes.hpp"
 #include "kernels/math/reciprocal.hpp"
@@ -87,8 +88,7 @@ namespace detail {
   if (!(length > 0) || !std::isfinite(length) || !std::isfinite(centre)) return tube;
 
   const Vec3d d = reciprocal(length) * along;
-  const double dx = std::abs(d.x), dy = std::abs(d.y), dz = std::abs(d.z);
-  tube.axes = slice_axes(dx >= dy && dx >= dz ? 0 : (dy >= dz ? 1 : 2));
+  tube.axes = slice_axes(dominant_axis<EqualAxes::x_y_z>(d));
   const auto [s, p, q] = tube.axes;
   const double ds = d[s], dp = d[p], dq = d[q];
   const double vs = grid.voxel_mm[s], vp = grid.voxel_mm[p], vq = grid.voxel_mm[q];

@@ -1,0 +1,34 @@
+// The sum of logarithms in the likelihood of list-mode EM, for host and device.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/math/host_device.hpp"
+
+namespace tofstream {
+
+/// The sum of the logarithms of floats that are positive and finite (expectation.hpp, usable), with one logarithm for
+/// every eight: a product of eight floats neither overflows nor underflows a double.
+class LogSum {
+ public:
+  TOFSTREAM_HOST_DEVICE void add(float expectation) {
+    product_ *= static_cast<double>(expectation);
+    if (++count_ % 8 == 0) flush();
+  }
+  /// How many were added, modulo 2^32.
+  TOFSTREAM_HOST_DEVICE unsigned count() const { return count_; }
+  TOFSTREAM_HOST_DEVICE double value() {
+    flush();
+    return sum_;
+  }
+
+ private:
+  TOFSTREAM_HOST_DEVICE void flush() {
+    sum_ += std::log(product_);
+    product_ = 1;
+  }
+  double product_ = 1, sum_ = 0;
+  unsigned count_ = 0;
+};
+
+}  // namespace tofstream
