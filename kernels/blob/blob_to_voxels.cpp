@@ -9,6 +9,7 @@
 
 #include "kernels/blob/blob.hpp"
 #include "kernels/blob/blob_sum.hpp"
+#include "kernels/cuda/refuse.hpp"
 
 namespace tofstream {
 
@@ -75,7 +76,7 @@ Grid covering_voxels(const Grid& blobs, Vec3 voxel_mm) {
 
 #ifndef TOFSTREAM_HAVE_CUDA
 void detail::sample_blobs_cuda(const BlobSum&, const float*, const Grid&, float*, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 #endif
 

@@ -10,20 +10,25 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/cuda/check.hpp"
+#else
+#include "kernels/cuda/refuse.hpp"
 #endif
 
 namespace tofstream {
 
+#ifdef TOFSTREAM_HAVE_CUDA
 int multiprocessors() {
   require_cuda();
-  int count = 0;
-#ifdef TOFSTREAM_HAVE_CUDA
-  int device = 0;
+  int device = 0, count = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
   check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device), "count multiprocessors");
-#endif
   return count;
 }
+#else
+int multiprocessors() {
+  refuse_cuda();
+}
+#endif
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/em/em_voxel.hpp"
 
 namespace tofstream {
@@ -123,18 +124,16 @@ std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const 
 namespace detail {
 
 float checked_maximum_cuda(const float*, std::int64_t, Stream) {
-  require_cuda();
-  return 0;
+  refuse_cuda();
 }
 void invert_cuda(const float*, float, float*, std::int64_t, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 void invert_subset_cuda(const SubsetArrays&, std::int64_t, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 std::int64_t update_cuda(const EmArrays&, std::int64_t, Stream) {
-  require_cuda();
-  return 0;
+  refuse_cuda();
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/filter/gaussian_lines.hpp"
 #include "kernels/math/units.hpp"
 
@@ -160,7 +161,7 @@ void GaussianPsf::apply(Image& image, Stream stream) {
 
 #ifndef TOFSTREAM_HAVE_CUDA
 void detail::blur_cuda(float*, float*, const Grid&, const Buffer<float> (&)[3], Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 #endif
 

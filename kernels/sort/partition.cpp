@@ -10,9 +10,21 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/sort/order.hpp"
 
 namespace tofstream {
+
+#ifndef TOFSTREAM_HAVE_CUDA
+template <class Key>
+detail::SortedOrder detail::sorted_order_cuda(std::int64_t, const Key&, int, const std::vector<std::uint32_t>&,
+                                              Stream) {
+  refuse_cuda();
+}
+void detail::gather_cuda(const std::uint32_t*, const std::uint32_t*, std::int64_t, std::uint32_t*, Stream) {
+  refuse_cuda();
+}
+#endif
 
 namespace {
 
@@ -20,12 +32,9 @@ using detail::SortedOrder;
 
 template <class Key>
 SortedOrder sorted_order(std::int64_t count, const Key& key, int bits, const std::vector<std::uint32_t>& thresholds,
-                         Memory memory, [[maybe_unused]] Stream stream) {
-#ifdef TOFSTREAM_HAVE_CUDA
-  if (memory == Memory::device) return detail::sorted_order_cuda(count, key, bits, thresholds, stream);
-#endif
-  if (!on_host(memory)) require_cuda();
-  return detail::sorted_order_cpu(count, key, bits, thresholds);
+                         Memory memory, Stream stream) {
+  return on_host(memory) ? detail::sorted_order_cpu(count, key, bits, thresholds)
+                         : detail::sorted_order_cuda(count, key, bits, thresholds, stream);
 }
 
 /// Elements order[0] to order[count - 1] of an array of 32-bit values.
@@ -35,13 +44,10 @@ Buffer<T> gathered(const Buffer<T>& from, const std::uint32_t* order, std::int64
   Buffer<T> to(from.memory(), count, stream);
   const auto* source = reinterpret_cast<const std::uint32_t*>(from.data());
   auto* target = reinterpret_cast<std::uint32_t*>(to.data());
-#ifdef TOFSTREAM_HAVE_CUDA
-  if (from.memory() == Memory::device) {
+  if (on_host(from.memory()))
+    detail::gather_cpu(source, order, count, target);
+  else
     detail::gather_cuda(source, order, count, target, stream);
-    return to;
-  }
-#endif
-  detail::gather_cpu(source, order, count, target);
   return to;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/strip/strip_backends.hpp"
 
 namespace tofstream {
@@ -60,20 +61,22 @@ std::unique_ptr<ListModeProjector> make_strip_projector(const Grid& grid, const 
   validate(grid, settings);
   if (backend == Backend::cpu) return make_strip_cpu(grid, settings);
   require_cuda();
-#ifdef TOFSTREAM_HAVE_CUDA
   return make_strip_cuda(grid, settings);
-#else
-  return nullptr;  // require_cuda() has thrown
-#endif
 }
 
 std::string why_strips_are_slow(const Grid& grid, const StripSettings& settings) {
   validate(grid, settings);
   require_cuda();
-#ifdef TOFSTREAM_HAVE_CUDA
-  if (settings.cuda_path == StripCudaPath::automatic) return why_strips_are_slow_on_cuda(grid, settings);
-#endif
-  return {};
+  return settings.cuda_path == StripCudaPath::automatic ? why_strips_are_slow_on_cuda(grid, settings) : std::string();
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::unique_ptr<ListModeProjector> make_strip_cuda(const Grid&, const StripSettings&) {
+  refuse_cuda();
+}
+std::string why_strips_are_slow_on_cuda(const Grid&, const StripSettings&) {
+  refuse_cuda();
+}
+#endif
 
 }  // namespace tofstream

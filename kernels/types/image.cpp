@@ -10,6 +10,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/types/fill.hpp"
 
 namespace tofstream {
@@ -70,7 +71,7 @@ Image Image::filled(const Grid& grid, float value, Memory memory, Stream stream)
 
 #ifndef TOFSTREAM_HAVE_CUDA
 void detail::fill_cuda(float*, float, std::int64_t, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 #endif
 

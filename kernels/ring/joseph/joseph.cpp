@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/project/cpu_projector.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 
@@ -32,11 +33,13 @@ std::unique_ptr<ListModeProjector> make_joseph_projector(const Grid& grid, const
         grid, make_joseph_cpu_kernel(grid, settings),
         CpuProjectorSettings{.reach_mm = joseph_reach_mm(grid), .deterministic = settings.deterministic});
   require_cuda();
-#ifdef TOFSTREAM_HAVE_CUDA
   return make_joseph_cuda(grid, settings);
-#else
-  return nullptr;  // require_cuda() has thrown
-#endif
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid&, const JosephSettings&) {
+  refuse_cuda();
+}
+#endif
 
 }  // namespace tofstream

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 
@@ -29,8 +30,7 @@ class Projected final : public LineIntegrals {
 }  // namespace
 
 std::unique_ptr<const LineIntegrals> make_line_integrals(const Image& image, Backend backend) {
-#ifdef TOFSTREAM_HAVE_CUDA
-  // Of larger images the voxels with their neighbours would take more memory than they are worth.
+  // In larger images the voxels with their neighbours would take more memory than they are worth.
   constexpr std::int64_t most_voxels = std::int64_t{1} << 23;
   if (backend == Backend::cuda && image.grid.voxels() <= most_voxels) {
     validate(image.grid);
@@ -40,11 +40,16 @@ std::unique_ptr<const LineIntegrals> make_line_integrals(const Image& image, Bac
     } catch (const OutOfMemory&) {  // the image alone may fit
     }
   }
-#endif
   auto projector = make_joseph_projector(image.grid, {}, backend);
   Buffer<float> voxels = image.voxels.to(memory_of(backend));
   synchronize(nullptr);
   return std::make_unique<const Projected>(std::move(projector), std::move(voxels));
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::unique_ptr<const LineIntegrals> make_quad_integrals(const Image&) {
+  refuse_cuda();
+}
+#endif
 
 }  // namespace tofstream

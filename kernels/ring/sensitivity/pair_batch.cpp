@@ -6,6 +6,8 @@
 
 #include <tbb/parallel_for.h>
 
+#include "kernels/cuda/refuse.hpp"
+
 namespace tofstream::detail {
 
 PairBatch::PairBatch(std::int64_t capacity, Memory memory, Stream stream)
@@ -62,7 +64,7 @@ void PairBatch::draw_cpu(const PairDraws& draws, std::int64_t begin, std::int64_
 
 #ifndef TOFSTREAM_HAVE_CUDA
 void PairBatch::draw_cuda(const PairDraws&, std::int64_t, std::int64_t) {
-  require_cuda();
+  refuse_cuda();
 }
 #endif
 

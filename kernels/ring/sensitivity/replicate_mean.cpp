@@ -9,6 +9,8 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_reduce.h>
 
+#include "kernels/cuda/refuse.hpp"
+
 namespace tofstream::detail {
 
 namespace {
@@ -116,10 +118,10 @@ Image ReplicateMean::on_the_host(const Image& image) const {
 
 #ifndef TOFSTREAM_HAVE_CUDA
 void end_batch_cuda(const ReplicateArrays&, std::int64_t, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 void end_replicate_cuda(const ReplicateArrays&, const SymmetryGroup&, std::int64_t, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 #endif
 

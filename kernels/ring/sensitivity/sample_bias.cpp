@@ -9,6 +9,7 @@
 #include <tbb/parallel_reduce.h>
 
 #include "kernels/analysis/compare.hpp"
+#include "kernels/cuda/refuse.hpp"
 
 namespace tofstream {
 
@@ -64,11 +65,10 @@ double remove_sample_bias(const SampleNoise& noise, const Image& sensitivity, co
 
 #ifndef TOFSTREAM_HAVE_CUDA
 detail::SampleBiasSums detail::sample_bias_sums_cuda(const SampleBiasArrays&, Stream) {
-  require_cuda();
-  return {};
+  refuse_cuda();
 }
 void detail::remove_sample_bias_cuda(const SampleBiasArrays&, float, Stream) {
-  require_cuda();
+  refuse_cuda();
 }
 #endif
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/ring/tor/tor_backends.hpp"
 
 namespace tofstream {
@@ -80,16 +81,22 @@ std::unique_ptr<ListModeProjector> tor::make_projector(const Grid& grid, const T
   validate(settings.paper);
   if (backend == Backend::cpu) return make_cpu(grid, lattices, settings.response, settings.deterministic);
   require_cuda();
-#ifdef TOFSTREAM_HAVE_CUDA
   if (settings.cuda_path == CudaPath::paper) {
     if (settings.deterministic)
       throw std::invalid_argument("TOR projector: cuda_path paper adds in any order: it cannot be deterministic");
     return make_paper(grid, settings);
   }
   return make_cuda(grid, lattices, settings.response, settings.cuda_path, settings.deterministic);
-#else
-  throw std::logic_error("TOR projector: this build has no CUDA");  // require_cuda has thrown
-#endif
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::unique_ptr<ListModeProjector> tor::make_cuda(const Grid&, const std::vector<Model>&, const RadialResponse&,
+                                                  CudaPath, bool) {
+  refuse_cuda();
+}
+std::unique_ptr<ListModeProjector> tor::make_paper(const Grid&, const TorSettings&) {
+  refuse_cuda();
+}
+#endif
 
 }  // namespace tofstream

@@ -16,11 +16,9 @@ std::unique_ptr<ListModeProjector> make_reference(const Grid& grid, const TorSet
 /// `lattices`: what make_lattice_models makes of the grid.
 std::unique_ptr<ListModeProjector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,
                                             const RadialResponse& response, bool deterministic);
-#ifdef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector<Model>& lattices,
                                              const RadialResponse& response, CudaPath path, bool deterministic);
 /// Cui et al.'s own scheme (paper/).
 std::unique_ptr<ListModeProjector> make_paper(const Grid& grid, const TorSettings& settings);
-#endif
 
 }  // namespace tofstream::tor
