@@ -8,7 +8,7 @@
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
-#include "tests/kernels/strip_support.hpp"
+#include "tests/kernels/strip/strip_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

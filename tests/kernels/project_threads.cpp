@@ -11,8 +11,8 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/line_support.hpp"
-#include "tests/kernels/sensitivity_support.hpp"
-#include "tests/kernels/strip_support.hpp"
+#include "tests/kernels/ring/sensitivity_support.hpp"
+#include "tests/kernels/strip/strip_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

@@ -2,7 +2,7 @@
 // by brute force, the ellipse, the sensitivity. Public values are those of the tests of JPETTomography/j-pet-mlem-old,
 // src/2d/strip (numbers alone), some of which are in m.
 #include "kernels/strip/sensitivity.hpp"
-#include "tests/kernels/strip_support.hpp"
+#include "tests/kernels/strip/strip_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

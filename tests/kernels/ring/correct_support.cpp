@@ -1,5 +1,5 @@
 // A small scanner and events of it: see correct_support.hpp.
-#include "tests/kernels/correct_support.hpp"
+#include "tests/kernels/ring/correct_support.hpp"
 
 #include <random>
 

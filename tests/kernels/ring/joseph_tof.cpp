@@ -1,6 +1,6 @@
 // Joseph with time of flight: one weight by hand, bins that sum to non-ToF, the sign of ToF, the
 // cut, and the rescaled bins of Edge::clipped.
-#include "tests/kernels/joseph_support.hpp"
+#include "tests/kernels/ring/joseph_support.hpp"
 
 namespace tofstream::testing {
 

@@ -1,6 +1,6 @@
 // Planned projections and EM steps where some lines end inside the image, as where its corners lie beyond the ring:
 // these lines go the direct path beside the tiles.
-#include "tests/kernels/planned_support.hpp"
+#include "tests/kernels/ring/planned_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

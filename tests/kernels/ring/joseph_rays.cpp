@@ -1,5 +1,5 @@
 // Joseph's line integrals of an image of ones against what the rule gives by hand, both edge rules.
-#include "tests/kernels/joseph_support.hpp"
+#include "tests/kernels/ring/joseph_support.hpp"
 
 namespace tofstream::testing {
 

@@ -8,7 +8,7 @@
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/projector_support.hpp"
-#include "tests/kernels/sensitivity_support.hpp"
+#include "tests/kernels/ring/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "kernels/strip/sensitivity.hpp"
-#include "tests/kernels/strip_support.hpp"
+#include "tests/kernels/strip/strip_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -1,8 +1,8 @@
 // Joseph in CUDA against the double-precision reference: forward, back and EM step, on the cases
 // that the CPU is tested on.
 #include "kernels/ring/tor/tor.hpp"
-#include "tests/kernels/joseph_support.hpp"
 #include "tests/kernels/line_support.hpp"
+#include "tests/kernels/ring/joseph_support.hpp"
 #include "tests/support/gpu.hpp"
 
 namespace tofstream::testing {

@@ -3,7 +3,7 @@
 #include "kernels/ring/correct/event_terms.hpp"
 #include "kernels/ring/correct/normalisation.hpp"
 #include "kernels/simulate/phantom.hpp"
-#include "tests/kernels/correct_support.hpp"
+#include "tests/kernels/ring/correct_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

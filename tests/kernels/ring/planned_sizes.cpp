@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/ring/simulate/workloads.hpp"
-#include "tests/kernels/planned_support.hpp"
+#include "tests/kernels/ring/planned_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -1,7 +1,7 @@
 // The strip projector on the CPU against the reference in double precision, under every instruction set: forward, back,
 // EM step, whole reconstructions.
 #include "kernels/strip/sensitivity.hpp"
-#include "tests/kernels/strip_support.hpp"
+#include "tests/kernels/strip/strip_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

@@ -13,7 +13,7 @@
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/blob_support.hpp"
 #include "tests/kernels/projector_support.hpp"
-#include "tests/kernels/sensitivity_support.hpp"
+#include "tests/kernels/ring/sensitivity_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

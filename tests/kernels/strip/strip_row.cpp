@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/strip/row-inl.hpp"
-#include "tests/kernels/strip_support.hpp"
+#include "tests/kernels/strip/strip_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

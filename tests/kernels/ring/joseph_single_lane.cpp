@@ -1,7 +1,7 @@
 // The math that CUDA shares with the CPU, with one lane on the host: lines walked as the CUDA
 // kernels walk them, against the reference.
 #include "kernels/ring/joseph/joseph_line-inl.hpp"
-#include "tests/kernels/joseph_support.hpp"
+#include "tests/kernels/ring/joseph_support.hpp"
 
 namespace tofstream::testing {
 

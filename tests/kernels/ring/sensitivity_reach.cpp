@@ -10,7 +10,7 @@
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 #include "kernels/ring/tor/tor.hpp"
-#include "tests/kernels/sensitivity_support.hpp"
+#include "tests/kernels/ring/sensitivity_support.hpp"
 
 using namespace tofstream;
 

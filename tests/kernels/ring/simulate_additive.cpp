@@ -1,6 +1,6 @@
 // What the simulator adds to trues: randoms and delayeds of unequal crystals, and pairs that stand for scatter.
 #include "kernels/ring/simulate/event_simulator.hpp"
-#include "tests/kernels/correct_support.hpp"
+#include "tests/kernels/ring/correct_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

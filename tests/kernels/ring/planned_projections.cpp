@@ -1,7 +1,7 @@
 // Forward and back projection of events whose plan is made: against the double-precision reference, the projections
 // without a plan, and one another.
 #include "kernels/ring/simulate/workloads.hpp"
-#include "tests/kernels/planned_support.hpp"
+#include "tests/kernels/ring/planned_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -6,7 +6,7 @@
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/sensitivity/pair_list.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
-#include "tests/kernels/sensitivity_support.hpp"
+#include "tests/kernels/ring/sensitivity_support.hpp"
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;

@@ -5,7 +5,7 @@
 
 #include "kernels/ring/correct/normalisation.hpp"
 #include "kernels/ring/correct/randoms.hpp"
-#include "tests/kernels/correct_support.hpp"
+#include "tests/kernels/ring/correct_support.hpp"
 
 using namespace tofstream;
 using namespace tofstream::testing;

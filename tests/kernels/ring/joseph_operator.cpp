@@ -1,7 +1,7 @@
 // Joseph as an operator: the CPU against the reference with every instruction set, adjointness, the
 // EM step against forward, ratio and back, and images that repeat bit for bit.
 #include "kernels/project/expectation.hpp"
-#include "tests/kernels/joseph_support.hpp"
+#include "tests/kernels/ring/joseph_support.hpp"
 
 namespace tofstream::testing {
 
