@@ -1,4 +1,4 @@
-// Attenuation of LORs by their line integrals of mu. Internal to attenuation.hpp.
+// Attenuation of LORs by their line integrals of mu. Internal to the correction.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ void set_up_device() noexcept {
   try {
     if (!why_no_cuda().empty()) return;
     const Buffer<char> first(Memory::device, 1, copy_stream());
-  } catch (const std::exception&) {  // who uses the device will meet it again
+  } catch (const std::exception&) {  // whoever uses the device meets the error again
   }
 }
 

@@ -10,8 +10,8 @@ namespace tofstream {
 /// Its streaming multiprocessors. Throws std::runtime_error with why_no_cuda() where there is no device.
 int multiprocessors();
 
-/// That the device is being set up. Who has begun it holds this until the end, where the last holder waits: a process
-/// that exits meanwhile hangs in the driver.
+/// Stands for a device that is being set up. Whoever began the set-up keeps this object until the program ends; the
+/// last one to release it waits, since a process that exits during the set-up hangs in the driver.
 class DeviceSetUp {
  public:
   explicit DeviceSetUp(std::shared_future<void> done) : done_(std::move(done)) {}
@@ -23,8 +23,8 @@ class DeviceSetUp {
   std::shared_future<void> done_;
 };
 
-/// Begins to set the device up, once, beside what the caller does: that takes some 0.3 s, for which the first to use it
-/// would wait. Nothing to do where there is none; what goes wrong is told to who uses it.
+/// Begins to set the device up, once, while the caller goes on: this takes about 0.3 s, for which its first user would
+/// have to wait. Does nothing where there is no device; errors are reported to the first user.
 std::shared_ptr<const DeviceSetUp> set_up_device_ahead();
 
 }  // namespace tofstream

@@ -47,7 +47,7 @@ Image like(const Image& image, Stream stream) {
   return {image.grid, Buffer<float>(image.voxels.memory(), image.voxels.size(), stream)};
 }
 
-// The largest value of a sensitivity image, after all that inverse_sensitivity() asks for.
+// The largest value of a sensitivity image, after the checks that inverse_sensitivity() promises.
 float checked_maximum(const Image& sensitivity, float fraction, Stream stream) {
   if (!(fraction >= 0 && fraction < 1))
     throw std::invalid_argument(fmt::format("the sensitivity fraction must be in [0, 1), not {}", fraction));

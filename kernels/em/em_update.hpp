@@ -18,19 +18,18 @@ inline constexpr float default_sensitivity_fraction = 1e-3f;
 Image inverse_sensitivity(const Image& sensitivity, float fraction = default_sensitivity_fraction,
                           Stream stream = nullptr);
 
-/// 1/s for a subset that sees the image otherwise than the whole does, such as some of a camera's views: that of its
-/// own sensitivity where that is not below the fraction of the whole's in the same voxel; 0 where the whole's is below
-/// the fraction of its maximum, so that there is no image; and what leaves the estimate as it is where the whole sees a
-/// voxel and this subset does not. Throws as above, also for grids or memories that differ.
+/// 1/s for a subset that sees the image differently than the whole does, such as some of a camera's views. The result
+/// is 1/s of the subset where its s is at least the fraction of the whole's s in the same voxel; 0 where the whole's s
+/// is below the fraction of its maximum, so that there is no image; and a value that leaves the estimate unchanged
+/// where the whole sees a voxel and this subset does not. Throws as above, also for grids or memories that differ.
 Image inverse_sensitivity(const Image& subset, const Image& whole, float fraction = default_sensitivity_fraction,
                           Stream stream = nullptr);
 
-/// estimate <- estimate * inverse_sensitivity * backprojection / time_fraction, voxel by voxel, in
-/// the memory in which all three images lie; complete on return. `time_fraction` = T_k / T, the
-/// (decay-weighted) share of the scan's time that this subset stands for. A product that is not
-/// finite becomes 0; returns how many were, so that it does not pass unseen.
-/// Throws std::invalid_argument for grids or memories that differ or a time fraction that is not
-/// finite and positive.
+/// estimate <- estimate * inverse_sensitivity * backprojection / time_fraction, voxel by voxel, in the memory in which
+/// all three images lie; complete on return. `time_fraction` = T_k / T, the (decay-weighted) share of the scan's time
+/// that this subset stands for. A product that is not finite becomes 0; returns how many did, so that it does not go
+/// unnoticed. Throws std::invalid_argument for grids or memories that differ or a time fraction that is not finite and
+/// positive.
 std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
                        double time_fraction, Stream stream = nullptr);
 

@@ -18,8 +18,8 @@ struct EmArrays {
   float inverse_time_fraction;
 };
 
-/// |s| for maxima that betray every value that is not finite: infinity for infinity and for NaN,
-/// and 0 for negative values, which are no sensitivity.
+/// The value of s that goes into a maximum which shows whether any value is not finite: infinity for infinity and NaN,
+/// 0 for negative values, which are no sensitivity.
 TOFSTREAM_HOST_DEVICE inline float magnitude(float s) {
   if (!(s <= FLT_MAX && s >= -FLT_MAX)) return INFINITY;
   return s > 0 ? s : 0.0f;
@@ -43,8 +43,8 @@ TOFSTREAM_HOST_DEVICE inline int update_voxel(const EmArrays& a, std::int64_t v)
   return finite ? 0 : 1;
 }
 
-/// Sensitivities of a subset and of the whole, and what becomes 1/s. A subset is held against the whole voxel by voxel:
-/// so at least one of up to 1 / fraction subsets sees each voxel that the whole sees.
+/// Sensitivities of a subset and of the whole, and what becomes 1/s. A subset is compared with the whole voxel by
+/// voxel, so that at least one of up to 1 / fraction subsets sees each voxel that the whole sees.
 struct SubsetArrays {
   const float *own, *whole;
   float fraction, whole_threshold;

@@ -18,7 +18,7 @@ constexpr float clearance = 0.9f;  // of the detectors' distance from the axis; 
 constexpr float partial = 0.5f;    // a scanner that records all lines of less than this part of it has gaps
 constexpr float voxel_step_mm = 0.5f;
 constexpr float to_spare = 0.05f;  // of a voxel by which the field of view may exceed the grid
-constexpr std::int64_t most_wished_voxels = std::int64_t{1} << 30;  // 4 GiB: a slip of the pen takes no machine down
+constexpr std::int64_t most_wished_voxels = std::int64_t{1} << 30;  // 4 GiB: a typing error brings no machine down
 constexpr int longest_axis = 4096;                                  // voxels, as validate(Grid) has it
 constexpr float lattice_edges = 2;  // of blobs, in voxels: two lattices then have a quarter as many blobs
 
@@ -38,7 +38,7 @@ Box box_of(const DetectorTable& detectors) {
   return box;
 }
 
-// So that a grid can be written out in the pipeline, whatever the last bits of the detectors' positions are.
+// Rounds, so that the grid can be written in a pipeline whatever the last bits of the detectors' positions are.
 float rounded(float mm) {
   constexpr float steps = 100;
   return std::round(steps * mm) / steps + 0.0f;  // no -0
@@ -77,7 +77,7 @@ Arc arc_of(const Scanner& scanner, std::uint32_t first, std::uint32_t elements, 
   return arc;
 }
 
-// The modules of one ring, that nearest to the middle: what the scanner refuses across the axis shows there.
+// The modules of the ring nearest to the middle, which shows what the scanner refuses across the axis.
 std::vector<Arc> middle_ring(const Scanner& scanner, Vec3 centre) {
   std::vector<Arc> arcs;
   for (const ModuleType& type : scanner.types)

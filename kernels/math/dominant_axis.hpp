@@ -1,4 +1,4 @@
-// The axis along which a line is longest: across it lie the planes, or slices, that projectors walk.
+// The axis along which a line is longest. Projectors walk the planes, or slices, that lie across it.
 #pragma once
 
 #include <cmath>

@@ -24,8 +24,8 @@ TOFSTREAM_HOST_DEVICE inline unsigned exponent_of(float value) {
 #endif
 }
 
-/// The mean of `count` exponents whose sum is `sum`, to the nearest whole number, halves up; `count` is not 0. The
-/// scale of fixed-point sums is laid about it.
+/// The mean of `count` exponents whose sum is `sum`, to the nearest whole number, halves up; `count` is not 0. Scales
+/// of fixed-point sums are chosen about it.
 template <class Sum>
 TOFSTREAM_HOST_DEVICE inline int mean_exponent(Sum sum, unsigned count) {
   return static_cast<int>((sum + count / 2) / count);

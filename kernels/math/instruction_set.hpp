@@ -1,4 +1,5 @@
-// Which instruction set SIMD kernels run by. Highway chooses the best of the processor's; benchmarks may ask for less.
+// Which instruction set SIMD kernels use. Highway chooses the best that the processor has; benchmarks may ask for a
+// lesser one.
 #pragma once
 
 #include <string>
@@ -6,11 +7,12 @@
 
 namespace tofstream {
 
-/// Those that kernels are compiled for and this processor has, the best first, by Highway's names: AVX3 is AVX-512.
+/// The instruction sets that kernels are compiled for and that this processor has, the best first, by Highway's names:
+/// AVX3 is AVX-512.
 std::vector<std::string> instruction_sets();
 
-/// Kernels that are made from now on run by this one of instruction_sets(), or by the next worse one that they are
-/// compiled for. Throws std::invalid_argument for any other name. Not to be undone.
+/// Kernels made from now on use this one of instruction_sets(), or the next lesser one that they are compiled for.
+/// Throws std::invalid_argument for any other name. Cannot be undone.
 void limit_instruction_set(const std::string& name);
 
 }  // namespace tofstream

@@ -1,7 +1,7 @@
-// The functions of lanes.hpp for Highway's vectors, one copy an instruction set. A file of shared
-// math includes this, puts its templates over a number V between TOFSTREAM_LANES_BEGIN and
-// TOFSTREAM_LANES_END, and guards itself as this file does. Included below foreach_target.h it is
-// compiled for every instruction set; included elsewhere (CUDA, tests) V is a plain float.
+// The functions of lanes.hpp for Highway's vectors, one copy for each instruction set. A file of shared math includes
+// this, puts its templates over a number V between TOFSTREAM_LANES_BEGIN and TOFSTREAM_LANES_END, and guards itself as
+// this file does. Included below foreach_target.h it is compiled for every instruction set; included elsewhere (CUDA,
+// tests) V is a plain float.
 #if defined(TOFSTREAM_MATH_LANES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef TOFSTREAM_MATH_LANES_INL
 #undef TOFSTREAM_MATH_LANES_INL

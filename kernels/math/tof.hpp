@@ -35,7 +35,7 @@ struct TofKernel {
     const T r = T(0.70710678118654752);
     return half_inverse_mass * (std::erf(upper * r) - std::erf(lower * r));
   }
-  /// The same Gaussian, of which an integral sees `by_mm` more on either side.
+  /// The same Gaussian, cut `by_mm` farther out on either side and not renormalised.
   TOFSTREAM_HOST_DEVICE TofKernel widened(T by_mm) const {
     return {inverse_sigma, cut_mm + by_mm, density_peak, half_inverse_mass};
   }

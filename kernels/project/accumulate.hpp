@@ -1,7 +1,6 @@
-// Back projection on several cores without atomics: the first slot of events adds into the target,
-// each other slot into an image of its own, which are then added in a fixed order. Same input and
-// same number of slots give the same image, bit for bit; where the number of slots does not follow that of threads, on
-// any number of them.
+// Back projection on several cores without atomics: the first slot of events adds into the target, each other slot into
+// an image of its own, which are then added in a fixed order. The same input and the same number of slots give the same
+// image, bit for bit. Where that number does not depend on the number of threads, neither does the image.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,9 @@ class SlotImages {
   /// The most that a call may have.
   int slots() const { return slots_; }
 
-  /// Cuts [0, count) into blocks that slots take in turn, runs work(slot, begin, end,
-  /// image) for each block, slots in parallel, then adds the slots' images into `target` and zeroes
-  /// them. Few events for the size of the image are one slot's work: adding images would cost more.
+  /// Cuts [0, count) into blocks that slots take in turn, runs work(slot, begin, end, image) for each block, slots in
+  /// parallel, then adds the slots' images into `target` and zeroes them. Where there are few events for the size of
+  /// the image, one slot does all the work: adding images would cost more.
   void accumulate(std::int64_t count, float* target,
                   const std::function<void(int slot, std::int64_t begin, std::int64_t end, float* image)>& work);
 

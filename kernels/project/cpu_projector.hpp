@@ -26,8 +26,8 @@ struct CpuProjectorSettings {
                                   // own; 0 stands for the grid's voxels
 };
 
-/// A projector over a kernel. Its scratch images make it stateful: one call at a time. The same
-/// events give the same image, bit for bit, on as many threads.
+/// A projector over a kernel. Its scratch images make it stateful: one call at a time. The same events on the same
+/// number of threads give the same image, bit for bit.
 class CpuProjector final : public ListModeProjector {
  public:
   /// Throws std::invalid_argument for an invalid grid.

@@ -30,7 +30,7 @@ class DataFeed {
   void begin(const std::shared_ptr<const Data>& batch) {
     if (!batch || batch == coming_ || !on_host(batch->memory())) return;
     if (copy_.valid()) copy_.wait();
-    // A thread, since the driver holds up who asks for a copy from memory that is not pinned.
+    // On a thread of its own, since the driver blocks the caller while it copies from memory that is not pinned.
     copy_ = std::async(std::launch::async, [batch] { return copy(*batch); });
     coming_ = batch;
   }

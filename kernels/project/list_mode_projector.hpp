@@ -11,12 +11,12 @@ namespace tofstream {
 
 class ListModeProjector : public Projector<EventView> {
  public:
-  /// How far it reaches beyond the image, in mm: a line no point of which lies in the box of all voxels, grown by so
+  /// How far the projector reaches beyond the image, in mm: a line that misses the box of all voxels, grown by this
   /// much on every side, touches no voxel (or blob). Infinite where events are no lines.
   virtual float reach_mm() const = 0;
 
-  /// The sensitivity in host memory, as the chance that a decay in a voxel is recorded, where the projector knows it in
-  /// closed form; else none: it is the sum over the scanner's pairs of detectors.
+  /// The sensitivity in host memory, as the chance that a decay in a voxel is recorded, if the projector knows it in
+  /// closed form. If not, the sensitivity is the sum over the scanner's pairs of detectors.
   virtual std::optional<Image> closed_form_sensitivity() const { return std::nullopt; }
 };
 

@@ -163,8 +163,7 @@ Image Phantom::image(const Layer& layer, const Grid& grid, int samples) const {
   std::vector<Box3> boxes;
   for (const std::size_t i : layer.solids) boxes.push_back(solids_[i].bounds());
   const Vec3d edge = grid.voxel_mm.as<double>();
-  // The mean over one voxel of the topmost solids, of those (by place in the layer) that may meet
-  // it.
+  // The mean over one voxel of the topmost of the solids that may meet it, which are given by their place in the layer.
   const auto mean = [&](Vec3d centre, const std::vector<std::size_t>& near) {
     double sum = 0;
     for (int n = 0; n < samples * samples * samples; ++n) {

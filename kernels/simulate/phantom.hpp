@@ -1,5 +1,5 @@
-// A phantom of solids with activity and attenuation; where solids overlap the last one that names a
-// quantity wins. Line integrals are exact: a ray's intervals in the solids, not steps.
+// A phantom of solids with activity and attenuation. Where solids overlap, the last one that names a quantity decides
+// it. Line integrals are exact: a ray's intervals in the solids, not steps.
 #pragma once
 
 #include <cstddef>

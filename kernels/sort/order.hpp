@@ -1,5 +1,5 @@
-// Stable orders of events by a 32-bit key, and arrays put into an order: on the CPU a parallel
-// radix sort, on CUDA that of CUB. Internal to the sort.
+// Stable orders of events by a 32-bit key, and arrays put into such an order: by a parallel radix sort on the CPU, by
+// CUB's on CUDA. Internal to the sort.
 #pragma once
 
 #include <cstdint>

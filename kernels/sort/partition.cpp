@@ -51,8 +51,8 @@ Buffer<T> gathered(const Buffer<T>& from, const std::uint32_t* order, std::int64
   return to;
 }
 
-/// Device memory goes back in the order of the stream that it came from, which need not be the
-/// sort's: what the sort still reads must not go back before.
+/// Device memory is released in the order of the stream that it was allocated on, which need not be the sort's: wait,
+/// so that nothing is released that the sort still reads.
 void wait_before_release(Memory memory, Stream stream) {
   if (memory == Memory::device) synchronize(stream);
 }

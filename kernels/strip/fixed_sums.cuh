@@ -23,7 +23,7 @@ struct FixedSums {
     return band < usual_band ? 22 * (band - usual_band) : 20 * (band - usual_band);
   }
   __device__ void add(int pixel, unsigned sum) const { add_to(usual_band * pixels + pixel, sum); }
-  /// Any addend, of fewer than 2^23 that are as large.
+  /// Adds any addend; fewer than 2^23 may be as large.
   __device__ void add_exactly(int pixel, double value) const {
     int band = value < 0x1p-7 ? 0 : (value < 1 << smallest_log2 ? 1 : usual_band);
     while (band >= usual_band && band < bands - 1 && ldexp(value, -unit_log2(band)) >= 0x1p40) ++band;
@@ -45,8 +45,8 @@ struct FixedSums {
   }
 };
 
-/// The shift that `histogram` leads to, of the exponents of samples' largest addends; limited to what FixedScale can
-/// say. All lanes of a warp call.
+/// The shift that follows from a histogram of the exponents of samples' largest addends, within the limits of
+/// FixedScale. All lanes of a warp call.
 __device__ inline int shift_of(const unsigned* histogram) {
   unsigned count = 0, weighted = 0;
   for (unsigned exponent = threadIdx.x % 32; exponent < exponents; exponent += 32) {

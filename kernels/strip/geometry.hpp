@@ -39,7 +39,7 @@ TOFSTREAM_HOST_DEVICE inline StripResponse<T> strip_response(const EventView& ev
           T(2) * static_cast<T>(events.tof_mm[i])};
 }
 
-/// What ideal strips, long enough, measure of an emission (001, eq. 1).
+/// What ideal strips that are long enough measure of an emission (Bialas et al. 2015, eq. 1).
 template <class T>
 TOFSTREAM_HOST_DEVICE inline StripResponse<T> strip_response(const StripGeometry& strips, const StripEmission<T>& e) {
   const T radius = static_cast<T>(strips.radius_mm);
@@ -47,7 +47,8 @@ TOFSTREAM_HOST_DEVICE inline StripResponse<T> strip_response(const StripGeometry
           T(-2) * e.y_mm * std::sqrt(T(1) + e.tan * e.tan)};
 }
 
-/// The emission that a response points at: direct reconstruction (001, eq. 2, whose last form has the wrong sign).
+/// The emission that a response points at: direct reconstruction (Bialas et al. 2015, eq. 2, whose last form has the
+/// wrong sign).
 template <class T>
 TOFSTREAM_HOST_DEVICE inline StripEmission<T> strip_emission(const StripGeometry& strips, const StripResponse<T>& r) {
   const T tan = (r.z_up_mm - r.z_down_mm) / (T(2) * static_cast<T>(strips.radius_mm));
@@ -61,7 +62,8 @@ struct StripAngles {
   T low{}, high{};
 };
 
-/// The angles at which both photons from (y, z) meet their strips (001, eq. 4); {0, 0} where there are none.
+/// The angles at which both photons from (y, z) meet their strips (Bialas et al. 2015, eq. 4); {0, 0} where there are
+/// none.
 template <class T>
 TOFSTREAM_HOST_DEVICE inline StripAngles<T> strip_angles(const StripGeometry& strips, T y_mm, T z_mm) {
   const T radius = static_cast<T>(strips.radius_mm), half = T(0.5) * static_cast<T>(strips.length_mm);

@@ -121,7 +121,7 @@ struct StripEdges {
   V nearer, farther;
 };
 
-/// An edge this far off, in standard deviations, is none: a float has no digits of the rest beside 1.
+/// An edge this far off, in standard deviations, has no effect: beside 1 the rest vanishes in a float.
 inline constexpr float strip_reach = 5.6568542f;
 /// A peak this far within an edge is whole to 4e-7, as good as 1 / sqrt(N) is.
 inline constexpr float strip_whole = 4.95f;
@@ -160,7 +160,8 @@ TOFSTREAM_HOST_DEVICE inline V strip_share_below(V x) {
 template <class V>
 TOFSTREAM_HOST_DEVICE inline V strip_share(const StripEdges<V>& edges) {
   V share = strip_share_below(edges.nearer);
-  // Hardly ever is a pixel near both ends. Two fitted tails of nearly one size may differ the wrong way.
+  // A pixel is hardly ever near both ends. The difference of two fitted tails of nearly the same size may have the
+  // wrong sign.
   if (!none_of(less(edges.farther, each<V>(strip_reach))))
     share = maximum(share - strip_tail(edges.farther), each<V>(0.0));
   return share;

@@ -27,14 +27,14 @@ enum class StripForm {
   gaussian,  // N = a C^-1 a, and without (b C^-1 a)^2, as the authors' CPU program: loses weight away from the centre
 };
 
-/// A pixel belongs to an event where b C^-1 b is at most this: within 3 sigma (001, section 3).
+/// A pixel belongs to an event where b C^-1 b is at most this: within 3 sigma (Bialas et al. 2015, section 3).
 inline constexpr float strip_cut = 9;
 
-/// The constants of one event, in mm and radians. Of the gaussian form n0 to n2 are those of a C^-1 a, which does not
+/// The constants of one event, in mm and radians. In the gaussian form, n0 to n2 are those of a C^-1 a, which does not
 /// depend on shift.
 template <class T>
 struct StripEventTerms {
-  T y, z, tan, angle;  // of the reconstructed emission; the angle of the full form alone
+  T y, z, tan, angle;  // of the reconstructed emission; the full form alone has the angle
   T across, along;     // of b C^-1 b
   T m1, m2, s0, s1;    // of b C^-1 a
   T n0, n1, n2;        // of N
@@ -78,8 +78,8 @@ struct StripEventTerms {
     return t;
   }
 
-  /// Half the height (y) and width (z) of the box around the ellipse b C^-1 b = strip_cut (001, eq. 14, which lacks a
-  /// quarter).
+  /// Half the height (y) and width (z) of the box around the ellipse b C^-1 b = strip_cut (Bialas et al. 2015, eq. 14,
+  /// which lacks a quarter).
   TOFSTREAM_HOST_DEVICE T half_height() const { return std::sqrt(T(strip_cut) / along); }
   TOFSTREAM_HOST_DEVICE T half_width() const {
     return std::sqrt(T(strip_cut) * (along + across * tan * tan) / (along * across));

@@ -56,7 +56,7 @@ class PlaneSampler {
   struct Point {
     double y = 0, z = 0;
   };
-  /// None where the draw is thinned out: as often as the cell's bound exceeds the activity there.
+  /// Nothing where the draw is rejected, in proportion to how far the cell's bound exceeds the activity there.
   std::optional<Point> draw(const Phantom& phantom, RandomStream& random) const {
     const Cell& cell = cells_[table_->draw(random)];
     const Point at{cell.y + cell_mm * random.uniform(), cell.z + cell_mm * random.uniform()};
@@ -163,8 +163,8 @@ struct StripSimulator::Model {
   double block_s() const { return draws_per_block / draw_rate; }
 };
 
-/// Blocks stand for equal times, of which each of a block's events has an equal share; those of a block without events
-/// go to the next event.
+/// Blocks stand for equal times, which a block's events share equally; the time of a block without events goes to the
+/// next event.
 struct StripSimulator::Pending {
   std::deque<Block> blocks;
   std::size_t taken = 0;  // of the first block

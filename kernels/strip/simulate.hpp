@@ -18,9 +18,10 @@ struct StripSimulationOptions {
   float slice_mm = 4;  // thickness of the phantom's slice: its activity (Bq/mL) times this is that of the plane
 };
 
-/// The model: a decay is where the phantom says, at any angle alike in the plane; it is recorded where both photons
-/// meet the strips, with the probability that strip_sensitivity gives. What is measured deviates by a Gaussian of the
-/// precision at the true response (strip_precision), so z may lie beyond a strip's end. Nothing is attenuated.
+/// The model: a decay is where the phantom says, and all angles in the plane are equally likely; it is recorded where
+/// both photons meet the strips, with the probability that strip_sensitivity gives. What is measured deviates by a
+/// Gaussian of the precision at the true response (strip_precision), so z may lie beyond a strip's end. Nothing is
+/// attenuated.
 class StripSimulator {
  public:
   /// Throws std::invalid_argument for a scanner that is no pair of strips, a resolution or slice out of range, and a

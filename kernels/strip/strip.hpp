@@ -39,7 +39,7 @@ std::unique_ptr<ListModeProjector> make_strip_projector(const Grid& grid, const 
                                                         Backend backend);
 
 /// Why `automatic` cannot take its fast path on CUDA, for people: the image or an event's ellipse has too many pixels.
-/// Empty where it can, and of the other paths.
+/// Empty where it can, and for the other paths.
 std::string why_strips_are_slow(const Grid& grid, const StripSettings& settings);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of all other versions.

@@ -68,7 +68,7 @@ struct StripStore {
   Buffer<std::int32_t> first;    // pixel of each column's chord
   Buffer<std::int32_t> offsets;  // in the image, of each vector of weights
   Buffer<float> weights;
-  // What the full form needs in the pass at hand: the edges of each vector's pixels, and the vectors that have any
+  // What the full form needs in the current pass: the edges of each vector's pixels, and the vectors that have an edge
   // within reach.
   Buffer<float> nearer, farther;
   Buffer<std::int32_t> cut;

@@ -1,4 +1,4 @@
-// The strip projector in CUDA: which way events go, and what the ways share.
+// The strip projector in CUDA: which path events take, and what the paths share.
 #include <limits>
 #include <optional>
 

@@ -23,7 +23,7 @@ void queue_em_of_warps(StripForm form, const Model& model, const EventView& even
 
 struct RowsShape;
 
-/// The EM step with image and sums in shared memory, a warp an event, a lane a row of its ellipse or two.
+/// The EM step with image and sums in shared memory: a warp takes an event, a lane one or two rows of its ellipse.
 class EmOfRows {
  public:
   /// Empty where image and ellipses are small enough for it; else what is too large.
@@ -37,7 +37,7 @@ class EmOfRows {
  private:
   StripForm form_;
   const RowsShape& shape_;  // one of those that kernels are compiled for
-  Buffer<float> ends_;  // of the strips, where shared memory has no room for them
+  Buffer<float> ends_;      // of the strips, where shared memory has no room for them
   Buffer<long long> fixed_;
   Buffer<unsigned> histogram_;
 };

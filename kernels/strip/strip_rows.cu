@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
   __syncthreads();
 
   const auto give_sums = [&] {
-    // Each block begins at another pixel, or all of them would wait for the same few words.
+    // Each block begins at another pixel, since otherwise all would wait for the same few words.
     const int first = static_cast<int>(blockIdx.x * static_cast<unsigned>(fixed.pixels) / gridDim.x) / 32 * 32;
     for (int number = static_cast<int>(threadIdx.x); number < fixed.pixels; number += threads) {
       const int pixel = first + number < fixed.pixels ? first + number : first + number - fixed.pixels;
@@ -96,7 +96,8 @@ __global__ void __launch_bounds__(RowsShape(reach, windows).threads(), 1)
   const float* const low = has_angles ? shared_low : ends;
   const float* const high = has_angles ? shared_high : ends + EndsTable::make(model.grid, reach).of_one_end();
   Rows<form, shape> rows(model, events, layout, image, fixed, shift, staged, rho, sums, low, high);
-  // Warps take groups of events until none is left, or their sums might overflow soon: then all sums are given first.
+  // Warps take groups of events until none is left or their sums might soon overflow; sums are then added to the global
+  // ones.
   const std::int64_t all_groups = (events.count + group_size - 1) / group_size,
                      groups = (all_groups + gridDim.x - 1) / gridDim.x;
   const std::int64_t first_group = blockIdx.x * groups;

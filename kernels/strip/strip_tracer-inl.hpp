@@ -41,7 +41,8 @@ class StripTracer {
       prepare_columns(event_, store_.passes[0], most, narrowing, event_.across * event_.tan * per_steepness);
   }
 
-  /// Finds the weights, and the sum of their products with the image. Flattened, or GCC calls what it meets often.
+  /// Finds the weights, and the sum of their products with the image. Flattened, since GCC would otherwise call
+  /// functions that are used often.
   HWY_FLATTEN HWY_ATTR float gather(const float* image) {
     vectors_ = 0;
     FloatLanes sum = splat<FloatLanes>(0.0f);
@@ -58,7 +59,7 @@ class StripTracer {
     return vectors_ > 0 ? event_.scale * sum_of_lanes(sum) : 0;
   }
 
-  /// image += value x weights, of the event gathered last.
+  /// image += value x weights of the event gathered last.
   void scatter(float value, float* image) const {
     if (vectors_ == 0) return;
     const FloatLanes values = splat<FloatLanes>(value * event_.scale);

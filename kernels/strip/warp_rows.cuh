@@ -77,7 +77,7 @@ __device__ bool visible(const Model& model, int pixel) {
   return model.angles[pixel].low < model.angles[pixel].high;
 }
 
-/// Adds an event that is none of the usual ones, by all lanes of a warp; its expectation.
+/// Adds an event that is not one of the usual ones, by all lanes of a warp. Returns its expectation.
 template <StripForm form>
 __device__ __noinline__ float add_exactly(const Model& model, const EventView& events, std::int64_t i,
                                           const float* __restrict__ image, int shift, FixedSums sums) {
@@ -132,7 +132,7 @@ static_assert(sizeof(StagedEvent) == 80);
 
 __device__ inline unsigned shared_address(const void* pointer) {
   auto address = static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-  asm("" : "+r"(address));  // or it is computed anew every time
+  asm("" : "+r"(address));  // otherwise it is computed again every time
   return address;
 }
 
@@ -218,7 +218,7 @@ class Rows {
     return meeting;
   }
 
-  /// The EM step of an event; its expectation.
+  /// The EM step of an event. Returns its expectation.
   __device__ float add_event(std::int64_t begin, unsigned at) {
     const RowEvent event = StagedEvent::read_rows(at);
     Part parts[shape.windows];
@@ -296,7 +296,8 @@ class Rows {
                                  Part (&parts)[shape.windows], float (&p)[shape.windows][pixels]) const {
     if constexpr (form == StripForm::full)
       if (event.packed & (RowEventRest::near_high | RowEventRest::near_low)) {
-        // One text for all windows, or instructions would not fit their cache: each takes its turn to be the first.
+        // The same code for all windows, since otherwise instructions would not fit their cache: each window takes its
+        // turn to be the first.
 #pragma unroll 1
         for (int w = 0; w < shape.windows; ++w) {
           fill_near_ends(rows[0], 32 * w + lane_, parts[0].word, event, p[0]);
@@ -334,7 +335,7 @@ class Rows {
 #pragma unroll 1
     for (int pass = both ? 2 : 1; pass > 0; --pass, angles = ends_of(row, number, word, false, event)) {
       PixelRow<form> again = row;
-      // Nothing of it is to be kept from pass to pass, which would take more registers than there are.
+      // Keeps nothing of it from pass to pass, which would take more registers than there are.
       asm("" : "+f"(again.exponent0), "+f"(again.mixed0), "+f"(again.norm0));
 #pragma unroll
       for (int k = -reach; k <= reach; ++k)

@@ -57,8 +57,8 @@ struct Lor {
   float tof_mm = 0;
 };
 
-/// What kernels read of a batch: pointers into one kind of memory, passed by value. Null pointers
-/// stand for what comments say.
+/// What kernels read of a batch: pointers into one kind of memory, passed by value. A null pointer has the meaning that
+/// the comment beside it gives.
 struct EventView {
   std::int64_t count = 0;
   const Detector* detectors = nullptr;  // table for detector1 and detector2; null: free endpoints
@@ -77,7 +77,7 @@ struct EventView {
     return {{ends[0][i], ends[1][i], ends[2][i]}, {ends[3][i], ends[4][i], ends[5][i]}, t};
   }
 #ifdef __CUDACC__
-  /// Calls event i's arrays into the caches: for what comes next.
+  /// Prefetches event i's entries into the caches.
   __device__ void prefetch(std::int64_t i) const {
     const auto call = [](const void* address) { asm volatile("prefetch.global.L1 [%0];" ::"l"(address)); };
     if (detectors) {

@@ -1,4 +1,4 @@
-// Device memory filled with one number, for images. Internal to them.
+// Fills device memory with one number. Internal to images.
 #pragma once
 
 #include <cstdint>

@@ -73,7 +73,7 @@ std::vector<std::vector<EventBatch>> groups_to_join(std::vector<EventBatch> batc
   for (EventBatch& batch : batches) {
     const bool alone = &batch == &batches.back() && groups.empty();
     if (batch.count == 0 && !alone) continue;
-    // From the last group back: the first that is of the batch's kind is the one that is being filled.
+    // Searches from the last group back: the first of the batch's kind is the one being filled.
     const auto kind = std::find_if(groups.rbegin(), groups.rend(),
                                    [&](const Group& group) { return can_join(group.batches.front(), batch); });
     Group& group = kind != groups.rend() && kind->events + batch.count <= most_events ? *kind : groups.emplace_back();

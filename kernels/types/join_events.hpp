@@ -9,8 +9,8 @@
 
 namespace tofstream {
 
-/// Whether the events of both may be in one batch: of one scanner, one ToF response, both prompts or delayeds, with the
-/// same arrays.
+/// Whether the events of both may be in one batch: they have the same scanner, ToF response and arrays, and both are
+/// prompts or both delayeds.
 bool can_join(const EventBatch& a, const EventBatch& b);
 
 /// The events of the batches, one batch after the other, in one batch in `memory`, complete on return. Its time is that

@@ -18,7 +18,7 @@ void add_new(std::vector<std::string>& to, const std::vector<std::string>& from)
     if (std::ranges::find(to, text) == to.end()) to.push_back(text);
 }
 
-// Where both events say different things of their scale, there is none in common.
+// Where the two say different things about the scale, they have none in common.
 void merge_scale(Quantity& sum, const Quantity& other) {
   if (sum.unit == other.unit && sum.reference_s == other.reference_s) return;
   sum.unit.clear();

@@ -71,7 +71,7 @@ Quantity merged(const Quantity& a, const Quantity& b);
 std::shared_ptr<const Quantity> with_rejecting(const std::shared_ptr<const Quantity>& quantity,
                                                const std::string& gadget);
 
-/// What all events so far have in common; null while none said anything.
+/// What all events so far have in common; null while none of them has said anything.
 class QuantitySoFar {
  public:
   void add(const std::shared_ptr<const Quantity>& quantity);

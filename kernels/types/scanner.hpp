@@ -14,7 +14,7 @@
 
 namespace tofstream {
 
-/// Detectors of one kind of module, numbered module after module from `first_detector` on.
+/// The detectors of one kind of module, numbered module after module from `first_detector` on.
 struct ModuleType {
   std::uint32_t first_detector = 0;
   std::uint32_t first_module = 0;

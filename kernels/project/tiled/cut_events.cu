@@ -7,13 +7,13 @@ namespace tofstream::tiled {
 
 namespace {
 
-/// Arrays of 32-bit numbers, which all of an event's are.
+/// Arrays of 32-bit numbers, as all arrays of events are.
 struct Arrays {
   const std::uint32_t* from[12];
   int count = 0;
 };
 
-/// Calls use(pointer) for each of a view's arrays that there is.
+/// Calls use(pointer) for each array that the view has.
 template <class Use>
 void for_each_pointer(EventView& view, Use&& use) {
   const auto if_there = [&](auto& pointer) {

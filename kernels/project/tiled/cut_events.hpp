@@ -13,9 +13,9 @@ class CutEvents {
   CutEvents(const Visits& made, const EventView& batch, Stream stream);
   bool empty() const { return view_.count == 0; }
   const EventView& view() const { return view_; }
-  /// Their numbers, of numbers of the batch; none where these are null.
+  /// The cut events' entries of an array of the whole batch; empty where the array is null.
   Buffer<float> of(const float* numbers) const;
-  /// Puts their numbers in their places among the batch's.
+  /// Writes the cut events' entries into their places in an array of the whole batch.
   void put(const Buffer<float>& own, float* numbers) const;
 
  private:

@@ -33,8 +33,8 @@ __device__ inline float fast_exp2(float x) {
 
 /// What the blocks of a pass share: the next item of each of its two kernels, and the tally. Kernels leave it as those
 /// that follow need it: forward_tiles clears the tally, the kernel that follows it next_forward, and the kernel that
-/// gives visits what they add back next_back, the outliers and any_negative. To clear it between kernels would take as
-/// long as some of them.
+/// gives visits what they add back next_back, the outliers and any_negative. Clearing it between kernels would take as
+/// long as some of the kernels.
 struct PassState {
   std::uint32_t next_forward, next_back, outliers, any_negative;
   DeviceTally tally;
@@ -59,7 +59,7 @@ struct BackTarget {
     constexpr int room = 26;  // of 63 bits, for 30 of a tile's sum and a few for the items that add to a voxel
     return min(range.highest_shift, range.lowest_shift + room);
   }
-  /// The shift for ratios that are too large, of a band: a million of the largest fit.
+  /// The shift for a band of the ratios that are too large: a sum has room for a million of the largest.
   __device__ static int outlier_shift(int band) { return 40 - ((band + 1) * exponents_a_band - exponent_bias); }
 };
 
@@ -93,9 +93,10 @@ __device__ inline const AxisTiles& axis_of(const Tiling& tiling, std::uint32_t t
   return tiling.axes[t < tiling.axes[1].first_tile ? 0 : (t < tiling.axes[2].first_tile ? 1 : 2)];
 }
 
-/// The visits that a thread takes of an item, group after group of 32, of which the longest come first. Short visits go
-/// round the warps; of long ones a warp takes the next group when it has done one, so that all warps end together: it
-/// asks a turn ahead and never waits for the answer. A warp's lanes stay together: a lane past the end has none.
+/// The visits of an item that a thread takes, group after group of 32, the longest first. Groups of short visits go
+/// round the warps. A warp with long visits takes the next group when it has finished one, so that all warps end
+/// together: it asks a turn ahead and never waits for the answer. A warp's lanes stay together: a lane past the end has
+/// none.
 template <bool round>
 struct Turns {
   std::uint32_t next, end, begin, step, coming_group;
@@ -136,7 +137,7 @@ __device__ Visit read(const Visit* visits, const Turns<round>& turns) {
   return {line.x, line.y, line.z, line.w, __uint_as_float(rest.x), __uint_as_float(rest.y), rest.z, rest.w};
 }
 
-/// A thread's visits, one after the other. `short_ones`: the next is on its way while one is projected.
+/// A thread's visits, one after the other. `short_ones`: the next visit is loaded while one is projected.
 template <bool short_ones>
 class VisitReader {
  public:
@@ -287,8 +288,9 @@ __device__ inline void add_sums(const TileBox& box, const int* sums, int shift, 
   });
 }
 
-/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead. `signs`: for ratios
-/// of which some are negative, else for others; nothing is done where they are not so.
+/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead. `signs`: this
+/// kernel is for ratios of which some are negative, otherwise for ratios none of which is; it does nothing for the
+/// other kind.
 template <class Footprint, bool signs>
 __global__ void __launch_bounds__(Footprint::threads, 1)
     back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ ratios, const TileScale* scales,
@@ -296,7 +298,7 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
   if (signs != (state->any_negative != 0)) return;
   extern __shared__ int sums[];
   auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
-  asm("" : "+r"(sums_at));  // or it is computed anew for every addition
+  asm("" : "+r"(sums_at));  // otherwise it is computed again for every addition
   Item item;
   while (next_item(plan, &state->next_back, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
@@ -309,7 +311,7 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
     float coming = turns.present() ? ratios[turns.next] : 0.0f;
     __syncthreads();
     while (turns.warp_present()) {
-      const bool fits = fabsf(coming) < tile.too_large;  // not what is no number
+      const bool fits = fabsf(coming) < tile.too_large;  // false for NaN
       if (!fits) outliers[atomicAdd(&state->outliers, 1u)] = turns.next;
       const Visit visit = visits.take(turns);
       const float ratio = fits ? coming : 0.0f;
@@ -366,7 +368,7 @@ class Workspace {
   /// `deterministic`: the same events and image give the same sums, bit for bit, at the cost of 8 bytes a voxel and
   /// some time.
   explicit Workspace(bool deterministic = false);
-  /// For the making of plans, which this workspace can then pass through.
+  /// Space for making the plans that this workspace projects.
   PlanSpace& plan_space() { return space_; }
   /// Words of shared memory that a tile may have.
   int words() const { return static_cast<int>(space_.shared_bytes / static_cast<std::int64_t>(sizeof(float))); }
@@ -406,7 +408,7 @@ class Workspace {
     give_values(made.view(), footprint.unit(), values, stream);
     add_ratios(made, footprint, Source::values, {made.slots.data(), is_listed}, image, stream);
   }
-  /// What the pass has seen. Waits for it.
+  /// The tally of the pass. Waits for its end.
   EmTally tally(Stream stream);
 
  private:
@@ -456,8 +458,8 @@ class Workspace {
         take_sums(image, band, stream);
       }
   }
-  /// All memory of a pass. Where it is refused no kernel has begun, which would leave its state as the next one must
-  /// not find it.
+  /// Reserves all memory of a pass before its first kernel: a pass that stopped halfway would leave a state that the
+  /// next one must not find.
   void prepare(const Visits& made, Stream stream);
   void clear_tally(Stream stream);
   unsigned blocks_for(const VisitView& plan) const;
@@ -469,7 +471,8 @@ class Workspace {
   void give_values(const VisitView& plan, float unit, const float* values, Stream stream);
   /// Where visits' slots are listed: what becomes their ratios.
   std::uint32_t* slots() { return reinterpret_cast<std::uint32_t*>(ratios_.data()); }
-  /// Where visits are listed whose ratio is too large: over the shares, which are ratios in visits' order by then.
+  /// The list of visits whose ratio is too large. It lies over the shares, which have been copied in the visits' order
+  /// by then.
   std::uint32_t* outliers() { return reinterpret_cast<std::uint32_t*>(shares_.data()); }
   /// accumulator += sums, of tiles or of a band of outliers; the sums are zero again.
   void take_sums(float* accumulator, int band, Stream stream);

@@ -5,8 +5,8 @@
 //
 // Two kernels compute each path, one to count its visits and one to list them, and must agree to the last bit: many
 // lines of a scanner run exactly along the wall of a tile. Files that include this are therefore compiled without
-// contracting multiplications and additions (-fmad=false, kernels/CMakeLists.txt), which the compiler would do as it
-// likes in each.
+// contracting multiplications and additions (-fmad=false, kernels/CMakeLists.txt), which the compiler might do
+// differently in each kernel.
 #pragma once
 
 #include <optional>
@@ -85,7 +85,7 @@ __device__ inline void fit(float start, float step, int count, int cells, float&
   by_plane = count > 1 ? __fdividef(last - at_first, steps) : 0.0f;
 }
 
-/// The visit of planes first to last of a path to a tile.
+/// The visit of a path to a tile, from plane `first` to plane `last`.
 __device__ inline Visit make_visit(const AxisTiles& axis, const Path& path, int tp, int tu, int tv, int first,
                                    int last) {
   const int count = last - first + 1;
@@ -116,8 +116,9 @@ __device__ inline Visit make_visit(const AxisTiles& axis, const Path& path, int 
 
 inline constexpr std::uint32_t nowhere = 0xffffffffu;
 
-/// Stores the visits of a warp's lanes, each to its place or nowhere. Two neighbours store the halves of one visit,
-/// then those of the other: whole sectors, where each lane's half alone would be a write of its own.
+/// Stores the visits of a warp's lanes, each to its place or nowhere. Two neighbours store the two halves of one visit,
+/// then those of the other: they write whole sectors, where a lane that stored its own visit would write half a sector
+/// at a time.
 __device__ inline void store_together(const Visit& visit, std::uint32_t place, Visit* visits) {
   const bool odd = threadIdx.x % 2 == 1;
   const float4 line{visit.u, visit.v, visit.du, visit.dv};
@@ -155,7 +156,7 @@ __device__ float for_each_visit_of_event(const Tiling& tiling, const PathOf& pat
 
 inline constexpr int plan_threads = 768;
 
-/// Set beside an event's number of visits, which is smaller: a path of it is not whole.
+/// A bit above an event's number of visits: one of the event's paths is not whole.
 inline constexpr unsigned cut_event = 0x8000;
 
 /// A block's counters in shared memory. Calls use(counter, column) for each, by all threads of the block.
@@ -212,8 +213,8 @@ __global__ void __launch_bounds__(plan_threads, 1)
   shared_counters(shape, [&](std::uint32_t own, int column) { row[column] = own; });
 }
 
-/// Puts visits in their places, and events in their ranks; lists the events of which a path is not whole. `shared`: a
-/// block has places of its own, else all blocks take the next ones from `begins`.
+/// Puts visits in their places, and events in their ranks; lists the events that have a path that is not whole.
+/// `shared`: a block has places of its own, else all blocks take the next ones from `begins`.
 template <bool shared, class PathOf>
 __global__ void __launch_bounds__(plan_threads, 1)
     emit_visits(Tiling tiling, VisitBins shape, PathOf path_of, std::int64_t events, const std::uint32_t* rows,
@@ -259,8 +260,8 @@ __global__ void __launch_bounds__(plan_threads, 1)
 
 }  // namespace detail
 
-/// The visits of `events` events to the tiles; nothing where too many of them are to be left out, since a path is not
-/// whole. Throws OutOfMemory where the GPU's memory is too small for it.
+/// The visits of `events` events to the tiles; nothing where too many events have to be left out because a path of
+/// theirs is not whole. Throws OutOfMemory where the GPU has too little memory.
 template <class PathOf>
 std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, std::int64_t events, PlanSpace& space,
                                   Stream stream) {

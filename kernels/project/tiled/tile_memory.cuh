@@ -41,7 +41,7 @@ struct TileBox {
   };
 
   /// Calls use(place) for the voxels of the tile, of which a thread takes columns along z. Columns are counted along x
-  /// first, so that a warp meets neighbours in the image; and along a column nothing is to be computed but additions.
+  /// first, so that a warp meets neighbours in the image; along a column there are only additions to compute.
   template <class Use>
   __device__ void for_each(Use&& use) const {
     const std::int64_t plane = static_cast<std::int64_t>(size[0]) * size[1];
@@ -70,7 +70,7 @@ struct TileBox {
       __pipeline_memcpy_async(tile + at.word, at.in_image ? image + at.voxel : image, word, at.in_image ? 0 : word);
     });
   }
-  /// The calling thread's part is there on return; those of others after a __syncthreads().
+  /// The calling thread's part of the tile is loaded on return; the parts of other threads are after a __syncthreads().
   __device__ static void end_load() {
     __pipeline_commit();
     __pipeline_wait_prior(0);

@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(count_threads)
   if constexpr (source == Source::values) {
 #pragma unroll
     for (std::uint32_t k = 0; k < visits_a_thread; ++k)
-      if (ratio[k] < 0) *any_negative = 1;  // all that write, write this
+      if (ratio[k] < 0) *any_negative = 1;  // every thread that writes writes the same
   }
   __syncthreads();
   for (std::uint32_t first = begin; first < end; ++tile) {
@@ -78,7 +78,7 @@ __device__ inline int exponent_above(double x) {
 }
 
 /// A warp chooses a tile's scale, and clears its histogram for the next pass. Zeros and denormal ratios count as
-/// nothing; infinities and what is no number have the largest exponent, so they are added one by one.
+/// nothing; infinities and NaNs have the largest exponent, so they are added one by one.
 __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float largest_weight, TileScale* scales,
                               ScaleRange* range) {
   constexpr int each = exponents / 32;

@@ -1,5 +1,5 @@
-// The fixed-point scale of each tile's sums in a back projection. It comes from how many visits of the tile have a
-// ratio of which power of two: whole numbers, so that it does not depend on the order in which they are counted. A
+// The fixed-point scale of each tile's sums in a back projection. It follows from a histogram of the exponents of the
+// tile's ratios: counts are whole numbers, so that the scale does not depend on the order in which they are counted. A
 // ratio is what a visit adds back: scale / expectation in an EM step, else its event's value times its scale.
 #pragma once
 
@@ -39,7 +39,7 @@ struct TileScales {
 
 /// What the slots of a back projection hold.
 enum class Source {
-  ratios,  // of an EM step: none is negative, and its forward projection has listed the visits' slots, where ratios come
+  ratios,  // of an EM step, none negative; its forward projection has listed the visits' slots where ratios come
   values,  // of either sign
 };
 

@@ -12,8 +12,8 @@ namespace tofstream::tiled {
 /// Most planes of a tile: each length that a visit may have is a bin (visit_bins.hpp).
 inline constexpr int max_planes = 64;
 
-/// What a footprint reaches about a crossing at column u in [c, c + 1): voxels c - low to c + high, likewise of rows;
-/// and how far outside the image a crossing may lie to reach it at all.
+/// The voxels that a footprint reaches about a crossing at column u in [c, c + 1): c - low to c + high, and likewise
+/// for rows; and how far outside the image a crossing may lie and still reach it.
 struct Reach {
   int low = 0, high = 1;
   int margin = 1;             // crossings lie in [-margin, size - 1 + margin)
@@ -73,8 +73,9 @@ struct Tiling {
   }
 };
 
-/// The tiles of at most `words` voxels that a path of `path_mm` (the ToF response's length; at most the image's)
-/// crosses the fewest of. Throws std::invalid_argument where not even one plane of a smallest tile fits.
+/// The tiling, among those of at most `words` voxels a tile, in which a path of `path_mm` (the length of the ToF
+/// response, at most the image's) crosses the fewest tiles. Throws std::invalid_argument where not even one plane of a
+/// smallest tile fits.
 Tiling make_tiling(const Grid& grid, const Reach& reach, double path_mm, int words);
 
 }  // namespace tofstream::tiled

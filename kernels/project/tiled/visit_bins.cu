@@ -33,7 +33,7 @@ __global__ void sum_columns(std::uint32_t* table, int rows, int columns, std::ui
 
 constexpr int place_threads = 1024;
 
-/// The exclusive sums of `count` numbers in place of them, by one block. Returns the sum of all.
+/// Replaces `count` numbers by their exclusive sums, by one block. Returns the sum of all.
 __device__ std::uint32_t scan_in_place(std::uint32_t* numbers, int count) {
   constexpr int each = 4;
   using Scan = cub::BlockScan<std::uint32_t, place_threads>;
@@ -59,7 +59,7 @@ __device__ std::uint32_t scan_in_place(std::uint32_t* numbers, int count) {
   return before;
 }
 
-/// What a tile costs: its planes to cross, and what every visit costs besides. By a warp.
+/// The cost of a tile: the planes that its visits cross, and a constant for every visit. Called by a warp.
 __device__ unsigned long long work_of(const VisitBins& shape, const std::uint32_t* begins, std::uint32_t visits,
                                       int tile) {
   constexpr unsigned visit_cost = 4;  // in planes: reading it, and what its warp waits for the others
@@ -76,8 +76,8 @@ __device__ unsigned long long work_of(const VisitBins& shape, const std::uint32_
 
 constexpr int few_tiles = 32;
 
-/// By a warp, each lane of which has a tile's work: into how many parts the tile is cut, so that the longest of at most
-/// `blocks` parts is as short as can be. A tile with any work has one part at least.
+/// Into how many parts each tile is cut so that the longest of at most `blocks` parts is as short as possible; at least
+/// one for a tile that has work. Called by a warp, each lane with the work of one tile.
 __device__ unsigned least_longest(float work, float total, int blocks) {
   unsigned parts = work > 0 ? max(1u, static_cast<unsigned>(work / total * static_cast<float>(blocks))) : 0;
   for (int left = blocks - static_cast<int>(__reduce_add_sync(0xffffffffu, parts)); left > 0; --left) {
@@ -174,7 +174,7 @@ void PlanSpace::fit(const VisitBins& shape, int row_count, std::int64_t events, 
 }
 
 void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream stream) {
-  constexpr int threads = 64;  // few columns are to keep many multiprocessors busy
+  constexpr int threads = 64;  // few columns have to keep many multiprocessors busy
   const auto grid = static_cast<unsigned>((shape.counters() + threads - 1) / threads);
   sum_columns<<<grid, threads, 0, stream>>>(space.counts.data(), space.rows, shape.counters(), space.begins.data());
   check_launch("sum up counts of visits");

@@ -28,7 +28,7 @@ struct VisitBins {
   }
   TOFSTREAM_HOST_DEVICE int a_tile() const { return 2 * lengths; }
   TOFSTREAM_HOST_DEVICE int count() const { return tiles * a_tile(); }
-  /// Longest first, wide ones before the others: what takes longest is not to be left for the end.
+  /// Longest first, wide ones before the others, so that the slowest visits do not come last.
   TOFSTREAM_HOST_DEVICE int bin(int tile, bool wide, int planes) const {
     return (2 * tile + (wide ? 0 : 1)) * lengths + (longest - planes) / planes_a_length;
   }
@@ -41,7 +41,7 @@ struct VisitBins {
   std::int64_t bytes() const { return counters() * static_cast<std::int64_t>(sizeof(std::uint32_t)); }
 };
 
-/// What the host has to know of a count.
+/// What the host has to know after a count.
 struct Found {
   std::uint32_t visits;
   std::uint32_t cut_paths;   // events with a path that is not whole
@@ -64,11 +64,11 @@ struct PlanSpace {
   /// How many events of a stretch may have a path that is not whole: where they are more than a quarter, the direct
   /// path takes all.
   std::int64_t most_cut(std::int64_t events) const { return leaves_cut_events ? events / 4 : 0; }
-  /// Room for so many rows of counters, all of them 0 if there is but one, and for so many events.
+  /// Makes room for this many rows of counters (a single row is zeroed) and this many events.
   void fit(const VisitBins& shape, int row_count, std::int64_t events, Stream stream);
 };
 
-/// From rows of counts: all that Visits says of tiles and items, and counts and begins as their comments say.
+/// Turns rows of counts into the tiles and items of `made`, and fills the counts and begins of `space`.
 void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream stream);
 
 }  // namespace tofstream::tiled

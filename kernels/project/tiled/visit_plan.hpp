@@ -34,8 +34,8 @@ struct Item {
 /// Stands for the number of an event that the tiles leave to the direct path.
 inline constexpr std::uint32_t no_event = 0xffffffffu;
 
-/// An event, ranked by the tile of its first visit: what neighbours by rank touch then lies close together, in whatever
-/// order the events came. The visits of an event are neighbouring slots.
+/// An event, ranked by the tile of its first visit: neighbours by rank then touch memory that lies close together,
+/// whatever the order in which the events came. The visits of an event are neighbouring slots.
 struct alignas(16) RankedEvent {
   std::uint32_t first_slot, visits;
   std::uint32_t event;  // its number in the stretch, or no_event: its visits count for nothing
@@ -63,8 +63,8 @@ struct Visits {
   Buffer<std::uint32_t> tile_begin, tile_parts, item_count;
   Buffer<Item> items;
   Buffer<std::uint32_t> cut;  // numbers of the events that are left to the direct path, in any order
-  // Slots of the visits, which the first back projection of values lists for those to come: an eighth of what the
-  // visits take to read.
+  // The visits' slots, listed by the first back projection of values for later ones, which then read an eighth of what
+  // they would read from the visits.
   mutable Buffer<std::uint32_t> slots;
 
   std::size_t bytes() const {
@@ -80,7 +80,7 @@ struct Visits {
 /// Most events that are planned and projected at a time, which bounds the memory for it (about 3 GB).
 inline constexpr std::int64_t most_at_a_time = std::int64_t{1} << 24;
 
-/// Whether a plan that serves one back projection alone is to be made.
+/// Whether a plan pays off that serves a single back projection.
 inline bool pays_for_one_use(CudaPath path, bool deterministic, std::int64_t lines) {
   constexpr std::int64_t fewest = 100'000;
   return deterministic || path == CudaPath::tiled || (path == CudaPath::automatic && lines >= fewest);

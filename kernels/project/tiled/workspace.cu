@@ -56,7 +56,7 @@ __device__ void give_shares(const RankedEvent& of, float ratio, float* shares) {
   for (std::uint32_t s = 0; s < of.visits; ++s) shares[of.first_slot + s] = ratio;
 }
 
-/// What a back projection's kernels expect; by one thread.
+/// Sets the state as the kernels of a back projection expect it; called by one thread.
 __device__ void clear_for_back(PassState& state) {
   state.next_back = state.outliers = state.any_negative = 0;
 }
@@ -145,7 +145,7 @@ void Workspace::clear_tally(Stream stream) {
 
 void Workspace::prepare(const Visits& made, Stream stream) {
   if (ratios_.size() < made.visits.size()) {
-    shares_ = {};  // before as much again is asked for
+    shares_ = {};  // freed before the larger ones are allocated
     ratios_ = {};
     shares_ = Buffer<float>(Memory::device, made.visits.size(), stream);
     ratios_ = Buffer<float>(Memory::device, made.visits.size(), stream);

@@ -1,7 +1,7 @@
 // The list-mode projector of blobs (kernels/blob) on both of their lattices (Cui et al. 2011, II.B.5 and 6): a_ij = V
 // f(r_ij) G_i(u_ij - t_i) as for the tube of response, whose radial response f is the blob's line integral and whose V
-// the volume of space a node. What an event expects of the two lattices adds up; what it adds back goes to both. As the
-// paper does, ToF is taken at the blob's centre: its width must be small beside the ToF response's.
+// the volume of space a node. An event's expectation is the sum over both lattices, and its back projection goes to
+// both. As the paper does, ToF is taken at the blob's centre: its width must be small beside the ToF response's.
 #pragma once
 
 #include <memory>

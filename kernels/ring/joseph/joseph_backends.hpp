@@ -10,7 +10,7 @@
 
 namespace tofstream {
 
-/// Bilinear weights end an edge from a voxel's centre, half an edge beyond the image; and a hair, for rounding.
+/// Bilinear weights end one edge from a voxel's centre, so half an edge beyond the image; a little more, for rounding.
 inline float joseph_reach_mm(const Grid& grid) {
   return 0.501f * std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
 }

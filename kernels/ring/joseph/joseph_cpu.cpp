@@ -109,7 +109,7 @@ class JosephTracer {
 
   void scatter(float value, float* image) {
 #if HWY_TARGET != HWY_SCALAR
-    // One voxel along v makes both rows the same row: its zero weights must then be added last.
+    // With one voxel along v both rows are the same row: its zero weights must then be added last.
     if (u_stride_ == 1 && v_stride_ != 0) {
       const auto values = hn::Set(Four(), value);
       for (int plane = 0; plane < count_; ++plane) {

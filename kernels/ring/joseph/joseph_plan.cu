@@ -30,7 +30,7 @@ std::optional<tiled::Visits> JosephFamily::visits(const EventView& events, tiled
   const double path = events.has_tof() ? 2.0 * (setup_.tof_cut_sigma * events.tof.sigma_mm) : 1e9;
   const tiled::Tiling tiling = tiled::make_tiling(setup_.grid, reach, path, workspace.words());
   JosephLines lines = JosephLines::make(setup_, events);
-  lines.setup.inset = static_cast<double>(tiled::hair);  // or a line without weight would have that of a hair
+  lines.setup.inset = static_cast<double>(tiled::hair);  // otherwise a line without weight would get a hair's
   const auto made_of = [&](const auto& path_of) {
     return tiled::make_visits(tiling, path_of, events.count, workspace.plan_space(), stream);
   };

@@ -81,7 +81,7 @@ struct TileCrossing {
     v = v_place - (v_whole - whole_unit);
     word = __float_as_uint(v_whole) * row_stride + __float_as_uint(u_whole);
   }
-  /// What `word` exceeds the word by.
+  /// How much `word` exceeds the word by.
   __device__ static std::uint32_t excess(std::uint32_t row_stride) { return whole_unit_bits * (row_stride + 1); }
 };
 

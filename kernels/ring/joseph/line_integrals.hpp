@@ -1,4 +1,4 @@
-// Line integrals of one image along the lines of many batches, as attenuation needs them of a mu map.
+// Line integrals of one image along the lines of many batches, as attenuation needs them for a mu map.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,8 @@ class LineIntegrals {
   virtual void along(EventView events, float* integrals, Stream stream) const = 0;
 };
 
-/// Those of an image on the host, which is copied; its voxels are finite. Throws as make_joseph_projector does.
+/// The line integrals of an image on the host, which is copied; its voxels are finite. Throws as make_joseph_projector
+/// does.
 std::unique_ptr<const LineIntegrals> make_line_integrals(const Image& image, Backend backend);
 
 }  // namespace tofstream

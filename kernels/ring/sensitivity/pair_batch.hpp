@@ -1,5 +1,5 @@
-// Draws of a list of pairs put together, without those that add nothing: what a projector is given at a time. Internal
-// to the sensitivity.
+// The draws from a list of pairs that a projector is given at a time, without those that add nothing. Internal to the
+// sensitivity.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ class PairBatch {
   /// Room for as many pairs in the given memory.
   PairBatch(std::int64_t capacity, Memory memory, Stream stream);
 
-  /// Becomes the draws [begin, end), at most the capacity, that add something, in their order. The list must lie in
-  /// this memory. Complete on return.
+  /// Takes those of the draws [begin, end) that add something, in their order; at most as many draws as there is room
+  /// for. The list must lie in this memory. Complete on return.
   void draw(const PairDraws& draws, std::int64_t begin, std::int64_t end);
 
   std::int64_t count() const { return count_; }

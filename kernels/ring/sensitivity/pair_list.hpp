@@ -82,8 +82,8 @@ class PairCursor {
             module2_.first_detector + static_cast<std::uint32_t>(column)};
   }
 
-  /// Goes to a pair by its detectors, detector1 >= detector2; false where the scanner does not record it. The numbers
-  /// that pair() is asked for next are looked up anew.
+  /// Goes to a pair by its detectors, detector1 >= detector2; false where the scanner does not record it. The next
+  /// number that pair() is asked for is looked up from the beginning.
   TOFSTREAM_HOST_DEVICE bool find(DetectorPair pair) {
     begin_ = end_ = 0;
     block_.module1 = list_.module_of(pair.detector1);

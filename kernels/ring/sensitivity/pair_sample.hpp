@@ -21,8 +21,8 @@ TOFSTREAM_HOST_DEVICE inline std::uint64_t mixed(std::uint64_t seed, std::uint64
 
 /// All `pairs` of a list, or one pair from each of `cells` cells of equal size. A sample's cells are cut into groups of
 /// `replicates`, a prime, and each replicate draws one cell of every group: replicate r the cell shift + r stride (mod
-/// replicates), shift and stride drawn for the group. So any two replicates are as two cells drawn at random, which
-/// their spread takes them for.
+/// replicates), shift and stride drawn for the group. Any two replicates are then like two cells drawn at random, as
+/// the estimate from their spread assumes.
 struct PairSample {
   std::int64_t pairs = 0;
   std::int64_t cells = 0;

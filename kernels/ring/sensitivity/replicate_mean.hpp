@@ -1,6 +1,6 @@
-// Sums of projected batches, the mean of replicates with its spread, and the mean of those that are held out, voxel by
-// voxel, in either memory. A batch has so few lines that the rounding of a float sum does not show; batches are added
-// in double. Internal to the sensitivity.
+// Voxel by voxel and in either memory: sums of projected batches, the mean of replicates with its spread, and the mean
+// of the replicates that are held out. A batch has so few lines that the rounding of a float sum does not matter;
+// batches are added in double. Internal to the sensitivity.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ReplicateArrays {
     replicate[v] += static_cast<double>(batch[v]);
     batch[v] = 0;
   }
-  /// Welford's step, of the replicate averaged over the symmetries. The replicate stays as it is.
+  /// Welford's step for the replicate averaged over the symmetries, which is not changed.
   TOFSTREAM_HOST_DEVICE void end_replicate(const SymmetryGroup& symmetries, std::int64_t v) const {
     const auto value = static_cast<float>(symmetries.mean(replicate, v)), delta = value - mean[v];
     mean[v] += delta / static_cast<float>(count);
@@ -34,8 +34,8 @@ struct ReplicateArrays {
 
 class ReplicateMean {
  public:
-  /// One replicate in `group` is held out, the last; 0: none is, and there is no spread. `share`: of all pairs, that
-  /// one replicate draws.
+  /// One replicate in `group` is held out, the last; 0: none is, and there is no spread. `share`: the share of all
+  /// pairs that one replicate draws.
   ReplicateMean(const Grid& grid, int group, double share, const SymmetryGroup& symmetries, Memory memory,
                 Stream stream);
 
@@ -49,9 +49,9 @@ class ReplicateMean {
   double relative_error() const;
   /// The mean, on the host.
   Image image() const { return on_the_host(mean_); }
-  /// No pair is drawn twice, which takes 1 - f from the variance that the spread alone says. e^2 is at most 1, in a
-  /// voxel that one replicate alone touched. What is held out is scaled to the sum of image(), so that what the sum of
-  /// a small sample has by chance does not come into ratios of the two. Empty where no spread is kept.
+  /// No pair is drawn twice, which reduces the variance that follows from the spread by the factor 1 - f. e^2 is at
+  /// most 1, in a voxel that only one replicate touched. The part held out is scaled to the sum of image(), so that
+  /// chance in the sum of a small sample does not enter ratios of the two. Empty where no spread is kept.
   SampleNoise noise() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the noise of a sampled sensitivity does to an image, and how it is taken back.
+// What the noise of a sampled sensitivity does to an image, and how that is undone.
 //
 // A sampled sensitivity is s (1 + n) with noise n of variance e^2, voxel by voxel. An update divides by it, which
 // raises a voxel by e^2 on average. But the noise is the same at every update: after k of them a voxel has met
@@ -16,7 +16,7 @@
 
 namespace tofstream {
 
-/// How a sampled sensitivity is off; the images of an exact one are empty.
+/// The error of a sampled sensitivity; the images are empty for an exact one.
 struct SampleNoise {
   Image held_out;      // the same sensitivity from a part of the sample that it does not hold; its sum is the same
   Image variance;      // e^2: relative, of a voxel

@@ -70,7 +70,7 @@ void validate(const SensitivitySettings& s) {
   if (s.batch_pairs < 1 || s.batch_pairs > most) refuse("batch_pairs", s.batch_pairs);
 }
 
-/// Draws replicates one after another and adds their lines up.
+/// Draws replicates one after another and adds up their lines.
 class Drawing {
  public:
   Drawing(const PairList& list, const PairSample& sample, ListModeProjector& projector,

@@ -24,7 +24,7 @@ struct SensitivitySettings {
   std::int64_t batch_pairs = 1 << 21;          // pairs drawn and projected at a time
 };
 
-/// What suits a backend: on a GPU an error of 0.01, since many pairs cost little there, and larger parts.
+/// The settings that suit a backend: on a GPU an error of 0.01, since many pairs cost little there, and larger parts.
 SensitivitySettings default_sensitivity(Backend backend);
 
 struct Sensitivity {
@@ -43,14 +43,13 @@ using SensitivityProgress = std::function<void(double)>;
 
 /// The sensitivity on the projector's grid by its `back`, all on its backend (and the stream); complete on return.
 /// `mu_per_mm`: linear attenuation on any grid (host), whose integrals along each LOR, from detector to detector by
-/// Joseph's projector on that grid, attenuate it; null for none.
-/// Sampling: the ordered list of all pairs is cut into equal cells, and a replicate draws one pair in each of many
-/// cells spread over the list; CPU and CUDA draw the same. Replicates are drawn, at least eight, until their spread
-/// gives the error that is asked for, or no more may be drawn: `relative_error` says what was reached. Where there is
-/// no attenuation they are averaged over the symmetries of scanner and grid. `image` is the mean of seven replicates in
-/// eight, and `noise` has the rest.
-/// Throws std::invalid_argument for settings that are not positive, a scanner whose tables are
-/// wrong or that has no pair in coincidence, and a mu map without voxels.
+/// Joseph's projector on that grid, attenuate it; null for none. Sampling: the ordered list of all pairs is cut into
+/// equal cells, and a replicate draws one pair in each of many cells spread over the list; CPU and CUDA draw the same.
+/// At least eight replicates are drawn, and more until their spread gives the wanted error or no more may be drawn:
+/// `relative_error` says what was reached. Without attenuation they are averaged over the symmetries of scanner and
+/// grid. `image` is the mean of seven replicates in eight, and `noise` has the rest. Throws std::invalid_argument for
+/// settings that are not positive, a scanner whose tables are wrong or that has no pair in coincidence, and a mu map
+/// without voxels.
 Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& projector,
                                 const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr,
                                 Stream stream = nullptr, const SensitivityProgress& progress = {});

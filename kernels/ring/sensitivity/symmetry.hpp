@@ -45,7 +45,7 @@ struct SymmetryGroup {
     return to * lattice_voxels + at_x + size[0] * (at_y + size[1] * at_z);
   }
 
-  /// The mean of an image over the voxels that the group makes of voxel v.
+  /// The mean of an image over the voxels to which the group takes voxel v.
   TOFSTREAM_HOST_DEVICE double mean(const double* image, std::int64_t v) const {
     if (count == 1) return image[v];
     const auto lattice = static_cast<int>(v / lattice_voxels);
@@ -58,9 +58,9 @@ struct SymmetryGroup {
   }
 };
 
-/// Those of the mirrors in x, y and z, the exchange of x and y and what they compose that the grid and the scanner
-/// have. Every detector must lie where another one of the scanner lies (to 0.01 mm), and of each detector some pairs,
-/// drawn at random, must be as efficient as their mirror images (to 1e-3).
+/// The symmetries that both grid and scanner have among the mirrors in x, y and z, the exchange of x and y, and their
+/// compositions. Every detector must be mapped onto a detector (to 0.01 mm), and some pairs of each detector, drawn at
+/// random, must be as efficient as their images (to 1e-3).
 SymmetryGroup common_symmetries(const Scanner& scanner, const Grid& grid);
 
 }  // namespace tofstream::detail

@@ -1,7 +1,6 @@
-// Draws decays along lines that a ring may see, preferring those that are likely to be
-// recorded: solids are cut into cells, directions into bins, and each pair of them is drawn in
-// proportion to an estimate of its best chance (importance sampling, which a weight undoes). Of a
-// cell only the parts that may hold activity are drawn.
+// Draws decays along lines that a ring may see, preferring those that are likely to be recorded: solids are cut into
+// cells, directions into bins, and each pair of them is drawn in proportion to an estimate of its best chance
+// (importance sampling, which a weight undoes). Only the parts of a cell that may hold activity are drawn.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +18,9 @@ struct RingBounds {
   double radius_mm = 0, half_length_mm = 0;
 };
 
-/// A decay and one of its photons' unit directions; the other's is opposite. Keeping it `weight` x
-/// chance times (mostly a probability; above 1 the decay counts more than once) makes kept decays
-/// happen at the rate of those that pass a test of that chance.
+/// A decay and the unit direction of one of its photons; the other's is opposite. A decay is kept `weight` x chance
+/// times (mostly a probability; above 1 it counts more than once): kept decays then happen at the rate of those that
+/// pass a test of that chance.
 struct Decay {
   Vec3d point_mm, direction;
   double weight = 1;
@@ -30,7 +29,7 @@ struct Decay {
 
 class DecaySampler {
  public:
-  /// The chance that the photons of a decay are recorded, as far as draws should be guided by it.
+  /// The chance that the photons of a decay are recorded, as a guide for the draws.
   using Chance = std::function<double(const Decay&)>;
 
   /// `range_mm` is the sigma of a Gaussian positron range, along each axis. Throws

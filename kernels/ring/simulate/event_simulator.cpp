@@ -167,7 +167,7 @@ struct EventSimulator::Model {
     return origin == Origin::decay ? truth.trues : (origin == Origin::scatter ? truth.scattered : truth.randoms);
   }
 
-  // From numbers of their own, so that prompts are the same with and without delayeds.
+  // Delayeds have random numbers of their own, so that prompts are the same with and without them.
   void add_delayeds(Slice& slice, std::uint64_t stream, double duration_s) const {
     RandomStream random(options.seed, delayed_streams + stream);
     std::int64_t count = 0;
@@ -188,7 +188,7 @@ struct EventSimulator::Model {
            random.uniform() < static_cast<double>(crystals[one]) * static_cast<double>(crystals[two]);
   }
 
-  /// That two opposite photons leave the phantom and interact before they leave the crystals' backs.
+  /// The chance that two opposite photons leave the phantom and interact before they leave the crystals' backs.
   double chance_of(const Decay& decay, Origin origin) const {
     const Vec3d p = decay.point_mm, u = decay.direction;
     return tracer.stopping(tracer.enter(p, u, decay.ahead_mm)) *

@@ -1,5 +1,5 @@
-// Random pairs of a scanner's detectors whose lines meet an image: a long list in a moment, where no activity need be
-// behind it.
+// Random pairs of a scanner's detectors whose lines meet an image: a long list in a moment, for where it need not come
+// from an activity.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace tofstream {
 
-/// `count` events on the host: pairs uniform over those in coincidence whose line crosses the image box, with
-/// detector1 > detector2; of a scanner of one type of module with ToF the centre of the bin of a point uniform on the
-/// part of the line inside the box. The same seed gives the same events, on every machine. Throws
+/// `count` events on the host: pairs uniform over those in coincidence whose line crosses the image box, with detector1
+/// > detector2; for a scanner with ToF and one type of module, ToF is the centre of the bin of a point that is uniform
+/// on the part of the line inside the box. The same seed gives the same events, on every machine. Throws
 /// std::invalid_argument for a negative count and std::runtime_error if hardly any line crosses the box.
 EventBatch random_pairs(const std::shared_ptr<const Scanner>& scanner, const Grid& grid, std::int64_t count,
                         std::uint64_t seed);

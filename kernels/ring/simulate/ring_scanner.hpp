@@ -1,6 +1,6 @@
-// A cylindrical PET scanner by its figures: flat modules of crystals on a regular polygon, repeated
-// along the axis. Gives the kernels' tables and the boxes and rigid transforms of a PETSIRD header
-// (PETSIRD's order: element transform, then module transform).
+// A cylindrical PET scanner by its dimensions: flat modules of crystals on a regular polygon, repeated along the axis.
+// Gives the kernels' tables and the boxes and rigid transforms of a PETSIRD header (PETSIRD's order: element transform,
+// then module transform).
 #pragma once
 
 #include <array>

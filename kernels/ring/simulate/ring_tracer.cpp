@@ -15,7 +15,7 @@ constexpr int steps_a_sector = 16;
 }  // namespace
 
 RingTracer::Cells RingTracer::ring_cells(const RingScanner& ring) {
-  // A single ring of modules has no axial pitch to speak of: its cell is the module.
+  // A single ring of modules has no axial pitch: its cell is the module.
   const double pitch = ring.modules_axial > 1 ? ring.module_pitch_axial_mm : ring.axial_length_mm();
   return {ring.modules_axial, pitch, pitch};
 }

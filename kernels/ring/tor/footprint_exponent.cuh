@@ -10,7 +10,7 @@ namespace tofstream::tor {
 using tiled::AxisTiles;
 using tiled::Visit;
 
-/// What a visit's direction makes of a voxel's place in its slice: as Tube has it, from the visit's slopes.
+/// How a voxel's place in its slice gives r^2 and u, as in Tube, from the visit's slopes.
 struct Ellipse {
   float pp, pq, qq, p_along, q_along;
   float p_half, q_half, shear, row_half2, row_narrowing;
@@ -34,7 +34,7 @@ struct Ellipse {
   }
 };
 
-/// The same number, which the compiler is to keep rather than compute anew at each use.
+/// The same number, which the compiler keeps rather than computes again at each use.
 __device__ inline float kept(float x) {
   asm("" : "+f"(x));
   return x;

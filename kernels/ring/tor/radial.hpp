@@ -29,7 +29,7 @@ constexpr int window_rows_of(Radial radial) {
   if (radial == Radial::blob) return 3;  // rows mostly run along the scanner, across which most lines go
   return window_columns_of(radial);
 }
-/// Columns up to which a tube has the fast way, so that warps are to have visits of such alone, or of others.
+/// The most columns of a tube that takes the fast path: a warp gets either such visits only, or others only.
 constexpr int sorted_columns_of(Radial radial) {
   return radial == Radial::middle ? 4 : window_columns_of(radial);
 }
@@ -49,7 +49,7 @@ constexpr int row_columns = 4;
 /// How a footprint comes by the ToF response of a bin (tof_profile.hpp).
 enum class Tof {
   none,
-  step,    // a bell that ends at the cut: of bins that count whole
+  step,    // a bell that ends at the cut, for bins that count whole
   bell,    // a bell with a ramp
   pieces,  // for all events of a batch one width
 };

@@ -13,7 +13,7 @@ namespace tofstream::tor {
 
 namespace {
 
-/// A quadratic for log2 of the response over a ramp, and what it misses.
+/// A quadratic for log2 of the response over a ramp, and its error.
 struct Fit {
   TofPiece piece;
   double error = 0, mean_square = 0;

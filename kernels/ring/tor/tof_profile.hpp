@@ -65,7 +65,7 @@ class TofResponse {
   }
   /// It is zero farther away than this from the bin's centre.
   double reach_mm() const { return kernel_.cut_mm + (takes_whole_bins() ? 0 : half_width_mm()); }
-  /// Up to here the cut takes nothing of the bin, or (a bin wider than what the cut leaves) the bin holds all.
+  /// Up to here the cut takes nothing from the bin, or a bin wider than what the cut leaves holds all of it.
   double corner_mm() const;
   /// What the Gaussian is at the cut, 1/mm.
   double density_at_cut() const;
@@ -78,8 +78,8 @@ class TofResponse {
 };
 
 /// response(u) = unit 2^(-rate u^2) y (ramp[0] + y (ramp[1] + y ramp[2])), y = clamp(start - rate |u|, 0, 1); to 4e-5
-/// of the response's peak for bins up to half a sigma. Of bins that count whole y is a step and all there is of the
-/// ramp, and it is good to 1e-7.
+/// of the response's peak for bins up to half a sigma. For bins that count whole, y is a step and the whole ramp, and
+/// the bell is good to 1e-7.
 struct TofBell {
   static constexpr double widest = 0.5;    // bin, in sigma
   float rate = 0, unit = 1, whole_mm = 0;  // nearer than whole_mm y is 1

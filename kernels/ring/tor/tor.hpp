@@ -1,7 +1,7 @@
 // The tube-of-response projector of Cui et al. 2011 (II.B; conventions.md, the tube of response): a_ij = V f(r_ij)
-// G_i(u_ij - t_i) for voxels in a tube about the line, G_i the ToF response integrated over the event's bin: bins add
-// up to non-ToF. The paper takes the response at the bin's centre, and so does its own scheme (CudaPath::paper) alone,
-// for benchmarks.
+// G_i(u_ij - t_i) for voxels in a tube about the line, G_i the ToF response integrated over the event's bin, so that
+// all bins add up to the projection without ToF. The paper takes the response at the bin's centre; here only its own
+// scheme does (CudaPath::paper), for benchmarks.
 #pragma once
 
 #include <functional>
@@ -80,7 +80,7 @@ struct TorSettings {
   PaperScheme paper = {};  // of CudaPath::paper
 };
 
-/// The least radius of a tube that is normalised slice by slice: any narrower, and it may meet no voxel of a slice.
+/// The least radius of a tube that is normalised slice by slice: a narrower one may meet no voxel of a slice.
 float least_slice_radius_mm(const Grid& grid);
 
 /// A TOR projector on one grid. Throws std::invalid_argument for an invalid grid or scheme, and for slices that are to

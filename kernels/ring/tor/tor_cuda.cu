@@ -16,7 +16,7 @@ namespace tofstream::tor {
 
 namespace {
 
-constexpr int group_lanes = 8;  // of one event; slices of an event are many more
+constexpr int group_lanes = 8;  // of one event, which has many more slices
 constexpr int block_threads = 128;
 
 /// A thread's event, and which lane of its group it is.
@@ -29,7 +29,8 @@ __device__ Place place() {
   return {thread / group_lanes, static_cast<int>(thread % group_lanes)};
 }
 
-/// What Normalise::slice makes of the weights of a slice that the line crosses p_offset from a column, in row q.
+/// The factor by which Normalise::slice scales the weights of a slice that the line crosses p_offset from a column, in
+/// row q.
 template <class Weight>
 __device__ float slice_factor_at(const Weight& weight, const Tube& tube, float p_offset, double q) {
   const auto q_offset = static_cast<float>(q - rint(q));
@@ -93,7 +94,7 @@ struct Passes {
   Pass of[lattices];
 };
 
-/// `adds`: to what another lattice has left there.
+/// `adds`: adds to what another lattice has left there.
 template <bool gaussian>
 __global__ void forward_kernel(Pass pass, const float* table, const float* image, float* expectation, bool adds) {
   const Place at = place();

@@ -44,7 +44,7 @@ struct TorFootprint {
         polynomial(pass.model.polynomial),
         table(radial_table) {}
 
-  static constexpr bool short_visits = false;  // and they need the registers
+  static constexpr bool short_visits = false;  // prefetching visits would take registers that footprints need
   static constexpr int threads = has_windows(radial) ? 640 : 1024;
   float unit() const { return tof_unit; }
   float largest_weight() const { return largest; }
@@ -147,8 +147,8 @@ struct TorFootprint {
     }
   }
 
-  /// What Normalise::slice makes of the weights of the slice where the box about the tube's section begins at column
-  /// p_low and row q_low.
+  /// The factor by which Normalise::slice scales the weights of the slice in which the box about the tube's section
+  /// begins at column p_low and row q_low.
   __device__ float slice_factor_at(const Ellipse& ellipse, float p_low, float q_low) const {
     return slice_factor(section_sum(ellipse, p_low + ellipse.p_half, q_low + ellipse.q_half, [&](float a, float b) {
       return tiled::fast_exp2(radial_rate * fmaf(a, fmaf(ellipse.pp, a, ellipse.pq * b), ellipse.qq * b * b));

@@ -24,8 +24,8 @@ using tor::CpuSetup;
 using tor::SliceLayout;
 
 /// The ToF response over a tile (tof_profile.hpp): a bell up to the step for bins that count whole, a piece where one
-/// is good all over the tile for others, else the integral itself for each voxel. Bells and pieces are of one width:
-/// events that have a width each have none.
+/// is good all over the tile for others, else the integral itself for each voxel. Bells and pieces are for one width of
+/// bin: there are none where each event has its own.
 class TileTof {
  public:
   static TileTof make(const CpuSetup& setup, const tor::Pass& pass) {

@@ -26,7 +26,7 @@ struct Model {
   float table_steps_per_mm = 0;  // of RadialResponse::values()
   float scale = 0;               // voxel volume, times the Gaussian's peak
   double tof_cut_sigma = 3;
-  bool by_slice = false;  // Normalise::slice: a weight is over the sum of its slice's, times the line's length there
+  bool by_slice = false;  // Normalise::slice: weights of a slice are scaled to add up to the line's length in it
 
   /// ListModeProjector::reach_mm: centres of voxels and blobs lie in the box of voxels, and count within the tube's
   /// radius.

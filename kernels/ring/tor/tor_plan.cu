@@ -53,8 +53,8 @@ namespace {
 Radial radial_of(const Pass& pass, bool windows, bool rows) {
   const Model& model = pass.model;
   if (!model.gaussian && !model.blob) return Radial::table;
-  // A corner of a window or the end of a row must leave what single precision has below 1 (2^-126) to FixedPoint's
-  // scale and to ratios smaller than the largest.
+  // Weights at a corner of a window or the end of a row must not use up the range of single precision below 1 (2^-126):
+  // FixedPoint's scale, and ratios smaller than the largest, need it too.
   const double tof_reach = std::max(pass.tof.cut_mm, 0.0) + 2 * model.radius_mm;
   const bool steep = 4 * model.radial_rate * model.radius2 + pass.tof.rate * tof_reach * tof_reach > 60;
   const Vec3 voxel = model.grid.voxel_mm;
@@ -74,7 +74,7 @@ Ways ways_of(const Pass& pass) {
   const Vec3 voxel = pass.model.grid.voxel_mm;
   const double sigma = 1 / static_cast<double>(pass.tof.kernel.inverse_sigma);
   const double width = static_cast<double>(pass.events.bin_width_mm(0)) / sigma;
-  // At most of a section by a slice: lines lie 55 degrees from its normal at most.
+  // The greatest extent of a section by a slice: lines lie at most 55 degrees from its normal.
   const double section = std::numbers::sqrt2 * pass.model.radius_mm;
   if (width <= TofBell::widest) {
     // A ramp is linear on either side of the ToF centre: no section may hold both.
@@ -85,7 +85,7 @@ Ways ways_of(const Pass& pass) {
   }
   // How far a piece may reach either way, in sigma; see tof_profile.hpp.
   constexpr double longest_of_section = 0.35, longest_of_row = 0.25;
-  // Lines lie 45 degrees from a row at most.
+  // Lines lie at most 45 degrees from a row.
   const double column = static_cast<double>(std::max({voxel.x, voxel.y, voxel.z})) / std::numbers::sqrt2;
   const auto stretch_of = [&](int steps) { return 0.5 * (steps * row_columns - 1) * column; };
   int steps = 1;

@@ -91,8 +91,8 @@ HWY_INLINE void for_each_tile_of_section(const tor::Tube& tube, double p, double
   }
 }
 
-/// The tiles that cover the tube of an event. They are found before any weight is computed, since a loop over places
-/// and a loop over weights take less time than both in one: neither waits for the other's branches.
+/// The tiles that cover the tube of an event. They are found before any weight is computed: a loop over places and then
+/// a loop over weights take less time than one loop over both, since neither waits for the other's branches.
 class TubeTiles {
  public:
   int count() const { return count_; }

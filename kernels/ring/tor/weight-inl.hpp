@@ -42,9 +42,9 @@ TOFSTREAM_HOST_DEVICE inline V blob_response(const BlobPolynomial& polynomial, V
   return w2 * w2 * w * sum;
 }
 
-/// One event's weight as a function of a voxel's place; `gaussian` says which radial response. Of another that is no
-/// blob's it is interpolate(table, position), which a Table of another kind brings with it. ToF `at_centre`: as TofTerm
-/// has it for Cui et al.'s scheme.
+/// One event's weight as a function of a voxel's place; `gaussian` says which radial response. A response that is
+/// neither a Gaussian's nor a blob's is interpolate(table, position), which a Table of another kind brings with it.
+/// `at_centre`: ToF as in TofTerm for Cui et al.'s scheme.
 template <class V, bool gaussian, class Table = const float*, bool at_centre = false>
 struct TubeWeight {
   V pp, pq, qq, p_along, q_along;       // as Tube has them

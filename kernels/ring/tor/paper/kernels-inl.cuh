@@ -182,8 +182,8 @@ __global__ void __launch_bounds__(1024)
   }
 }
 
-/// Algorithm 2. As printed each block reads a slice, adds to it and writes it back, which loses sums where two blocks
-/// hold one slice; so a block adds to zeros here, and its sums to the image.
+/// Algorithm 2. As printed, each block reads a slice, adds to it and writes it back, which loses sums where two blocks
+/// hold one slice. Here a block adds to zeros, and then its sums to the image.
 template <Radial radial, bool staged, bool fixed, bool unrolled>
 __global__ void __launch_bounds__(1024)
     back_kernel(const __grid_constant__ Task task, const float* __restrict__ values, float* image) {

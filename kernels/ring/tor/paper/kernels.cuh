@@ -15,7 +15,7 @@ enum class Radial { gaussian, other, texture };
 
 /// What fig. 3 counts in a back projection, each where it is not null.
 struct CollisionCounts {
-  unsigned* of_voxel = nullptr;  // additions that another thread was quicker than
+  unsigned* of_voxel = nullptr;  // additions that another thread preceded
   unsigned long long* writes = nullptr;
 
   /// Notes an addition to the voxel() that had so many collisions.

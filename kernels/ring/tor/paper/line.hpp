@@ -32,7 +32,7 @@ struct Crossing {
   float p, q, u;
 };
 
-/// A line as a thread works on it. Of `tube` only what a voxel's weight needs, and the half extents, are set.
+/// A line as a thread works on it. `tube` has only the half extents and what a voxel's weight needs.
 struct Line {
   SliceSpan slices;
   Crossing start, step;  // at the first slice, and from one to the next

@@ -1,5 +1,5 @@
 // Cui et al.'s own GPU scheme as a projector (II.B.1-11): plan.cuh lays lines out, kernels.cuh projects them slice by
-// slice, and here a pass of list-mode EM is put together of them. Of two lattices of blobs one comes after the other
+// slice, and this file makes a pass of list-mode EM of them. Two lattices of blobs are projected one after the other
 // (II.B.5 and 6). ToF is sampled at the bin's centre, as the paper says (II.B.7), where all else integrates over the
 // bin: for bins much narrower than the response.
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace paper {
 
 namespace {
 
-/// Sums of lines to expectations of events, set or, of a lattice that is not the first, added.
+/// Turns sums of lines into expectations of events: sets them, or adds to them for a lattice that is not the first.
 __global__ void give_expectations(Lines lines, const std::uint32_t* order, const float* sums, bool add,
                                   float* expectation) {
   const std::int64_t i = elementwise::element();
@@ -32,7 +32,7 @@ __global__ void give_expectations(Lines lines, const std::uint32_t* order, const
   target = sums[i] * lines.scale(i) + (add ? target : 0.0f);
 }
 
-/// Values of events (null: ones) to those of lines, times the lines' scale.
+/// Turns values of events (null: ones) into those of lines, times the lines' scale.
 __global__ void take_values(Lines lines, const std::uint32_t* order, const float* values, float* scaled) {
   const std::int64_t i = elementwise::element();
   if (i < lines.count()) scaled[i] = lines.scale(i) * (values ? values[order ? order[i] : i] : 1.0f);
@@ -163,7 +163,7 @@ class CudaPaperProjector final : public PaperProjector {
     auto of_voxel = Buffer<unsigned>::zeros(Memory::device, grid_.voxels());
     auto writes = Buffer<unsigned long long>::zeros(Memory::device, 1);
     auto image = Buffer<float>::zeros(Memory::device, grid_.voxels());
-    // One after the other: to count all writes takes time, in which threads meet less often.
+    // Counted in two passes: counting all writes takes time, in which threads collide less often.
     for (const CollisionCounts counts : {CollisionCounts{of_voxel.data(), nullptr}, {nullptr, writes.data()}}) {
       collisions_ = counts;
       planned_back(&plan, events, nullptr, image.data(), nullptr);
