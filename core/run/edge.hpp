@@ -1,7 +1,7 @@
 // A bounded edge: the queue between one output and one input, limited by messages and by bytes,
 // with places that a writer reserves before it computes. With `policy: spill` the queue holds what its
-// reader takes next, and a spill buffer what comes behind. Not locked: the scheduler's one lock guards every
-// edge.
+// reader takes next, and a spill buffer what comes behind. An edge has no lock of its own: the run's one
+// lock guards it.
 #pragma once
 #include <algorithm>
 #include <condition_variable>
@@ -35,12 +35,12 @@ class Edge {
   bool has_message() const { return !queue_.empty(); }
   const Message& head() const { return queue_.front(); }
   std::size_t size() const { return queue_.size(); }
-  // Nothing waits, on disk neither.
+  // Nothing waits, neither in memory nor on disk.
   bool is_empty() const { return queue_.empty() && !(spill_ && !spill_->empty()); }
   // The writer has ended and every message was taken.
   bool is_over() const { return ended_ && is_empty(); }
-  // How many more messages may be put in; a reserved place, and each of these, counts as large as the largest message
-  // so far. A single message may exceed the limit of bytes; two may not.
+  // How many more messages may be put in. Each of these, and each reserved place, counts as large as the largest
+  // message so far. A single message may exceed the limit of bytes; two may not.
   std::size_t room() const { return room_within(1); }
   bool has_room() const { return room() > 0; }
   // Enough room that waking a writer's thread pays.
@@ -49,14 +49,14 @@ class Edge {
   void reserve(std::size_t places) { reserved_ += places; }
   void release(std::size_t places) { reserved_ -= places; }
 
-  // The writer promises that no later message stems from an earlier one of the source's.
+  // The writer promises that no later message has a smaller origin than this.
   void promise(std::uint64_t origin) { promised_ = std::max(promised_, origin); }
   std::uint64_t promised() const { return promised_; }
   // No message that is still to be taken from this edge has a smaller origin; all ones when it is over.
   std::uint64_t least_origin() const;
 
-  // Puts a message in; whatever is discarded (an oldest one, or this one where nobody reads any
-  // more) goes to `trash`, to be destroyed outside the lock.
+  // Puts a message in. What is discarded (the oldest, or this one if nobody reads any more) goes to
+  // `trash`, to be destroyed outside the lock.
   void push(Message message, std::vector<Message>& trash);
   Message pop() {
     Message message = std::move(queue_.front());
@@ -74,10 +74,10 @@ class Edge {
   // feedback edge that is how every stream ends, so it is no drop.
   void close(std::vector<Message>& trash);
 
-  // What an edge that spills has beside the queue, and a thread of its own moves between memory and disk; null where
-  // the edge does not spill.
+  // What waits behind the queue of an edge that spills, and is moved between memory and disk by a thread of its own;
+  // null if the edge does not spill.
   SpillBuffer* spill() const { return spill_.get(); }
-  // Something is to be moved, or nothing ever will be again.
+  // The thread that moves has something to do: a chunk to move, or to end.
   bool has_to_move() const { return is_moved_for_good() ? !mover_is_gone_ : next_to_move() != nullptr; }
   bool is_moved_for_good() const { return closed_ || (ended_ && spill_->empty()); }
   std::shared_ptr<SpillChunk> begin_move();

@@ -9,7 +9,7 @@
 
 #include "core/base/atomic_file.hpp"
 #include "core/base/log.hpp"
-#include "core/run/scheduler.hpp"
+#include "core/run/run.hpp"
 
 namespace tofstream {
 namespace {
@@ -19,8 +19,8 @@ constexpr std::size_t most_stalls = 100;  // that are reported: a run that stand
 
 }  // namespace
 
-// The output folder and its run.json, from the run's beginning to its end: it lists a file of the run before that file
-// is there, so that whatever is left by a kill is known to be this run's.
+// The output folder and its run.json, from the run's beginning to its end. run.json lists a file of the run before that
+// file is there, so that whatever a kill leaves behind is known to be this run's.
 class RunJsonFile {
  public:
   RunJsonFile(const EngineOptions& options, std::string_view run)
@@ -28,7 +28,7 @@ class RunJsonFile {
     for (const std::string& name : options.more_files) more_files_.push_back({name, ""});
   }
 
-  // What is in the way, or a disk that is full, shows itself before anything of an earlier run is touched.
+  // A file that is in the way, or a full disk, is found before anything of an earlier run is touched.
   void begin(RunReport report, const Value& parameters) {
     const std::lock_guard lock(mutex_);
     append(report, more_files_);
@@ -41,10 +41,10 @@ class RunJsonFile {
     file.commit(AtomicFile::Flush::later);  // data wait for it, and it is written again at the end
   }
   // The run has got another file.
-  void update(const Scheduler& scheduler) {
+  void update(const RunControl& run) {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    RunReport report = scheduler.snapshot();
+    RunReport report = run.snapshot();
     report.phase = RunPhase::running;
     append(report, more_files_);
     append(report, folder_.resumed());
@@ -52,7 +52,7 @@ class RunJsonFile {
     file.write(run_json(report));
     file.commit(AtomicFile::Flush::later);
   }
-  // Keeps the gadgets' files that are there, unless threads are left that may still write.
+  // Lists only the gadgets' files that are there, unless threads are left that may still write.
   void end(RunReport& report) {
     const std::lock_guard lock(mutex_);
     ended_ = true;
@@ -80,10 +80,12 @@ class RunJsonFile {
 };
 
 Engine::Engine(Pipeline pipeline, EngineOptions options)
-    : options_(std::move(options)), scheduler_(std::make_shared<Scheduler>(std::move(pipeline), options_)) {}
+    : options_(std::move(options)),
+      run_(std::make_shared<Run>(std::move(pipeline),
+                                 RunSettings{options_.output_dir, options_.name, options_.observer, options_.turns})) {}
 
 Engine::~Engine() {
-  scheduler_.reset();  // gadgets go before the lock of the folder that they write to
+  run_.reset();  // gadgets go before the lock of the folder that they write to
 }
 
 RunReport Engine::run() {
@@ -104,19 +106,20 @@ RunReport Engine::run() {
 
 void Engine::execute() {
   if (!prepare()) return;
-  if (options_.opened) options_.opened(*scheduler_);
-  early_errors_ = scheduler_->construct();
-  if (!early_errors_.empty() || scheduler_->cancelled() || !begin()) return;
+  if (options_.opened) options_.opened(run_->control);
+  run_->control.begin();
+  early_errors_ = run_->graph.construct();
+  if (!early_errors_.empty() || run_->control.cancelled() || !begin()) return;
   began_ = true;
-  if (options_.observer) options_.observer->run_begins(scheduler_->pipeline());
-  scheduler_->launch();
+  if (options_.observer) options_.observer->run_begins(run_->pipeline);
+  run_->workers.launch(run_);
   wait_for_end();
   if (options_.observer) options_.observer->run_ends();
 }
 
 // The folder is there, and ours alone.
 bool Engine::prepare() try {
-  if (!options_.output_dir.empty()) run_json_ = std::make_shared<RunJsonFile>(options_, scheduler_->pipeline().name);
+  if (!options_.output_dir.empty()) run_json_ = std::make_shared<RunJsonFile>(options_, run_->pipeline.name);
   return true;
 } catch (const std::exception& error) {
   early_errors_.push_back({"", one_line(error.what()), {}, std::nullopt});
@@ -127,10 +130,10 @@ bool Engine::prepare() try {
 bool Engine::begin() try {
   if (!run_json_) return true;
   Value parameters = Value::sequence();
-  for (const PipelineGadget& gadget : scheduler_->pipeline().gadgets) parameters.items.push_back(gadget.resolved);
+  for (const PipelineGadget& gadget : run_->pipeline.gadgets) parameters.items.push_back(gadget.resolved);
   run_json_->begin(snapshot(), parameters);
-  // The scheduler outlives its gadgets' records, which call this.
-  scheduler_->watch_files([file = run_json_, &scheduler = *scheduler_] { file->update(scheduler); });
+  // The control outlives the gadgets' records, which call this.
+  run_->watch_files([file = run_json_, &control = run_->control] { file->update(control); });
   return true;
 } catch (const std::exception& error) {
   early_errors_.push_back({"", one_line(error.what()), {}, std::nullopt});
@@ -139,19 +142,20 @@ bool Engine::begin() try {
 
 // Until the run has ended, is stopping or was cancelled; true where it has ended.
 bool Engine::wait_watching_for_stalls() {
+  Control& control = run_->control;
   const Clock::time_point began = Clock::now();
   Clock::time_point moved = began;
   auto pause = options_.stall_report;  // which doubles while nothing moves: once is news, a thousand times is noise
-  for (std::uint64_t moves = scheduler_->moves();;) {
-    if (scheduler_->wait(Clock::now() + pause, true, true)) return true;
-    if (scheduler_->stopping() || scheduler_->cancelled()) return false;
+  for (std::uint64_t moves = control.moves();;) {
+    if (control.wait(Clock::now() + pause, true, true)) return true;
+    if (control.stopping() || control.cancelled()) return false;
     const auto seconds = [](Clock::duration d) { return std::chrono::duration<double>(d).count(); };
-    if (const std::uint64_t now = scheduler_->moves(); now != moves || scheduler_->waits_outside()) {
+    if (const std::uint64_t now = control.moves(); now != moves || control.waits_outside()) {
       moves = now;
       moved = Clock::now();
       pause = options_.stall_report;
     } else if (stalls_.size() < most_stalls) {
-      stalls_.push_back({seconds(Clock::now() - began), seconds(Clock::now() - moved), scheduler_->state_in_words()});
+      stalls_.push_back({seconds(Clock::now() - began), seconds(Clock::now() - moved), control.state_in_words()});
       pause *= 2;
       program_log().warn("{}{}no message has moved for {:.1f} s: {}", options_.name, options_.name.empty() ? "" : ": ",
                          stalls_.back().seconds, stalls_.back().state);
@@ -160,25 +164,26 @@ bool Engine::wait_watching_for_stalls() {
 }
 
 void Engine::wait_for_end() {
+  Control& control = run_->control;
   bool finished = wait_watching_for_stalls();
-  if (!finished && !scheduler_->cancelled()) {  // stopping
-    finished = scheduler_->wait(Clock::now() + options_.stop_deadline, false, true);
-    if (!finished && !scheduler_->cancelled())
-      scheduler_->cancel(RunError{"",
-                                  fmt::format("did not drain within {} s of being stopped; in work: {}",
-                                              std::chrono::duration<double>(options_.stop_deadline).count(),
-                                              fmt::join(scheduler_->in_code(), ", ")),
-                                  {},
-                                  std::nullopt});
+  if (!finished && !control.cancelled()) {  // stopping
+    finished = control.wait(Clock::now() + options_.stop_deadline, false, true);
+    if (!finished && !control.cancelled())
+      control.cancel(RunError{"",
+                              fmt::format("did not drain within {} s of being stopped; in work: {}",
+                                          std::chrono::duration<double>(options_.stop_deadline).count(),
+                                          fmt::join(control.in_code(), ", ")),
+                              {},
+                              std::nullopt});
   }
   if (!finished)
-    finished = scheduler_->wait(Clock::now() + (scheduler_->aborted() ? options_.abort_grace : options_.failure_grace),
-                                false, false);
+    finished =
+        control.wait(Clock::now() + (control.aborted() ? options_.abort_grace : options_.failure_grace), false, false);
   if (finished) {
-    scheduler_->join();
+    run_->workers.join();
   } else {
-    still_running_ = scheduler_->in_code();
-    scheduler_->abandon();
+    still_running_ = control.in_code();
+    run_->abandon();
   }
 }
 
@@ -202,19 +207,19 @@ void Engine::finish(RunReport& report) {
 }
 
 RunControl& Engine::control() {
-  return *scheduler_;
+  return run_->control;
 }
 RunReport Engine::snapshot() const {
-  return scheduler_->snapshot();
+  return run_->control.snapshot();
 }
 void Engine::request_stop() {
-  scheduler_->request_stop();
+  run_->control.request_stop();
 }
 void Engine::abort() {
-  scheduler_->abort();
+  run_->control.abort();
 }
 std::vector<Problem> Engine::set_parameter(std::string_view gadget, std::string_view parameter, const Value& value) {
-  return scheduler_->set_parameter(gadget, parameter, value);
+  return run_->control.set_parameter(gadget, parameter, value);
 }
 
 }  // namespace tofstream

@@ -18,7 +18,7 @@
 namespace tofstream {
 
 class RunJsonFile;
-class Scheduler;
+struct Run;
 
 struct EngineOptions {
   // Where gadgets write and run.json goes; created if missing. Empty: the working folder, and no
@@ -26,7 +26,7 @@ struct EngineOptions {
   std::filesystem::path output_dir;
   // What becomes of a run that the folder holds already.
   EarlierRun earlier_run = EarlierRun::refuse;
-  // Names in the folder that belong to the run besides its gadgets' files: written there by who runs it.
+  // Files in the folder that belong to the run besides its gadgets' files: the caller writes them there.
   std::vector<std::string> more_files;
   // After request_stop(): how long the pipeline may drain before the run fails.
   std::chrono::milliseconds stop_deadline{30'000};
@@ -34,15 +34,15 @@ struct EngineOptions {
   // they are abandoned.
   std::chrono::milliseconds abort_grace{1'000};
   std::chrono::milliseconds failure_grace{30'000};
-  // When no message moved for so long, one line of the log and an entry of the report say who waits for whom.
+  // When no message has moved for this long, a line of the log and an entry of the report say who waits for whom.
   std::chrono::milliseconds stall_report{10'000};
   // Called once the output folder is there and before gadgets are constructed, which may take long.
   std::function<void(RunControl&)> opened;
   // Told of every call, or null; outlives the engine.
   Observer* observer = nullptr;
-  // Where several runs are in one process: stands before the names of this one's gadgets in the log.
+  // For one among several runs in a process: what stands before the names of its gadgets in the log.
   std::string name;
-  // Likewise: what they share by turns (Context::take_turn), or null.
+  // For one among several runs in a process: what they share by turns (Context::take_turn), or null.
   std::shared_ptr<Turns> turns;
 };
 
@@ -53,12 +53,12 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Locks the output folder until the engine is gone, constructs the gadgets, clears what is left of an earlier run
-  // where that is to be overwritten, writes run.json (as running), lets the data flow to its end, settles the books and
-  // writes run.json again. Once. A run that does not begin, because a gadget cannot be constructed, another run has the
-  // folder or it is aborted before, leaves nothing behind and an earlier run whole. Whatever goes wrong
-  // is in the report (errors, exit_code); nothing is thrown but std::bad_alloc. Where `still_running` is not empty,
-  // threads are left in gadget code: end the program by std::_Exit.
+  // Locks the output folder until the engine is destroyed, constructs the gadgets, clears what is left of an earlier
+  // run that is to be overwritten, writes run.json (as running), lets the data flow to its end, settles the books and
+  // writes run.json again. Call it once. A run that does not begin, because a gadget cannot be constructed, another run
+  // has the folder, or it is aborted before, leaves nothing behind and an earlier run whole. Whatever goes wrong is in
+  // the report (errors, exit_code); nothing is thrown but std::bad_alloc. If `still_running` is not empty, threads are
+  // left in gadget code: end the program by std::_Exit.
   RunReport run();
 
   // To watch and steer the run from any thread (no signal handler); what follows are its calls.
@@ -77,7 +77,7 @@ class Engine {
   void finish(RunReport& report);
 
   const EngineOptions options_;
-  std::shared_ptr<Scheduler> scheduler_;
+  std::shared_ptr<Run> run_;
   std::shared_ptr<RunJsonFile> run_json_;  // null: no output folder; abandoned threads may outlive the engine
   bool began_ = false;                     // data flowed: errors are those of the run, no longer of the configuration
   std::vector<RunError> early_errors_;

@@ -1,4 +1,4 @@
-// The misfortune that `fault: {...}` asks for, at one message of one gadget.
+// The fault that `fault: {...}` asks for, at one message of one gadget.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,8 +9,8 @@ namespace tofstream {
 
 enum class Fate { pass, drop, duplicate };
 
-// What happens to message `number` of a gadget. Delays first, as long as `go_on` says true; throws std::runtime_error
-// at throw_at; does not return at kill_at.
+// What happens to message `number` of a gadget. It first delays, as long as `go_on` returns true; then throws
+// std::runtime_error at throw_at, and does not return at kill_at.
 Fate meet_fault(const FaultSettings& fault, std::uint64_t number, const std::function<bool()>& go_on);
 
 }  // namespace tofstream

@@ -16,7 +16,8 @@ struct FlowGraph::Nodes {
   std::vector<std::unique_ptr<flow::function_node<Ticket>>> nodes;
 };
 
-FlowGraph::FlowGraph(const std::vector<unsigned>& parallel, Worker& worker) : nodes_(std::make_unique<Nodes>()) {
+FlowGraph::FlowGraph(const std::vector<unsigned>& parallel, Worker& worker)
+    : worker_(worker), nodes_(std::make_unique<Nodes>()) {
   nodes_->nodes.resize(parallel.size());
   for (std::size_t i = 0; i < parallel.size(); ++i) {
     if (parallel[i] == 0) continue;

@@ -1,5 +1,5 @@
 // The oneTBB flow graph behind a small interface: a function node a gadget, which is told by tickets that there is
-// work. What the work is, the scheduler keeps under its own lock.
+// work. What the work is, the dispatch knows (core/run/dispatch.hpp).
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -25,6 +25,7 @@ class FlowGraph {
   FlowGraph(const FlowGraph&) = delete;
   FlowGraph& operator=(const FlowGraph&) = delete;
 
+  Worker& worker() { return worker_; }
   // From any thread.
   void put(std::size_t node);
   // Takes part in the work until release() was called and no work is left.
@@ -33,6 +34,7 @@ class FlowGraph {
 
  private:
   struct Nodes;
+  Worker& worker_;
   std::unique_ptr<Nodes> nodes_;
 };
 

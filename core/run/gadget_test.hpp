@@ -83,21 +83,21 @@ class RegisteredGadgetTest {
 
   // Before the first message, of a gadget that has start().
   void start() { harness_.start(); }
-  // One message by value, which the gadget may take as its own, as the engine lets the only reader do.
+  // One message by value, which the gadget may take as its own, like the only reader in a run.
   template <class T>
   void send(T payload) requires(!detail::is_shared<T>) {
     harness_.process({Payload::of(std::move(payload))}, {&payload_type<T>()});
   }
-  // One shared message for each input, in the order of their declaration; null for an optional one that is not
+  // One shared message for each input, in the order of their declaration; null for an optional input that is not
   // connected.
   template <class... T>
   void send(std::shared_ptr<const T>... payloads) {
     harness_.process({Payload{std::move(payloads), false}...}, {&payload_type<T>()...});
   }
-  // Changes a live parameter, as YAML has its value, from the next message on: set("low_keV", "510"). Throws
-  // std::invalid_argument in the words of the runtime where it is not live or the value is wrong.
+  // Changes a live parameter, whose value is written as in YAML, from the next message on: set("low_keV", "510").
+  // Throws std::invalid_argument in the words of the runtime if it is not live or the value is wrong.
   void set(std::string_view parameter, std::string_view yaml) { harness_.set(parameter, yaml); }
-  // Nothing waits and the readers have nothing to do; what the gadget's idle returns.
+  // Calls the gadget's idle, as when nothing waits and the readers have nothing to do; returns what it returns.
   bool idle() { return harness_.idle(); }
   // The end of the stream.
   void finish() { harness_.flush(); }

@@ -17,8 +17,8 @@ Edge* InputPort::next_in_turn() const {
   return nullptr;
 }
 
-// The smallest origin, the first written edge first: an edge without a message holds it up unless all that it may still
-// bring comes later.
+// The edge with the smallest origin; of equal ones the first that is written. An edge without a message holds it up,
+// unless all that this edge may still bring comes later.
 Edge* InputPort::next_in_order() const {
   const auto first = std::ranges::min_element(edges_, {}, &Edge::least_origin);
   return first != edges_.end() && (*first)->has_message() ? *first : nullptr;

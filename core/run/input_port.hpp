@@ -1,5 +1,5 @@
 // The messages that come into one input of a gadget: from one edge, or from several that merge. Guarded by the
-// scheduler's lock, like its edges.
+// run's lock, like its edges.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ class InputPort {
   bool is_connected() const { return !edges_.empty(); }
   bool is_feedback() const { return is_connected() && edges_.front()->description().is_feedback; }
 
-  // The edge whose first message is this input's next. Null where there is none; and where edges merge in order, as
-  // long as an earlier message may still come on another one.
+  // The edge whose first message is this input's next. Null if there is none; also, if edges merge in order, as long as
+  // an earlier message may still come on another edge.
   Edge* next() const {
     if (edges_.size() == 1) return edges_.front()->has_message() ? edges_.front() : nullptr;
     return next_of_several();

@@ -1,5 +1,5 @@
-// One gadget at run time: its instance, its edges and where it stands. Guarded by the scheduler's
-// lock except where a comment says otherwise.
+// One gadget at run time: its instance, its edges and where it stands. Guarded by the run's lock
+// (core/run/run_state.hpp) except where a comment says otherwise.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -31,7 +31,7 @@ struct Call {
   std::uint64_t events = 0;  // in them
 };
 
-// Calls that one worker makes one after the other: several where the gadget is so quick that taking and giving messages
+// Calls that one worker makes one after the other: several if the gadget is so quick that taking and giving messages
 // one by one would cost more than its work.
 struct Job {
   std::uint64_t order = 0;
@@ -44,6 +44,7 @@ struct Job {
   const void* params = nullptr;                             // of all its calls; the node owns them
   bool params_are_new = false;                              // since the node's job before
 
+  bool has_input() const { return !is_flush && !is_idle; }
   void clear() {
     calls.clear();
     payloads.clear();
@@ -65,7 +66,8 @@ struct NodeFigures {
 struct Node {
   enum class Phase { running, flushing, ended };
 
-  // So that jobs of quick calls cost the lock once in this time, and nobody waits longer for the first message of one.
+  // A job of quick calls takes about so long: it takes the lock once in this time, and its first message waits for the
+  // others no longer.
   static constexpr double job_ns = 20'000;
   static constexpr std::size_t most_calls = 64;
   enum class Waiting { no, for_input, for_room };
@@ -103,20 +105,20 @@ struct Node {
   std::vector<std::uint64_t> next_sequence;
   std::uint64_t next_event = 0;  // where this gadget is the first to count events
 
-  // What a serial gadget took in since it last emitted, which its next output stems from; and the messages that a
-  // source gave, as faults count them. The gadget's one caller alone touches them.
+  // What a serial gadget took in since it last emitted, and its next output stems from; and how many messages a source
+  // gave, as faults count them. Only the gadget's one caller touches them.
   MessageInfo origin;
   bool origin_was_emitted = true;
   std::uint64_t emitted = 0;
   bool may_idle = true;  // of a gadget with an idle function: it has not said that there is nothing to do
 
-  // Where a merge or a join goes by origins: that of each job in work, in order, and the least that may still leave
-  // this gadget, as its output edges know; of a source always, the number of its next message.
+  // In a graph that goes by origins: the origin of each job in work, in order, and the least origin that may still
+  // leave this gadget, which its output edges know. In a source, always the number of its next message.
   std::deque<std::uint64_t> origins_in_work;
   std::uint64_t promised = 0;
 
-  // Live parameters that were set, of which the gadget has yet to hear; and those of its jobs, the present ones last.
-  // A job in work has a mere pointer to its own, so all of them stay.
+  // Live parameters that were set and that the gadget has not been given yet; and those of its jobs, the present ones
+  // last. A job in work has a mere pointer to its own, so all of them stay.
   std::shared_ptr<const void> new_params;
   std::vector<std::shared_ptr<const void>> params_used;
 
@@ -133,7 +135,7 @@ struct Node {
   GadgetRecord record;
   Context context;
 
-  // Last, so that it goes before what it may refer to.
+  // Last, so that it is destroyed before what it may refer to.
   std::unique_ptr<GadgetInstance> instance;
 
   const std::string& name() const { return gadget->name; }
@@ -158,6 +160,17 @@ struct Node {
     return true;
   }
   const void* params() const { return params_used.back().get(); }
+
+  // An empty job that comes next in order, with the parameters of now.
+  Job new_job();
+  // One place for each of its calls, on every output edge; and those of them that it did not need are given back.
+  void reserve_places(Job& job);
+  void release_places(Job& job);
+  // A job, or a start, begins in the gadget's own code.
+  void enter_code() {
+    ++in_code;
+    in_code_since = std::chrono::steady_clock::now();
+  }
 
   // Every input has its next message. In a join by origins they may still not belong together.
   bool inputs_have_messages() const {

@@ -1,5 +1,5 @@
-// Who watches a run as it happens: traces, profilers, metrics. The engine calls it from many threads, outside its lock;
-// without one it costs nothing.
+// Watches a run as it happens, for traces, profilers and metrics. The engine calls it from many threads, outside its
+// lock; a run without an observer pays nothing.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -25,7 +25,7 @@ class Observer {
   virtual void call_begins(std::size_t /*gadget*/, CallKind, const MessageInfo&) {}
   virtual void call_ends(std::size_t /*gadget*/, CallKind, const MessageInfo&, Clock::time_point /*began*/,
                          Clock::time_point /*ended*/) {}
-  // A gadget with its own thread waited, inside call_begins and call_ends where it is for room.
+  // A gadget with its own thread waited; a wait for room lies between call_begins and call_ends.
   virtual void waited(std::size_t /*gadget*/, WaitKind, Clock::time_point /*began*/, Clock::time_point /*ended*/) {}
   // A stretch that a gadget itself reports by Context::span, such as its work on a GPU stream.
   virtual void span(std::size_t /*gadget*/, std::string_view /*track*/, std::string_view /*name*/,

@@ -1,5 +1,5 @@
-// The run as those see it who watch and steer it: a gadget (through Context::control), the control socket, metrics.
-// A test gives a gadget one of its own.
+// The run as it is watched and steered: by a gadget (through Context::control), the control socket, metrics.
+// A test gives a gadget a control of its own.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,15 +18,15 @@ struct LiveParameter {
   Value value;
 };
 
-// Every call is safe from any thread, gadgets' own calls included, but none from a signal handler.
+// Every call is safe from any thread, also from a gadget's own calls, but not from a signal handler.
 class RunControl {
  public:
   virtual ~RunControl() = default;
 
-  // As it was checked; the values of parameters are those at the start.
+  // The pipeline as it was checked; the values of parameters are those at the start.
   virtual const Pipeline& pipeline() const = 0;
 
-  // Figures as they stand. What is still on its way is missing from the books, so that they need not balance before
+  // The figures of now. Events that are still on their way are missing from the books, which need not balance before
   // the end.
   virtual RunReport snapshot() const = 0;
 

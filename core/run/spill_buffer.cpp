@@ -9,10 +9,10 @@
 namespace tofstream {
 namespace {
 
-// Half of the bytes that may wait in memory are the reader's next messages, half are these. From half of those on they
-// are written, so that a writer meets a full edge only where the disk is slower than it is.
+// Half of the bytes that may wait in memory are for the reader's next messages, half for the buffer. When half of the
+// buffer's are used, it begins to write, so that a writer meets a full edge only if the disk is slower than it is.
 constexpr std::size_t write_from_share = 4;
-// A chunk is small beside what may wait, and large enough for a disk; and never are there many in memory.
+// A chunk is small compared with what may wait, but large enough for a disk, and there are never many in memory.
 constexpr std::size_t chunk_share = 16, least_chunk_share = 256;
 constexpr std::size_t good_chunk = std::size_t{4} << 20;
 
@@ -66,7 +66,7 @@ SpillChunk* SpillBuffer::next_to_move(bool reader_has_room) const {
   return next_to_write();
 }
 
-// The oldest in memory; the first of all, which the reader takes next, only where it is the last that memory has.
+// The oldest in memory; but the very first, which the reader takes next, only if memory has no other.
 SpillChunk* SpillBuffer::next_to_write() const {
   if (memory_messages_ == 0 || weight_in_memory() < limits_.bytes / write_from_share) return nullptr;
   auto oldest = chunks_.end();

@@ -1,6 +1,6 @@
 // The messages of an edge with `policy: spill` that wait behind those its reader takes next: in memory while there is
-// room, else on disk. They lie in chunks, oldest first, so that many small messages make few writes. Not locked: the
-// scheduler's one lock guards it, but for move(), which reads or writes one chunk without the lock.
+// room, else on disk. They lie in chunks, oldest first, so that many small messages make few writes. The run's one lock
+// guards it, except for move(), which reads or writes one chunk without the lock.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SpillChunk {
   std::vector<Message> messages;  // none while it is on disk
   SpillPiece piece;               // empty while it is in memory
   std::vector<std::shared_ptr<const void>> shared;
-  // The following stay as they are while the chunk moves.
+  // The following do not change while the chunk moves.
   std::size_t count = 0;
   std::size_t bytes = 0;  // of the payloads, in memory
   std::uint64_t events = 0;
@@ -29,7 +29,7 @@ struct SpillChunk {
 
   bool in_memory() const { return !is_moving && !piece; }
   bool on_disk() const { return !is_moving && piece; }
-  // With the messages themselves, so that payloads without a size count too.
+  // Counts the messages themselves too, so that payloads without a size have a weight.
   std::size_t weight() const { return bytes + count * sizeof(Message); }
 };
 
@@ -44,7 +44,7 @@ class SpillBuffer {
   void open() { file_ = SpillFile::in(limits_.spill_folder); }
 
   bool empty() const { return chunks_.empty(); }
-  // The origin of the first message, where there is one.
+  // The origin of the first message; there must be one.
   std::uint64_t first_origin() const { return chunks_.front()->first_origin; }
   std::size_t messages() const { return messages_; }
   std::size_t messages_in_memory() const { return memory_messages_; }
@@ -52,14 +52,14 @@ class SpillBuffer {
   std::size_t weight_in_memory() const { return memory_bytes_ + memory_messages_ * sizeof(Message); }
 
   void push(Message message);
-  // The messages of the first chunk where they are in memory, else none.
+  // The messages of the first chunk if they are in memory, else none.
   std::vector<Message> take_first();
   // Everything, to be destroyed without the lock.
   Chunks take_all();
   void count_events(std::uint64_t& messages, std::uint64_t& events) const;
 
-  // The chunk that is to move next: the first, from disk, where the reader has room; else one that memory has no room
-  // for. Null where none is.
+  // The chunk that is to move next: the first, from disk, if the reader has room; else one that memory has no room for;
+  // else null.
   SpillChunk* next_to_move(bool reader_has_room) const;
   std::shared_ptr<SpillChunk> begin_move(bool reader_has_room);
   // Without the lock. Throws std::system_error, and the chunk stays where it is.

@@ -1,6 +1,6 @@
-// The scheduler's critical section: holds the lock, gathers what changed, and on leaving does what
-// must happen outside the lock (starting work on the flow graph, destroying payloads). Private to
-// the scheduler's source files.
+// A critical section of the run: it holds the one lock and gathers what changed. On leaving it looks at what that made
+// possible, and then does what must happen outside the lock: it starts work on the flow graph, destroys payloads and
+// stops tokens.
 #pragma once
 #include <mutex>
 #include <utility>
@@ -8,8 +8,10 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "core/run/flow_graph.hpp"
-#include "core/run/scheduler.hpp"
+#include "core/run/dispatch.hpp"
+#include "core/run/message.hpp"
+#include "core/run/node.hpp"
+#include "core/run/run_state.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
@@ -17,17 +19,18 @@
 
 namespace tofstream {
 
-// libtbb hands tickets from thread to thread, and ThreadSanitizer cannot see how: these say it.
+// libtbb hands tickets from thread to thread, and ThreadSanitizer cannot see how: these tell it. Whoever takes over
+// knows the worker's address without reading anything that another thread wrote.
 #if defined(__SANITIZE_THREAD__)
-inline void hand_over(void* scheduler) {
-  __tsan_release(scheduler);
+inline void hand_over(FlowGraph::Worker& worker) {
+  __tsan_release(&worker);
 }
-inline void take_over(void* scheduler) {
-  __tsan_acquire(scheduler);
+inline void take_over(FlowGraph::Worker& worker) {
+  __tsan_acquire(&worker);
 }
 #else
-inline void hand_over(void*) {}
-inline void take_over(void*) {}
+inline void hand_over(FlowGraph::Worker&) {}
+inline void take_over(FlowGraph::Worker&) {}
 #endif
 
 // Tells the processor that a loop waits.
@@ -39,19 +42,14 @@ inline void pause() {
 #endif
 }
 
-// Unwinds a gadget out of Emit when the run was cancelled. Not a std::exception, so that `catch
-// (const std::exception&)` in a gadget does not take it for an error of its own.
-struct Cancelled {};
-
-// Takes `other` into the span of origins, events and times of `info`; whose sequence stays.
-void widen(MessageInfo& info, const MessageInfo& other);
-
-class Scheduler::Section {
+class Section {
  public:
-  // A worker of the graph gives the list of what it goes on with: tickets of quick gadgets are put there, and one of
-  // any other where the list is empty.
-  explicit Section(Scheduler& scheduler, Tickets* mine = nullptr)
-      : scheduler_(scheduler), lock_(scheduler.mutex_, std::defer_lock), mine_(mine) {
+  using Tickets = std::vector<Node*>;
+
+  // A worker of the flow graph gives the list of what it goes on with: tickets of quick gadgets are put there, and one
+  // of any other gadget where the list is empty.
+  explicit Section(Dispatch& dispatch, Tickets* mine = nullptr)
+      : dispatch_(dispatch), state_(dispatch.state()), lock_(state_.mutex, std::defer_lock), mine_(mine) {
     // The lock is held for a microsecond or so: trying again for as long costs less than going to sleep and being
     // woken.
     for (int tries = 0; tries < 100; ++tries) {
@@ -80,32 +78,32 @@ class Scheduler::Section {
   std::vector<Message>& trash() { return trash_; }
   void stop_sources_on_leaving() { stop_sources_ = true; }
   void announce_cancel_on_leaving() { announce_cancel_ = stop_sources_ = true; }
-  void release_graph_on_leaving() { release_graph_ = true; }
+  void release_flow_on_leaving() { release_flow_ = true; }
 
   // Lets the lock go until the node can go on in the way it waits for, or the run is cancelled.
   void wait(Node& node, Node::Waiting what, std::size_t port = 0) {
     node.waiting = what;
     node.waiting_port = port;
-    --scheduler_.active_;
+    --state_.active;
     settle();
     leave();
     lock_.lock();
-    node.wake.wait(lock_, [&] { return scheduler_.cancelled_ || scheduler_.can_go_on(node); });
+    node.wake.wait(lock_, [&] { return state_.cancelled || dispatch_.can_go_on(node); });
     node.waiting = Node::Waiting::no;
     node.takes_any_room = false;
-    ++scheduler_.active_;
+    ++state_.active;
   }
 
   // Lets the lock go until the edge has something to move between memory and disk, or the run is cancelled.
   void wait(Edge& edge) {
-    const auto can_go_on = [&] { return scheduler_.cancelled_ || edge.has_to_move(); };
+    const auto can_go_on = [&] { return state_.cancelled || edge.has_to_move(); };
     if (can_go_on()) return;
-    --scheduler_.active_;
+    --state_.active;
     settle();
     leave();
     lock_.lock();
     edge.mover_wakes.wait(lock_, can_go_on);
-    ++scheduler_.active_;
+    ++state_.active;
   }
 
  private:
@@ -114,9 +112,9 @@ class Scheduler::Section {
       Node& node = *touched_.back();
       touched_.pop_back();
       node.is_touched = false;
-      scheduler_.examine(*this, node);
+      dispatch_.examine(*this, node);
     }
-    scheduler_.check_progress(*this);
+    dispatch_.check_progress(*this);
   }
 
   void leave() {
@@ -125,17 +123,18 @@ class Scheduler::Section {
       mine_->push_back(tickets_.back());
       tickets_.pop_back();
     }
-    if (!tickets_.empty()) hand_over(&scheduler_);
-    for (const Node* node : tickets_) scheduler_.graph_->put(node->index);
+    if (!tickets_.empty()) hand_over(dispatch_.flow().worker());
+    for (const Node* node : tickets_) dispatch_.flow().put(node->index);
     tickets_.clear();
     trash_.clear();
     // These two call what gadgets have put behind the tokens.
-    if (std::exchange(stop_sources_, false)) scheduler_.stop_source_.request_stop();
-    if (std::exchange(announce_cancel_, false)) scheduler_.cancel_source_.request_stop();
-    if (std::exchange(release_graph_, false)) scheduler_.graph_->release();
+    if (std::exchange(stop_sources_, false)) state_.stop_source.request_stop();
+    if (std::exchange(announce_cancel_, false)) state_.cancel_source.request_stop();
+    if (std::exchange(release_flow_, false)) dispatch_.flow().release();
   }
 
-  Scheduler& scheduler_;
+  Dispatch& dispatch_;
+  RunState& state_;
   std::unique_lock<std::mutex> lock_;
   Tickets* mine_;
   boost::container::small_vector<Node*, 8> touched_;
@@ -143,7 +142,7 @@ class Scheduler::Section {
   std::vector<Message> trash_;
   bool stop_sources_ = false;
   bool announce_cancel_ = false;
-  bool release_graph_ = false;
+  bool release_flow_ = false;
 };
 
 }  // namespace tofstream
