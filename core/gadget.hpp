@@ -6,7 +6,7 @@
 //     void process(In, Emit<Out>&)              stateful; a sink has no Emit
 //     void run(Emit<Out>&, std::stop_token)     a source
 //
-// and, where it wants them,
+// and, if it wants them,
 //
 //     void flush(Emit<Out>&)                    at the end of the stream
 //     void start(Emit<Out>&)                    before its first message, to open a cycle
@@ -15,14 +15,14 @@
 //     explicit Gadget(const Params&)
 //     void update(const Params&)                where live parameters change what it keeps
 //     static MemoryNeed memory(const Params&)   see core/gadget/memory.hpp
-//     bool idle(Emit<Out>&)                     of a stateful one with a thread of its own: called while no message
-//                                               waits and its readers wait for nothing but this gadget; false: not
-//                                               again before another message came
+//     bool idle(Emit<Out>&)                     for a stateful one with a thread of its own: called while no message
+//                                               waits and its readers wait for this gadget alone; after false it is
+//                                               not called again before another message came
 //     static constexpr bool own_thread = true   where it blocks (GPU, disk, socket) or emits many messages a call
-//     static constexpr bool one_to_one = true   of a stateful one that gives one message for each
+//     static constexpr bool one_to_one = true   for a stateful one that gives one message for each
 //     static constexpr bool harmless = true     reaches no file, socket or process but what its parameters name, which
 //                                               are checked: a server lets any client use it
-//     static constexpr auto stream_end = ...    of an end of a stream between programs, see gadgets/stream_ends.hpp
+//     static constexpr auto stream_end = ...    for an end of a stream between programs, see gadgets/stream_ends.hpp
 //
 // Each function may also take `const Params&` and `Context&`, whose cancelled() tells a gadget that waits for something
 // outside that the run is being ended. In is `const T&`, `T`, `std::shared_ptr<const T>`, or a struct of several inputs
@@ -36,7 +36,7 @@
 #include "core/value/params.hpp"
 
 // Registers the gadget `Type` as `use: name`, with one line of documentation. Once, at namespace
-// scope of a source file. The record makes the library that it ends in a plug-in, should that be loaded as one.
+// scope of a source file. The record lets the library that holds the gadget be loaded as a plug-in.
 #define TOFSTREAM_GADGET(Type, name, doc)                                                                          \
   namespace {                                                                                                      \
   __attribute__((section(".tofstream"), used)) constexpr ::tofstream::PluginRecord TOFSTREAM_UNIQUE_NAME(          \

@@ -1,4 +1,4 @@
-// A hint for a name that nobody knows.
+// A hint for a name that is not known.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace tofstream {
 
-// ", did you mean 'x'?" for the candidate nearest to `name` by edit distance, "" where none is near.
+// ", did you mean 'x'?" for the candidate nearest to `name` by edit distance, "" if none is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tofstream

@@ -5,7 +5,7 @@
 
 namespace tofstream {
 
-// Makes the folder; true where it was not there. Throws std::runtime_error, in words like "results is a file, and no
+// Makes the folder; true if it was not there. Throws std::runtime_error, in words like "results is a file, and no
 // folder".
 bool make_folder(const std::filesystem::path& folder);
 

@@ -1,5 +1,5 @@
-// A file of bytes that is read and written by place: what segments of a journal, and files that hold for a while what
-// memory has no room for, are.
+// A file of bytes that is read and written at given places, such as a segment of a journal, or a file that holds for a
+// while what memory has no room for.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace tofstream {
 
 class PlacedFile {
  public:
-  // Takes a descriptor over, which it closes; `path` is for messages. Throws std::system_error "cannot ACTION PATH:
-  // CAUSE" (errno) where the descriptor is negative.
+  // Takes over a descriptor and closes it in the end; `path` is for messages. Throws std::system_error "cannot ACTION
+  // PATH: CAUSE" (errno) if the descriptor is negative.
   PlacedFile(int descriptor, std::filesystem::path path, const char* action);
   ~PlacedFile();
   PlacedFile(const PlacedFile&) = delete;
@@ -23,15 +23,15 @@ class PlacedFile {
   int descriptor() const { return descriptor_; }
   std::uint64_t size() const;
 
-  // Reads until `to` is full or the file ends; how many bytes were read. Throws std::system_error.
+  // Reads until `to` is full or the file ends; returns the bytes that were read. Throws std::system_error.
   std::size_t read(std::uint64_t at, std::span<std::byte> to) const;
-  // Writes the pieces one behind the other. Throws std::system_error; the file may then have a part of them.
+  // Writes the pieces one behind the other. Throws std::system_error; the file may then hold a part of them.
   void write(std::uint64_t at, std::span<const std::span<const std::byte>> pieces) const;
   // Throws std::system_error.
   void truncate(std::uint64_t size) const;
-  // To the disk, as far as the file system can. 0, or the cause (errno).
+  // Flushes to the disk, as far as the file system can. Returns 0, or the cause (errno).
   int sync() const noexcept;
-  // Gives the place of these bytes back to the disk where the file system can; they read as 0 then.
+  // Gives the space of these bytes back to the disk if the file system can; they then read as 0.
   void give_back(std::uint64_t at, std::uint64_t bytes) const noexcept;
 
  private:
@@ -41,16 +41,16 @@ class PlacedFile {
   const std::filesystem::path path_;
 };
 
-// Bytes in a file that stays open as long as somebody may read them.
+// A stretch of bytes in a file, which stays open as long as somebody may read them.
 struct FilePlace {
   std::shared_ptr<const PlacedFile> file;
   std::uint64_t offset = 0;
   std::size_t size = 0;
 
-  // Fills `to` from byte `at` of the place. Throws std::runtime_error where the file has become shorter,
-  // std::system_error where it cannot be read.
+  // Fills `to` from byte `at` of the place. Throws std::runtime_error if the file has become shorter,
+  // std::system_error if it cannot be read.
   void read(std::size_t at, std::span<std::byte> to) const;
-  // All of it.
+  // All bytes of the place.
   std::vector<std::byte> read() const;
 };
 

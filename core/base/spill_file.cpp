@@ -12,7 +12,7 @@
 namespace tofstream {
 namespace {
 
-// A piece begins at a block of the disk, so that all of its place can be given back.
+// A piece begins at a block of the disk, so that all of its space can be given back.
 constexpr std::uint64_t block = 4096;
 
 std::uint64_t rounded_up(std::uint64_t bytes) {
@@ -73,7 +73,7 @@ SpillPiece SpillFile::put(std::span<const std::span<const std::byte>> parts) {
   return piece;
 }
 
-// A file in which nothing is left begins anew: so it stays short also where the file system can give no part back.
+// An empty file begins anew, so that it stays short even if the file system cannot give back a part of it.
 void SpillFile::give_back(const FilePlace& place) noexcept {
   file_->give_back(place.offset, rounded_up(place.size));
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
-// Bytes that memory has no room for, on disk for a while: in a file without a name, which is gone when the program
-// ends, however it ends. The one way in which tofstream puts on disk what waits: edges, frames of a live stream, and
-// events that are kept for later iterations.
+// Keeps on disk for a while bytes that memory has no room for, in a file without a name, which is gone when the program
+// ends, however it ends. Whatever tofstream puts on disk while it waits goes this way: messages of edges, frames of a
+// live stream, and events that are kept for later iterations.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace tofstream {
 
 class SpillFile;
 
-// Bytes in a spill file; their place on disk is free again when the piece is gone.
+// Bytes in a spill file; their space on disk is freed when the piece is destroyed.
 class SpillPiece {
  public:
   SpillPiece() = default;
@@ -28,7 +28,7 @@ class SpillPiece {
   std::size_t bytes() const { return place_.size; }
   explicit operator bool() const { return file_ != nullptr; }
 
-  // The bytes as memory that the system reads when it is touched; the piece lives as long as the mapping. Throws
+  // Maps the bytes into memory, where the system reads them on access; the piece lives as long as the mapping. Throws
   // std::system_error.
   static std::shared_ptr<std::byte> map(SpillPiece piece);
 
@@ -40,8 +40,8 @@ class SpillPiece {
 // Safe from any thread.
 class SpillFile : public std::enable_shared_from_this<SpillFile> {
  public:
-  // Empty: the system's folder for temporary files (TMPDIR). Throws std::system_error "cannot make a file in FOLDER:
-  // CAUSE"; the caller says what to do.
+  // An empty name means the system's folder for temporary files (TMPDIR). Throws std::system_error "cannot make a file
+  // in FOLDER: CAUSE"; the caller says what to do.
   static std::shared_ptr<SpillFile> in(const std::filesystem::path& folder);
 
   // Writes the parts one behind the other. Throws std::system_error "cannot write an unnamed file in FOLDER: CAUSE",

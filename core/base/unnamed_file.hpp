@@ -4,8 +4,8 @@
 
 namespace tofstream {
 
-// Opens one in the folder, to read and write. A descriptor that the caller closes; negative (and errno) where the
-// folder takes no files.
+// Opens such a file in the folder, to read and write. Returns a descriptor, which the caller closes; negative (and
+// errno) if no file can be made in the folder.
 int open_unnamed_file(const std::filesystem::path& folder);
 
 }  // namespace tofstream

@@ -4,12 +4,12 @@
 
 namespace tofstream {
 
-// The version that the headers belong to; version.cpp holds it against CMake's.
+// The version that the headers belong to; version.cpp compares it with CMake's.
 inline constexpr std::string_view header_version = "0.1.0";
 
 std::string_view version();
 
-// The commit that was checked out, with -dirty where files differed from it; "unknown" where there was no repository.
+// The commit that was checked out, with -dirty if files differed from it; "unknown" if there was no repository.
 std::string_view commit();
 
 // "Release, -O3 -DNDEBUG, CUDA"

@@ -55,7 +55,7 @@ std::string policy_name(EdgePolicy policy) {
   return detail::write_value(policy).text;
 }
 
-// What is not as usual about a gadget, a line each.
+// What is unusual about a gadget, a line each.
 Lines notes_of(const Pipeline& pipeline, std::size_t index) {
   const PipelineGadget& gadget = pipeline.gadgets[index];
   Lines notes;
@@ -84,7 +84,7 @@ const PortInfo& output_of(const Pipeline& pipeline, const PipelineEdge& edge) {
   return pipeline.gadgets[edge.from].info->outputs[edge.from_port];
 }
 
-// The payload, with ports named where there are several, and bounds where they are not the default ones.
+// The payload; the ports, if there are several; the bounds, if they are not the default ones.
 Lines edge_lines(const Pipeline& pipeline, const PipelineEdge& edge) {
   const PortInfo& input = input_of(pipeline, edge);
   std::string payload = input.payload->name;
@@ -122,7 +122,7 @@ const Look& look_of(const PipelineGadget& gadget) {
   return looks[static_cast<std::size_t>(gadget.info->kind)];
 }
 
-// Mermaid's own codes for what it would take for markup.
+// Mermaid's own codes for characters that it would take for markup.
 std::string mermaid_label(const Lines& lines) {
   std::string text;
   for (const char c : fmt::format("{}", fmt::join(lines, "\n"))) {

@@ -10,7 +10,7 @@
 
 namespace tofstream {
 
-// A Mermaid flowchart. Bounds of an edge are written where they are not the default ones.
+// A Mermaid flowchart. Bounds of an edge are written if they are not the default ones.
 std::string mermaid_text(const Pipeline& pipeline);
 
 // The same as a digraph for Graphviz.

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Kind = TypeInfo::Kind;
 
-// A bound as an integer where it is one, so that editors show 4096 and not 4096.0.
+// A bound as an integer if it is one, so that editors show 4096 and not 4096.0.
 Json bound(double x) {
   constexpr double exact = 9007199254740992.0;  // 2^53
   if (std::trunc(x) == x && std::abs(x) <= exact) return static_cast<std::int64_t>(x);
@@ -123,7 +123,7 @@ Json text_list() {
   return {{"type", "array"}, {"items", {{"type", "string"}}}, {"minItems", 1}};
 }
 
-// Whoever writes into one input: NAME, or several.
+// The writers of one input: NAME, or a list of names.
 Json writers_schema() {
   return {{"anyOf", {{{"type", "string"}}, text_list()}}};
 }
@@ -246,7 +246,7 @@ Json shared_defaults(const std::vector<const GadgetInfo*>& gadgets) {
   return properties;
 }
 
-// What a gadget must have is asked only of a file that is laid over no other and nested in none: these may give it.
+// Required keys are asked only of a file that includes no other and is nested in none, since these may give them.
 Json requirements(const std::vector<const GadgetInfo*>& gadgets) {
   std::map<std::string, Json> users;  // of each required key
   for (const GadgetInfo* gadget : gadgets) {

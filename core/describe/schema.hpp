@@ -1,5 +1,5 @@
-// The JSON Schema of pipeline files (draft-07, which editors' YAML extensions take), from the same declarations that
-// read them: an editor completes gadgets, keys and values, shows their documentation and marks what is wrong.
+// The JSON Schema of pipeline files (draft-07, which the YAML extensions of editors take), from the declarations by
+// which these are read: an editor completes gadgets, keys and values, shows their documentation and marks mistakes.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -7,8 +7,8 @@
 
 namespace tofstream {
 
-// The schema for the gadgets of `known`. It accepts every file that `check` accepts whose gadgets are known; what needs
-// more than one place to see (names in `from`, payload types, cycles) is left to `check`.
+// The schema for the gadgets of `known`. It accepts every file with known gadgets that `check` accepts. Mistakes that
+// show only in several places together (names in `from`, payload types, cycles) are left to `check`.
 nlohmann::ordered_json pipeline_schema(const Registry& known);
 
 // The schema of one parameter: type, limits, choices, default, and its documentation with the unit. A text that holds

@@ -16,7 +16,7 @@
 
 namespace tofstream::detail {
 
-// An input as the gadget's function takes it: by value (moved from where it is the only reader),
+// An input as the gadget's function takes it: by value (moved if it is the only reader),
 // const reference, shared pointer, or the struct of several.
 template <class A>
 decltype(auto) take_input(std::span<Payload> inputs) {
@@ -135,7 +135,7 @@ class Adapter final : public GadgetInstance {
     return context.name() == use_ ? context.name() : context.name() + " (" + use_ + ")";
   }
 
-  // A payload that wants to know that a filter left some of its events out is told.
+  // Tells a payload that a filter left some of its events out, if its type wants to know.
   template <class T>
   void tell_rejecting(T& out, std::uint64_t events_in, const Context& context) const {
     if constexpr (NotesRejecting<Out>) {
@@ -179,7 +179,7 @@ class Adapter final : public GadgetInstance {
       Emit<Out>{target}(std::static_pointer_cast<const Out>(inputs[0].data));
   }
 
-  // What a filter leaves out and does not book itself is booked as rejected by it.
+  // Books as rejected what a filter leaves out and does not book itself.
   void call_pure(std::span<Payload> inputs, EmitTarget& target, Context& context, const Params& params) {
     constexpr bool filters = std::is_same_v<input_t<G>, Out> && CountsEvents<Out>;
     std::uint64_t events_in = 0;
@@ -248,7 +248,7 @@ constexpr bool wants_own_thread() {
     return has_own_thread<G>();
 }
 
-// Whether each message taken becomes exactly one: told by a pure gadget's signature; a stateful one may say so by
+// Whether each message taken becomes exactly one. A pure gadget's signature tells; a stateful gadget may say so by
 // `static constexpr bool one_to_one = true`.
 template <class G>
 constexpr bool is_one_to_one() {

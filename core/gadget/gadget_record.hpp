@@ -26,8 +26,8 @@ class GadgetRecord final : public GadgetServices {
     bool is_connected = true;
   };
 
-  // `cancel` is stopped when the run is being ended, `stop` when the run is to end before its stream does; one without
-  // a state never is. `control` is that of the run and outlives the record; null where there is no run.
+  // `cancel` is stopped when the run is being ended, `stop` when the run is to end before its stream does; neither ever
+  // is if it is left out. `control` is that of the run and outlives the record; null if there is no run.
   explicit GadgetRecord(std::string name, std::filesystem::path output_dir = ".", std::stop_token cancel = {},
                         RunControl* control = nullptr, std::stop_token stop = {});
 

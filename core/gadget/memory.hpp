@@ -11,15 +11,15 @@ struct MemoryNeed {
   std::size_t host_bytes = 0;     // held from construction to the end
   std::size_t device_bytes = 0;   // likewise, on the GPU
   std::size_t call_bytes = 0;     // besides, on the host while it works on one message
-  std::size_t copy_bytes = 0;     // likewise, where what it takes lies on the GPU: its copy on the host
+  std::size_t copy_bytes = 0;     // likewise, if its inputs lie on the GPU: for their copies on the host
   std::size_t message_bytes = 0;  // of one message that it gives; 0: unknown before the run
   bool gives_on_device = false;   // its messages lie on the GPU
-  bool is_limit = false;          // the data decide how much of it, and so for whoever reads its messages
-  const char* lower = "";         // the parameter to lower where it does not fit
+  bool is_limit = false;          // an upper limit, since the data decide; also for whoever reads its messages
+  const char* lower = "";         // the parameter to lower if it does not fit
   const char* note = "";          // what cannot be known before the run
 };
 
-// a * b, or the largest number where that is larger: sizes come from parameters.
+// a * b, or the largest number if that overflows: sizes come from parameters.
 constexpr std::size_t memory_product(std::size_t a, std::size_t b) {
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
   return b != 0 && a > most / b ? most : a * b;

@@ -26,15 +26,15 @@ concept CountsBytes = requires(const T& payload) {
   { payload.bytes() } -> std::convertible_to<std::size_t>;
 };
 
-// A payload that wants to be told where a pure gadget gives it on with fewer events than it took.
+// A payload that wants to be told when a pure gadget passes it on with fewer events than it took.
 template <class T>
 concept NotesRejecting = CountsEvents<T> && requires(T& payload, const std::string& gadget) {
   payload.note_rejecting(gadget);
 };
 
-// A payload that may say what is to come and hold nothing itself. Such a message reaches no gadget of one input, but
-// goes on where the gadget gives the same type and else ends there, so that authors need not know of it; a struct of
-// several inputs that may hold one says `static constexpr bool takes_announcements = true`.
+// A payload that may announce what is to come and hold nothing itself. No gadget of one input sees such a message: it
+// is passed on if the gadget gives the same type, and ends there if not, so that authors need not know of it. A struct
+// of several inputs that may hold one says `static constexpr bool takes_announcements = true`.
 template <class T>
 concept MayAnnounce = requires(const T& payload) {
   { payload.is_announcement() } -> std::same_as<bool>;
@@ -43,8 +43,8 @@ concept MayAnnounce = requires(const T& payload) {
 class SpillReader;
 class SpillWriter;
 
-// How a payload is written to disk and read again where an edge spills; without it no edge of that payload may. Declare
-// it beside the type, and define it with core/gadget/spill.hpp:
+// How a payload is written to disk and read again when an edge spills. Without it no edge of that payload may spill.
+// Declare it beside the type, and define it with core/gadget/spill.hpp:
 //   template <> struct Spill<ByteBlock> {
 //     static void encode(const ByteBlock& block, SpillWriter& to);
 //     static ByteBlock decode(SpillReader& from);  // what encode() wrote, in the same order

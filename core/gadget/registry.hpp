@@ -30,10 +30,10 @@ class GadgetInstance {
   // One payload for each input port, in the order of GadgetInfo::inputs.
   virtual void process(std::span<Payload> /*inputs*/, EmitTarget&, Context&, const void* /*params*/) {}
   virtual void flush(EmitTarget&, Context&, const void* /*params*/) {}
-  // While no message waits and whoever reads its output has nothing to do. False: not before another message came.
+  // Called while no message waits and its readers have nothing to do; after false not before another message came.
   virtual bool idle(EmitTarget&, Context&, const void* /*params*/) { return false; }
   virtual void run(EmitTarget&, const std::stop_token&, Context&, const void* /*params*/) {}
-  // Between two calls, of which the second is the first to be given these parameters.
+  // Called between two calls; the second of them is the first that is given these parameters.
   virtual void update(const void* /*params*/) {}
 };
 
@@ -61,16 +61,16 @@ struct GadgetInfo {
   std::vector<PortInfo> outputs;
   std::function<std::shared_ptr<void>()> default_params;
   std::function<std::unique_ptr<GadgetInstance>(const std::shared_ptr<const void>& params, Context&)> construct;
-  // Gives the description that a pipeline uses once the parameters are known, where the ports depend on them. The
-  // parameters are the same struct. Throws std::invalid_argument where they allow no such gadget.
+  // For a gadget whose ports depend on its parameters: gives the description that a pipeline uses once these are known.
+  // The parameters are the same struct. Throws std::invalid_argument if they allow no such gadget.
   std::function<GadgetInfo(const void* params)> specialise;
-  // What it needs beyond the messages on its edges, given the bytes of one message of each input (0: unknown); null
-  // where it does not say.
+  // The memory that it needs beyond the messages on its edges, given the bytes of one message of each input (0:
+  // unknown); null if it does not say.
   std::function<MemoryNeed(const void* params, std::span<const std::size_t> input_bytes)> memory;
 };
 
-// What a library registers besides gadgets, such as a kind of scanner, for a table that core knows nothing of. A
-// plug-in's are added together with its gadgets, or none of them.
+// What a library registers besides gadgets, such as a kind of scanner, for a table that core knows nothing of. Those
+// of a plug-in are added together with its gadgets, or nothing is.
 struct Extension {
   std::function<std::string()> problem;  // why it may not be added, in one line; empty where it may
   std::function<void()> add;
@@ -98,13 +98,13 @@ class Registry {
   std::vector<std::string> names() const;
   const std::vector<std::string>& problems() const { return problems_; }
 
-  // For plug-ins. What registers while `load` runs is returned instead of added; it may throw what `load` throws.
+  // For plug-ins: returns what registers while `load` runs, instead of adding it. Throws what `load` throws.
   Registered captured(const std::function<void()>& load);
   // Why this gadget may not be added, a line each.
   std::vector<std::string> problems_of(const GadgetInfo& info) const;
   // Remembers that a plug-in that could not be loaded has a gadget of this name.
   void note_absent(std::string name, std::string why);
-  // ": " and why there is no such gadget, where a plug-in that could not be loaded has it; else empty.
+  // ": " and why there is no such gadget, if a plug-in that could not be loaded has it; else empty.
   std::string why_absent(std::string_view name) const;
 
  private:

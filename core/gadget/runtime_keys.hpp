@@ -9,7 +9,7 @@ namespace tofstream {
 struct RuntimeKey {
   const char* name;
   const char* values;  // what may be written
-  const char* usual;   // what it is where it is left out
+  const char* usual;   // what it is if it is left out
   const char* doc;
 };
 

@@ -153,7 +153,7 @@ constexpr int count_role([[maybe_unused]] Role role, Types<A...>) {
   return (0 + ... + (role_of<G, A>() == role ? 1 : 0));
 }
 
-// The first argument that has the role, as a type_identity; of void where there is none.
+// The first argument that has the role, as a type_identity; that of void if there is none.
 template <class G, Role role, class First, class... Rest>
 constexpr auto find_role(Types<First, Rest...>) {
   if constexpr (role_of<G, First>() == role)
@@ -197,7 +197,7 @@ constexpr bool is_optional<std::optional<T>> = true;
 template <class G, class S>
 using emitted_t = typename EmitOf<std::remove_cvref_t<argument_t<G, Role::emit, S>>>::Type;
 
-// What the gadget emits: said by its main function, or else by flush or start; void for a sink.
+// What the gadget emits, as its main function says, or else flush or start; void for a sink.
 template <class G>
 struct OutputOf {
   template <class A, class B>
@@ -236,7 +236,7 @@ constexpr bool has_live_params() {
     return false;
 }
 
-// New parameters reach the gadget: its function is given them at each call, or it has update().
+// New parameters reach the gadget: each call of its function is given them, or it has update().
 template <class G>
 constexpr bool hears_live_params() {
   return HasUpdate<G> || (!HasRun<G> && count_role<G>(Role::params, typename main_t<G>::Arguments{}) > 0);

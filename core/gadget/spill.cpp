@@ -7,7 +7,7 @@
 namespace tofstream {
 namespace {
 
-// A part that is smaller is copied behind the others: so the system is asked to write few parts.
+// A smaller part is copied behind the others, so that the system is asked to write few parts.
 constexpr std::size_t large = 4096;
 constexpr std::size_t buffer_bytes = 65536;
 

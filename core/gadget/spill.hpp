@@ -1,5 +1,5 @@
-// How a payload is put on disk, where an edge spills (`edge: {policy: spill}`): its owner says how its bytes are
-// written and read, and core does the rest.
+// How a payload is put on disk when an edge spills (`edge: {policy: spill}`): the owner of its type says how its bytes
+// are written and read, and core does the rest.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tofstream {
 
-// Takes a payload's bytes down, in order. Large arrays are not copied: they are written from where they lie.
+// Notes a payload's bytes, in order. Large arrays are not copied: they are written from where they lie.
 class SpillWriter {
  public:
   // An object without pointers.
@@ -33,7 +33,7 @@ class SpillWriter {
   // What many payloads share, such as a table of detectors, stays in memory.
   void shared(std::shared_ptr<const void> object);
 
-  // What was taken down, as parts that are valid as long as the writer and the payloads.
+  // What was noted, as parts that are valid as long as the writer and the payloads live.
   std::vector<std::span<const std::byte>> parts() const;
   std::vector<std::shared_ptr<const void>> take_shared() { return std::move(shared_); }
 
@@ -52,7 +52,7 @@ class SpillWriter {
   std::vector<std::shared_ptr<const void>> shared_;
 };
 
-// Gives the same again, in the same order. Every call throws std::system_error where the disk cannot be read.
+// Gives the same again, in the same order. Every call throws std::system_error if the disk cannot be read.
 class SpillReader {
  public:
   SpillReader(FilePlace place, std::span<const std::shared_ptr<const void>> shared)
@@ -65,7 +65,7 @@ class SpillReader {
     read(std::as_writable_bytes(std::span(&x, 1)));
     return x;
   }
-  // The number of elements that array() wrote; elements() reads so many into memory that the caller has made.
+  // The number of elements that array() wrote; elements() reads that many into memory of the caller's.
   std::size_t size() { return value<std::size_t>(); }
   template <class T>
   void elements(std::span<T> to) {

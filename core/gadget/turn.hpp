@@ -16,7 +16,7 @@ class Turn {
     ~Giver() = default;
   };
 
-  // Of a run that is alone: there is nothing to give back.
+  // The turn of a run that is alone: there is nothing to give back.
   Turn() = default;
   explicit Turn(Giver& giver) : giver_(&giver) {}
   Turn(Turn&& other) noexcept : giver_(std::exchange(other.giver_, nullptr)) {}

@@ -6,8 +6,8 @@
 namespace tofstream {
 namespace {
 
-// How long somebody may be away between two turns and still count as one who takes turns without a pause: twice as long
-// as its own turns last, within these limits. What the processor loses by waiting for it is at most that.
+// A member that is away between two turns for no longer than this counts as one that takes turns without a pause: twice
+// as long as its own turns last, within these limits. The processor loses at most that by waiting for it.
 constexpr double turns_of_grace = 2, shortest_grace_s = 0.02, longest_grace_s = 1;
 constexpr double weight_of_last = 0.25;  // in the means
 
@@ -41,7 +41,7 @@ void TurnOrder::ask(Member member, double now) {
     state.asked = now;
     const double gap = now - state.ended;
     if (gap > longest_grace_s)
-      state.used = std::max(state.used, level_);  // who had nothing to do saves nothing up
+      state.used = std::max(state.used, level_);  // time that nobody asked for is not saved up
     else if (state.turns > 0)
       add_to_mean(state.mean_gap, gap, state.turns == 1);
   }

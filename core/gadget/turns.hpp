@@ -15,23 +15,23 @@
 
 namespace tofstream {
 
-// Whose turn it is: the order alone, without clock and threads. Times are seconds of one clock. Who has had the least
-// time goes next. Who is behind, and is away for a moment only, as runs are between two passes, is waited for: else a
-// run of short turns would get one for each long turn of another.
+// Whose turn it is: the order alone, without clock and threads. Times are seconds of one clock. The member that has had
+// the least time goes next. A member that is behind, and is away for a moment only, as runs are between two passes, is
+// waited for: else a run of short turns would get one for each long turn of another.
 class TurnOrder {
  public:
   using Member = std::uint64_t;
 
-  // Level with who has had least of those that are there.
+  // A new member begins level with the member that has had the least time.
   Member join();
-  // With all that it holds or waits for; what is said of it afterwards is not heard.
+  // Takes away all that the member holds or waits for; later calls for it do nothing.
   void leave(Member member);
 
   void ask(Member member, double now);
   void withdraw(Member member, double now);
   struct Next {
     std::optional<Member> member;      // whose turn may begin now
-    std::optional<double> look_again;  // none's may yet: the one who is waited for may come no more after this time
+    std::optional<double> look_again;  // no turn may begin yet: ask again at this time, if nobody has asked before
   };
   Next next(double now) const;
   // Begins the turn of the member that next() named.
@@ -55,7 +55,7 @@ class TurnOrder {
 
   std::map<Member, State> members_;
   Member next_ = 0;
-  double level_ = 0;  // what the one had used that was served last
+  double level_ = 0;  // the time that the member which was served last had used before
 };
 
 // The order, kept by threads. Safe from any thread.
@@ -69,9 +69,9 @@ class Turns {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
-    // Waits for its turn; at the stop it returns without.
+    // Waits for its turn; after the stop it returns without one.
     Turn wait(const std::stop_token& stop);
-    // Nobody waits for it any more, whatever it holds.
+    // From now on nobody waits for this run, whatever it holds.
     void leave();
 
    private:

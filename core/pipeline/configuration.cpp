@@ -133,7 +133,7 @@ std::vector<SetOption> apply_sets(Value& document, const std::vector<SetOption>&
     if (gadgets && gadgets->find(first)) {
       set_path(document, "gadgets." + set.path, set.value);
     } else if (slash != std::string::npos && gadgets && gadgets->find(first.substr(0, slash))) {
-      // A nested pipeline's variable is one that its gadget gives: the value must win over that.
+      // The gadget of a nested pipeline gives it variables, and the value of the option must win over these.
       const std::string rest = set.path.substr(slash + 1);
       if (rest.starts_with("variables."))
         set_path(document, "gadgets." + first.substr(0, slash) + "." + rest, set.value);

@@ -14,8 +14,8 @@ namespace tofstream {
 
 // Replaces `include: file` or a list of files by their contents, which the including document
 // overrides: maps merge key by key, but a gadget that says `use` again starts afresh, and
-// one that is null (`feed: ~`) is left out. Paths are relative to `folder`. Adds the variables that any of the files
-// mentions to `uses`.
+// one that is null (`feed: ~`) is left out. Paths are relative to `folder`. Adds to `uses` the variables that any of
+// the files mentions.
 Value with_includes(Value document, const std::filesystem::path& folder, VariableNames& uses, Problems& problems);
 
 // One `--set path=value`; its value's place is the option's text.
@@ -24,12 +24,12 @@ struct SetOption {
   Value value;
 };
 
-// The options' texts taken apart; one that is no `path=value` becomes a problem.
+// Takes the options' texts apart; a text that is no `path=value` becomes a problem.
 std::vector<SetOption> read_sets(const std::vector<std::string>& texts, Problems& problems);
 
-// Sets what the options say in a pipeline's document: "gadget.parameter", or a top-level key. Returns those for gadgets
-// of nested pipelines ("outer/inner.parameter"). Unknown names are left for the later checks, whose messages then begin
-// with the option's text.
+// Sets in a pipeline's document what the options say: "gadget.parameter", or a top-level key. Returns the options for
+// gadgets of nested pipelines ("outer/inner.parameter"). Unknown names are left for the later checks, whose messages
+// then begin with the option's text.
 std::vector<SetOption> apply_sets(Value& document, const std::vector<SetOption>& sets);
 
 // The place of problems that an option causes: its text.

@@ -9,7 +9,7 @@
 namespace tofstream {
 namespace {
 
-// A sequence of messages by where its number and order come from: `rate` messages for each that the root gives.
+// A sequence of messages, by where their number and order come from: `rate` messages for each message of the root.
 struct Stream {
   std::size_t gadget = 0;  // the root: the last gadget that may give another number of messages than it takes
   std::size_t port = 0;    // of its outputs; behind them, of its inputs, where several writers are merged
@@ -60,7 +60,7 @@ class JoinCheck {
       outputs_[at].push_back(hands_on(at, inputs) ? inputs[0].stream : Stream{at, port});
   }
 
-  // Whether the gadget's messages stand one for one for those of each of its inputs.
+  // Whether each of the gadget's messages stands for one message of each input.
   bool hands_on(std::size_t at, const std::vector<JoinInput>& inputs) const {
     return gadget(at).info->one_to_one && !inputs.empty() && std::ranges::all_of(inputs, [&](const JoinInput& input) {
              return input.stream.same_root(inputs[0].stream) && input.stream.rate == inputs[0].stream.rate;
@@ -139,7 +139,7 @@ class JoinCheck {
     }
   }
 
-  // The gadget before both at which their ways part: the last that both come from.
+  // The last gadget that both come from, at which their ways part.
   std::optional<std::size_t> common_fork(std::size_t a, std::size_t b) const {
     std::optional<std::size_t> last;
     for (std::size_t i = 0; i < gadgets_.size(); ++i)

@@ -1,5 +1,5 @@
-// What a pipeline's graph says, before it runs, of joins that starve, pair wrong messages or block each other: branches
-// of one fork that meet again with different numbers of messages.
+// Finds in a pipeline's graph, before it runs, joins that starve, pair wrong messages or block each other, since
+// branches of one fork meet again with different numbers of messages.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace tofstream {
 
-// Follows the messages of every output from fork to join; `order` is topological. A join whose inputs certainly come at
-// different rates is an error, one that a gadget between may upset a warning, each with a remedy.
+// Follows the messages of every output from fork to join; `order` is topological. It is an error if the inputs of a
+// join certainly come at different rates, and a warning if a gadget between may cause that; each says what to do.
 void check_joins(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                  const std::vector<std::size_t>& order, Problems& errors, Problems& warnings);
 

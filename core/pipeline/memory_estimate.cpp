@@ -18,7 +18,7 @@ class Estimator {
   }
 
   MemoryEstimate estimate() {
-    // The size of a message may follow from that of another, which around a feedback edge is known only later.
+    // The size of a message may depend on that of another, which on a feedback cycle is known only later.
     constexpr int rounds = 3;
     for (int round = 0; round < rounds; ++round)
       for (std::size_t i = 0; i < pipeline_.gadgets.size(); ++i) ask(i);
@@ -85,7 +85,7 @@ class Estimator {
                       edge.settings.policy == EdgePolicy::spill};
     if (reader.info->inputs.size() > 1) memory.input = reader.info->inputs[edge.to_port].name;
     memory.is_known = memory.message_bytes > 0;
-    // An edge takes one message of any size; one that spills, another that waits for the disk.
+    // An edge takes one message of any size; an edge that spills takes another one, which waits for the disk.
     if (memory.spills)
       memory.at_most = std::max(memory_product(2, memory.message_bytes), edge.settings.bytes);
     else if (memory.is_known)

@@ -1,4 +1,4 @@
-// How much host and GPU memory a checked pipeline needs, estimated before anything is constructed: what gadgets hold,
+// Estimates how much host and GPU memory a checked pipeline needs, before anything is constructed: what gadgets hold,
 // and the messages that may wait on its edges.
 #pragma once
 #include <cstddef>
@@ -22,12 +22,12 @@ struct GadgetMemory {
   std::string name;
   std::string use;
   bool says = false;      // the gadget declares its need
-  bool is_limit = false;  // which the data decide: at most this
+  bool is_limit = false;  // the data decide, and it is at most this
   MemoryNeed need;
   std::size_t host_bytes = 0;  // held, with what its parallel calls take at a time
 };
 
-// At most min(bytes, messages x bytes of a message); where a message's size is unknown, the edge's limit in bytes.
+// At most min(bytes, messages x bytes of a message); if a message's size is unknown, the edge's limit in bytes.
 struct EdgeMemory {
   std::string name;
   std::string reader;
@@ -46,7 +46,7 @@ struct MemoryEstimate {
   MemoryBounds host, device;
 };
 
-// What there is to compare with; no device where there is none or it cannot be asked.
+// The memory that there is; no device if there is none or it cannot be asked.
 struct MachineMemory {
   std::size_t host_bytes = 0;
   std::optional<std::size_t> device_bytes;
@@ -55,11 +55,11 @@ struct MachineMemory {
 // One message of each writer is needed in any case, since it exists before it is read.
 MemoryEstimate estimate_memory(const Pipeline& pipeline);
 
-// The machine's memory, or the control group's limit where that is lower.
+// The machine's memory, or the control group's limit if that is lower.
 std::size_t host_memory_bytes();
 
-// Whether it fits: what certainly does not is an error, what may not once edges are full a warning. Each says which
-// gadget or edge needs most and what to lower.
+// Whether it fits. It is an error if it certainly does not, a warning if it may not once edges are full. Each says
+// which gadget or edge needs most and what to lower.
 struct MemoryVerdict {
   std::vector<std::string> errors;
   std::vector<std::string> warnings;

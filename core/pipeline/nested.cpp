@@ -86,7 +86,7 @@ class Flattening {
     return Value::map();
   }
 
-  // A slash stands in the names of a run's resolved pipeline, whose nested ones are in place already.
+  // Names may hold a slash: a run's resolved pipeline has those of nested pipelines, which are in place already.
   void check_name(std::size_t level, const Value::Entry& entry) {
     const std::string& name = entry.key;
     if (name.empty() || name.find_first_of(". \t") != std::string::npos || name.starts_with('/') ||
@@ -119,7 +119,7 @@ class Flattening {
   void add_nested(std::size_t outer, const Value::Entry& entry, const std::vector<SetOption>& sets) {
     if (is_full(entry)) return;
     const std::string label = "gadgets." + result_.levels[outer].prefix + entry.key;
-    // The level's place must be known even where its file is not, so that names that read from it are found.
+    // The level's place must be known even if its file is not, so that names that read from it are found.
     names_[outer].nested[entry.key] = result_.levels.size();
     const Value given = check_nested_keys(entry.value, label);
     LevelNames names;
@@ -148,7 +148,7 @@ class Flattening {
     bind_inputs(from ? *from : Value{}, label, entry.where, names_[index], problems_);
   }
 
-  // The file's path is relative to the file that names it, wherever that was included.
+  // The path is relative to the file that names it, wherever that file was included.
   std::filesystem::path folder_of(const Value& mention) const {
     return mention.where.line ? std::filesystem::path(*mention.where.file).parent_path() : open_.front().parent_path();
   }

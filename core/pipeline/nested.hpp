@@ -28,8 +28,8 @@ struct FlatPipeline {
 // The top-level keys that are the runtime's; every other one is a default of gadgets.
 const std::vector<std::string>& pipeline_keys();
 
-// The pipeline with its includes, options (but --input) and variables applied and every nested one in its gadgets'
-// place. `file` is where the document comes from.
+// Applies includes, options (but --input) and variables to the pipeline, and puts the gadgets of every nested pipeline
+// in its place. `file` is where the document comes from.
 FlatPipeline flatten(Value document, const std::filesystem::path& file, const PipelineOptions& options,
                      Problems& problems);
 

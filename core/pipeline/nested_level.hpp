@@ -1,5 +1,5 @@
-// What a pipeline file says of itself, read while nested pipelines are put in their place: its inputs, its outputs, and
-// the sources that a `from` lists.
+// Reads what a pipeline file says of itself, while nested pipelines are put in their place: its inputs, its outputs,
+// and the sources that a `from` lists.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -10,15 +10,15 @@
 
 namespace tofstream::detail {
 
-// One input of a `from` as it was written: names that are still to be looked up.
+// One input of a `from` as it was written, with names that are still to be looked up.
 struct WrittenInput {
-  std::string input;  // empty where `from` names none
+  std::string input;  // empty if `from` names none
   Location where;
   std::vector<Value> names;
 };
 
-// `from: a`, `from: [a, b]` or `from: {port: a, other: [b, c]}`; nothing where it is null. What is no name becomes a
-// problem that begins with `label`.
+// Reads `from: a`, `from: [a, b]` or `from: {port: a, other: [b, c]}`; nothing if it is null. A value that is no name
+// becomes a problem that begins with `label`.
 std::vector<WrittenInput> read_from(const Value& from, const std::string& label, Problems& problems);
 
 // What names mean within one level.

@@ -1,5 +1,5 @@
-// Who numbers messages (MessageInfo::origin): the source, and anew a gadget that merges several writers as they come,
-// since behind it their old numbers are in no order.
+// Who numbers messages (MessageInfo::origin). A source does, and a gadget that merges several writers as they come
+// numbers them anew, since their old numbers are in no order behind it.
 #pragma once
 #include <vector>
 
@@ -7,8 +7,8 @@
 
 namespace tofstream {
 
-// An ordered merge or a join by sequence compares numbers, so all its writers must have theirs from the same unordered
-// merge, or from none: else the gadget is a problem. `order` is topological.
+// An ordered merge or a join by sequence compares numbers. So all its writers must have theirs from the same unordered
+// merge, or from none; if not, that is a problem. `order` is topological.
 void check_numbering(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                      const std::vector<std::size_t>& order, Problems& problems);
 

@@ -120,7 +120,7 @@ std::string joined(const std::vector<Problem>& problems) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// As a reader goes through the files: each in the order of first mention, from its top; options first.
+// In the order of reading: options first, then the files by their first mention, each from its top.
 std::vector<Problem> in_reading_order(std::vector<Problem> problems) {
   std::vector<std::string> files;
   const auto file_rank = [&](const Problem& problem) {

@@ -21,7 +21,7 @@ namespace tofstream {
 // What the program returns to the shell.
 enum ExitCode { exit_ok = 0, exit_run = 1, exit_config = 2, exit_abort = 130 };
 
-// Thrown with every problem of a configuration; what() has one a line, "file:line:column: message".
+// Thrown with every problem of a configuration; what() has a line for each, "file:line:column: message".
 class ConfigErrors : public std::runtime_error {
  public:
   explicit ConfigErrors(std::vector<Problem> problems);
@@ -70,8 +70,8 @@ constexpr auto enum_names(JoinMode) {
   return names(JoinMode::in_order, "in_order", JoinMode::sequence, "sequence");
 }
 
-// Deliberate misfortune, for authors and tests: `fault: {throw_at: 5}`. Messages are counted from 0 as the gadget takes
-// them; of a source, as it gives them.
+// Deliberate faults, for authors and tests: `fault: {throw_at: 5}`. Messages are counted from 0 as the gadget takes
+// them; those of a source as it gives them.
 struct FaultSettings {
   std::optional<std::uint64_t> throw_at, drop_at, duplicate_at, kill_at, delay_at;
   double delay_ms = 0;
@@ -87,7 +87,7 @@ struct FaultSettings {
   bool any() const { return throw_at || drop_at || duplicate_at || kill_at || delay_ms > 0; }
 };
 
-// What a gadget reads when it is made, as its parameter names it (core/value/param_rules.hpp, Reads).
+// Something that a gadget reads when it is made, as a parameter names it (core/value/param_rules.hpp, Reads).
 struct NamedInput {
   std::string parameter;  // "gadgets.feed.path"
   std::string kind;       // "scanners"; "": a file or folder
@@ -155,7 +155,7 @@ struct Pipeline {
   std::string name;
   std::vector<PipelineGadget> gadgets;  // in topological order, feedback edges left out
   std::vector<PipelineEdge> edges;
-  Value resolved;                 // the whole pipeline with every default, for run.json; it can be run in its turn
+  Value resolved;                 // the whole pipeline with every default, for run.json; it can be run again
   std::vector<Problem> warnings;  // what may go wrong while it runs, with its place and a remedy
 };
 

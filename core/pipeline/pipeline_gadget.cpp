@@ -87,7 +87,7 @@ class GadgetCheck {
                     fmt::format("{}.fault: delay_at needs delay_ms, how long the delay lasts", label_));
   }
 
-  // A value under the gadget wins over a top-level one; of two maps (image: {...}) key by key.
+  // A value under the gadget wins over a top-level one; two maps (image: {...}) are merged key by key.
   void read_own_params() {
     const std::shared_ptr<void> params = gadget_.info->default_params();
     std::vector<std::string> keys = gadget_keys();
@@ -131,7 +131,7 @@ class GadgetCheck {
     }
   }
 
-  // Settings for all inputs stand beside those under an input's name, which win.
+  // Settings for all inputs stand beside settings under an input's name, which win.
   void read_edges() {
     const std::vector<PortInfo>& inputs = gadget_.info->inputs;
     const Value* edge = gadget_.settings.find("edge");

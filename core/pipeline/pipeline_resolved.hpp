@@ -1,4 +1,4 @@
-// A checked pipeline as YAML again, every default spelled out: what run.json keeps, and what can be run in its turn.
+// A checked pipeline as YAML again, with every default spelled out: run.json keeps it, and it can be run again.
 #pragma once
 #include <vector>
 
@@ -6,7 +6,7 @@
 
 namespace tofstream {
 
-// Includes, variables, top-level defaults and nested pipelines are in their place; `from` has each gadget's full name.
+// Includes, variables, top-level defaults and nested pipelines are resolved; `from` has the full names of gadgets.
 Value resolved_pipeline(const std::string& name, const std::vector<PipelineGadget>& gadgets,
                         const std::vector<PipelineEdge>& edges);
 

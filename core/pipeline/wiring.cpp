@@ -226,7 +226,7 @@ std::vector<bool> reachable_from(std::size_t start, std::size_t count, const std
 // A cycle among `left`, as names: "a -> b -> a".
 std::string cycle_in_words(const std::vector<PipelineGadget>& gadgets, const std::vector<PipelineEdge>& edges,
                            const std::vector<std::size_t>& left, std::size_t& closing) {
-  // Every gadget that is left has a predecessor that is left: walking back must come round.
+  // Every gadget that is left has a predecessor that is left, so walking back must close a cycle.
   std::vector<std::size_t> walk{left.front()};
   while (true) {
     const auto edge = std::ranges::find_if(edges, [&](const PipelineEdge& e) {

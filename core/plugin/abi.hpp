@@ -18,7 +18,8 @@ namespace tofstream {
 // Raised when the meaning of the public headers changes but no size in them does.
 inline constexpr std::uint32_t abi_number = 3;
 
-// Nothing but numbers and text in place: read from a file, no relocation is needed. The first two members never move.
+// Numbers and text in place only, so that it can be read from a file without relocation. The first two members never
+// move.
 struct PluginRecord {
   char magic[16] = {'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 'g', 'a', 'd', 'g', 'e', 't'};
   std::uint32_t size = sizeof(PluginRecord);
@@ -87,7 +88,7 @@ constexpr PluginRecord plugin_record(std::string_view gadget) {
   return record;
 }
 
-// What is registered in the place of a thing whose layout is not this program's, which is then not looked at.
+// Is registered in the place of a thing whose layout differs from this program's, and which is then not looked at.
 inline Extension refused_for_its_layout(std::string thing) {
   return {[thing = std::move(thing)] {
             return thing + " was built from headers whose types differ from this program's: build it again";

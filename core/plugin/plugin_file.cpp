@@ -101,7 +101,7 @@ void check_record(const PluginRecord& record, const PluginRecord& own) {
   const auto refuse = [](const std::string& what) {
     throw std::runtime_error(what + ": build it again with this tofstream's headers");
   };
-  // Members behind `abi` mean what they say only where these two agree.
+  // Members behind `abi` mean what they say only if these two agree.
   if (record.abi != own.abi || record.size != own.size)
     refuse(fmt::format("was built for plug-in ABI {}, and this program has {}", record.abi, own.abi));
   if (std::string_view(record.version) != own.version)

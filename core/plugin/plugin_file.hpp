@@ -7,8 +7,8 @@
 
 namespace tofstream {
 
-// The records of the section ".tofstream" of a shared object. Throws std::runtime_error with one line, the file not
-// named, where it cannot be read, is no shared object of this kind of machine, or has no record.
+// The records of the section ".tofstream" of a shared object. Throws std::runtime_error with one line, which does not
+// name the file, if it cannot be read, is no shared object for this kind of machine, or has no record.
 std::vector<PluginRecord> read_plugin_records(const std::filesystem::path& file);
 
 // Throws std::runtime_error with one line that says what differs and what to do, unless a library with this record

@@ -28,9 +28,9 @@ void say(int pipe, std::string_view text) {
   }
 }
 
-int terminate_pipe = -1;  // of the child, for the handler below, which can be given nothing
+int terminate_pipe = -1;  // of the child; global because the handler below takes no arguments
 
-// An exception that no catch can reach, such as a static constructor's behind dlopen, still has its message.
+// Reports an exception that no catch can reach, such as that of a static constructor within dlopen.
 [[noreturn]] void tell_and_exit() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
@@ -43,7 +43,7 @@ int terminate_pipe = -1;  // of the child, for the handler below, which can be g
   ::_exit(1);
 }
 
-// _exit: neither destructors nor the parent's buffered output are the child's to run.
+// _exit, since the child must neither run destructors nor write the parent's buffered output.
 [[noreturn]] void run_child(int pipe, const std::function<void()>& attempt) {
   if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
     ::dup2(nowhere, STDOUT_FILENO);

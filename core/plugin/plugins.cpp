@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What dlopen says, without what Boost puts around it and without the path that the report begins with.
+// The message of dlopen, without what Boost puts around it and without the path with which the report begins.
 std::string load_error(const fs::path& file, std::string text) {
   constexpr std::string_view begin = "dlerror system message: ";
   if (const auto at = text.find(begin); at != std::string::npos) {

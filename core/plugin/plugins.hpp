@@ -11,10 +11,10 @@ namespace tofstream {
 
 struct Plugin {
   std::filesystem::path file;
-  std::vector<std::string> gadgets;  // that it declares, loaded or not; empty where the file does not tell
-  std::string version;               // of tofstream that it was built for; empty where the file does not tell
+  std::vector<std::string> gadgets;  // that it declares, loaded or not; empty if the file does not tell
+  std::string version;               // of tofstream that it was built for; empty if the file does not tell
   std::string compiler;
-  std::string problem;  // why it was skipped and what to do, one line; empty where it is loaded
+  std::string problem;  // why it was skipped and what to do, one line; empty if it is loaded
 
   bool loaded() const { return problem.empty(); }
 };
@@ -27,15 +27,15 @@ struct PluginScan {
   std::vector<std::string> warnings() const;
 };
 
-// Where plug-ins are looked for, in this order: the named folders, those of TOFSTREAM_PLUGIN_PATH (parted by colons),
-// and tofstream/plugins beside tofstream's own libraries where that exists.
+// Where plug-ins are looked for, in this order: the named folders, those of TOFSTREAM_PLUGIN_PATH (separated by
+// colons), and tofstream/plugins beside tofstream's own libraries if that exists.
 std::vector<std::filesystem::path> plugin_folders(const std::vector<std::filesystem::path>& named);
 
-// Loads every `*.so` of the folders, in the order of their names, once each. What is checked, in this order: whose file
-// it is (another user's, or one that everybody may write, is not loaded, nor anything of such a folder); its records,
-// without loading it; whether it loads, in a child process, since a static constructor may throw, crash or
-// hang (call this before other threads run); and its gadgets, all of which are added to `known` or none. A library that
-// was loaded stays so to the end. Throws only where the process is out of memory or of child processes.
+// Loads every `*.so` of the folders, in the order of their names, once each. It checks, in this order: whose file it is
+// (another user's, or one that everybody may write, is not loaded, nor anything of such a folder); the records of the
+// file, without loading it; whether it loads, in a child process, since a static constructor may throw, crash or hang
+// (so call this before other threads run); and its gadgets, which are added to `known` all or none. A library that was
+// loaded stays loaded to the end. Throws only if the process is out of memory or of child processes.
 PluginScan load_plugins(const std::vector<std::filesystem::path>& folders, Registry& known = registry());
 
 }  // namespace tofstream

@@ -30,7 +30,7 @@ class Settlement {
       any = any || counts_[i];
     }
     if (!any) counts_.assign(gadgets.size(),
-                             true);  // nothing settles, so every branch has to explain itself
+                             true);  // nothing settles, so every branch has to account for its events
   }
 
   BookBalance settle() {
@@ -130,7 +130,7 @@ class Settlement {
   const Pipeline& pipeline_;
   const std::vector<GadgetReport>& gadgets_;
   const std::vector<EdgeReport>& edges_;
-  std::vector<Courses> courses_;  // from each gadget on
+  std::vector<Courses> courses_;  // that begin at each gadget
   std::vector<bool> counts_;      // the gadget settles events or leads to one that does
 };
 

@@ -10,11 +10,11 @@ namespace tofstream {
 
 // `gadgets` and `edges` are in the pipeline's order.
 //
-// What counts is what lies on the way from a source to a gadget that settles events (books them as
-// reconstructed or written); a side branch such as a monitor is free to reject what it likes. Where
-// a stream is copied to several settling gadgets, the books must balance on each copy; where it is
-// split over several outputs, in sum. A gadget that gives events, takes none and booked none as
-// received is taken to have received what it gave, rejected and lost.
+// Only the way from a source to a gadget that settles events (books them as reconstructed or
+// written) counts; a side branch such as a monitor is free to reject what it likes. If a stream is
+// copied to several settling gadgets, the books must balance on each copy; if it is split over
+// several outputs, in sum. A gadget that gives events, takes none and booked none as received is
+// assumed to have received what it gave, rejected and lost.
 BookBalance settle_books(const Pipeline& pipeline, const std::vector<GadgetReport>& gadgets,
                          const std::vector<EdgeReport>& edges);
 

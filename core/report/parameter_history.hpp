@@ -1,4 +1,4 @@
-// Which live parameters were set during a run, and when: a history of bounded size, whoever drags a slider for hours.
+// Which live parameters were set during a run, and when: a history of bounded size, even if a slider moves for hours.
 #pragma once
 #include <chrono>
 #include <cstddef>
@@ -16,19 +16,19 @@ struct ParameterChange {
   std::string gadget;
   std::string parameter;
   Value value;
-  // Settings shortly before that became one entry with this one, and when the first of them was.
+  // How many settings shortly before are one entry with this one, and when the first of them was.
   std::uint64_t joined = 0;
   std::chrono::system_clock::time_point first = when;
 };
 
 // Settings of one parameter within a second of the first of them are one entry, with the last value. When there are too
-// many entries that second doubles, for those that are there too. An entry's value is always one that did hold.
+// many entries, that second doubles, also for the entries that are there. An entry's value is always one that held.
 class ParameterHistory {
  public:
   explicit ParameterHistory(std::size_t most_entries = 500) : most_(most_entries) {}
 
   void add(ParameterChange change);
-  // By the first setting of each. More than `most_entries` only where so many parameters were set.
+  // In the order of their first settings. There are more than `most_entries` only if as many parameters were set.
   const std::vector<ParameterChange>& changes() const { return changes_; }
 
  private:

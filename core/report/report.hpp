@@ -1,4 +1,4 @@
-// What a run did: the books, figures a gadget and an edge, errors, as a structure, as run.json and
+// What a run did: books, figures of each gadget and edge, and errors, as a structure, as run.json and
 // as a table.
 #pragma once
 #include <chrono>
@@ -19,7 +19,7 @@ namespace tofstream {
 
 // Why a run failed, or could not begin.
 struct RunError {
-  std::string gadget;  // its name in the pipeline; "" where it is none's fault
+  std::string gadget;  // its name in the pipeline; "" if it is no gadget's fault
   std::string what;
   Location where;
   std::optional<std::uint64_t> message;  // the sequence number of the message at hand
@@ -85,7 +85,7 @@ struct BookBalance {
   bool balanced() const { return difference.empty(); }
 };
 
-// Nothing moved for a while.
+// A time in which no message moved.
 struct Stall {
   double at_seconds = 0;  // after the run began
   double seconds = 0;     // since the last message
@@ -113,8 +113,8 @@ struct RunReport {
   bool stopped = false;
   bool aborted = false;
   bool began = false;            // data flowed: the output folder is this run's
-  std::vector<RunFile> files;    // that are, or before its end will be, the run's in the output folder
-  std::vector<RunError> errors;  // several only where gadgets could not be constructed
+  std::vector<RunFile> files;    // of the run in the output folder, now or before its end
+  std::vector<RunError> errors;  // several only if gadgets could not be constructed
   // Gadgets in their own code when the run was cancelled; and those that did not return within the
   // grace period: their threads are still there, so the program must end by std::_Exit.
   std::vector<std::string> running_at_cancel;
@@ -135,16 +135,16 @@ std::string outcome(const RunReport& report);
 // The report as run.json has it.
 std::string run_json(const RunReport& report);
 
-// What an image or a file made now ought to carry of the run that makes it: resolved pipeline, versions, parameters
-// that were set, books so far, and the events [first_event, end_event) of `events` that it stems from. JSON, plain
-// ASCII. `also` is JSON of what the gadget knows besides, under a key: {"quantity", "{...}"}; empty: nothing.
+// What an image or a file that is made now tells of its run: resolved pipeline, versions, parameters that were set, the
+// books so far, and the events [first_event, end_event) of `events` that it stems from. JSON in plain ASCII. `also` is
+// JSON of what the gadget knows besides, under a key: {"quantity", "{...}"}; it may be empty.
 std::string provenance_json(const RunReport& report, const MessageInfo& events,
                             const std::map<std::string, std::string>& also = {});
 
 // Writes run.json into the folder, by rename. Throws std::system_error.
 void write_run_json(const RunReport& report, const std::filesystem::path& output_dir);
 
-// What each gadget did as a table, what edges dropped, latency and books; lines ended by '\n'.
+// A table of what each gadget did, then what edges dropped, latency and books; each line ends with '\n'.
 std::string run_table(const RunReport& report);
 
 }  // namespace tofstream

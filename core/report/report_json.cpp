@@ -1,4 +1,4 @@
-// A run as JSON: run.json, the status of a run that goes on, and what an image carries of it.
+// A run as JSON: run.json, the status of a running run, and what an image tells of it.
 #include "core/report/report_json.hpp"
 
 #include <thread>
@@ -182,7 +182,7 @@ std::string run_json(const RunReport& report) {
                   {"resolved", to_json(report.resolved)},
                   {"versions", versions_json()},
                   {"host", host_json()}};
-  // Text of gadgets and paths may be no valid UTF-8: it is replaced, never a reason to lose the
+  // Text of gadgets and paths may not be valid UTF-8: it is replaced, and never a reason to lose the
   // report.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,4 +1,4 @@
-// The figures of a run that goes on, as JSON: what the control socket answers.
+// The figures of a running run as JSON: what the control socket answers.
 #pragma once
 #include <nlohmann/json.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace tofstream {
 
-// As run.json has them, with how far each gadget is; without what does not change.
+// As in run.json, with the progress of each gadget, and without what does not change.
 nlohmann::ordered_json status_json(const RunReport& report);
 
 }  // namespace tofstream

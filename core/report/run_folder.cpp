@@ -90,8 +90,8 @@ std::optional<Earlier> read_earlier(const fs::path& folder) {
   }
 }
 
-// Where a file of the folder is. Nothing for a name that leads out of the folder, which a run.json may hold that was
-// edited, and for what is no file.
+// The path of a file of the folder. Nothing for a name that leads out of the folder, which an edited run.json may hold,
+// and for what is no file.
 std::optional<fs::path> file_in(const fs::path& folder, const std::string& name) {
   std::error_code wrong;
   const fs::path relative = fs::path(name).lexically_normal();
@@ -139,7 +139,7 @@ RunFolder::~RunFolder() {
 
 void RunFolder::release() const {
   if (descriptor_ >= 0) {
-    ::unlink((path_ / lock_name).c_str());  // before it is free: who opened it meanwhile sees that its name is gone
+    ::unlink((path_ / lock_name).c_str());  // before it is free: whoever opened it meanwhile sees that its name is gone
     ::close(descriptor_);
   }
   std::error_code not_empty;  // then it is not ours to remove
@@ -215,7 +215,7 @@ void RunFolder::clear(const std::vector<RunFile>& own, const Value& parameters) 
     if (std::error_code none; !holds(listed, file.name) && fs::exists(path_ / file.name, none))
       refuse(path_, fmt::format("holds a file {} that no run.json there lists: move it away or name another folder",
                                 file.name));
-  // run.json goes last: who is killed meanwhile leaves less of the earlier run, and nothing that could be another's.
+  // run.json goes last: a run that is killed meanwhile leaves less of the earlier run, and nothing that is not listed.
   if (earlier) files.push_back(path_ / run_json_name);
   for (const fs::path& file : files)
     if (std::error_code wrong; !fs::remove(file, wrong) && wrong)

@@ -1,5 +1,5 @@
-// The folder of one run's results: who may write there, and which of its files are that run's. While a run is there it
-// holds a lock that the system lets go of with the process, however that ends; run.json lists the run's files by name.
+// The folder of one run's results: who may write there, and which of its files are that run's. A run holds a lock on
+// its folder, which the system releases with the process, however that ends; run.json lists the run's files by name.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -17,24 +17,24 @@ struct RunFile {
   bool operator==(const RunFile&) const = default;
 };
 
-// What becomes of a run that a folder holds already: the new one is refused; or clears the files that the earlier one's
-// run.json lists; or goes on with it, and its files become the new run's.
+// What becomes of a run that a folder holds already: the new run is refused; or it clears the files that the run.json
+// of the earlier one lists; or it goes on with the earlier one, whose files become its own.
 enum class EarlierRun { refuse, overwrite, resume };
 
 class RunFolder {
  public:
-  // Makes the folder where it is missing, and locks it; nothing in it is changed. `run` is what others are told of who
-  // is there. Throws std::runtime_error, in one line that says what to do: no folder can be made there, another run
-  // holds it, or it holds an earlier run that is not to be touched.
+  // Makes the folder if it is missing, and locks it; nothing in it is changed. Others are told `run` as the one that is
+  // there. Throws std::runtime_error, in one line that says what to do: no folder can be made there, another run holds
+  // it, or it holds an earlier run that is not to be touched.
   RunFolder(std::filesystem::path path, std::string_view run, EarlierRun earlier);
-  // Lets go of the lock, and takes the folder away where it was made for a run that did not begin.
+  // Releases the lock, and removes the folder if it was made for a run that did not begin.
   ~RunFolder();
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
 
   // The run begins: its files will be `own`, and `parameters` are its pipeline's. What is left of an earlier run that
-  // it does not go on with is cleared, and nothing else. Throws std::runtime_error before anything is changed: a
-  // parameter names what would be cleared, or a file of one of these names is there that no run.json lists.
+  // it does not go on with is cleared, and nothing else. Throws std::runtime_error before anything is changed, if a
+  // parameter names what would be cleared, or if a file of one of these names is there that no run.json lists.
   void begin(const std::vector<RunFile>& own, const Value& parameters);
 
   const std::filesystem::path& path() const { return path_; }

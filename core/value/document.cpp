@@ -12,8 +12,8 @@
 namespace tofstream {
 namespace {
 
-// Where the first two documents begin. Not YAML::LoadAll, which never ends where a document begins by ',': the parser
-// takes no token away there and gives an empty document each time.
+// Where the first two documents begin. YAML::LoadAll would not do: it never ends if a document begins with ',', where
+// the parser takes no token away and gives an empty document each time.
 class DocumentStarts : private YAML::EventHandler {
  public:
   explicit DocumentStarts(std::string_view text) {
@@ -36,7 +36,7 @@ class DocumentStarts : private YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// What is printed, and run.json, must be text: names and values come from here.
+// Messages and run.json must be valid text, and names and values come from here.
 bool is_utf8(std::string_view text) {
   namespace utf = boost::locale::utf;
   for (auto at = text.begin(); at != text.end();)
@@ -52,7 +52,7 @@ class Converter {
   Value convert(const YAML::Node& node, int depth = 0) {
     Value v;
     v.where = place(node.Mark());
-    // Aliases make small files of endless trees.
+    // With aliases a small file can hold an endless tree.
     if (depth > deepest || ++nodes_ > most_nodes) {
       overgrow(v.where, "the document is too deep or too large when its aliases are followed");
       return v;
@@ -113,7 +113,7 @@ class Converter {
     for (const Value& merge : merges) lay_below(map, keys, merge);
   }
 
-  // False where the key is there already.
+  // False if the key is there already.
   bool add_entry(Value& map, Keys& keys, Value::Entry entry) {
     if (!keys.insert(entry.key).second) return false;
     if (keys.size() > most_keys) overgrow(entry.where, "a map with more than 10000 keys");
@@ -121,7 +121,7 @@ class Converter {
     return true;
   }
 
-  // The merge key: what the map lacks comes from the merged map, or from the first of a list that
+  // The merge key: what the map lacks comes from the merged map, or from the first map of a list that
   // has it.
   void lay_below(Value& map, Keys& keys, const Value& merge) {
     if (merge.kind == Value::Kind::sequence) {

@@ -9,15 +9,15 @@
 
 namespace tofstream {
 
-// The document in `text`; `name` stands for the file in locations. Null where a problem was added
-// or nothing is there.
+// The document in `text`; `name` stands for the file in locations. Null if a problem was added
+// or the text is empty.
 Value parse_document(std::string_view text, const std::string& name, Problems& problems);
 
-// As parse_document, from a file; one that is missing, a folder or unreadable is a problem.
+// As parse_document, from a file; a file that is missing, unreadable or a folder is a problem.
 Value load_document(const std::filesystem::path& file, Problems& problems);
 
-// As load_document, of a file that another names at `mention`: what is wrong with the file as a whole has its place
-// there.
+// As load_document, for a file that another file names at `mention`: a problem with the file as a whole is reported at
+// that place.
 Value load_from(const std::filesystem::path& file, const Location& mention, Problems& problems);
 
 }  // namespace tofstream

@@ -1,5 +1,5 @@
-// Reads a document's file: see document.hpp. A file of its own because a fuzzer puts another in its place, which opens
-// none.
+// Reads a document's file: see document.hpp. It stands apart because a fuzzer puts another source file in its place,
+// which opens no files.
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t most_bytes = std::size_t{16} << 20;  // a device such as /dev/zero has no end
 
-// At most so much and one byte more.
+// Reads at most `most_bytes` and one byte more.
 std::string beginning_of(std::istream& stream) {
   std::string text;
   constexpr std::size_t chunk = std::size_t{1} << 16;

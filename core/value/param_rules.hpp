@@ -61,8 +61,8 @@ struct Required {};  // has no default
 inline constexpr Live live{};
 inline constexpr Required required{};
 
-// A text that names what the gadget reads when it is made: a file or folder, or for reads_one_of("scanners") one of
-// those that come with tofstream, or a file. `tofstream check` looks whether it is there.
+// A text that names what the gadget reads when it is made: a file or folder; with reads_one_of("scanners") a scanner
+// that comes with tofstream, or a file. `tofstream check` looks whether it is there.
 struct Reads {
   const char* kind = "";
 };
@@ -75,7 +75,7 @@ constexpr Reads reads_one_of(const char* kind) {
 struct InRunFolder {};
 inline constexpr InRunFolder in_run_folder{};
 
-// A path that is for the operator of a server to choose, and not for its clients, with the sentence that tells them so.
+// A path that only the operator of a server may choose, not its clients, with the sentence that tells them so.
 struct OperatorsAlone {
   const char* why = "";
 };
@@ -83,8 +83,8 @@ constexpr OperatorsAlone operators_alone(const char* why) {
   return {why};
 }
 
-// A parameter that changes nothing of what is computed ahead and kept on disk, such as a sensitivity image: all others
-// are part of the key under which it is kept.
+// A parameter that does not change what is computed ahead and kept on disk, such as a sensitivity image. All other
+// parameters are part of the key under which that is kept.
 struct NotInKey {};
 inline constexpr NotInKey not_in_key{};
 
@@ -100,7 +100,7 @@ struct ParamRules {
   bool is_one_for_all = false;
   bool is_in_run_folder = false;
   bool is_in_key = true;
-  const char* reads = nullptr;            // the kind of Reads; null: no name of anything
+  const char* reads = nullptr;            // the kind of Reads; null: it names nothing
   const char* operators_alone = nullptr;  // why, see OperatorsAlone; null: clients of a server may choose it
 
   constexpr void apply(Limits l) { limits = l; }
@@ -138,7 +138,7 @@ constexpr Param<Member> param(const char* name, Rest... rest) {
 }
 
 // The parameters of a struct: `static constexpr auto params = describe(param<&Params::x>("x", ...),
-// ...);` Where a word may stand for all defaults (`image: auto`), the struct has an == and
+// ...);` If a word may stand for all defaults (`image: auto`), the struct has an == and
 // `static constexpr auto default_word = "auto"`.
 template <auto... Members>
 constexpr Description<Members...> describe(Param<Members>... params) {

@@ -29,7 +29,7 @@ struct TypeInfo {
   double hi = std::numeric_limits<double>::infinity();
   std::optional<std::size_t> size;  // of a list of fixed length
   std::vector<TypeInfo> element;    // of a list: one
-  const char* default_word = "";    // of a map: what may stand for all its defaults
+  const char* default_word = "";    // of a map: the word that may stand for all its defaults
 };
 
 // One declared parameter with its types erased: what validation, documentation and the schema work
@@ -53,7 +53,7 @@ void read_params(const std::vector<ParamInfo>& params, void* object, const Readi
 // The object's parameters as a map, every default spelled out.
 Value write_params(const std::vector<ParamInfo>& params, const void* object);
 
-// The same without those that are declared not_in_key, at any depth: what a result that is kept on disk depends on.
+// The same without what is declared not_in_key, at any depth: all that a result kept on disk depends on.
 Value write_key_params(const std::vector<ParamInfo>& params, const void* object);
 
 namespace detail {

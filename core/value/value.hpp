@@ -31,7 +31,7 @@ struct Value {
 
   Kind kind = Kind::null;
   std::string text;     // of a scalar
-  bool quoted = false;  // a quoted scalar is a string even where it reads like a number
+  bool quoted = false;  // a quoted scalar is a string even if it reads like a number
   std::vector<Value> items;
   std::vector<Entry> entries;
   Location where;
@@ -40,11 +40,11 @@ struct Value {
   static Value sequence();
   static Value map();
 
-  // The value of `key` in a map, or null where there is none.
+  // The value of `key` in a map, or null if there is none.
   const Value* find(std::string_view key) const;
   Value* find(std::string_view key);
 
-  // Sets `key` of a map, in place where it exists and else as the last entry.
+  // Sets `key` of a map: in its place if it exists, else as the last entry.
   Value& set(std::string_view key, Value value, const Location& key_where = {});
 
   // What the value is, in words for an error message: "'12'", "a list", "a map", "nothing".
@@ -60,7 +60,7 @@ struct Value::Entry {
 // Lays `over` on `base`: maps merge key by key, anything else of `over` replaces what `base` had.
 Value merged(const Value& base, const Value& over);
 
-// Gives the value and all within it the place `where`.
+// Sets the place of the value, and of all within it, to `where`.
 void relocate(Value& value, const Location& where);
 
 // One configuration error, "place: message" as a user reads it.
@@ -71,17 +71,17 @@ struct Problem {
   std::string text() const;
 };
 
-// Collects every problem of a configuration so that all are reported at once; an identical one is kept once, and of
-// more than `most`, which no one reads, the first.
+// Collects every problem of a configuration so that all are reported at once. Identical ones are kept once, and at
+// most the first `most` are kept, since nobody reads more.
 class Problems {
  public:
   static constexpr std::size_t most = 1000;
 
   void add(const Location& where, std::string message);
-  // As add; whatever else is found wrong at this place follows from it and is not reported.
+  // As add; any other problem at this place follows from this one and is not reported.
   void add_root_cause(const Location& where, std::string message);
   bool empty() const { return problems_.empty(); }
-  // What is added now would be left out.
+  // Whether a further problem would be left out.
   bool full() const { return problems_.size() > most; }
   const std::vector<Problem>& all() const { return problems_; }
 

@@ -28,7 +28,7 @@ bool is_name(std::string_view text) {
 constexpr int most_braces = 32;                           // one within the other
 constexpr std::size_t most_text = std::size_t{16} << 20;  // that references add: variables can double each other
 
-// The place of the brace that closes the one before `begin`; npos where there is none, or too many lie between.
+// The place of the brace that closes the one before `begin`; npos if there is none, or too many lie between.
 std::size_t closing_brace(std::string_view text, std::size_t begin) {
   int open = 1;
   for (std::size_t i = begin; i < text.size() && open <= most_braces; ++i) {
@@ -38,7 +38,7 @@ std::size_t closing_brace(std::string_view text, std::size_t begin) {
   return std::string_view::npos;
 }
 
-// The scalar in pieces; an empty result and a sentence in `wrong` where it is no text with references.
+// The scalar in pieces; an empty result, and a sentence in `wrong`, if its references are malformed.
 std::vector<Piece> pieces_of(std::string_view text, std::string& wrong) {
   std::vector<Piece> pieces;
   std::string literal;
@@ -175,7 +175,7 @@ class Substitution {
     return known_.emplace(name, std::move(value)).first->second;
   }
 
-  // A list or map among defaults is YAML; anything else is a scalar as it stands.
+  // A default that is a list or a map is read as YAML; anything else is a scalar as it stands.
   Value fallback_value(const std::string& text, const Value& scalar) {
     Value value = Value::scalar(text);
     if (text.starts_with('[') || text.starts_with('{')) {

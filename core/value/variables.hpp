@@ -11,10 +11,10 @@ namespace tofstream {
 using VariableNames = std::set<std::string, std::less<>>;
 
 // Adds the names that the value's scalars refer to. A file that is included and partly overridden still uses what it
-// mentions, so this is asked of each file as it was read.
+// mentions, so call this for each file as it was read.
 void collect_variable_uses(const Value& value, VariableNames& names);
 
-// Replaces every reference below `document` and takes its key `variables` away. A scalar that is one reference becomes
+// Replaces every reference below `document` and removes its key `variables`. A scalar that is one reference becomes
 // the variable's whole value, with the variable's place; within a text the variable must be a scalar. `given` are
 // values from an enclosing pipeline, already without references, and come before the document's own. Unknown variables,
 // those that refer to themselves and those that neither the document nor `used` mentions become problems.
