@@ -22,7 +22,7 @@ function(tofstream_header_closure out)
   set(${out} ${seen} PARENT_SCOPE)
 endfunction()
 
-tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_control.hpp gadgets/payloads.hpp gadgets/parameters.hpp
+tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_control.hpp gadgets/payloads.hpp gadgets/penalty.hpp gadgets/parameters.hpp
   kernels/sort/select.hpp kernels/cuda/check.hpp
   # What a family of scanners registers, and what it reads:
   gadgets/io/scanner_kinds.hpp gadgets/io/wire/record_kinds.hpp gadgets/io/wire/record_arrays.hpp gadgets/stream_ends.hpp

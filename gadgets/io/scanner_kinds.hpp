@@ -1,15 +1,12 @@
 // The kinds of scanners that this program knows: each is registered by its family, by TOFSTREAM_SCANNER, and whatever
-// takes a scanner's file without being of a family finds there what to do with it.
+// takes a scanner's file without being of a family finds in table_of<ScannerKind>() what to do with it.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "core/gadget/registry.hpp"
-#include "core/plugin/abi.hpp"
+#include "core/plugin/kind_table.hpp"
 #include "gadgets/io/petsird/header.hpp"
 
 namespace tofstream {
@@ -30,25 +27,18 @@ struct ScannerKind {
   bool petsird_holds_events = false;  // each is a pair of the header's detectors, with at most a ToF
   std::string simulator = {};         // the gadget that `tofstream simulate` makes its events by; empty: none
   std::string writer = {};            // the one that writes them to a file then
+
+  static constexpr KindWords called = {"kind of scanner", "kinds of scanners", "key"};
+  const std::string& id() const { return key; }
+  std::string problem() const;
 };
 
-/// Sorted by their keys.
-const std::vector<ScannerKind>& scanner_kinds();
-/// The kind of this key. Throws std::out_of_range where there is none.
-const ScannerKind& scanner_kind(std::string_view key);
+/// A hash of the sizes of what a kind of scanner hands over.
+template <>
+inline constexpr std::uint64_t kind_layout<ScannerKind> = detail::layout_of<ScannerKind, ScannerHeader>();
 
-/// Why this kind may not be added, in one line: its key is taken or empty, or it has no header; empty where it may.
-std::string problem_of(const ScannerKind& kind);
-/// Adds a kind that has no problem. Not while other threads look kinds up; those that were looked up before move.
-void add_scanner_kind(ScannerKind kind);
-
-/// A hash of the sizes of what a kind hands over, as who includes this header sees them.
-inline constexpr std::uint64_t scanner_kind_layout = detail::layout_of<ScannerKind, ScannerHeader>();
-
-/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at.
-struct ScannerRegistration {
-  ScannerRegistration(const ScannerKind& kind, std::uint64_t layout);
-};
+extern template KindTable<ScannerKind>& table_of<ScannerKind>();
+extern template struct KindRegistration<ScannerKind>;
 
 }  // namespace tofstream
 
@@ -57,9 +47,5 @@ struct ScannerRegistration {
 //
 //     TOFSTREAM_SCANNER("plates", .words = "two plates", .header = plates_header, .simulator = "plate_simulator",
 //                       .writer = "plate_writer");
-#define TOFSTREAM_SCANNER(key_in_yaml, ...)                                                         \
-  namespace {                                                                                       \
-  const ::tofstream::ScannerRegistration TOFSTREAM_UNIQUE_NAME(scanner_registration_, __COUNTER__)( \
-      ::tofstream::ScannerKind{.key = key_in_yaml, __VA_ARGS__}, ::tofstream::scanner_kind_layout); \
-  }                                                                                                 \
-  static_assert(true, "TOFSTREAM_SCANNER is followed by a semicolon")
+#define TOFSTREAM_SCANNER(key_in_yaml, ...) \
+  TOFSTREAM_KIND(::tofstream::ScannerKind, ::tofstream::ScannerKind{.key = key_in_yaml, __VA_ARGS__})

@@ -39,6 +39,7 @@ struct BlobProjector {
                                          Context& context) {
     return pair_sensitivity<BlobProjector>("blob", p, scanner, projector, context);
   }
+  static std::size_t images_held(const Params& p) { return pair_sensitivity_images(p); }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
 };
 

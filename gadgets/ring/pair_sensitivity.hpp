@@ -2,6 +2,7 @@
 // kept in the user's cache folder.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -20,6 +21,14 @@ struct PairSensitivitySettings {
   // parameters.
   std::string key;
 };
+
+/// For `images_held` of a Type of TOFSTREAM_PROJECTOR with this sensitivity: 24 bytes a voxel while it is made, for a
+/// batch, a replicate in double, their mean, its deviations and what is held out. Deterministic sums on a GPU take 8
+/// bytes a voxel.
+template <class Params>
+std::size_t pair_sensitivity_images(const Params& p) {
+  return p.deterministic && wants_cuda(p.backend) ? 8 : 6;
+}
 
 /// For `sensitivity` of a Type of TOFSTREAM_PROJECTOR. Throws as compute_sensitivity does, and for a mu map that cannot
 /// be read.

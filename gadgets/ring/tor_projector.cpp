@@ -76,6 +76,7 @@ struct TorProjector {
                                          Context& context) {
     return pair_sensitivity<TorProjector>("tor", p, scanner, projector, context);
   }
+  static std::size_t images_held(const Params& p) { return pair_sensitivity_images(p); }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
   /// Throws where no scanner and no image could make sense of it.
   static void check(const Params& p) {

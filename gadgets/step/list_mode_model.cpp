@@ -121,6 +121,8 @@ class ListModeModel final : public SystemModel<EventBatch> {
     return quantity_.of(subset.quantity, context);
   }
 
+  DataWords words() const override { return {"events", "no expectation: the line misses the image"}; }
+
   Missed missed() const override {
     const Grid& grid = projector_->grid();
     if (!holds_field_of_view(grid, *scanner_)) return {what_would_hold_them(grid, *scanner_), false};

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/gadget.hpp"
-#include "core/plugin/abi.hpp"
+#include "core/plugin/kind_table.hpp"
 #include "gadgets/step/list_mode_model.hpp"
+#include "kernels/types/scanner.hpp"
 
 namespace tofstream {
 
@@ -24,17 +24,25 @@ struct ProjectorKind {
   /// GPU.
   std::unique_ptr<ListModeProjector> (*make)(const void* params, const Grid& grid, Backend backend,
                                              const Scanner& scanner, Context& context) = nullptr;
+
+  static constexpr KindWords called = {"projector", "projectors", "name"};
+  const std::string& id() const { return name; }
+  std::string problem() const;
 };
 
-/// Sorted by their names.
-const std::vector<ProjectorKind>& projector_kinds();
-/// Null where there is none of this name.
-const ProjectorKind* find_projector_kind(std::string_view name);
+/// What a projector is given is handed over too.
+template <>
+inline constexpr std::uint64_t kind_layout<ProjectorKind> =
+    detail::layout_of<ProjectorKind, ListModeProjector, Grid, Scanner, EventView, EmTally>();
+
+extern template KindTable<ProjectorKind>& table_of<ProjectorKind>();
+extern template struct KindRegistration<ProjectorKind>;
 
 /// The gadget of a projector. `Type` has
 ///   Params, described by `params`, with `backend`, `log_likelihood` and, where it has them, `tof`, `deterministic`;
 ///   static std::unique_ptr<ListModeProjector> make(const Params&, const Grid&, Backend, const Scanner&, Context&);
 ///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, ListModeProjector&, Context&);
+///   static std::size_t images_held(const Params&);  see step_memory()
 /// and may have
 ///   static void check(const Params&);               throws where no scanner and no image could make sense of it
 ///   static std::int64_t planned_from(const Params&);  see StepSettings
@@ -46,9 +54,7 @@ class ListModeGadget {
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    bool deterministic = false;
-    if constexpr (requires { p.deterministic; }) deterministic = p.deterministic;
-    return projector_memory(p.backend, deterministic, inputs);
+    return step_memory(p.backend, Type::images_held(p), inputs);
   }
 
   explicit ListModeGadget(const Params& p) : step_(step_settings(p), list_mode_model(model_settings(p))) {
@@ -91,21 +97,9 @@ ProjectorKind projector_kind(const char* name) {
               }};
 }
 
-/// A hash of the size of what is handed over, as who includes this header sees it.
-inline constexpr std::uint64_t projector_kind_layout = detail::layout_of<ProjectorKind>();
-
-/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at.
-struct ProjectorRegistration {
-  ProjectorRegistration(const ProjectorKind& kind, std::uint64_t layout);
-};
-
 }  // namespace tofstream
 
 // Registers the projector `Type` and its gadget as `use: name`. Once, at namespace scope of a source file.
-#define TOFSTREAM_PROJECTOR(Type, name, doc)                                                                           \
-  namespace {                                                                                                          \
-  const ::tofstream::ProjectorRegistration TOFSTREAM_UNIQUE_NAME(projector_registration_,                              \
-                                                                 __COUNTER__)(::tofstream::projector_kind<Type>(name), \
-                                                                              ::tofstream::projector_kind_layout);     \
-  }                                                                                                                    \
+#define TOFSTREAM_PROJECTOR(Type, name, doc)                                           \
+  TOFSTREAM_KIND(::tofstream::ProjectorKind, ::tofstream::projector_kind<Type>(name)); \
   TOFSTREAM_GADGET(::tofstream::ListModeGadget<Type>, name, doc)

@@ -56,9 +56,9 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
 template <class Data>
 void Step<Data>::finish() const {
   if (all_new_.used == 0 && all_new_.skipped > 0)
-    throw std::runtime_error(fmt::format("nothing was reconstructed: all {} events miss the image, {}; {}",
-                                         all_new_.skipped, grid_in_words(model_->projector().grid()),
-                                         model_->missed().what_to_do));
+    throw std::runtime_error(fmt::format("nothing was reconstructed: all {} {} miss the image, {}; {}",
+                                         all_new_.skipped, model_->words().data,
+                                         grid_in_words(model_->projector().grid()), model_->missed().what_to_do));
 }
 
 // A batch at a time has the turn, so that a run of large subsets holds up no other.
@@ -127,10 +127,9 @@ void Step<Data>::begin_next_copy(const Subset<Data>& subset, std::size_t from) {
 template <class Data>
 void Step<Data>::note_new(const EmTally& tally, const UpdateStep& step, const Estimate& estimate, Context& context) {
   context.books().reconstructed(static_cast<std::uint64_t>(tally.used));
-  if (tally.skipped > 0)
-    context.books().rejected(static_cast<std::uint64_t>(tally.skipped), "no expectation: the line misses the image");
+  if (tally.skipped > 0) context.books().rejected(static_cast<std::uint64_t>(tally.skipped), model_->words().missed);
   all_new_ += tally;
-  // The start image is positive everywhere; later a line may also meet nothing but zeros.
+  // The start image is positive everywhere; later data may also meet nothing but zeros.
   if (estimate.step.iteration == 0) warn_of_missed(tally, context);
   if (step.iteration == 1 && step.ends_iteration) finish();
 }
@@ -142,7 +141,7 @@ void Step<Data>::warn_of_missed(const EmTally& first, Context& context) const {
   if (first.skipped == 0 || static_cast<double>(first.skipped) < worth_a_warning * static_cast<double>(all)) return;
   const Missed missed = model_->missed();
   const std::string line =
-      fmt::format("{} of the first {} events ({:.1f} %) miss the image; {}", first.skipped, all,
+      fmt::format("{} of the first {} {} ({:.1f} %) miss the image; {}", first.skipped, all, model_->words().data,
                   100 * static_cast<double>(first.skipped) / static_cast<double>(all), missed.what_to_do);
   context.report("missed", line);
   if (missed.is_expected)

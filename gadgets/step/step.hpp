@@ -19,12 +19,10 @@ struct StepSettings {
   std::int64_t planned_from = 0;  // on a GPU larger batches without a plan, which take longer, are reported; 0: none
 };
 
-/// What a projector needs, which gives back projections as large as the estimate that comes back. It holds the
-/// sensitivity; while that is made, 24 bytes a voxel: a batch, a replicate in double, their mean, its deviations and
-/// what is held out. Deterministic sums on a GPU take 8 bytes a voxel.
-inline MemoryNeed projector_memory(BackendChoice backend, bool deterministic, std::span<const std::size_t> inputs) {
-  const std::size_t words_a_voxel = deterministic && wants_cuda(backend) ? 8 : 6;
-  return image_memory(backend, memory_product(words_a_voxel, inputs[1]), inputs[1], "image.size");
+/// What a step needs that holds so many images, each as large as the estimate: the second input, and as the back
+/// projections that it gives. What it prepares of the data takes what is left of a GPU's memory, and no more.
+inline MemoryNeed step_memory(BackendChoice backend, std::size_t images, std::span<const std::size_t> inputs) {
+  return image_memory(backend, memory_product(images, inputs[1]), inputs[1], "image.size");
 }
 
 /// `Data`: see Subset; besides, what DataFeed asks for, and `count`. Define with step-inl.hpp.

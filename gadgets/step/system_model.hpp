@@ -23,6 +23,12 @@ struct SubsetSensitivity {
   std::shared_ptr<const Image> support = {};  // of the whole; null: `image`
 };
 
+/// What a kind of data is called in messages and in the books.
+struct DataWords {
+  const char* data;    // "events"
+  const char* missed;  // why some of them reconstruct nothing: where nothing of the image was expected in them
+};
+
 /// What is to be said of data that miss the image.
 struct Missed {
   std::string what_to_do;    // in words, for the user
@@ -53,6 +59,7 @@ class SystemModel {
   }
   /// What an image of the subset's data and those before shows; null: nobody says.
   virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, Context& context) = 0;
+  virtual DataWords words() const = 0;
   virtual Missed missed() const = 0;
 };
 

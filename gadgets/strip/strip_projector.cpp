@@ -67,6 +67,8 @@ struct StripProjector {
     return {.image = std::move(image),
             .holds = {.attenuation = {.gadget = context.name()}, .is_left_out = !p.sensitivity}};
   }
+  // The sensitivity, which is made on the host; on a GPU the sums, eight of 64 bits a pixel, besides.
+  static std::size_t images_held(const Params& p) { return wants_cuda(p.backend) ? 17 : 1; }
 };
 
 TOFSTREAM_PROJECTOR(StripProjector, "strip_projector",

@@ -152,7 +152,7 @@ void StreamReceiver::take_records(const Frame& frame) {
     const petsird::Header header = header_of(header_);
     scanner_ = petsird::to_scanner(header.scanner);
     quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
-    if (const auto* kind = wire::find_record_kind(frame.header.schema); kind && kind->names_detectors)
+    if (const auto* kind = table_of<wire::RecordKind>().find(frame.header.schema); kind && kind->names_detectors)
       context_.report("detector_depth", petsird::detector_depth_note(header.scanner, {}).words);
   }
   auto read = wire::read_records(frame, scanner_);

@@ -31,8 +31,9 @@ void make_fit(std::span<std::byte> bytes) {
 
 // The kinds of records that tofstream comes with, as far as a frame knows them.
 const bool has_records = [] {
-  add_record_kind({.schema = Schema::coincidences, .bytes = 8});
-  add_record_kind({.schema = Schema::tof_coincidences, .bytes = 12});
+  auto& kinds = tofstream::table_of<RecordKind>();
+  kinds.add({.schema = Schema::coincidences, .bytes = 8});
+  kinds.add({.schema = Schema::tof_coincidences, .bytes = 12});
   return true;
 }();
 

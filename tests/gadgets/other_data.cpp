@@ -94,6 +94,7 @@ class ViewModel final : public SystemModel<Views> {
     return {own, 1, whole_};
   }
   std::shared_ptr<const Quantity> quantity(const Subset<Views>&, Context&) override { return nullptr; }
+  DataWords words() const override { return {"counts", "no view of them sees the image"}; }
   Missed missed() const override { return {"turn the camera"}; }
 
  private:

@@ -58,11 +58,11 @@ double sum_of_products(const std::vector<float>& a, const std::vector<float>& b)
 
 TEST_CASE("every registered projector has a gadget, and is an operator with its adjoint and an EM step of both") {
   std::set<std::string> names;
-  for (const ProjectorKind& kind : projector_kinds()) {
+  for (const ProjectorKind& kind : table_of<ProjectorKind>()) {
     CAPTURE(kind.name);
     names.insert(kind.name);
     CHECK(registry().find(kind.name) != nullptr);
-    CHECK(find_projector_kind(kind.name) == &kind);
+    CHECK(table_of<ProjectorKind>().find(kind.name) == &kind);
     const Case with = case_of(kind.name);
     TestContext context;
     const auto projector = kind.make(kind.default_params().get(), with.grid, Backend::cpu, *with.scanner, context);
@@ -89,7 +89,14 @@ TEST_CASE("every registered projector has a gadget, and is an operator with its 
     CHECK(sum_of_products(em, em) == doctest::Approx(scale).epsilon(1e-5));
   }
   CHECK(names == std::set<std::string>{"blob_projector", "joseph_projector", "strip_projector", "tor_projector"});
-  CHECK(find_projector_kind("toe_projector") == nullptr);
+  CHECK_THROWS_WITH_AS(table_of<ProjectorKind>().at("toe_projector"),
+                       "no projector has the name 'toe_projector', did you mean 'tor_projector'?",
+                       std::invalid_argument);
+  ProjectorKind twin = table_of<ProjectorKind>().at("tor_projector");
+  CHECK(table_of<ProjectorKind>().problem_of(twin) == "two projectors have the name 'tor_projector': rename one");
+  twin.make = nullptr;
+  CHECK(table_of<ProjectorKind>().problem_of(twin) ==
+        "the projector 'tor_projector' lacks its name, default_params or make");
 }
 
 TEST_CASE("a run that is being ended does not wait for a sensitivity, nor keeps a part of one") {
@@ -101,9 +108,8 @@ TEST_CASE("a run that is being ended does not wait for a sensitivity, nor keeps 
   std::stop_source end;
   GadgetRecord record("projected", ".", end.get_token());
   Context context(record);
-  const auto projector = find_projector_kind("joseph_projector")
-                             ->make(find_projector_kind("joseph_projector")->default_params().get(), with.grid,
-                                    Backend::cpu, *with.scanner, context);
+  const ProjectorKind& joseph = table_of<ProjectorKind>().at("joseph_projector");
+  const auto projector = joseph.make(joseph.default_params().get(), with.grid, Backend::cpu, *with.scanner, context);
   PairSensitivitySettings settings{.backend = BackendChoice::cpu, .key = "joseph"};
   settings.sampling.exact_pairs = 0;
   settings.sampling.sampled_pairs = 20'000;
@@ -111,7 +117,8 @@ TEST_CASE("a run that is being ended does not wait for a sensitivity, nor keeps 
   CHECK_THROWS_WITH(pair_sensitivity(settings, *with.scanner, *projector, context),
                     doctest::Contains("the run is being ended"));
   std::size_t files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache.path())) files += entry.is_regular_file();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(cache.path()))
+    files += entry.is_regular_file();
   CHECK(files == 0);
   GadgetRecord another("projected");
   Context goes_on(another);

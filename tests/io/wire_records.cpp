@@ -5,10 +5,7 @@
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/wire/record_kinds.hpp"
 #include "gadgets/io/wire/records.hpp"
-#include "gadgets/strip/io/from_strips.hpp"
 #include "gadgets/strip/io/strip_records.hpp"
-#include "kernels/strip/strip_events.hpp"
-#include "kernels/strip/strip_scanner.hpp"
 #include "tests/io/petsird_toy.hpp"
 
 using namespace tofstream;
@@ -95,44 +92,6 @@ TEST_CASE("records that the scanner cannot have seen are bad frames") {
   check_refused(batch({3, 3}, {0, 0}, {std::nanf(""), 1}), "not a finite number");
 }
 
-TEST_CASE("events of strips go as z_u, z_d and dl, and come back as they were, with the strips of the header") {
-  const auto strips = petsird::to_scanner(petsird::strip_header(*make_strip_scanner("s", {130.5F, 301})).scanner);
-  CHECK(strip_geometry(*strips) == StripGeometry{130.5F, 301});
-  EventBatch events = make_strip_batch(strips, 2);
-  events.duration_s = 0.25;
-  set_response(events, 0, {12.25F, -140.125F, 33});
-  set_response(events, 1, {-3, 160, -0.1F});
-  const auto bytes = frame_of(events);
-  CHECK(bytes.size() == header_bytes + 2 * 12);
-  const float payload[] = {12.25F, -3, -140.125F, 160, 33, -0.1F};
-  CHECK(std::memcmp(bytes.data() + header_bytes, payload, sizeof payload) == 0);
-  const auto decoded = decode_frame(bytes);
-  CHECK(std::get<Frame>(decoded).header.schema == strip_coincidences);
-  const auto result = read_records(std::get<Frame>(decoded), strips);
-  REQUIRE(std::holds_alternative<EventBatch>(result));
-  const auto& back = std::get<EventBatch>(result);
-  CHECK(back.count == 2);
-  CHECK(back.duration_s == 0.25);
-  for (std::size_t end = 0; end < 6; ++end) CHECK(std::ranges::equal(back.ends[end].span(), events.ends[end].span()));
-  CHECK(std::ranges::equal(back.tof_mm.span(), events.tof_mm.span()));
-  CHECK(back.ends[1][0] == 130.5F);
-}
-
-TEST_CASE("events that no strips measured, and strips' events of another scanner, are bad frames") {
-  const auto strips = make_strip_scanner("s", {130, 300});
-  const auto refused = [&](const StripResponse<float>& response, const std::shared_ptr<const Scanner>& reader) {
-    EventBatch events = make_strip_batch(strips, 1);
-    set_response(events, 0, response);
-    const auto bytes = frame_of(events);
-    const auto result = read_records(std::get<Frame>(decode_frame(bytes)), reader);
-    return std::holds_alternative<BadFrame>(result) ? std::get<BadFrame>(result).what : "";
-  };
-  CHECK(refused({0, 0, 0}, strips).empty());
-  CHECK(refused({0, std::nanf(""), 0}, strips).find("which the strips cannot have measured") != std::string::npos);
-  CHECK(refused({0, 300, 0}, strips).find("event 0 of (0, 300, 0) mm") != std::string::npos);
-  CHECK(refused({0, 0, 0}, scanner()).find("is no pair of strips") != std::string::npos);
-}
-
 TEST_CASE("what records cannot hold is not sent") {
   EventBatch corrected = batch({1}, {0});
   corrected.additive = Buffer<float>::zeros(Memory::host, 1);
@@ -147,23 +106,24 @@ TEST_CASE("what records cannot hold is not sent") {
 }
 
 TEST_CASE("a kind of records has a number of its own, and says how its events become bytes") {
-  const RecordKind& strips = *find_record_kind(strip_coincidences);
+  const KindTable<RecordKind>& kinds = table_of<RecordKind>();
+  const RecordKind& strips = *kinds.find(strip_coincidences);
   CHECK(strips.bytes == 12);
-  CHECK(problem_of(strips) == "two kinds of records have schema 4: number one anew");
+  CHECK(kinds.problem_of(strips) == "two kinds of records have the schema 4: number one anew");
   RecordKind other = strips;
   other.schema = Schema::petsird;
-  CHECK(problem_of(other) == "records cannot have schema 1, which frames without records have");
+  CHECK(kinds.problem_of(other) == "records cannot have schema 1, which frames without records have");
   other.schema = first_plugin_schema;
-  CHECK(problem_of(other) == "");
+  CHECK(kinds.problem_of(other) == "");
   other.decode = nullptr;
-  CHECK(problem_of(other) == "the records of schema 128 lack their bytes, holds, encode or decode");
-  CHECK(find_record_kind(first_plugin_schema) == nullptr);
+  CHECK(kinds.problem_of(other) == "the records of schema 128 lack their bytes, holds, encode or decode");
+  CHECK(kinds.find(first_plugin_schema) == nullptr);
   CHECK(record_bytes(first_plugin_schema) == 0);
 }
 
 TEST_CASE("a kind of records from a library that was built from other headers is refused, and not looked at") {
   const Registered registered =
-      registry().captured([] { const RecordsRegistration other(RecordKind{}, record_kind_layout + 1); });
+      registry().captured([] { const KindRegistration<RecordKind> other({}, kind_layout<RecordKind> + 1); });
   REQUIRE(registered.extensions.size() == 1);
   CHECK(registered.extensions[0].problem() ==
         "its kind of records was built from headers whose types differ from this program's: build it again");

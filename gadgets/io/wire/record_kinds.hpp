@@ -1,5 +1,6 @@
 // The kinds of records that this program knows: each is registered where it is written, by TOFSTREAM_RECORDS, and goes
-// over the wire, into journals and out of them without anything else naming it.
+// over the wire, into journals and out of them without anything else naming it. table_of<RecordKind>() has them by
+// number.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,7 @@
 #include <span>
 #include <string>
 
-#include "core/gadget/registry.hpp"
-#include "core/plugin/abi.hpp"
+#include "core/plugin/kind_table.hpp"
 #include "gadgets/io/wire/frame.hpp"
 
 namespace tofstream {
@@ -35,36 +35,32 @@ struct RecordKind {
   /// The frame's events on the host, of the scanner that the stream's header tells of. `wrong` says, in words that
   /// follow "frame 3: ", what the scanner cannot have seen; the events then do not count.
   EventBatch (*decode)(const Frame&, const std::shared_ptr<const Scanner>&, std::string& wrong) = nullptr;
+
+  static constexpr KindWords called = {"kind of records", "kinds of records", "schema"};
+  const Schema& id() const { return schema; }
+  std::string problem() const;
 };
 
-/// The kind of this number; null where none has been registered.
-const RecordKind* find_record_kind(Schema schema);
 /// The kind that holds the batch; null where none does.
 const RecordKind* find_record_kind(const EventBatch& batch);
 
-/// Why this kind may not be added, in one line: its number is taken or not free for records; empty where it may.
-std::string problem_of(const RecordKind& kind);
-/// Adds a kind that has no problem. Not while other threads look kinds up.
-void add_record_kind(const RecordKind& kind);
-
-/// A hash of the sizes of what a kind is and is given, as who includes this header sees them.
-inline constexpr std::uint64_t record_kind_layout = detail::layout_of<RecordKind, Frame>();
-
-/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at.
-struct RecordsRegistration {
-  RecordsRegistration(const RecordKind& kind, std::uint64_t layout);
-};
-
 }  // namespace tofstream::wire
+
+namespace tofstream {
+
+/// A hash of the sizes of what a kind of records is and is given.
+template <>
+inline constexpr std::uint64_t kind_layout<wire::RecordKind> = detail::layout_of<wire::RecordKind, wire::Frame>();
+
+extern template KindTable<wire::RecordKind>& table_of<wire::RecordKind>();
+extern template struct KindRegistration<wire::RecordKind>;
+
+}  // namespace tofstream
 
 // Registers a kind of records; what follows the bytes is as RecordKind has it. Once, at namespace scope of a source
 // file:
 //
 //     TOFSTREAM_RECORDS(Schema{130}, 12, .holds = is_mine, .encode = write_mine, .decode = read_mine);
-#define TOFSTREAM_RECORDS(schema_number, bytes_an_event, ...)                                             \
-  namespace {                                                                                             \
-  const ::tofstream::wire::RecordsRegistration TOFSTREAM_UNIQUE_NAME(records_registration_, __COUNTER__)( \
-      ::tofstream::wire::RecordKind{.schema = schema_number, .bytes = bytes_an_event, __VA_ARGS__},       \
-      ::tofstream::wire::record_kind_layout);                                                             \
-  }                                                                                                       \
-  static_assert(true, "TOFSTREAM_RECORDS is followed by a semicolon")
+#define TOFSTREAM_RECORDS(schema_number, bytes_an_event, ...) \
+  TOFSTREAM_KIND(::tofstream::wire::RecordKind,               \
+                 ::tofstream::wire::RecordKind{.schema = schema_number, .bytes = bytes_an_event, __VA_ARGS__})

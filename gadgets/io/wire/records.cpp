@@ -51,7 +51,7 @@ void write_records(const EventBatch& batch, std::span<std::byte> payload) {
 
 std::variant<EventBatch, BadFrame> read_records(const Frame& frame, const std::shared_ptr<const Scanner>& scanner) {
   const FrameHeader& header = frame.header;
-  const RecordKind* kind = find_record_kind(header.schema);
+  const RecordKind* kind = table_of<RecordKind>().find(header.schema);
   if (!kind) return bad(header, "data that are no records");
   std::string wrong;
   EventBatch batch = kind->decode(frame, scanner, wrong);

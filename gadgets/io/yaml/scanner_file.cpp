@@ -12,19 +12,23 @@ namespace tofstream::formats {
 
 const ScannerKind& scanner_kind_of(const std::filesystem::path& file) {
   const Value document = read_document(file);
-  const auto& kinds = scanner_kinds();
+  const auto& kinds = table_of<ScannerKind>();
   const auto found = std::ranges::find_if(kinds, [&](const ScannerKind& kind) { return document.find(kind.key); });
   if (found != kinds.end()) return *found;
   std::string known;
   for (const ScannerKind& kind : kinds)
     known += fmt::format("{}'{}' ({})", known.empty() ? "" : ", ", kind.key, kind.words);
+  for (const Value::Entry& entry : document.entries)
+    if (const std::string hint = kinds.hint(entry.key); !hint.empty())
+      refuse(entry.where, fmt::format("a scanner has one of the keys {}, not '{}'{}", known, entry.key, hint));
   refuse(document.where, fmt::format("a scanner has one of the keys {}", known));
 }
 
 void refuse_other_kinds(const Value& document, std::string_view key) {
-  for (const ScannerKind& kind : scanner_kinds())
+  for (const ScannerKind& kind : table_of<ScannerKind>())
     if (const Value* const other = document.find(kind.key); other && kind.key != key)
-      refuse(other->where, fmt::format("this is {}, where {} is wanted", kind.words, scanner_kind(key).words));
+      refuse(other->where,
+             fmt::format("this is {}, where {} is wanted", kind.words, table_of<ScannerKind>().at(key).words));
 }
 
 }  // namespace tofstream::formats

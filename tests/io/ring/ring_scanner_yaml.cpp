@@ -1,11 +1,7 @@
-// Scanners in YAML: every shared one is whole, and every mistake is one clear line.
-#include <filesystem>
-#include <fstream>
-
-#include "gadgets/io/yaml/scanner_file.hpp"
+// Rings of crystals in YAML: every shared one is whole, and every mistake is one clear line.
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
-#include "gadgets/strip/io/strip_scanner_yaml.hpp"
-#include "kernels/strip/strip_scanner.hpp"
+
+#include <doctest/doctest.h>
 
 using namespace tofstream;
 using formats::parse_ring_scanner;
@@ -76,24 +72,6 @@ TEST_CASE("shared scanners have the detectors that their makers state") {
   CHECK(detectors("demo_ring") == 6144);
 }
 
-TEST_CASE("two strips are a scanner's file of their own") {
-  const auto strips = formats::read_strip_scanner("share/scanners/jpet_strip.yaml");
-  CHECK(strips->name == "jpet_strip");
-  CHECK(strip_geometry(*strips) == StripGeometry{130, 300});
-  CHECK(formats::scanner_kind_of("share/scanners/jpet_strip.yaml").key == "strips");
-  CHECK(formats::scanner_kind_of("share/scanners/demo_ring.yaml").key == "crystals");
-  CHECK_THROWS_WITH(
-      formats::read_ring_scanner("share/scanners/jpet_strip.yaml"),
-      doctest::Contains("jpet_strip.yaml:5:9: this is a pair of strips, where a ring of crystals is wanted"));
-  CHECK_THROWS_WITH(formats::read_strip_scanner("share/scanners/demo_ring.yaml"),
-                    doctest::Contains("this is a ring of crystals, where a pair of strips is wanted"));
-  CHECK_THROWS_WITH(formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 0, length_mm: 3}", "a.yaml"),
-                    doctest::Contains("a.yaml:2:21: scanner.strips.radius_mm must be in [1, 10000] mm, not 0"));
-  CHECK_THROWS_WITH(
-      formats::parse_strip_scanner("name: a\nstrips: {radius_mm: 9, length_mm: 3, sigma: 1}", "a.yaml"),
-      doctest::Contains("a.yaml:2:38: scanner.strips: unknown key 'sigma'; it knows radius_mm, length_mm"));
-}
-
 TEST_CASE("a mistake in a scanner is one line that says where and what") {
   refused(changed("inner_radius_mm: 60\n", ""), "small.yaml:1:1: scanner.inner_radius_mm is missing: ");
   refused(changed("inner_radius_mm: 60", "inner_radius_mm: wide"),
@@ -119,24 +97,4 @@ TEST_CASE("a mistake in a scanner is one line that says where and what") {
   refused(changed("name: small", "name: ''"), "small.yaml:1:7: scanner.name is empty");
   CHECK_THROWS_WITH_AS(formats::read_ring_scanner("no/such.yaml"),
                        doctest::Contains("no/such.yaml: cannot be read: No such file"), std::runtime_error);
-}
-
-TEST_CASE("a file that is of no kind of scanner is told which kinds there are, and no key is taken twice") {
-  const auto file = std::filesystem::temp_directory_path() / "tofstream_no_kind.yaml";
-  std::ofstream(file) << "name: a\nplates: {}\n";
-  CHECK_THROWS_WITH(formats::scanner_kind_of(file),
-                    doctest::Contains(".yaml:1:1: a scanner has one of the keys 'crystals' (a ring of crystals), "
-                                      "'strips' (a pair of strips)"));
-  std::filesystem::remove(file);
-  CHECK(problem_of(ScannerKind{.key = "strips", .header = scanner_kind("strips").header}) ==
-        "two kinds of scanners have the key 'strips': rename one");
-  CHECK(problem_of(ScannerKind{.key = "plates"}) == "the kind of scanner 'plates' lacks its key or its header");
-}
-
-TEST_CASE("a kind of scanner from a library that was built from other headers is refused, and not looked at") {
-  const Registered registered =
-      registry().captured([] { const ScannerRegistration other(ScannerKind{}, scanner_kind_layout + 1); });
-  REQUIRE(registered.extensions.size() == 1);
-  CHECK(registered.extensions[0].problem() ==
-        "its kind of scanner was built from headers whose types differ from this program's: build it again");
 }
