@@ -22,55 +22,92 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tofstream update order";
-constexpr int format_version = 1;
+constexpr int one_stretch_version = 1;  // "subset" and "subsets" in the place of "parts"
+constexpr int format_version = 2;
 
-Json first_line() {
-  return {{"format", format_name}, {"version", format_version}};
+Json first_line(int version) {
+  return {{"format", format_name}, {"version", version}};
 }
 
 // `estimate` is for people: updates follow one another.
 std::string line_of(const UpdateRecord& r) {
   if (r.restart) return Json{{"update", r.update}, {"restart", true}}.dump() + "\n";
-  return Json{{"update", r.update},
-              {"subset", r.first},
-              {"subsets", r.count},
-              {"events", r.events},
-              {"estimate", r.update - 1}}
-             .dump() +
-         "\n";
+  Json parts = Json::array();
+  for (const UpdateParts& part : r.parts) parts.push_back({part.first, part.count});
+  Json line{{"update", r.update}, {"parts", parts}, {"events", r.events}};
+  if (r.as_of_event) line["as_of_event"] = *r.as_of_event;
+  line["estimate"] = r.update - 1;
+  return line.dump() + "\n";
 }
 
+constexpr std::uint64_t most_parts = 1'000'000'000;
+constexpr std::uint64_t most_events = std::numeric_limits<std::uint64_t>::max();
+
 // A whole number from `least` to `most`: get() alone would cut what does not fit.
-std::uint64_t whole_number(const Json& line, const char* key, std::uint64_t least, std::uint64_t most) {
-  const Json& value = line.at(key);
+std::uint64_t whole_number(const Json& value, const char* what, std::uint64_t least, std::uint64_t most) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most)
-    throw std::runtime_error(fmt::format("{} is no whole number from {} to {}", key, least, most));
+    throw std::runtime_error(fmt::format("{} is no whole number from {} to {}", what, least, most));
   return value.get<std::uint64_t>();
 }
 
-UpdateRecord record_of(const Json& line) {
-  constexpr std::uint64_t most_subsets = 1'000'000'000;
+UpdateParts parts_of(const Json& first, const Json& count) {
+  return {static_cast<int>(whole_number(first, "the first part", 0, most_parts)),
+          static_cast<int>(whole_number(count, "the number of parts", 1, most_parts))};
+}
+
+std::vector<UpdateParts> list_of_parts(const Json& list) {
+  if (!list.is_array() || list.empty()) throw std::runtime_error("parts is no list of [first, count]");
+  std::vector<UpdateParts> parts;
+  for (const Json& pair : list) {
+    if (!pair.is_array() || pair.size() != 2) throw std::runtime_error("parts is no list of [first, count]");
+    const UpdateParts next = parts_of(pair[0], pair[1]);
+    if (!parts.empty() && next.first < parts.back().first + parts.back().count)
+      throw std::runtime_error("parts do not ascend");
+    parts.push_back(next);
+  }
+  return parts;
+}
+
+UpdateRecord record_of(const Json& line, int version) {
   UpdateRecord record;
-  record.update = static_cast<std::int64_t>(whole_number(line, "update", 1, std::numeric_limits<std::int64_t>::max()));
+  record.update =
+      static_cast<std::int64_t>(whole_number(line.at("update"), "update", 1, std::numeric_limits<std::int64_t>::max()));
   record.restart = line.value("restart", false);
   if (record.restart) return record;
-  record.first = static_cast<int>(whole_number(line, "subset", 0, most_subsets));
-  record.count = static_cast<int>(whole_number(line, "subsets", 1, most_subsets));
-  record.events = whole_number(line, "events", 0, std::numeric_limits<std::uint64_t>::max());
+  record.events = whole_number(line.at("events"), "events", 0, most_events);
+  if (version == one_stretch_version) {
+    record.parts = {parts_of(line.at("subset"), line.at("subsets"))};
+    return record;
+  }
+  record.parts = list_of_parts(line.at("parts"));
+  if (line.contains("as_of_event"))
+    record.as_of_event = whole_number(line["as_of_event"], "as_of_event", 0, most_events);
   return record;
 }
 
-void take_line(const std::string& text, UpdateLog& log) {
+// Throws where the first line is not that of an order, or of one that a later program wrote.
+int version_of(const std::string& text) {
+  const Json line = Json::parse(text);
+  for (const int version : {one_stretch_version, format_version})
+    if (line == first_line(version)) return version;
+  if (line.is_object() && line.value("format", "") == format_name)
+    throw std::runtime_error(
+        fmt::format("its version is {}, and this tofstream reads {} and {}: take one that is newer",
+                    line.value("version", Json()).dump(), one_stretch_version, format_version));
+  throw std::runtime_error(fmt::format("its first line must be {}", first_line(format_version).dump()));
+}
+
+void take_line(const std::string& text, int version, UpdateLog& log) {
   if (log.has_ended) throw std::runtime_error("it has ended before");
   const Json line = Json::parse(text);
   if (line.is_object() && line.value("end", false)) {
     log.has_ended = true;
     return;
   }
-  UpdateRecord record = record_of(line);
+  UpdateRecord record = record_of(line, version);
   if (record.update != static_cast<std::int64_t>(log.updates.size()) + 1)
     throw std::runtime_error(fmt::format("update {} is missing", log.updates.size() + 1));
-  log.updates.push_back(record);
+  log.updates.push_back(std::move(record));
 }
 
 }  // namespace
@@ -88,9 +125,8 @@ UpdateLog read_update_log(std::istream& stream, const std::string& name) {
   int number = 1;
   const auto read_line = [&] { return std::getline(stream, text) && !stream.eof(); };  // a cut one has no end
   try {
-    if (!read_line() || Json::parse(text) != first_line())
-      throw std::runtime_error(fmt::format("its first line must be {}", first_line().dump()));
-    for (++number; read_line(); ++number) take_line(text, log);
+    const int version = version_of(read_line() ? text : "null");
+    for (++number; read_line(); ++number) take_line(text, version, log);
   } catch (const std::exception& error) {
     throw std::runtime_error(fmt::format("{}:{}: no order of updates: {}", name, number, error.what()));
   }
@@ -99,7 +135,7 @@ UpdateLog read_update_log(std::istream& stream, const std::string& name) {
 
 UpdateLogWriter::UpdateLogWriter(std::filesystem::path file, std::span<const UpdateRecord> before)
     : file_(std::move(file)) {
-  std::string text = first_line().dump() + "\n";
+  std::string text = first_line(format_version).dump() + "\n";
   for (const UpdateRecord& record : before) text += line_of(record);
   AtomicFile begun(file_);
   begun.write(text);

@@ -1,10 +1,12 @@
 // The order of a live reconstruction's updates as a file of JSON lines, one an update, which outlives a killed program
-// line by line (share/doc/live.md): with it a recording is reconstructed to the very image that was seen live.
+// line by line (share/doc/live.md): with it a recording is reconstructed to the very image that was seen live. What is
+// written is version 2; version 1, whose updates are of one stretch of subsets each, is read too.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,13 +15,22 @@ namespace tofstream {
 
 inline constexpr auto* update_log_name = "order.jsonl";
 
-/// One update: with subsets [first, first + count) of the scan together, of so many events; or the estimate's return to
-/// the start image. It was made to the estimate that the update before it left.
-struct UpdateRecord {
-  std::int64_t update = 0;  // from 1
+/// Parts [first, first + count) of the scan: subsets in time order, or the groups of views of a camera.
+struct UpdateParts {
   int first = 0;
   int count = 1;
+  friend bool operator==(const UpdateParts&, const UpdateParts&) = default;
+};
+
+/// One update: with these parts of the scan together, of so many events; or the estimate's return to the start image.
+/// It was made to the estimate that the update before it left.
+struct UpdateRecord {
+  std::int64_t update = 0;              // from 1
+  std::vector<UpdateParts> parts = {};  // ascending, none twice; of a restart none
   std::uint64_t events = 0;
+  // Of parts that grow during the scan: they were as so many events of the scan had left them. None: parts that are
+  // whole when they come.
+  std::optional<std::uint64_t> as_of_event = {};
   bool restart = false;
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
 };

@@ -12,6 +12,17 @@
 #include "gadgets/subset/live_updates.hpp"
 
 namespace tofstream {
+namespace detail {
+
+// A restart's is none.
+inline LiveUpdate update_of(const UpdateRecord& record) {
+  return record.restart ? LiveUpdate{} : LiveUpdate{record.parts[0].first, record.parts[0].count, false};
+}
+inline int last_of(const LiveUpdate& update) {
+  return update.first + update.count - 1;
+}
+
+}  // namespace detail
 
 template <class Data>
 LiveUpdates<Data>::LiveUpdates(LiveSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity,
@@ -61,7 +72,7 @@ void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
   }
   if (!recorded_.is_over() && !context.stopping())
     throw std::runtime_error(fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
-                                         recorded_.next().first + recorded_.next().count - 1, order_.arrived()));
+                                         detail::last_of(detail::update_of(recorded_.next())), order_.arrived()));
   if (recorded_.is_whole()) {
     reject_what_is_left(context);
   } else {
@@ -85,8 +96,8 @@ template <class Data>
 bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
   while (!recorded_.is_over()) {
     const UpdateRecord record = recorded_.next();
-    const LiveUpdate update{record.first, record.count, false};
-    if (!record.restart && record.first + record.count > order_.arrived()) return false;
+    const LiveUpdate update = detail::update_of(record);
+    if (!record.restart && detail::last_of(update) >= order_.arrived()) return false;
     if (!record.restart && record.events != events_of(update))
       throw std::runtime_error(
           fmt::format("update {} of the order to follow is of {} events, and its subset has {} here: it is of another "
@@ -113,7 +124,7 @@ void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
     offline_ = 0;
     return;
   }
-  const LiveUpdate update = with_news({record.first, record.count, false});
+  const LiveUpdate update = with_news(detail::update_of(record));
   context.books().reconstructed(new_events_of(update));
   if (offline_) ++*offline_;
   order_.note(update);
@@ -121,7 +132,7 @@ void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
 
 template <class Data>
 LiveUpdate LiveUpdates<Data>::with_news(LiveUpdate update) const {
-  const int last = update.first + update.count - 1;
+  const int last = detail::last_of(update);
   update.is_new = order_.updates_of(last) == 0;
   const int alike = order_.is_rest(last) ? last - 1 : last;
   for (int k = update.first; k < alike; ++k)
@@ -177,10 +188,10 @@ void LiveUpdates<Data>::send(const LiveUpdate& update, Emit<Subset<Data>>& emit,
     if (update.is_new && order_.updates_of(k) > 0) subset.known_batches = subset.batches.size();
   }
   subset.quantity = quantity_();
-  write_record({updates_, update.first, update.count, events_of(update)}, context);
+  write_record({updates_, {{update.first, update.count}}, events_of(update)}, context);
   order_.note(update);
   if (offline_) ++*offline_;
-  if (update.is_new) sent_ = came_[static_cast<std::size_t>(update.first + update.count - 1)];
+  if (update.is_new) sent_ = came_[static_cast<std::size_t>(detail::last_of(update))];
   for (int k = update.first; k < update.first + update.count; ++k) let_go_if_done(k);
   context.report("updates", updates_);
   emit(std::move(subset));
@@ -196,7 +207,7 @@ void LiveUpdates<Data>::let_go_if_done(int k) {
 
 template <class Data>
 UpdateStep LiveUpdates<Data>::step_of(const LiveUpdate& update) {
-  UpdateStep step{.iteration = order_.updates_of(update.first + update.count - 1) + 1,
+  UpdateStep step{.iteration = order_.updates_of(detail::last_of(update)) + 1,
                   .iterations = 0,
                   .subset = update.first,
                   .subsets = 0,

@@ -26,6 +26,7 @@ class RecordedOrder {
     if (!follow.empty() && !resume.empty())
       throw std::invalid_argument("set follow or resume_from: the one reconstructs anew, the other goes on");
     log_ = read_update_log(follow.empty() ? resume : follow);
+    for (const UpdateRecord& record : log_.updates) require_one_stretch(record);
     if (resume.empty()) return;
     in_checkpoint_ = checkpoint_update(resume);
     if (in_checkpoint_ > static_cast<std::int64_t>(log_.updates.size()))
@@ -46,6 +47,14 @@ class RecordedOrder {
   std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }
 
  private:
+  // Whoever follows the order has subsets in time order, which are whole when they come.
+  static void require_one_stretch(const UpdateRecord& record) {
+    if (record.restart || (record.parts.size() == 1 && !record.as_of_event)) return;
+    throw std::runtime_error(fmt::format(
+        "update {} of the order is of {}: follow it with data of the kind that it was written for", record.update,
+        record.as_of_event ? "data that grew during the scan" : "parts that do not follow one another"));
+  }
+
   UpdateLog log_;
   std::size_t next_ = 0;
   std::int64_t in_checkpoint_ = 0;

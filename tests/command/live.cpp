@@ -122,7 +122,7 @@ TEST_CASE(
 
 TEST_CASE("an order that is damaged starts nothing, and one line says where") {
   const TemporaryFolder folder;
-  UpdateLogWriter(folder / update_log_name, std::vector<UpdateRecord>{{1, 0, 1, 4000, false}});
+  UpdateLogWriter(folder / update_log_name, std::vector<UpdateRecord>{{1, {{0, 1}}, 4000}});
   std::ofstream(folder / update_log_name, std::ios::app) << "{\"update\":2,\"sub\n";
   for (const char* parameter : {"subsets.follow", "resume_from"}) {
     const auto refused = run_live(folder / "out", "use: live_subsets, iterations: 1",

@@ -25,7 +25,9 @@ const std::filesystem::path& rewritten() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] % 2 == 1) text = "{\"format\":\"tofstream update order\",\"version\":1}\n" + text;
+  if (data[0] % 2 == 1)
+    text = std::string("{\"format\":\"tofstream update order\",\"version\":") + (data[0] % 4 == 1 ? "1" : "2") + "}\n" +
+           text;
   UpdateLog log;
   try {
     std::istringstream stream(text);

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <thread>
 
 #include "core/run/engine.hpp"
@@ -73,6 +74,21 @@ struct Made {
 
 constexpr const char* live_subsets = "use: live_subsets, iterations: 2";
 constexpr const char* offline = "use: subset_builder, iterations: 2, reference_s: 1, backend: cpu";
+
+int first_of(const UpdateRecord& update) {
+  return update.parts.empty() ? -1 : update.parts[0].first;
+}
+
+/// The order in a folder as version 1 of the format has it.
+std::string order_of_version_1(const std::filesystem::path& folder) {
+  const UpdateLog log = read_update_log(folder);
+  std::string text = "{\"format\":\"tofstream update order\",\"version\":1}\n";
+  for (const UpdateRecord& r : log.updates)
+    text += r.restart ? fmt::format("{{\"update\":{},\"restart\":true}}\n", r.update)
+                      : fmt::format("{{\"update\":{},\"subset\":{},\"subsets\":{},\"events\":{},\"estimate\":{}}}\n",
+                                    r.update, r.parts[0].first, r.parts[0].count, r.events, r.update - 1);
+  return log.has_ended ? text + "{\"end\":true}\n" : text;
+}
 
 /// A pipeline from `sorted` on; `source` gives the gadgets before it.
 std::string pipeline(const std::string& source, const std::string& subsets, const std::string& projected = "",
@@ -170,7 +186,7 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
   const auto subsets = std::get<std::int64_t>(slowly.gadget("subsets").figures.at("subsets"));
   CHECK(log.updates.size() >= 2 * static_cast<std::size_t>(subsets));
   // Idle time was used: old subsets were updated with before the last one had come.
-  const auto last_new = std::ranges::find(log.updates, subsets - 1, &UpdateRecord::first) - log.updates.begin();
+  const auto last_new = std::ranges::find(log.updates, subsets - 1, first_of) - log.updates.begin();
   CHECK(last_new > subsets);
 }
 
@@ -183,7 +199,14 @@ TEST_CASE("following the order gives the live image bit for bit, also from a che
   CHECK(again.image == slowly.image);
   CHECK(text_of(folder / "again/order.jsonl") == text_of(folder / "live/order.jsonl"));
 
-  const auto has_rest = [](const UpdateRecord& update) { return update.count == 2; };
+  std::filesystem::create_directory(folder / "older");
+  std::ofstream(folder / "older/order.jsonl") << order_of_version_1(folder / "live");
+  const std::string follow_older = fmt::format("{}, follow: {}", live_subsets, (folder / "older").string());
+  const Made older = run(pipeline(photons(1), follow_older), folder / "from_older");
+  CHECK(older.image == slowly.image);
+  CHECK(text_of(folder / "from_older/order.jsonl") == text_of(folder / "live/order.jsonl"));
+
+  const auto has_rest = [](const UpdateRecord& update) { return !update.restart && update.parts[0].count == 2; };
   CHECK(std::ranges::any_of(read_update_log(folder / "live").updates, has_rest));  // the last 0.4 s
   REQUIRE(estimates.size() > 15);
   const Estimate& middle = *estimates[11];
@@ -257,8 +280,8 @@ TEST_CASE(
   int next = 0;
   for (auto update = log.updates.begin(); update != live_end; ++update) {
     const bool is_rest = update + 1 == live_end;  // goes with a subset that may have been used
-    if (static_cast<std::size_t>(update->update) > given_up_at) CHECK((update->first == next || is_rest));
-    next = std::max(next, update->first + update->count);
+    if (static_cast<std::size_t>(update->update) > given_up_at) CHECK((first_of(*update) == next || is_rest));
+    next = std::max(next, update->parts.front().first + update->parts.front().count);
   }
   CHECK(std::get<std::int64_t>(figures.at("deadline_missed")) >= 2);
   for (const char* key : {"latency_ms_p50", "latency_ms_p99", "latency_ms_max"})

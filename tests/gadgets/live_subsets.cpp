@@ -251,6 +251,17 @@ TEST_CASE("an order is followed to the same updates, at whatever speed the recor
   CHECK(text_of(again / update_log_name) == text_of(folder / update_log_name));
 }
 
+TEST_CASE("an order of parts that are no subsets in time order is refused before the scan") {
+  const TemporaryFolder folder, again;
+  const auto refused = [&](const UpdateRecord& record, const std::string& words) {
+    UpdateLogWriter(folder / update_log_name, std::vector{record}).end();
+    CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: " + folder.path().string()),
+                      doctest::Contains(("update 1 of the order is of " + words).c_str()));
+  };
+  refused({1, {{0, 1}, {2, 1}}, 20}, "parts that do not follow one another: follow it with data of the kind");
+  refused({1, {{0, 1}}, 20, 50}, "data that grew during the scan");
+}
+
 TEST_CASE("an order or a checkpoint that cannot be written ends no scan") {
   const TemporaryFolder folder;
   Gadget made = gadget(folder, "seconds: 1, iterations: 2, order: nowhere/order.jsonl");

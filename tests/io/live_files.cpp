@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "gadgets/io/checkpoint.hpp"
 #include "gadgets/io/update_log.hpp"
@@ -11,7 +12,8 @@ using namespace tofstream;
 
 namespace {
 
-const std::vector<UpdateRecord> records = {{1, 0, 1, 100, false}, {2, 1, 3, 400, false}, {3, 0, 1, 0, true}};
+const std::vector<UpdateRecord> records = {
+    {1, {{0, 1}}, 100}, {2, {{1, 3}, {7, 1}}, 400, 51203}, {.update = 3, .restart = true}};
 
 void append(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::app | std::ios::binary) << text;
@@ -39,7 +41,7 @@ TEST_CASE("an order of updates is read as it was written, also where its writer 
   CHECK(read_update_log(file).updates == records);
   CHECK(read_update_log(file).has_ended);
   UpdateLogWriter(file, records);
-  append(file, R"({"update":4,"subset":)");
+  append(file, R"({"update":4,"parts":)");
   CHECK(read_update_log(file).updates == records);
 }
 
@@ -49,25 +51,66 @@ TEST_CASE("a file that is no order of updates is refused, with its line") {
   CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("cannot read the order of updates"));
   append(file, "{\"format\": \"something\"}\n");
   CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:1: no order of updates"));
-  for (const char* line : {"rubbish\n", "{\"update\":5,\"subset\":0,\"subsets\":1,\"events\":1}\n",
-                           "{\"update\":4,\"subset\":-1,\"subsets\":1,\"events\":1}\n", "[1]\n", "{\"update\":4}\n",
-                           "\n", "null\n", "{\"update\":4,\"subset\":4294967296,\"subsets\":1,\"events\":1}\n",
-                           "{\"update\":4,\"subset\":0,\"subsets\":1e300,\"events\":1}\n",
-                           "{\"update\":4,\"subset\":0,\"subsets\":1,\"events\":-1}\n"}) {
+  for (const char* line : {"rubbish",
+                           R"({"update":5,"parts":[[0,1]],"events":1})",
+                           R"({"update":4,"parts":[[-1,1]],"events":1})",
+                           "[1]",
+                           R"({"update":4})",
+                           "",
+                           "null",
+                           R"({"update":4,"parts":[[4294967296,1]],"events":1})",
+                           R"({"update":4,"parts":[[0,1e300]],"events":1})",
+                           R"({"update":4,"parts":[[0,1]],"events":-1})",
+                           R"({"update":4,"parts":[],"events":1})",
+                           R"({"update":4,"parts":[0,1],"events":1})",
+                           R"({"update":4,"parts":[[0,1,2]],"events":1})",
+                           R"({"update":4,"parts":{"0":1},"events":1})",
+                           R"({"update":4,"parts":[[0,2],[1,1]],"events":1})",
+                           R"({"update":4,"parts":[[3,1],[1,1]],"events":1})",
+                           R"({"update":4,"parts":[[0,0]],"events":1})",
+                           R"({"update":4,"subset":0,"subsets":1,"events":1})",
+                           R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":-2})",
+                           R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":null})"}) {
+    CAPTURE(line);
     UpdateLogWriter(file, records);
-    append(file, line);
+    append(file, std::string(line) + "\n");
     CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:5: no order of updates"));
   }
   UpdateLogWriter(file, records).end();
-  append(file, R"({"update":4,"subset":0,"subsets":1,"events":1})"
+  append(file, R"({"update":4,"parts":[[0,1]],"events":1})"
                "\n");
   CHECK_THROWS_WITH(read_update_log(file),
                     doctest::Contains("order.jsonl:6: no order of updates: it has ended before"));
-  for (const char* text : {"", R"({"format":"tofstream update order","version":1})",
-                           "{\"format\":\"tofstream update order\",\"version\":2}\n"}) {
+  for (const char* text : {"", R"({"format":"tofstream update order","version":1})", "[2]\n"}) {
     std::ofstream(file, std::ios::binary) << text;
     CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:1: no order of updates: its first line"));
   }
+  for (const char* version : {"3", "\"2\"", "null", "1.5"}) {
+    std::ofstream(file, std::ios::binary)
+        << fmt::format("{{\"format\":\"tofstream update order\",\"version\":{}}}\n", version);
+    CHECK_THROWS_WITH(
+        read_update_log(file),
+        doctest::Contains(
+            fmt::format("order.jsonl:1: no order of updates: its version is {}, and this tofstream reads 1 "
+                        "and 2: take one that is newer",
+                        version)
+                .c_str()));
+  }
+}
+
+TEST_CASE("an order of version 1 is read: its updates are of one stretch of subsets each") {
+  const TemporaryFolder folder;
+  const auto file = folder / update_log_name;
+  append(file,
+         "{\"format\":\"tofstream update order\",\"version\":1}\n"
+         "{\"update\":1,\"subset\":0,\"subsets\":1,\"events\":100,\"estimate\":0}\n"
+         "{\"update\":2,\"subset\":1,\"subsets\":3,\"events\":400,\"estimate\":1}\n"
+         "{\"update\":3,\"restart\":true}\n");
+  const std::vector<UpdateRecord> meant = {{1, {{0, 1}}, 100}, {2, {{1, 3}}, 400}, {.update = 3, .restart = true}};
+  CHECK(read_update_log(file).updates == meant);
+  CHECK(!read_update_log(file).has_ended);
+  append(file, "{\"update\":4,\"parts\":[[0,1]],\"events\":1}\n");
+  CHECK_THROWS_WITH(read_update_log(file), doctest::Contains("order.jsonl:5: no order of updates"));
 }
 
 TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is refused") {
