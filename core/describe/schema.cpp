@@ -143,7 +143,8 @@ Json from_schema(const GadgetInfo& gadget) {
     by_name["title"] = fmt::format("{{{}}}", fmt::join(ports, ", "));  // stands in editors' messages
   }
   Json forms = Json::array({std::move(by_name)});
-  if (gadget.inputs.size() <= 1 || gadget.specialise) {
+  const bool is_one_needed = std::ranges::count(gadget.inputs, false, &PortInfo::is_optional) == 1;
+  if (gadget.inputs.size() <= 1 || is_one_needed || gadget.specialise) {
     forms.push_back({{"type", "string"}});
     forms.push_back(text_list());
   }

@@ -79,4 +79,9 @@ const Image& InverseSensitivities::of(const Projected& projected) {
   });
 }
 
+const Image& InverseSensitivities::of_whole(const Projected& projected) {
+  if (!projected.support) return of(projected);
+  return wholes_.of(projected.support, [&] { return inverse_sensitivity(*projected.support, floor_); });
+}
+
 }  // namespace tofstream

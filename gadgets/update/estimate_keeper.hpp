@@ -30,6 +30,8 @@ class EstimateKeeper {
   Estimate begin();
   /// The answer to what asks for no update, an announcement or a restart; nothing where `projected` is one's.
   std::optional<Estimate> without_update(const Projected& projected);
+  /// The image that went out last; null where only an announcement did.
+  const std::shared_ptr<const Image>& image() const { return image_; }
   /// A copy of the estimate for an update to work on: what went out is immutable and may still be read.
   std::shared_ptr<Image> copy() const;
   /// The estimate that goes out after an update: `next`, and what it shows by now.
@@ -46,7 +48,7 @@ class EstimateKeeper {
   UpdateStep resumed_ = {.iteration = 0};
   std::shared_ptr<const Image> image_;
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
-  QuantitySoFar quantity_;  // of the image
+  QuantitySoFar quantity_;                                              // of the image
 };
 
 /// 1/s of each subset that comes again, computed when it comes first.
@@ -56,10 +58,12 @@ class InverseSensitivities {
   explicit InverseSensitivities(float floor) : floor_(floor) {}
   /// Valid until the next call.
   const Image& of(const Projected& projected);
+  /// That of the whole, of which the subset's is a part. What of() gave for the same back projection stays valid.
+  const Image& of_whole(const Projected& projected);
 
  private:
   float floor_;
-  PerImage<Image> inverses_;
+  PerImage<Image> inverses_, wholes_;
 };
 
 }  // namespace tofstream

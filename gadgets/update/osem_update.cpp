@@ -1,17 +1,27 @@
 // The multiplicative update of list-mode EM (Cui et al. 2011, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x +
-// c/m)).
+// c/m)); with a penalty on the estimate, one step late (Green 1990), s + beta dU/dx in the place of s.
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/penalty.hpp"
 #include "gadgets/update/estimate_keeper.hpp"
 #include "kernels/em/em_update.hpp"
 
 namespace tofstream {
 namespace {
+
+struct UpdateInputs {
+  std::shared_ptr<const Projected> projected;
+  std::shared_ptr<const Penalty> penalty;  // on the estimate that was projected; null where no prior is connected
+  static constexpr auto inputs =
+      ports(port<&UpdateInputs::projected>("projected"),
+            Port<&UpdateInputs::penalty>{.name = "penalty", .is_feedback = true, .is_optional = true});
+};
 
 struct OsemUpdate {
   struct Params {
@@ -43,18 +53,45 @@ struct OsemUpdate {
   // Here and not in the constructor, so that other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }
 
-  void process(std::shared_ptr<const Projected> projected, Emit<Estimate>& emit, Context& context) {
-    if (auto estimate = estimate_.without_update(*projected)) return emit(std::move(*estimate));
+  void process(UpdateInputs inputs, Emit<Estimate>& emit, Context& context) {
+    const Projected& projected = *inputs.projected;
+    if (auto estimate = estimate_.without_update(projected)) return emit(std::move(*estimate));
     auto next = estimate_.copy();
     const std::int64_t broken =
-        em_update(*next, inverse_.of(*projected), *projected->back_projection, projected->time_fraction);
+        inputs.penalty ? penalised(*next, projected, *inputs.penalty, context)
+                       : em_update(*next, inverse_.of(projected), *projected.back_projection, projected.time_fraction);
     if (broken > 0) context.log().warning(fmt::format("{} voxels were not finite and became 0", broken));
-    emit(estimate_.updated(std::move(next), *projected));
+    emit(estimate_.updated(std::move(next), projected));
   }
 
  private:
+  std::int64_t penalised(Image& next, const Projected& projected, const Penalty& penalty, Context& context) {
+    if (penalty.of != estimate_.image())
+      throw std::runtime_error(
+          "the penalty is on another image than the estimate that is updated: let the prior read this gadget's output, "
+          "and answer each");
+    const Image& inverse = inverse_.of(projected);
+    const PenaltyTerm term{*penalty.gradient, inverse_.of_whole(projected)};
+    const UpdateFaults faults =
+        penalised_em_update(next, inverse, *projected.back_projection, projected.time_fraction, term);
+    note_limited(faults.limited, context);
+    return faults.not_finite;
+  }
+
+  void note_limited(std::int64_t voxels, Context& context) {
+    if (voxels <= most_limited_) return;
+    if (most_limited_ == 0)
+      context.log().warning(fmt::format(
+          "the penalty is too strong: in {} voxels it would leave less than a tenth of the sensitivity, and "
+          "the update takes a tenth; lower the prior's beta",
+          voxels));
+    most_limited_ = voxels;
+    context.report("penalty_limited_voxels", most_limited_);
+  }
+
   EstimateKeeper estimate_;
   InverseSensitivities inverse_;
+  std::int64_t most_limited_ = 0;  // of an update
 };
 
 TOFSTREAM_GADGET(OsemUpdate, "osem_update", "Multiplies the estimate by back projection over sensitivity (EM, OSEM)");

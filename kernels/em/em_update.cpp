@@ -72,11 +72,35 @@ std::int64_t update_cpu(const detail::EmArrays& arrays, std::int64_t voxels) {
       std::plus<>());
 }
 
+UpdateFaults update_cpu(const detail::PenalisedArrays& arrays, std::int64_t voxels) {
+  return tbb::parallel_reduce(
+      Range(0, voxels, grain), UpdateFaults{},
+      [&](const Range& range, UpdateFaults faults) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) {
+          const detail::VoxelFaults here = detail::update_voxel(arrays, v);
+          faults += {here.not_finite, here.limited};
+        }
+        return faults;
+      },
+      [](UpdateFaults a, const UpdateFaults& b) { return a += b; });
+}
+
 void require_same(const Image& a, const Image& b, const char* name) {
   if (!(a.grid == b.grid) || a.voxels.size() != b.voxels.size())
     throw std::invalid_argument(fmt::format("EM update: the {} lies on another grid than the estimate", name));
   if (on_host(a.voxels.memory()) != on_host(b.voxels.memory()))
     throw std::invalid_argument(fmt::format("EM update: the {} lies in other memory than the estimate", name));
+}
+
+detail::EmArrays checked_arrays(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
+                                double time_fraction) {
+  require_same(estimate, inverse_sensitivity, "inverse sensitivity");
+  require_same(estimate, backprojection, "back projection");
+  if (!(std::isfinite(time_fraction) && time_fraction > 0))
+    throw std::invalid_argument(
+        fmt::format("a subset's share of the scan time must be finite and positive, not {}", time_fraction));
+  return {estimate.voxels.data(), inverse_sensitivity.voxels.data(), backprojection.voxels.data(),
+          static_cast<float>(1.0 / time_fraction)};
 }
 
 }  // namespace
@@ -109,13 +133,17 @@ Image inverse_sensitivity(const Image& subset, const Image& whole, float fractio
 
 std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
                        double time_fraction, Stream stream) {
-  require_same(estimate, inverse_sensitivity, "inverse sensitivity");
-  require_same(estimate, backprojection, "back projection");
-  if (!(std::isfinite(time_fraction) && time_fraction > 0))
-    throw std::invalid_argument(
-        fmt::format("a subset's share of the scan time must be finite and positive, not {}", time_fraction));
-  const detail::EmArrays arrays{estimate.voxels.data(), inverse_sensitivity.voxels.data(), backprojection.voxels.data(),
-                                static_cast<float>(1.0 / time_fraction)};
+  const detail::EmArrays arrays = checked_arrays(estimate, inverse_sensitivity, backprojection, time_fraction);
+  const std::int64_t voxels = estimate.voxels.size();
+  return on_host(estimate.voxels.memory()) ? update_cpu(arrays, voxels) : detail::update_cuda(arrays, voxels, stream);
+}
+
+UpdateFaults penalised_em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
+                                 double time_fraction, const PenaltyTerm& penalty, Stream stream) {
+  require_same(estimate, penalty.gradient, "penalty's gradient");
+  require_same(estimate, penalty.inverse_whole, "inverse sensitivity of the whole");
+  const detail::PenalisedArrays arrays{checked_arrays(estimate, inverse_sensitivity, backprojection, time_fraction),
+                                       penalty.gradient.voxels.data(), penalty.inverse_whole.voxels.data()};
   const std::int64_t voxels = estimate.voxels.size();
   return on_host(estimate.voxels.memory()) ? update_cpu(arrays, voxels) : detail::update_cuda(arrays, voxels, stream);
 }
@@ -134,6 +162,10 @@ void invert_subset_cuda(const SubsetArrays&, std::int64_t, Stream) {
 }
 std::int64_t update_cuda(const EmArrays&, std::int64_t, Stream) {
   refuse_cuda();
+}
+UpdateFaults update_cuda(const PenalisedArrays&, std::int64_t, Stream) {
+  require_cuda();
+  return {};
 }
 
 }  // namespace detail

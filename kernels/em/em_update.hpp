@@ -33,4 +33,27 @@ Image inverse_sensitivity(const Image& subset, const Image& whole, float fractio
 std::int64_t em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
                        double time_fraction, Stream stream = nullptr);
 
+/// A penalty as an update takes it.
+struct PenaltyTerm {
+  const Image& gradient;       // beta dU/dx at the estimate, in the unit of the sensitivity
+  const Image& inverse_whole;  // inverse_sensitivity() of the whole
+};
+
+/// Voxels that an update could not simply multiply.
+struct UpdateFaults {
+  std::int64_t not_finite = 0;  // they became 0
+  std::int64_t limited = 0;     // the penalty would have left less than a tenth of their sensitivity
+  UpdateFaults& operator+=(const UpdateFaults& other) {
+    not_finite += other.not_finite;
+    limited += other.limited;
+    return *this;
+  }
+};
+
+/// As em_update, one step late (Green 1990): x_j <- x_j / (s_kj (1 + g_j / s_j)) * A_k^T(ratio)_j, with g the gradient
+/// of the penalty at x. Each subset has as much of the penalty as of the sensitivity, all of them s + g. Where 1 + g/s
+/// is below a tenth, a tenth is taken, so that no voxel becomes negative or infinite. Throws as em_update does.
+UpdateFaults penalised_em_update(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
+                                 double time_fraction, const PenaltyTerm& penalty, Stream stream = nullptr);
+
 }  // namespace tofstream

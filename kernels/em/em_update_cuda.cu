@@ -32,6 +32,15 @@ __global__ void update(EmArrays arrays, std::int64_t voxels, unsigned long long*
   if (threadIdx.x == 0 && sum > 0) atomicAdd(replaced, static_cast<unsigned long long>(sum));
 }
 
+__global__ void update_penalised(PenalisedArrays arrays, std::int64_t voxels, unsigned long long* faults) {
+  const std::int64_t v = elementwise::element();
+  const VoxelFaults here = v < voxels ? update_voxel(arrays, v) : VoxelFaults{};
+  const int not_finite = __syncthreads_count(here.not_finite), limited = __syncthreads_count(here.limited);
+  if (threadIdx.x != 0) return;
+  if (not_finite > 0) atomicAdd(&faults[0], static_cast<unsigned long long>(not_finite));
+  if (limited > 0) atomicAdd(&faults[1], static_cast<unsigned long long>(limited));
+}
+
 }  // namespace
 
 float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
@@ -63,6 +72,15 @@ std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream str
     update<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, replaced.data());
   check_launch("update the estimate");
   return static_cast<std::int64_t>(replaced.to_vector(stream)[0]);
+}
+
+UpdateFaults update_cuda(const PenalisedArrays& arrays, std::int64_t voxels, Stream stream) {
+  auto faults = Buffer<unsigned long long>::zeros(Memory::device, 2, stream);
+  if (voxels > 0)
+    update_penalised<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, faults.data());
+  check_launch("update the estimate under a penalty");
+  const auto found = faults.to_vector(stream);
+  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1])};
 }
 
 }  // namespace tofstream::detail

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/em/em_update.hpp"
 #include "kernels/math/host_device.hpp"
 #include "kernels/memory/memory.hpp"
 
@@ -43,6 +44,32 @@ TOFSTREAM_HOST_DEVICE inline int update_voxel(const EmArrays& a, std::int64_t v)
   return finite ? 0 : 1;
 }
 
+struct PenalisedArrays {
+  EmArrays em;
+  const float* gradient;
+  const float* inverse_whole;  // 1/s of the whole
+};
+
+/// What a penalty leaves of a voxel's sensitivity at least.
+inline constexpr float least_share = 0.1f;
+
+struct VoxelFaults {
+  bool not_finite = false;  // and became 0
+  bool limited = false;     // by least_share
+};
+
+/// Updates one voxel in place. A subset's sensitivity s_k and its part of the gradient, g s_k/s, sum to s_k (1 + g/s).
+TOFSTREAM_HOST_DEVICE inline VoxelFaults update_voxel(const PenalisedArrays& a, std::int64_t v) {
+  if (a.em.inverse_sensitivity[v] < 0) return {};  // keeps_voxel
+  const float share = 1 + a.gradient[v] * a.inverse_whole[v];
+  const bool limited = !(share >= least_share);
+  const float inverse = a.em.inverse_sensitivity[v] * a.em.inverse_time_fraction;
+  const float product = a.em.estimate[v] * inverse * a.em.backprojection[v] / (limited ? least_share : share);
+  const bool finite = share <= FLT_MAX && product <= FLT_MAX && product >= -FLT_MAX;
+  a.em.estimate[v] = finite ? product : 0.0f;
+  return {!finite, limited};
+}
+
 /// Sensitivities of a subset and of the whole, and what becomes 1/s. A subset is compared with the whole voxel by
 /// voxel, so that at least one of up to 1 / fraction subsets sees each voxel that the whole sees.
 struct SubsetArrays {
@@ -61,5 +88,6 @@ float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream);
 void invert_cuda(const float* s, float threshold, float* inverse, std::int64_t voxels, Stream stream);
 void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream stream);
 std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream);
+UpdateFaults update_cuda(const PenalisedArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail

@@ -1,0 +1,44 @@
+// What a prior tells an update: the contract of the input `penalty` of updates such as osem_update. A prior is a gadget
+// that reads the update's estimate, and whose output goes back to the update:
+//
+//     prior:    {use: quadratic_prior, from: estimate, beta: 1e-5}
+//     estimate: {use: osem_update, from: {projected: projected, penalty: prior}}
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+
+/// The gradient of a penalty U at an estimate.
+struct Penalty {
+  std::shared_ptr<const Image> of;  // the estimate's image; null where that is only announced
+  // beta dU/dx in each voxel, in the memory of the image. The unit is the sensitivity's: events of the reference time
+  // for each unit of the image.
+  std::shared_ptr<const Image> gradient;
+  std::size_t bytes() const { return gradient ? gradient->bytes() : 0; }
+};
+
+template <>
+struct PayloadName<Penalty> {
+  static constexpr auto value = "penalty";
+};
+
+/// What a prior takes. It answers every estimate, one that is only announced too, so that the update finds a penalty
+/// for each back projection.
+struct PriorInput {
+  std::shared_ptr<const Estimate> estimate;
+  static constexpr bool takes_announcements = true;
+  static constexpr auto inputs = ports(port<&PriorInput::estimate>("estimate"));
+};
+
+/// The penalty on an estimate of which `gradient(image)` gives the gradient.
+template <class Gradient>
+Penalty penalty_on(const Estimate& estimate, const Gradient& gradient) {
+  if (estimate.is_announcement()) return {};
+  return {estimate.image, std::make_shared<const Image>(gradient(*estimate.image))};
+}
+
+}  // namespace tofstream
