@@ -1,7 +1,7 @@
 // What a prior tells an update: the contract of the input `penalty` of updates such as osem_update. A prior is a gadget
 // that reads the update's estimate, and whose output goes back to the update:
 //
-//     prior:    {use: quadratic_prior, from: estimate, beta: 1e-5}
+//     prior:    {use: quadratic_prior, from: estimate, beta: 1e-8}
 //     estimate: {use: osem_update, from: {projected: projected, penalty: prior}}
 #pragma once
 
