@@ -9,15 +9,13 @@
 //     };
 #pragma once
 #include <cstdint>
-#include <functional>
+#include <initializer_list>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/base/did_you_mean.hpp"
 #include "core/gadget/registry.hpp"
@@ -48,7 +46,7 @@ class KindTable {
   const Kind& at(std::string_view name) const {
     if (const Kind* kind = find(name)) return *kind;
     throw std::invalid_argument(
-        fmt::format("no {} has the {} '{}'{}", Kind::called.one, Kind::called.id, name, hint(name)));
+        sentence({"no ", Kind::called.one, " has the ", Kind::called.id, " '", name, "'", hint(name)}));
   }
   /// ", did you mean 'x'?" for the name nearest to this one; empty where none is near.
   std::string hint(std::string_view name) const {
@@ -61,7 +59,7 @@ class KindTable {
   std::string problem_of(const Kind& kind) const {
     if (std::string problem = kind.problem(); !problem.empty()) return problem;
     if (!find(kind.id())) return "";
-    return fmt::format("two {} have the {} {}", Kind::called.many, Kind::called.id, shown(kind.id()));
+    return sentence({"two ", Kind::called.many, " have the ", Kind::called.id, " ", shown(kind.id())});
   }
   /// Adds a kind that has no problem.
   void add(Kind kind) { kinds_.insert(std::move(kind)); }
@@ -80,7 +78,12 @@ class KindTable {
     }
   };
 
-  static std::string shown(const std::string& name) { return "'" + name + "': rename one"; }
+  static std::string sentence(std::initializer_list<std::string_view> parts) {
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    return text;
+  }
+  static std::string shown(const std::string& name) { return sentence({"'", name, "': rename one"}); }
   template <class Number>
   static std::string shown(Number number) {
     return std::to_string(static_cast<int>(number)) + ": number one anew";
