@@ -28,8 +28,8 @@ struct UpdateRecord {
   std::int64_t update = 0;              // from 1
   std::vector<UpdateParts> parts = {};  // ascending, none twice; of a restart none
   std::uint64_t events = 0;
-  // Of parts that grow during the scan: they were as so many events of the scan had left them. None: parts that are
-  // whole when they come.
+  // Parts that grow during the scan were used as so many events of the scan had left them. None: the parts are whole
+  // when they come.
   std::optional<std::uint64_t> as_of_event = {};
   bool restart = false;
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
