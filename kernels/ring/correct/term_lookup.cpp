@@ -4,6 +4,8 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/cuda/refuse.hpp"
+
 namespace tofstream::detail {
 
 namespace {
@@ -19,30 +21,32 @@ void for_each_event(std::int64_t count, const Work& work) {
 
 }  // namespace
 
-void look_up_multiplicative(const TermLookup& lookup, float* multiplicative, Memory memory,
-                            [[maybe_unused]] Stream stream) {
-#ifdef TOFSTREAM_HAVE_CUDA
-  if (memory == Memory::device) return look_up_multiplicative_cuda(lookup, multiplicative, stream);
-#endif
-  if (!on_host(memory)) require_cuda();
+void look_up_multiplicative(const TermLookup& lookup, float* multiplicative, Memory memory, Stream stream) {
+  if (!on_host(memory)) return look_up_multiplicative_cuda(lookup, multiplicative, stream);
   for_each_event(lookup.events.count,
                  [&](std::int64_t i) { multiplicative[i] = lookup.multiplicative(i, multiplicative[i]); });
 }
 
-void look_up_additive(const TermLookup& lookup, float* additive, Memory memory, [[maybe_unused]] Stream stream) {
-#ifdef TOFSTREAM_HAVE_CUDA
-  if (memory == Memory::device) return look_up_additive_cuda(lookup, additive, stream);
-#endif
-  if (!on_host(memory)) require_cuda();
+void look_up_additive(const TermLookup& lookup, float* additive, Memory memory, Stream stream) {
+  if (!on_host(memory)) return look_up_additive_cuda(lookup, additive, stream);
   for_each_event(lookup.events.count, [&](std::int64_t i) { additive[i] = lookup.additive(i); });
 }
 
-void fill_ones(float* values, std::int64_t count, Memory memory, [[maybe_unused]] Stream stream) {
-#ifdef TOFSTREAM_HAVE_CUDA
-  if (memory == Memory::device) return fill_ones_cuda(values, count, stream);
-#endif
-  if (!on_host(memory)) require_cuda();
+void fill_ones(float* values, std::int64_t count, Memory memory, Stream stream) {
+  if (!on_host(memory)) return fill_ones_cuda(values, count, stream);
   for_each_event(count, [&](std::int64_t i) { values[i] = 1; });
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+void look_up_multiplicative_cuda(const TermLookup&, float*, Stream) {
+  refuse_cuda();
+}
+void look_up_additive_cuda(const TermLookup&, float*, Stream) {
+  refuse_cuda();
+}
+void fill_ones_cuda(float*, std::int64_t, Stream) {
+  refuse_cuda();
+}
+#endif
 
 }  // namespace tofstream::detail
