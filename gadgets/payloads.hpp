@@ -18,6 +18,7 @@
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/image.hpp"
+#include "kernels/types/rejected.hpp"
 
 namespace tofstream {
 
@@ -105,6 +106,7 @@ struct Projected {
   std::shared_ptr<const Quantity> quantity = {};  // of an image that is updated with it; null: nobody says
   // The sensitivity of the whole, which says where there is an image; null: `sensitivity` does.
   std::shared_ptr<const Image> support = {};
+  Rejected rejected = {};  // of all the projector's data so far
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
@@ -133,9 +135,14 @@ struct Estimate {
   std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: nobody says, as of a start image
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
+  Rejected rejected = {};  // of the data of all updates so far, those before a checkpoint included
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
-  Estimate with(std::shared_ptr<const Image> other) const { return {step, std::move(other), quantity}; }
+  Estimate with(std::shared_ptr<const Image> other) const {
+    Estimate estimate{step, std::move(other), quantity};
+    estimate.rejected = rejected;
+    return estimate;
+  }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }
 };

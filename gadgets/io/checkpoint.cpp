@@ -22,21 +22,21 @@ namespace {
 // As it lies in the file, little-endian.
 struct Header {
   std::array<char, 4> magic = {'T', 'O', 'F', 'C'};
-  std::uint32_t version = 2;
+  std::uint32_t version = 3;  // 2: the JSON is the quantity alone
   std::int64_t update = 0;
   std::int32_t iteration = 0;
   std::int32_t size[3] = {};
   float voxel_mm[3] = {};
   float origin_mm[3] = {};
   float blob_radius_mm = 0, blob_alpha = 0;
-  std::uint32_t quantity_bytes = 0;  // of JSON behind the voxels; 0: none
-  std::uint32_t checksum = 0;        // CRC32C of the header before it, of the voxels and of the JSON
+  std::uint32_t json_bytes = 0;  // behind the voxels
+  std::uint32_t checksum = 0;    // CRC32C of the header before it, of the voxels and of the JSON
 };
 static_assert(sizeof(Header) == 72 && std::endian::native == std::endian::little);
 
-std::uint32_t checksum_of(const Header& header, std::span<const std::byte> voxels, const std::string& quantity) {
+std::uint32_t checksum_of(const Header& header, std::span<const std::byte> voxels, const std::string& json) {
   const auto bytes = std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum));
-  return wire::crc32c(std::as_bytes(std::span(quantity)), wire::crc32c(voxels, wire::crc32c(bytes)));
+  return wire::crc32c(std::as_bytes(std::span(json)), wire::crc32c(voxels, wire::crc32c(bytes)));
 }
 
 Grid grid_of(const Header& h) {
@@ -44,6 +44,21 @@ Grid grid_of(const Header& h) {
           {h.voxel_mm[0], h.voxel_mm[1], h.voxel_mm[2]},
           {h.origin_mm[0], h.origin_mm[1], h.origin_mm[2]},
           {h.blob_radius_mm, h.blob_alpha}};
+}
+
+// What the file says besides numbers.
+nlohmann::ordered_json said_of(const CheckpointStep& step, const Quantity* quantity) {
+  nlohmann::ordered_json said = {{"rejected", step.rejected.events}, {"reason", step.rejected.reason}};
+  if (quantity) said["quantity"] = to_json(*quantity);
+  return said;
+}
+
+void take(Checkpoint& checkpoint, const nlohmann::ordered_json& said, std::uint32_t version) {
+  const bool has_quantity = version == 2 || said.contains("quantity");
+  if (has_quantity)
+    checkpoint.quantity =
+        std::make_shared<const Quantity>(quantity_from_json(version == 2 ? said : said.at("quantity")));
+  if (version > 2) checkpoint.step.rejected = {said.at("rejected"), said.at("reason")};
 }
 
 std::filesystem::path file_of(const std::filesystem::path& file_or_folder) {
@@ -66,8 +81,8 @@ void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& s
   header.blob_radius_mm = grid.blob.radius_mm;
   header.blob_alpha = grid.blob.alpha;
   const auto voxels = std::as_bytes(image.voxels.span());
-  const std::string said = quantity ? to_json(*quantity).dump() : "";
-  header.quantity_bytes = static_cast<std::uint32_t>(said.size());
+  const std::string said = said_of(step, quantity).dump();
+  header.json_bytes = static_cast<std::uint32_t>(said.size());
   header.checksum = checksum_of(header, voxels, said);
   AtomicFile written(file);
   written.write(std::as_bytes(std::span(&header, 1)));
@@ -86,7 +101,7 @@ std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_f
   std::ifstream stream(file, std::ios::binary);
   Header header;
   if (!stream.read(reinterpret_cast<char*>(&header), sizeof(header))) throw damaged("too short");
-  if (header.magic != Header{}.magic || header.version != Header{}.version) throw damaged("another format");
+  if (header.magic != Header{}.magic || (header.version != 2 && header.version != 3)) throw damaged("another format");
   Checkpoint checkpoint{{header.update, header.iteration}, {}, {}};
   const Grid grid = grid_of(header);
   try {
@@ -95,21 +110,20 @@ std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_f
     throw damaged("its image");
   }
   const auto bytes = static_cast<std::uintmax_t>(grid.voxels()) * sizeof(float);
-  if (std::filesystem::file_size(file) != sizeof(header) + bytes + header.quantity_bytes) throw damaged("its size");
+  if (std::filesystem::file_size(file) != sizeof(header) + bytes + header.json_bytes) throw damaged("its size");
   checkpoint.image = Image::zeros(grid);
   const auto voxels = std::as_writable_bytes(checkpoint.image.voxels.span());
   stream.read(reinterpret_cast<char*>(voxels.data()), static_cast<std::streamsize>(voxels.size()));
-  std::string said(header.quantity_bytes, '\0');
+  std::string said(header.json_bytes, '\0');
   stream.read(said.data(), static_cast<std::streamsize>(said.size()));
   if (!stream || header.checksum != checksum_of(header, voxels, said)) throw damaged("its checksum");
-  if (!said.empty())
-    checkpoint.quantity = std::make_shared<const Quantity>(quantity_from_json(nlohmann::ordered_json::parse(said)));
+  if (!said.empty()) take(checkpoint, nlohmann::ordered_json::parse(said), header.version);
   return checkpoint;
 }
 
-std::int64_t checkpoint_update(const std::filesystem::path& file_or_folder) {
+CheckpointStep checkpoint_step(const std::filesystem::path& file_or_folder) {
   const auto checkpoint = read_checkpoint(file_or_folder);
-  return checkpoint ? checkpoint->step.update : 0;
+  return checkpoint ? checkpoint->step : CheckpointStep{};
 }
 
 }  // namespace tofstream

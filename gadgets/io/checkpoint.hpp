@@ -1,5 +1,5 @@
 // An estimate in a file, from which a reconstruction that was killed goes on: the image as it was, bit for bit, with
-// the number of the update that made it and what its values are, under a checksum. The file appears by rename. Its
+// the number of the update that made it, what its values are and what was rejected until then, under a checksum. The file appears by rename. Its
 // format is our own and no exchange format; share/doc/live.md describes it.
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "kernels/types/image.hpp"
 #include "kernels/types/quantity.hpp"
+#include "kernels/types/rejected.hpp"
 
 namespace tofstream {
 
@@ -18,6 +19,7 @@ inline constexpr auto* checkpoint_name = "checkpoint.tofc";
 struct CheckpointStep {
   std::int64_t update = 0;
   int iteration = 0;
+  Rejected rejected = {};  // of the data of these updates
 };
 
 struct Checkpoint {
@@ -33,7 +35,7 @@ void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& s
 /// The checkpoint of a folder, or of a file; nothing where there is none yet. Throws std::runtime_error where it is
 /// damaged.
 std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_folder);
-/// The number of the update that the checkpoint was written after; 0, the start image, where there is no checkpoint.
-std::int64_t checkpoint_update(const std::filesystem::path& file_or_folder);
+/// Where the checkpoint stands; update 0, the start image, where there is no checkpoint. Throws as read_checkpoint().
+CheckpointStep checkpoint_step(const std::filesystem::path& file_or_folder);
 
 }  // namespace tofstream

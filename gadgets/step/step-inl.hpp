@@ -47,7 +47,8 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .time_fraction = sensitivity.time_fraction,
                       .tally = tally,
                       .quantity = model_->quantity(subset, context),
-                      .support = sensitivity.support};
+                      .support = sensitivity.support,
+                      .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed}};
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
   if (subset.step.restart) iteration_ = {};
   return projected;

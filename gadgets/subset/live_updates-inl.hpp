@@ -125,7 +125,10 @@ void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
     return;
   }
   const LiveUpdate update = with_news(detail::update_of(record));
-  context.books().reconstructed(new_events_of(update));
+  const std::uint64_t events = new_events_of(update);
+  const Rejected rejected = recorded_.rejected_of(events);
+  if (rejected.events > 0) context.books().rejected(rejected.events, rejected.reason);
+  context.books().reconstructed(events - rejected.events);
   if (offline_) ++*offline_;
   order_.note(update);
 }

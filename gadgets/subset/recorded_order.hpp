@@ -2,6 +2,7 @@
 // a checkpoint on.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -28,12 +29,12 @@ class RecordedOrder {
     log_ = read_update_log(follow.empty() ? resume : follow);
     for (const UpdateRecord& record : log_.updates) require_one_stretch(record);
     if (resume.empty()) return;
-    in_checkpoint_ = checkpoint_update(resume);
-    if (in_checkpoint_ > static_cast<std::int64_t>(log_.updates.size()))
+    checkpoint_ = checkpoint_step(resume);
+    if (checkpoint_.update > static_cast<std::int64_t>(log_.updates.size()))
       throw std::runtime_error(
           fmt::format("the checkpoint in {} is of update {}, and the order there ends at {}: they "
                       "are of different runs",
-                      resume.string(), in_checkpoint_, log_.updates.size()));
+                      resume.string(), checkpoint_.update, log_.updates.size()));
   }
 
   bool is_over() const { return next_ == log_.updates.size(); }
@@ -41,8 +42,14 @@ class RecordedOrder {
   bool is_whole() const { return log_.has_ended; }
   const UpdateRecord& next() const { return log_.updates[next_]; }
   /// The next update is in the checkpoint's image.
-  bool next_is_in_checkpoint() const { return next().update <= in_checkpoint_; }
+  bool next_is_in_checkpoint() const { return next().update <= checkpoint_.update; }
   void advance() { ++next_; }
+  /// Of `events` that are in the checkpoint's image, those that it counts as rejected, of each call after the other.
+  Rejected rejected_of(std::uint64_t events) {
+    const std::uint64_t here = std::min(events, checkpoint_.rejected.events);
+    checkpoint_.rejected.events -= here;
+    return {here, checkpoint_.rejected.reason};
+  }
   /// What has been advanced over.
   std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }
 
@@ -57,7 +64,7 @@ class RecordedOrder {
 
   UpdateLog log_;
   std::size_t next_ = 0;
-  std::int64_t in_checkpoint_ = 0;
+  CheckpointStep checkpoint_;
 };
 
 }  // namespace tofstream

@@ -50,7 +50,10 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
 Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected) {
   image_ = std::move(next);
   quantity_.add(projected.quantity);
-  return {projected.step, image_, quantity_.get()};
+  Estimate estimate{projected.step, image_, quantity_.get()};
+  estimate.rejected = projected.rejected;
+  estimate.rejected.events += rejected_before_;
+  return estimate;
 }
 
 void EstimateKeeper::begin_on(const Grid& grid) {
@@ -66,6 +69,7 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
     throw std::runtime_error(
         fmt::format("the checkpoint in {} is of another image than `image` says", folder.string()));
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
+  rejected_before_ = checkpoint->step.rejected.events;
   quantity_.add(checkpoint->quantity);
   grid_ = checkpoint->image.grid;
   image_ = std::make_shared<const Image>(std::move(checkpoint->image));

@@ -2,6 +2,7 @@
 // checkpoint, begins anew when it is told to, and keeps the inverse sensitivities of its subsets.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -46,6 +47,7 @@ class EstimateKeeper {
   float start_value_;
   GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
+  std::uint64_t rejected_before_ = 0;  // the checkpoint
   std::shared_ptr<const Image> image_;
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;                                              // of the image

@@ -35,8 +35,9 @@ struct CheckpointWriter {
     if (written_ + failed_ > 0 && now - last_ < std::chrono::duration<double>(p_.every_s)) return;
     last_ = now;
     try {
-      write_checkpoint(context.output_file(p_.file), {estimate->step.update, estimate->step.iteration},
-                       *on_host(*estimate), estimate->quantity.get());
+      write_checkpoint(context.output_file(p_.file),
+                       {estimate->step.update, estimate->step.iteration, estimate->rejected}, *on_host(*estimate),
+                       estimate->quantity.get());
     } catch (const std::system_error& error) {
       note_failure(error, context);
       return;

@@ -43,6 +43,8 @@ gadgets:
   return run_command("run " + file.string() + " --quiet --out " + folder.string() + " " + more);
 }
 
+const std::string narrow = "--set image.size=[8,8,8] ";  // an image that some events miss
+
 CommandResult run_live(const std::filesystem::path& folder, const std::string& subsets, const std::string& more = "") {
   const std::string source = "  feed: {use: file_source, path: " + recording().string() +
                              ", chunk_kib: 7}\n  events: {use: petsird_decoder, from: feed, batch_events: 1500}\n"
@@ -57,14 +59,18 @@ void check_same_image(const std::filesystem::path& a, const std::filesystem::pat
   CHECK(compared.json()["max_abs"] == 0);
 }
 
+nlohmann::json books_of(const std::filesystem::path& folder) {
+  return nlohmann::json::parse(text_of(folder / "run.json"))["books"];
+}
+
 void kill_and_resume(const std::filesystem::path& folder, const std::string& subsets, int kill_at) {
   // Slowly, so that a checkpoint reaches the disk before.
   const auto killed =
       run_live(folder, subsets, fmt::format("--set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", kill_at));
   CHECK(killed.code == 128 + SIGKILL);
   CHECK(!std::filesystem::exists(folder / "image.nii.gz"));
-  REQUIRE(checkpoint_update(folder) > 0);
-  CHECK(checkpoint_update(folder) <= static_cast<std::int64_t>(read_update_log(folder).updates.size()));
+  REQUIRE(checkpoint_step(folder).update > 0);
+  CHECK(checkpoint_step(folder).update <= static_cast<std::int64_t>(read_update_log(folder).updates.size()));
   const auto resumed = run_live(folder, subsets, "--set resume_from=" + folder.string());
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
   CHECK(read_update_log(folder).has_ended);
@@ -72,12 +78,28 @@ void kill_and_resume(const std::filesystem::path& folder, const std::string& sub
 
 }  // namespace
 
-TEST_CASE("killed, a live reconstruction resumes and ends with the undisturbed image") {
+TEST_CASE("killed, a live reconstruction resumes and ends with the undisturbed image and the undisturbed books") {
   const TemporaryFolder folder;
   const std::string live = "use: live_subsets, iterations: 1";
-  REQUIRE(run_live(folder / "undisturbed", live).code == 0);
-  kill_and_resume(folder / "killed", live, 8);
+  REQUIRE(run_live(folder / "undisturbed", live, narrow).code == 0);
+  const auto books = books_of(folder / "undisturbed");
+  CHECK(books["rejected"].dump().find("misses the image") != std::string::npos);
+  const auto killed = [&](int at, const std::string& more) {
+    const auto run = run_live(folder / "killed", live,
+                              narrow + more + fmt::format("--set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", at));
+    CHECK(run.code == 128 + SIGKILL);
+    REQUIRE(checkpoint_step(folder / "killed").update > 0);
+  };
+  const std::string resume = "--set resume_from=" + (folder / "killed").string() + " ";
+  killed(5, "");
+  SUBCASE("once") {}
+  SUBCASE("again after it was resumed") {
+    killed(2, resume);
+  }
+  const auto resumed = run_live(folder / "killed", live, narrow + resume);
+  REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
   check_same_image(folder / "killed", folder / "undisturbed");
+  CHECK(books_of(folder / "killed") == books);
 }
 
 TEST_CASE("killed before or within what final: offline does, it ends with the offline image") {
@@ -111,13 +133,15 @@ TEST_CASE(
   const auto resumed = run_pipeline(folder / "live", feed, live,
                                     "--set feed.resume=true --set resume_from=" + (folder / "live").string());
   REQUIRE_MESSAGE(resumed.code == 0, resumed.err);
-  const auto books = nlohmann::json::parse(text_of(folder / "live" / "run.json"))["books"];
+  const auto books = books_of(folder / "live");
   CHECK(books["balanced"] == true);
   CHECK(books["reconstructed"].get<int>() > 20000);
   const auto offline =
       run_pipeline(folder / "offline", replay, cut + "use: subset_builder, reference_s: 1, backend: cpu", "");
   REQUIRE_MESSAGE(offline.code == 0, offline.err);
   check_same_image(folder / "live", folder / "offline");
+  CHECK(books["rejected"] == books_of(folder / "offline")["rejected"]);
+  CHECK(books["reconstructed"] == books_of(folder / "offline")["reconstructed"]);
 }
 
 TEST_CASE("an order that is damaged starts nothing, and one line says where") {

@@ -106,7 +106,7 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
   const TemporaryFolder folder;
   const Made whole = run("{voxel_mm: 18}", folder / "whole", as_it_comes);
   REQUIRE(whole.report.exit_code == 0);
-  const std::int64_t updates = checkpoint_update(folder / "whole");
+  const std::int64_t updates = checkpoint_step(folder / "whole").update;
   REQUIRE(updates >= 8);
   const std::string follow = fmt::format("{}, follow: {}", as_it_comes, (folder / "whole").string());
   for (const std::int64_t stopped_after : {std::int64_t{1}, updates / 2, updates - 1}) {
@@ -116,7 +116,7 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
     const Made broken =
         run("{voxel_mm: 18}", stopped, follow, plain, fmt::format(", fault: {{throw_at: {}}}", stopped_after + 2));
     REQUIRE(broken.report.exit_code == 1);
-    REQUIRE(checkpoint_update(stopped) == stopped_after);
+    REQUIRE(checkpoint_step(stopped).update == stopped_after);
     CHECK_FALSE(is_same(read_checkpoint(stopped)->image, whole.image()));
     // The order of a run that comes as it comes is its own beyond what was written: here it is the whole run's.
     std::filesystem::copy_file(folder / "whole/order.jsonl", stopped / "order.jsonl",

@@ -1,11 +1,15 @@
 // The order of updates and the checkpoints of a live reconstruction as files: whole or damaged.
+#include <cstring>
 #include <fstream>
+#include <span>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "gadgets/io/checkpoint.hpp"
+#include "gadgets/io/quantity_json.hpp"
 #include "gadgets/io/update_log.hpp"
+#include "gadgets/io/wire/checksum.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;
@@ -117,16 +121,18 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
   const TemporaryFolder folder;
   const auto file = folder / checkpoint_name;
   CHECK(!read_checkpoint(folder.path()));
-  CHECK(checkpoint_update(folder.path()) == 0);
+  CHECK(checkpoint_step(folder.path()).update == 0);
   const Image image = ramp();
   Quantity said{.unit = "Bq/mL", .scale = "simulated", .reference_s = 1, .rejecting = {"inner (tof_window)"}};
   said[Correction::attenuation] = {CorrectionState::made, "mu.nii.gz"};
   said.attenuated_by = {"corrected", "mu.nii.gz", 7};
-  write_checkpoint(file, {17, 2}, image, &said);
+  const Rejected rejected{4733, "the line misses the image"};
+  write_checkpoint(file, {17, 2, rejected}, image, &said);
   const auto read = read_checkpoint(folder.path());
   REQUIRE(read);
   CHECK(read->step.update == 17);
   CHECK(read->step.iteration == 2);
+  CHECK(read->step.rejected == rejected);
   CHECK(read->image.grid == image.grid);
   REQUIRE(read->quantity);
   CHECK(*read->quantity == said);
@@ -143,4 +149,27 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
   CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("its size"));
   write_checkpoint(file, {17, 2}, image);
   CHECK(read_checkpoint(file)->quantity == nullptr);
+}
+
+TEST_CASE("a checkpoint of version 2, whose JSON is the quantity alone, is read") {
+  const TemporaryFolder folder;
+  const auto file = folder / checkpoint_name;
+  const Image image = ramp();
+  write_checkpoint(file, {17, 2}, image);
+  constexpr std::size_t header_bytes = 72, version_at = 4, json_bytes_at = 64, checksum_at = 68;
+  std::string bytes = text_of(file).substr(0, header_bytes + image.bytes());
+  const auto put = [&](std::size_t at, std::uint32_t value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
+  const std::string json = to_json(Quantity{.unit = "Bq/mL"}).dump();
+  put(version_at, 2);
+  put(json_bytes_at, static_cast<std::uint32_t>(json.size()));
+  bytes += json;
+  const std::span<const std::byte> all = std::as_bytes(std::span(bytes));
+  put(checksum_at, wire::crc32c(all.subspan(header_bytes), wire::crc32c(all.first(checksum_at))));
+  std::ofstream(file, std::ios::binary) << bytes;
+  const auto read = read_checkpoint(file);
+  CHECK(read->step.update == 17);
+  CHECK(read->step.rejected == Rejected{});
+  REQUIRE(read->quantity);
+  CHECK(read->quantity->unit == "Bq/mL");
+  CHECK(std::ranges::equal(read->image.voxels.span(), image.voxels.span()));
 }
