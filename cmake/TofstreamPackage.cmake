@@ -27,6 +27,27 @@ tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_c
   # What a family of scanners registers, and what it reads:
   gadgets/io/scanner_kinds.hpp gadgets/io/wire/record_kinds.hpp gadgets/io/wire/record_arrays.hpp gadgets/stream_ends.hpp
   gadgets/io/petsird/quantity.hpp gadgets/io/shared_files.hpp gadgets/io/yaml/phantom_yaml.hpp core/value/document.hpp)
+
+# A plug-in shares types with the program if both are of the same headers. The digest goes into the one header that is
+# not installed as it is, and to what is built in the tree: the program's own reader of plug-ins, and plug-ins.
+set(texts)
+foreach(header IN LISTS headers)
+  file(SHA256 ${PROJECT_SOURCE_DIR}/${header} text)
+  string(APPEND texts "${header} ${text}\n")
+endforeach()
+string(SHA256 digest "${texts}")
+string(SUBSTRING ${digest} 0 16 digest)
+set(digest_header core/plugin/headers.hpp)
+list(REMOVE_ITEM headers ${digest_header})
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/installed/${digest_header} CONTENT "#pragma once\n#define TOFSTREAM_HEADERS 0x${digest}u\n")
+get_filename_component(folder ${digest_header} DIRECTORY)
+install(FILES ${CMAKE_BINARY_DIR}/installed/${digest_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder})
+set(TOFSTREAM_HEADERS TOFSTREAM_HEADERS=0x${digest}u)
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/core/plugin/plugin_file.cpp DIRECTORY ${PROJECT_SOURCE_DIR}/core
+             APPEND PROPERTY COMPILE_DEFINITIONS ${TOFSTREAM_HEADERS})
+set_source_files_properties(${PROJECT_SOURCE_DIR}/core/plugin/plugin_file.cpp DIRECTORY ${PROJECT_SOURCE_DIR}/core
+                            PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder})

@@ -3,20 +3,15 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/base/version.hpp"
-#include "core/gadget/context.hpp"
-#include "core/gadget/registry.hpp"
-#include "core/gadget/spill.hpp"
+#include "core/plugin/headers.hpp"
 
 namespace tofstream {
 
-// Raised when the meaning of the public headers changes but no size in them does.
-inline constexpr std::uint32_t abi_number = 3;
+// Raised when what a plug-in may rely on changes and no public header does.
+inline constexpr std::uint32_t abi_number = 4;
 
 // Numbers and text in place only, so that it can be read from a file without relocation. The first two members never
 // move.
@@ -24,7 +19,7 @@ struct PluginRecord {
   char magic[16] = {'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 'g', 'a', 'd', 'g', 'e', 't'};
   std::uint32_t size = sizeof(PluginRecord);
   std::uint32_t abi = abi_number;
-  std::uint64_t layout = 0;  // hash of the sizes of what both sides share
+  std::uint64_t headers = TOFSTREAM_HEADERS;  // digest of those that it was built from
   char version[16] = {};     // of tofstream
   char runtime[56] = {};     // C++ library and the switches that change its types
   char compiler[56] = {};    // for messages: several compilers agree on the rest
@@ -36,18 +31,6 @@ namespace detail {
 template <std::size_t N>
 constexpr void put_text(char (&to)[N], std::string_view text) {
   for (std::size_t i = 0; i < N; ++i) to[i] = i < text.size() && i + 1 < N ? text[i] : '\0';
-}
-
-// FNV-1a over the numbers, http://www.isthe.com/chongo/tech/comp/fnv/
-constexpr std::uint64_t hash_of(std::initializer_list<std::size_t> numbers) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const std::size_t number : numbers) hash = (hash ^ number) * 0x100000001b3u;
-  return hash;
-}
-
-template <class... T>
-constexpr std::uint64_t layout_of() {
-  return hash_of({sizeof(T)..., alignof(T)...});
 }
 
 constexpr std::string_view runtime_abi() {
@@ -77,23 +60,11 @@ constexpr std::string_view compiler_name() {
 // The record of one gadget as this compilation sees the headers.
 constexpr PluginRecord plugin_record(std::string_view gadget) {
   PluginRecord record;
-  record.layout =
-      detail::layout_of<GadgetInfo, GadgetInstance, ParamInfo, ParamRules, PortInfo, PayloadType, Payload, Value,
-                        Value::Entry, Problem, Context, MessageInfo, BookEntries, GadgetServices, Figure, MemoryNeed,
-                        Extension, SpillCodec, SpillWriter, SpillReader, PluginRecord>();
   detail::put_text(record.version, header_version);
   detail::put_text(record.runtime, detail::runtime_abi());
   detail::put_text(record.compiler, detail::compiler_name());
   detail::put_text(record.gadget, gadget);
   return record;
-}
-
-// Is registered in the place of a thing whose layout differs from this program's, and which is then not looked at.
-inline Extension refused_for_its_layout(std::string thing) {
-  return {[thing = std::move(thing)] {
-            return thing + " was built from headers whose types differ from this program's: build it again";
-          },
-          {}};
 }
 
 }  // namespace tofstream

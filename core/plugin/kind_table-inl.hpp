@@ -15,12 +15,9 @@ KindTable<Kind>& table_of() {
 }
 
 template <class Kind>
-KindRegistration<Kind>::KindRegistration(const Kind& kind, std::uint64_t layout) {
-  if (layout == kind_layout<Kind>)
-    registry().add(
-        Extension{[kind] { return table_of<Kind>().problem_of(kind); }, [kind] { table_of<Kind>().add(kind); }});
-  else
-    registry().add(refused_for_its_layout(std::string("its ") + Kind::called.one));
+KindRegistration<Kind>::KindRegistration(const Kind& kind) {
+  registry().add(
+      Extension{[kind] { return table_of<Kind>().problem_of(kind); }, [kind] { table_of<Kind>().add(kind); }});
 }
 
 }  // namespace tofstream

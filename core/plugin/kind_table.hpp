@@ -1,6 +1,6 @@
 // The kinds of one sort of thing, such as kinds of scanners: a table that libraries and plug-ins add to when they are
-// loaded, and that nothing lists. A sort has a header that declares its kind, with kind_layout where more than the kind
-// crosses a library's border, and a source file that makes the table (kind_table-inl.hpp):
+// loaded, and that nothing lists. A sort has a header that declares its kind, and a source file that makes
+// the table (kind_table-inl.hpp):
 //
 //     struct Kind {
 //       static constexpr KindWords called = {"kind of scanner", "kinds of scanners", "key"};
@@ -19,7 +19,6 @@
 
 #include "core/base/did_you_mean.hpp"
 #include "core/gadget/registry.hpp"
-#include "core/plugin/abi.hpp"
 
 namespace tofstream {
 
@@ -96,15 +95,10 @@ class KindTable {
 template <class Kind>
 KindTable<Kind>& table_of();
 
-/// A hash of the sizes of what a kind is and hands over, as whoever includes its header sees them.
-template <class Kind>
-inline constexpr std::uint64_t kind_layout = detail::layout_of<Kind>();
-
-/// Adds a kind when the program or plug-in is loaded; one of another layout is refused, and not looked at. Compiled
-/// with the table, so that the layout is compared with the program's.
+/// Adds a kind when the program or plug-in is loaded. Compiled with the table.
 template <class Kind>
 struct KindRegistration {
-  KindRegistration(const Kind& kind, std::uint64_t layout);
+  explicit KindRegistration(const Kind& kind);
 };
 
 }  // namespace tofstream
@@ -112,8 +106,6 @@ struct KindRegistration {
 // Registers a kind of this type when the library is loaded. At namespace scope.
 #define TOFSTREAM_KIND(Kind, ...)                                                                               \
   namespace {                                                                                                   \
-  const ::tofstream::KindRegistration<Kind> TOFSTREAM_UNIQUE_NAME(kind_registration_,                           \
-                                                                  __COUNTER__)(__VA_ARGS__,                     \
-                                                                               ::tofstream::kind_layout<Kind>); \
+  const ::tofstream::KindRegistration<Kind> TOFSTREAM_UNIQUE_NAME(kind_registration_, __COUNTER__)(__VA_ARGS__); \
   }                                                                                                             \
   static_assert(true, "TOFSTREAM_KIND is followed by a semicolon")

@@ -45,7 +45,7 @@ struct ElfEnd {
 
 // The section's records. The linker may leave space between them, so each is found by its magic.
 std::vector<PluginRecord> records_in(const char* bytes, std::size_t size) {
-  constexpr std::size_t head = offsetof(PluginRecord, layout);
+  constexpr std::size_t head = offsetof(PluginRecord, headers);
   std::vector<PluginRecord> records;
   for (std::size_t at = 0; at + head <= size;) {
     PluginRecord record;
@@ -97,7 +97,13 @@ std::vector<PluginRecord> read_plugin_records(const std::filesystem::path& file)
   return records;
 }
 
-void check_record(const PluginRecord& record, const PluginRecord& own) {
+// Compiled with the digest that plug-ins have (core/CMakeLists.txt).
+PluginRecord own_record() {
+  return plugin_record("");
+}
+
+void check_record(const PluginRecord& record) {
+  const PluginRecord own = own_record();
   const auto refuse = [](const std::string& what) {
     throw std::runtime_error(what + ": build it again with this tofstream's headers");
   };
@@ -109,9 +115,8 @@ void check_record(const PluginRecord& record, const PluginRecord& own) {
   if (std::string_view(record.runtime) != own.runtime)
     refuse(fmt::format("was built with {} ({}), and this program with {} ({})", record.runtime, record.compiler,
                        own.runtime, own.compiler));
-  if (record.layout != own.layout)
-    refuse(
-        fmt::format("was built from headers of tofstream {} whose types differ from this program's", record.version));
+  if (record.headers != own.headers)
+    refuse(fmt::format("was built from headers of tofstream {} that are not this program's", record.version));
 }
 
 }  // namespace tofstream

@@ -11,8 +11,11 @@ namespace tofstream {
 // name the file, if it cannot be read, is no shared object for this kind of machine, or has no record.
 std::vector<PluginRecord> read_plugin_records(const std::filesystem::path& file);
 
+// What this program would say of itself.
+PluginRecord own_record();
+
 // Throws std::runtime_error with one line that says what differs and what to do, unless a library with this record
-// shares its types with a program of record `own`.
-void check_record(const PluginRecord& record, const PluginRecord& own = plugin_record(""));
+// shares its types with this program.
+void check_record(const PluginRecord& record);
 
 }  // namespace tofstream

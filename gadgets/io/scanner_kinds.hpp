@@ -33,10 +33,6 @@ struct ScannerKind {
   std::string problem() const;
 };
 
-/// A hash of the sizes of what a kind of scanner hands over.
-template <>
-inline constexpr std::uint64_t kind_layout<ScannerKind> = detail::layout_of<ScannerKind, ScannerHeader>();
-
 extern template KindTable<ScannerKind>& table_of<ScannerKind>();
 extern template struct KindRegistration<ScannerKind>;
 

@@ -30,11 +30,6 @@ struct ProjectorKind {
   std::string problem() const;
 };
 
-/// What a projector is given is handed over too.
-template <>
-inline constexpr std::uint64_t kind_layout<ProjectorKind> =
-    detail::layout_of<ProjectorKind, ListModeProjector, Grid, Scanner, EventView, EmTally>();
-
 extern template KindTable<ProjectorKind>& table_of<ProjectorKind>();
 extern template struct KindRegistration<ProjectorKind>;
 

@@ -43,11 +43,3 @@ TEST_CASE("a file that is of no kind of scanner is told which kinds there are, a
   CHECK(kinds.problem_of(kinds.at("strips")) == "two kinds of scanners have the key 'strips': rename one");
   CHECK(kinds.problem_of({.key = "plates"}) == "the kind of scanner 'plates' lacks its key or its header");
 }
-
-TEST_CASE("a kind of scanner from a library that was built from other headers is refused, and not looked at") {
-  const Registered registered =
-      registry().captured([] { const KindRegistration<ScannerKind> other({}, kind_layout<ScannerKind> + 1); });
-  REQUIRE(registered.extensions.size() == 1);
-  CHECK(registered.extensions[0].problem() ==
-        "its kind of scanner was built from headers whose types differ from this program's: build it again");
-}

@@ -48,10 +48,6 @@ const RecordKind* find_record_kind(const EventBatch& batch);
 
 namespace tofstream {
 
-/// A hash of the sizes of what a kind of records is and is given.
-template <>
-inline constexpr std::uint64_t kind_layout<wire::RecordKind> = detail::layout_of<wire::RecordKind, wire::Frame>();
-
 extern template KindTable<wire::RecordKind>& table_of<wire::RecordKind>();
 extern template struct KindRegistration<wire::RecordKind>;
 
