@@ -28,9 +28,19 @@ target_compile_options(tofstream_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
 target_include_directories(tofstream_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
-# What calls of libraries go through cannot be written over: it is filled at the start, then closed.
+# The program parses files and messages of strangers. What calls of libraries go through cannot be written over: it is
+# filled at the start, then closed. A stack that was written over ends the program, as does a copy beyond its array, and
+# on processors that can a jump to where none may lead. Sanitizers look closer.
 if(NOT TOFSTREAM_SANITIZE)
   add_link_options(LINKER:-z,relro,-z,now)
+  set(hardening -fstack-protector-strong)
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-fcf-protection TOFSTREAM_HAVE_CF_PROTECTION)
+  if(TOFSTREAM_HAVE_CF_PROTECTION)
+    list(APPEND hardening -fcf-protection)
+  endif()
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${hardening}>"
+                      "$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<NOT:$<CONFIG:Debug>>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
 endif()
 
 if(TOFSTREAM_SANITIZE)

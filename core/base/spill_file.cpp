@@ -79,7 +79,7 @@ void SpillFile::give_back(const FilePlace& place) noexcept {
   const std::lock_guard lock(mutex_);
   if (--pieces_ > 0) return;
   end_ = 0;
-  (void)::ftruncate(file_->descriptor(), 0);
+  [[maybe_unused]] const int failed = ::ftruncate(file_->descriptor(), 0);
 }
 
 }  // namespace tofstream
