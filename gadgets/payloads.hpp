@@ -25,6 +25,7 @@ namespace tofstream {
 /// A piece of a byte stream, as it was read.
 struct ByteBlock {
   std::vector<std::byte> data;
+  std::int64_t time_shift_ms = 0;  // to be added to the times of the PETSIRD time blocks in it
   std::size_t bytes() const { return data.size(); }
 };
 
@@ -158,8 +159,14 @@ struct PayloadName<ByteBlock> {
 };
 template <>
 struct Spill<ByteBlock> {
-  static void encode(const ByteBlock& block, SpillWriter& to) { to.array(std::span(block.data)); }
-  static ByteBlock decode(SpillReader& from) { return {from.array<std::byte>()}; }
+  static void encode(const ByteBlock& block, SpillWriter& to) {
+    to.array(std::span(block.data));
+    to.value(block.time_shift_ms);
+  }
+  static ByteBlock decode(SpillReader& from) {
+    auto data = from.array<std::byte>();
+    return {std::move(data), from.value<std::int64_t>()};
+  }
 };
 template <>
 struct PayloadName<EventBatch> {

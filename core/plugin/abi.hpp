@@ -20,10 +20,10 @@ struct PluginRecord {
   std::uint32_t size = sizeof(PluginRecord);
   std::uint32_t abi = abi_number;
   std::uint64_t headers = TOFSTREAM_HEADERS;  // digest of those that it was built from
-  char version[16] = {};     // of tofstream
-  char runtime[56] = {};     // C++ library and the switches that change its types
-  char compiler[56] = {};    // for messages: several compilers agree on the rest
-  char gadget[64] = {};      // the gadget's name
+  char version[16] = {};                      // of tofstream
+  char runtime[56] = {};                      // C++ library and the switches that change its types
+  char compiler[56] = {};                     // for messages: several compilers agree on the rest
+  char gadget[64] = {};                       // the gadget's name
 };
 
 namespace detail {

@@ -104,8 +104,8 @@ struct KindRegistration {
 }  // namespace tofstream
 
 // Registers a kind of this type when the library is loaded. At namespace scope.
-#define TOFSTREAM_KIND(Kind, ...)                                                                               \
-  namespace {                                                                                                   \
+#define TOFSTREAM_KIND(Kind, ...)                                                                                \
+  namespace {                                                                                                    \
   const ::tofstream::KindRegistration<Kind> TOFSTREAM_UNIQUE_NAME(kind_registration_, __COUNTER__)(__VA_ARGS__); \
-  }                                                                                                             \
+  }                                                                                                              \
   static_assert(true, "TOFSTREAM_KIND is followed by a semicolon")

@@ -80,6 +80,7 @@ struct PetsirdDecoder : private petsird::Handler {
   void process(const ByteBlock& block, Emit<EventBatch>& emit, Context& context) {
     emit_ = &emit;
     context_ = &context;
+    shift_ms_ = block.time_shift_ms;
     decoder_->push(block.data);
   }
 
@@ -131,8 +132,16 @@ struct PetsirdDecoder : private petsird::Handler {
     if (kind == petsird::BlockKind::bed_movement || kind == petsird::BlockKind::gantry_movement)
       note_movement(kind, interval);
     if (kind != petsird::BlockKind::event) return;
-    block_ = interval;
+    block_ = shifted(interval);
     for (auto& lists : lists_) lists.block_time_given = false;
+  }
+
+  petsird::TimeInterval shifted(petsird::TimeInterval interval) const {
+    const auto shift = [&](std::uint32_t at_ms) {
+      return static_cast<std::uint32_t>(
+          std::min<std::int64_t>(at_ms + shift_ms_, std::numeric_limits<std::uint32_t>::max()));
+    };
+    return {shift(interval.start_ms), shift(interval.stop_ms)};
   }
 
   void note_movement(petsird::BlockKind kind, petsird::TimeInterval interval) {
@@ -206,7 +215,7 @@ struct PetsirdDecoder : private petsird::Handler {
   void on_other_block(const petsird::OtherBlock& block) override {
     const auto* dead_time = std::get_if<petsird::DeadTimeBlock>(&block);
     if (!dead_time) return;
-    if (p_.dead_time) live_time_->add(*dead_time);
+    if (p_.dead_time) live_time_->add(*dead_time, shift_ms_);
     note(Correction::dead_time, p_.dead_time ? CorrectionState::made : CorrectionState::called_for,
          "live fractions of the stream");
   }
@@ -313,6 +322,7 @@ struct PetsirdDecoder : private petsird::Handler {
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;
   std::vector<EventBatch> leaving_;
+  std::int64_t shift_ms_ = 0;  // of the times of what is being decoded
   petsird::TimeInterval block_;
   std::uint64_t blocks_ = 0;     // of all kinds so far
   std::uint64_t movements_ = 0;  // of them, those of bed or gantry

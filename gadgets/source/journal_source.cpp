@@ -17,20 +17,24 @@ struct JournalSource {
     double speed = 0;
     std::int64_t from_event = 0;
     double from_s = 0;
+    OnNewStream on_new_stream = OnNewStream::go_on;
   };
   static constexpr auto params = describe(
       param<&Params::path>("path", required, reads_file, "Folder of the journal"),
       param<&Params::speed>("speed", range(0, 1e6),
                             "Times the pace at which the frames came in; 0: as fast as it goes"),
       param<&Params::from_event>("from_event", non_negative, "Begin with the frame that holds this event, from 0"),
-      param<&Params::from_s>("from_s", non_negative, unit("s"), "Begin with the frame that holds this scan time"));
+      param<&Params::from_s>("from_s", non_negative, unit("s"), "Begin with the frame that holds this scan time"),
+      param<&Params::on_new_stream>("on_new_stream", on_new_stream_words));
   static MemoryNeed memory(const Params&) { return {.note = "a frame of the journal, twice"}; }
 
   explicit JournalSource(const Params& p)
-      : frames_(p.path, {static_cast<std::uint64_t>(p.from_event), p.from_s}), clock_(p.speed) {}
+      : on_new_stream_(p.on_new_stream),
+        frames_(p.path, {static_cast<std::uint64_t>(p.from_event), p.from_s}),
+        clock_(p.speed) {}
 
   void run(Emit<LiveStream>& emit, std::stop_token stop, Context& context) {
-    StreamReceiver receiver(emit, context);
+    StreamReceiver receiver(emit, context, {.on_new_stream = on_new_stream_});
     while (!stop.stop_requested() && !receiver.is_complete()) {
       const auto frame = frames_.next();
       if (!frame) break;
@@ -45,6 +49,7 @@ struct JournalSource {
   }
 
  private:
+  const OnNewStream on_new_stream_;
   JournalReplay frames_;
   ReplayClock clock_;
 };

@@ -50,6 +50,7 @@ struct ZmqSource {
     int high_water_mark = 64;
     int largest_frame_mib = 64;
     double late_s = 1;
+    OnNewStream on_new_stream = OnNewStream::go_on;
     std::filesystem::path journal;
     bool resume = false;
     int segment_mib = JournalOption{}.segment_mib;
@@ -72,6 +73,7 @@ struct ZmqSource {
                                         "A sender of a larger frame is disconnected"),
       param<&Params::late_s>("late_s", range(0, 3600), unit("s"),
                              "How long missing frames are waited for after the end of the stream"),
+      param<&Params::on_new_stream>("on_new_stream", on_new_stream_words),
       param<&Params::journal>("journal", journal_is_operators,
                               "Folder of a journal that keeps every frame as it came, before it is decoded"),
       param<&Params::resume>("resume", "A journal that holds frames is replayed first and gone on with"),
@@ -121,7 +123,7 @@ struct ZmqSource {
     FrameQueue queue({.memory_bytes = static_cast<std::size_t>(p_.memory_mib) << 20,
                       .spill_folder = p_.spill_folder,
                       .warn = [&](std::string_view text) { context.log().warning(text); }});
-    StreamReceiver receiver(emit, context, is_monitor());
+    StreamReceiver receiver(emit, context, {is_monitor(), p_.on_new_stream});
     std::jthread receiving([&](const std::stop_token& end) { receive(queue, end); });
     {
       const std::stop_callback at_stop(stop, [&] { receiving.request_stop(); });

@@ -49,10 +49,23 @@ petsird::Header header_of(std::span<const std::byte> header_bytes) {
   petsird::Decoder decoder(reader);
   decoder.push(header_bytes);
   if (!reader.header) throw std::runtime_error("the stream's header is cut short: fix the sender");
-  for (const auto& row : reader.header->scanner.tof_bin_edges_mm)
+  return std::move(*reader.header);
+}
+
+void require_equal_bins(const petsird::Header& header) {
+  for (const auto& row : header.scanner.tof_bin_edges_mm)
     if (std::ranges::any_of(row, has_unequal_bins))
       throw std::runtime_error("the scanner's ToF bins differ in width: its events must be sent as PETSIRD");
-  return std::move(*reader.header);
+}
+
+// What a sender that begins again may name anew is left out.
+bool is_same_examination(std::optional<petsird::ExamInformation> a, std::optional<petsird::ExamInformation> b) {
+  for (auto* exam : {&a, &b}) {
+    if (!*exam) continue;
+    (*exam)->series_instance_uid = (*exam)->sop_instance_uid = "";
+    (*exam)->start_of_acquisition_ns.reset();
+  }
+  return a == b;
 }
 
 }  // namespace
@@ -71,7 +84,7 @@ WantedOutputs wanted_outputs(const Context& context) {
 
 void StreamReceiver::take(RawFrame message) {
   context_.set_message({.ingress = message.entered, .last_ingress = message.entered});
-  message.events = take_frame(message.data);
+  message.events = take_frame(message);
   if (!wanted_.frames) return;
   if (!message.owner) {
     const std::uint64_t events = message.events;
@@ -84,26 +97,26 @@ void StreamReceiver::take(RawFrame message) {
 void StreamReceiver::leave_out(const RawFrame& message, const char* reason) {
   const auto decoded = wire::decode_frame(message.data);
   const auto* const frame = std::get_if<Frame>(&decoded);
-  if (!frame || order_.take(frame->header) != Arrival::wanted) return;
+  if (!frame || streams_.take(frame->header, message.ingress_ns, false) != Arrival::wanted) return;
   context_.books().received(frame->header.events);
   context_.books().lost(frame->header.events, reason);
 }
 
 // How many events go on with the frame itself.
-std::uint64_t StreamReceiver::take_frame(std::span<const std::byte> message) {
-  bytes_ += message.size();
-  const auto decoded = wire::decode_frame(message);
+std::uint64_t StreamReceiver::take_frame(const RawFrame& message) {
+  bytes_ += message.data.size();
+  const auto decoded = wire::decode_frame(message.data);
   if (const auto* bad = std::get_if<BadFrame>(&decoded)) {
     note_bad(*bad);
     return 0;
   }
   const Frame& frame = std::get<Frame>(decoded);
-  if (is_monitor_) join(frame.header);
-  const Arrival arrival = order_.take(frame.header);
-  context_.progress(static_cast<double>(order_.counts().events), 0, "events");
-  if (arrival != Arrival::wanted) {
-    note_unwanted(arrival);
-  } else if (wanted_.decoded) {
+  if (settings_.is_monitor) join(frame.header);
+  const Arrival arrival = streams_.take(frame.header, message.ingress_ns, begins(frame));
+  context_.progress(static_cast<double>(streams_.counts().events), 0, "events");
+  if (arrival != Arrival::wanted) return 0;
+  note_two_at_once();
+  if (wanted_.decoded) {
     take_wanted(frame);
   } else {
     context_.books().received(frame.header.events);
@@ -113,12 +126,51 @@ std::uint64_t StreamReceiver::take_frame(std::span<const std::byte> message) {
   return 0;
 }
 
+// Whether a frame is the header of a stream that is to be taken. The first one whose header can be used is.
+bool StreamReceiver::begins(const Frame& frame) {
+  constexpr std::uint64_t most_refused = 100;  // then nobody reads what a stranger sends
+  if (frame.header.kind != FrameKind::stream_header || streams_.knows(frame.header.stream) || is_ended_by_another_ ||
+      refused_headers_ >= most_refused)
+    return false;
+  const std::string refusal = why_refused(frame);
+  if (refusal.empty()) {
+    if (streams_.has_begun())
+      context_.log().warning(
+          "the sender began again: the scan goes on with what it sends now; what it had not sent is not known");
+    return true;
+  }
+  if (refused_headers_++ > 0) return false;  // one line for all
+  context_.report("stream_left_out", refusal);
+  context_.log().warning(
+      fmt::format("a stream is being sent here that is left out, and its frames are counted: {}", refusal));
+  return false;
+}
+
+// Why the stream that a header begins is left out; empty where it is taken.
+std::string StreamReceiver::why_refused(const Frame& frame) {
+  if (streams_.has_begun() && settings_.on_new_stream != OnNewStream::go_on) {
+    is_ended_by_another_ = settings_.on_new_stream == OnNewStream::end;
+    return is_ended_by_another_ ? "a sender that begins again ends the scan (on_new_stream: end)"
+                                : "it is not the first (on_new_stream: ignore)";
+  }
+  if (streams_.has_begun() && std::ranges::equal(frame.payload, header_)) return "";
+  try {
+    const petsird::Header header = header_of(frame.payload);
+    petsird::to_scanner(header.scanner);
+    if (!streams_.has_begun()) return "";
+    const petsird::Header first = header_of(header_);
+    if (header.scanner != first.scanner) return "it is of another scanner than the first";
+    return is_same_examination(header.exam, first.exam) ? "" : "it is of another examination than the first";
+  } catch (const std::exception& error) {
+    return fmt::format("its header cannot be used, {}", error.what());
+  }
+}
+
 // A monitor takes the stream from where it is.
 void StreamReceiver::join(const wire::FrameHeader& header) {
-  if (joined_at_ || header.kind == FrameKind::stream_header || !order_.has_begun() || header.stream != order_.stream())
-    return;
+  if (joined_at_ || header.kind == FrameKind::stream_header || !streams_.knows(header.stream)) return;
   joined_at_ = header;
-  order_.begin_at(header);
+  streams_.begin_at(header);
 }
 
 void StreamReceiver::note_bad(const BadFrame& bad) {
@@ -126,13 +178,15 @@ void StreamReceiver::note_bad(const BadFrame& bad) {
   context_.log().warning(fmt::format("{} (the first such frame; they are counted)", bad.what));
 }
 
-void StreamReceiver::note_unwanted(Arrival arrival) {
-  if (arrival != Arrival::other_stream || std::exchange(has_warned_of_other_, true)) return;
-  context_.log().warning("a second stream is being sent here; its frames are counted and left out");
+void StreamReceiver::note_two_at_once() {
+  if (has_warned_of_two_ || !streams_.has_two_at_once()) return;
+  has_warned_of_two_ = true;
+  context_.report("two_senders_at_once", true);
+  context_.log().warning("two senders send here at once, and both are reconstructed as one scan: stop one of them");
 }
 
 void StreamReceiver::take_wanted(const Frame& frame) {
-  if (frame.header.kind == FrameKind::stream_header)
+  if (frame.header.kind == FrameKind::stream_header && header_.empty())
     header_.assign(frame.payload.begin(), frame.payload.end());
   else if (frame.header.kind == FrameKind::data && frame.header.schema == Schema::petsird)
     take_petsird(frame);
@@ -143,19 +197,22 @@ void StreamReceiver::take_wanted(const Frame& frame) {
 void StreamReceiver::take_petsird(const Frame& frame) {
   if (scanner_) return reject(frame.header, other_data);
   if (!std::exchange(is_petsird_, true)) emit_bytes(header_);
-  emit_bytes(frame.payload);
+  emit_bytes(frame.payload, streams_.shift_ns(frame.header.stream));
 }
 
 void StreamReceiver::take_records(const Frame& frame) {
   if (is_petsird_) return reject(frame.header, other_data);
   if (!scanner_) {
     const petsird::Header header = header_of(header_);
+    require_equal_bins(header);
     scanner_ = petsird::to_scanner(header.scanner);
     quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
     if (const auto* kind = table_of<wire::RecordKind>().find(frame.header.schema); kind && kind->names_detectors)
       context_.report("detector_depth", petsird::detector_depth_note(header.scanner, {}).words);
   }
-  auto read = wire::read_records(frame, scanner_);
+  Frame shifted = frame;
+  shifted.header.start_ns += static_cast<std::uint64_t>(streams_.shift_ns(frame.header.stream));
+  auto read = wire::read_records(shifted, scanner_);
   if (const auto* bad = std::get_if<BadFrame>(&read)) {
     note_bad(*bad);
     return reject(frame.header, "in records that the scanner cannot have seen");
@@ -171,8 +228,9 @@ void StreamReceiver::reject(const wire::FrameHeader& header, const char* reason)
   context_.books().rejected(header.events, reason);
 }
 
-void StreamReceiver::emit_bytes(std::span<const std::byte> bytes) {
-  emit_({.bytes = std::make_shared<const ByteBlock>(ByteBlock{{bytes.begin(), bytes.end()}})});
+void StreamReceiver::emit_bytes(std::span<const std::byte> bytes, std::int64_t shift_ns) {
+  constexpr std::int64_t ns_per_ms = 1000000;
+  emit_({.bytes = std::make_shared<const ByteBlock>(ByteBlock{{bytes.begin(), bytes.end()}, shift_ns / ns_per_ms})});
 }
 
 void StreamReceiver::finish() {
@@ -194,24 +252,29 @@ void StreamReceiver::book_missing() {
     context_.books().lost(events, reason);
   };
   if (joined_at_) book(joined_at_->first_event, "sent before this monitor joined");
-  book(order_.missing_events(),
-       is_monitor_ ? "sent, but not received: nobody waits for a monitor" : "sent, but not received");
-  if (order_.missing_frames() > 0)
+  book(streams_.missing_events(),
+       settings_.is_monitor ? "sent, but not received: nobody waits for a monitor" : "sent, but not received");
+  if (streams_.missing_frames() > 0)
     context_.log().warning(fmt::format("{} frames were sent and not received: {} events are lost",
-                                       order_.missing_frames(), order_.missing_events()));
+                                       streams_.missing_frames(), streams_.missing_events()));
 }
 
 void StreamReceiver::report() {
   const auto figure = [&](std::string_view key, std::uint64_t value) {
     context_.report(key, static_cast<std::int64_t>(value));
   };
-  const auto& counts = order_.counts();
-  context_.report("stream", fmt::format("{:016x}", order_.stream()));
+  const auto counts = streams_.counts();
+  if (streams_.size() > 1) {
+    figure("streams", streams_.size());
+    context_.report("gap_s", 1e-9 * static_cast<double>(streams_.gap_ns()));
+  }
+  if (refused_headers_ > 0) figure("refused_headers", refused_headers_);
+  context_.report("stream", fmt::format("{:016x}", streams_.stream()));
   context_.report("ended", has_ended());
   figure("bytes", bytes_);
   figure("frames", counts.frames);
-  figure("missing_frames", order_.missing_frames());
-  if (is_monitor_) figure("frames_before_joining", joined_at_ ? joined_at_->sequence - 1 : 0);
+  figure("missing_frames", streams_.missing_frames());
+  if (settings_.is_monitor) figure("frames_before_joining", joined_at_ ? joined_at_->sequence - 1 : 0);
   figure("late_frames", counts.late);
   figure("duplicate_frames", counts.duplicates);
   figure("frames_before_header", counts.before_header);

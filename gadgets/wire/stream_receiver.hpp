@@ -12,7 +12,8 @@
 
 #include "core/gadget/context.hpp"
 #include "core/gadget/ports.hpp"
-#include "gadgets/io/wire/stream_order.hpp"
+#include "core/value/param_rules.hpp"
+#include "gadgets/io/wire/stream_set.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/wire/raw_frame.hpp"
 
@@ -37,52 +38,71 @@ struct WantedOutputs {
 /// As the pipeline of the context's gadget connects them; all decoded where there is no run.
 WantedOutputs wanted_outputs(const Context& context);
 
+/// What follows when a sender begins again, which begins another stream.
+enum class OnNewStream { go_on, end, ignore };
+constexpr auto enum_names(OnNewStream) {
+  return names(OnNewStream::go_on, "continue", OnNewStream::end, "end", OnNewStream::ignore, "ignore");
+}
+inline constexpr auto* on_new_stream_words =
+    "What follows when a sender begins again: continue takes its events too where scanner and examination are the "
+    "same, "
+    "end ends the scan, ignore leaves them out";
+
+struct ReceiverSettings {
+  bool is_monitor =
+      false;  // it may come late and miss frames, which nobody sends again; that is no fault, but is booked
+  OnNewStream on_new_stream = OnNewStream::go_on;
+};
+
 class StreamReceiver {
  public:
-  /// `is_monitor`: it may come late and miss frames, which nobody sends again; that is no fault, but is booked.
-  StreamReceiver(Emit<LiveStream>& emit, Context& context, bool is_monitor = false)
-      : emit_(emit), context_(context), wanted_(wanted_outputs(context)), is_monitor_(is_monitor) {}
+  StreamReceiver(Emit<LiveStream>& emit, Context& context, const ReceiverSettings& settings = {})
+      : emit_(emit), context_(context), wanted_(wanted_outputs(context)), settings_(settings) {}
 
   /// One message, as it came; where it has no owner it is copied as far as it is kept. Throws std::runtime_error where
-  /// the stream's header cannot be used.
+  /// records come whose stream's header is of no use to them.
   void take(RawFrame message);
   /// A message that is left out, for a reason that the books give; its events count as received.
   void leave_out(const RawFrame& message, const char* reason);
   /// The stream is taken from this frame on, which is one of data: what came before it is not missed. Behind the
   /// stream's header, before any data.
-  void begin_at(const wire::FrameHeader& first) { order_.begin_at(first); }
+  void begin_at(const wire::FrameHeader& first) { streams_.begin_at(first); }
   /// The end has come; frames that are missing may still come late.
-  bool has_ended() const { return order_.has_ended(); }
-  bool is_complete() const { return has_ended() && (is_monitor_ || order_.missing_frames() == 0); }
+  bool has_ended() const { return streams_.has_ended() || is_ended_by_another_; }
+  bool is_complete() const { return has_ended() && (settings_.is_monitor || !streams_.is_missing_frames()); }
   /// Books what is missing and reports. After the last message.
   void finish();
 
  private:
-  std::uint64_t take_frame(std::span<const std::byte> message);
+  std::uint64_t take_frame(const RawFrame& message);
+  bool begins(const wire::Frame& frame);
+  std::string why_refused(const wire::Frame& frame);
   void join(const wire::FrameHeader& header);
   void book_missing();
   void note_bad(const wire::BadFrame& bad);
-  void note_unwanted(wire::Arrival arrival);
+  void note_two_at_once();
   void take_wanted(const wire::Frame& frame);
   void take_petsird(const wire::Frame& frame);
   void take_records(const wire::Frame& frame);
   void reject(const wire::FrameHeader& header, const char* reason);
-  void emit_bytes(std::span<const std::byte> bytes);
+  void emit_bytes(std::span<const std::byte> bytes, std::int64_t shift_ns = 0);
   void report();
 
   Emit<LiveStream>& emit_;
   Context& context_;
   const WantedOutputs wanted_;
-  const bool is_monitor_;
+  const ReceiverSettings settings_;
   std::optional<wire::FrameHeader> joined_at_;  // a monitor's first frame behind the header
-  wire::StreamOrder order_;
-  std::vector<std::byte> header_;             // of the stream, until the first data say what is made of it
+  wire::StreamSet streams_;
+  bool is_ended_by_another_ = false;
+  std::vector<std::byte> header_;             // of the first stream
   bool is_petsird_ = false;                   // the data are PETSIRD: the header has been emitted
   std::shared_ptr<const Scanner> scanner_;    // the data are records: the header's scanner
   std::shared_ptr<const Quantity> quantity_;  // and what it says of the events
   std::array<std::uint64_t, std::size(wire::frame_fault_names)> bad_{};  // by FrameFault
   std::uint64_t bytes_ = 0;
-  bool has_warned_of_other_ = false;
+  std::uint64_t refused_headers_ = 0;
+  bool has_warned_of_two_ = false;
 };
 
 }  // namespace tofstream

@@ -25,7 +25,7 @@ void send_until_joined(FrameSender& sender, const Bytes& frame, std::uint64_t mo
 // Takes frames as a monitor does.
 struct Monitor {
   explicit Monitor(std::span<const Bytes> frames) {
-    StreamReceiver receiver(emit, context, true);
+    StreamReceiver receiver(emit, context, {.is_monitor = true});
     for (const Bytes& frame : frames) receiver.take({.data = frame});
     is_complete = receiver.is_complete();
     receiver.finish();

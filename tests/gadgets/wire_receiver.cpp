@@ -11,9 +11,11 @@ namespace {
 
 class Receiving {
  public:
-  explicit Receiving(const std::vector<Bytes>& frames) {
-    StreamReceiver receiver(emit_, context_);
-    for (const Bytes& frame : frames) receiver.take({.data = frame});
+  explicit Receiving(const std::vector<Bytes>& frames, OnNewStream on_new_stream = OnNewStream::go_on,
+                     std::uint64_t ns_apart = 0) {
+    StreamReceiver receiver(emit_, context_, {.on_new_stream = on_new_stream});
+    std::uint64_t ingress_ns = 1700000000000000000;
+    for (const Bytes& frame : frames) receiver.take({.data = frame, .ingress_ns = ingress_ns += ns_apart});
     is_complete = receiver.is_complete();
     receiver.finish();
   }
@@ -24,6 +26,9 @@ class Receiving {
       all.insert(all.end(), block->data.begin(), block->data.end());
     return all;
   }
+  auto blocks() const { return emit_.of<&LiveStream::bytes>(); }
+  std::string left_out() const { return std::get<std::string>(context_.figures().at("stream_left_out")); }
+  bool has(const std::string& key) const { return context_.figures().contains(key); }
   BookEntries books() const { return context_.recorded(); }
   std::int64_t figure(const std::string& key) const { return std::get<std::int64_t>(context_.figures().at(key)); }
   bool is_complete = false;
@@ -127,7 +132,7 @@ TEST_CASE("what comes before the header is lost, rubbish and other streams are l
   frames.insert(frames.begin() + 3, others.begin(), others.end());
   frames.insert(frames.begin(), Bytes(1000, std::byte{'x'}));
   frames.insert(frames.begin(), Bytes());
-  const Receiving got(frames);
+  const Receiving got(frames, OnNewStream::ignore);
   check_lost(got, 90, 10);
   CHECK(got.figure("frames_before_header") == 1);
   CHECK(got.figure("frames_of_other_streams") == 3);
@@ -158,8 +163,102 @@ TEST_CASE("events that the scanner cannot have seen, or of another kind than the
 TEST_CASE("a header that is of no use to records ends the run, and says why") {
   const auto frames = StreamMaker(petsird::toy::header()).records(10).end();
   CHECK_THROWS_WITH(Receiving{frames}, doctest::Contains("must be sent as PETSIRD"));
-  auto cut = stream();
-  cut[0] = wire::encode_frame({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird, .stream = 5},
-                              std::span(cut[0]).subspan(wire::header_bytes, 2000));
-  CHECK_THROWS_WITH(Receiving{cut}, doctest::Contains("the stream's header is cut short"));
+}
+
+TEST_CASE("a first header that is damaged is refused, and the next one is waited for") {
+  auto frames = stream();
+  const Bytes cut =
+      wire::encode_frame({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird, .stream = 9},
+                         std::span(frames[0]).subspan(wire::header_bytes, 2000));
+  frames.insert(frames.begin(), cut);
+  const Receiving got(frames);
+  CHECK(got.is_complete);
+  check_lost(got, 100, 0);
+  CHECK(got.figure("refused_headers") == 1);
+  CHECK(got.left_out() == "its header cannot be used, the stream's header is cut short: fix the sender");
+}
+
+namespace {
+
+/// Of a sender that was killed: without the end.
+std::vector<Bytes> broken_off(StreamMaker& maker) {
+  auto frames = maker.end();
+  frames.pop_back();
+  return frames;
+}
+
+std::vector<Bytes> operator+(std::vector<Bytes> a, const std::vector<Bytes>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::vector<Bytes> begun_again(const petsird::Header& header = wire_test::header()) {
+  StreamMaker first, second(header, 6);
+  return broken_off(first.records(10).records(20)) + second.records(30).records(40).end();
+}
+
+}  // namespace
+
+TEST_CASE("a sender that begins again goes on with the scan: its events count, later in time, and the gap is said") {
+  constexpr std::uint64_t second_ns = 1000000000;
+  const Receiving got(begun_again(), OnNewStream::go_on, second_ns);
+  CHECK(got.is_complete);
+  check_lost(got, 100, 0);
+  CHECK(!got.has("two_senders_at_once"));
+  const auto batches = got.events();
+  REQUIRE(batches.size() == 4);
+  // The first data came in 1 s after the header, at scan time 0, and those of the second stream 3 s later.
+  CHECK(batches[1]->start_s == doctest::Approx(0.1));
+  CHECK(batches[2]->start_s == doctest::Approx(3));
+  CHECK(batches[3]->start_s == doctest::Approx(3.1));
+  CHECK(got.figure("streams") == 2);
+  CHECK(got.figure("frames_of_other_streams") == 0);
+  CHECK(!got.has("stream_left_out"));
+}
+
+TEST_CASE("a recording of PETSIRD whose sender began again is one stream of bytes; times are shifted by whole ms") {
+  StreamMaker first, second(wire_test::header(), 6);
+  const auto frames = broken_off(first.blocks(3).blocks(5)) + second.blocks(7).end();
+  const Receiving got(frames);  // without times of arrival: one follows the other
+  CHECK(got.is_complete);
+  const auto blocks = got.blocks();
+  REQUIRE(blocks.size() == 5);  // the header, three of data, the end
+  CHECK(blocks[2]->time_shift_ms == 0);
+  CHECK(blocks[3]->time_shift_ms == 200);
+}
+
+TEST_CASE("a sender that begins again ends the scan, or is left out, where that is asked for") {
+  const Receiving ended(begun_again(), OnNewStream::end);
+  CHECK(ended.is_complete);
+  check_lost(ended, 30, 0);
+  CHECK(ended.left_out() == "a sender that begins again ends the scan (on_new_stream: end)");
+  const Receiving ignored(begun_again(), OnNewStream::ignore);
+  CHECK(!ignored.is_complete);
+  check_lost(ignored, 30, 0);
+  CHECK(ignored.figure("frames_of_other_streams") == 4);
+}
+
+TEST_CASE("a stream of another scanner, or of another patient, never goes on with a scan") {
+  petsird::Header other = wire_test::header();
+  other.scanner.model_name += " II";
+  const Receiving scanner(begun_again(other));
+  check_lost(scanner, 30, 0);
+  CHECK(scanner.left_out() == "it is of another scanner than the first");
+  other = wire_test::header();
+  (other.exam ? *other.exam : other.exam.emplace()).subject.id = "another";
+  const Receiving patient(begun_again(other));
+  check_lost(patient, 30, 0);
+  CHECK(patient.left_out() == "it is of another examination than the first");
+}
+
+TEST_CASE("two senders at once are both taken, to the end of both, and the log says so") {
+  StreamMaker first, second(wire_test::header(), 6);
+  const auto a = first.records(10).records(20).end(), b = second.records(30).end();
+  constexpr std::uint64_t long_ns = 11000000000;
+  const Receiving got({a[0], a[1], b[0], b[1], a[2], b[2], a[3]}, OnNewStream::go_on, long_ns);
+  CHECK(got.is_complete);
+  check_lost(got, 60, 0);
+  CHECK(got.has("two_senders_at_once"));
+  const Receiving waits({a[0], a[1], b[0], b[1], a[2], b[2]}, OnNewStream::go_on, long_ns);
+  CHECK(!waits.is_complete);
 }

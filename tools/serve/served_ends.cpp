@@ -24,7 +24,7 @@ class ClientSource final : public GadgetInstance {
 
   void run(EmitTarget& target, const std::stop_token& stop, Context& context, const void*) override {
     Emit<LiveStream> emit(target);
-    StreamReceiver receiver(emit, context);
+    StreamReceiver receiver(emit, context, {.on_new_stream = OnNewStream::ignore});  // a session is one stream
     // A client's frames come in order, or not at all: nothing is late.
     while (!receiver.has_ended()) {
       auto frame = context.wait_outside([&] { return link_->take(stop); });

@@ -65,7 +65,7 @@ double pair_fraction(const DeadTimeBlock& block, std::size_t t1, std::uint32_t m
 
 }  // namespace
 
-void LiveTime::add(const DeadTimeBlock& block) {
+void LiveTime::add(const DeadTimeBlock& block, std::int64_t shift_ms) {
   const Scanner& scanner = *scanner_;
   const std::vector<ModuleSum> sums = module_sums(scanner, block);
   const std::size_t modules = sums.size();
@@ -86,7 +86,7 @@ void LiveTime::add(const DeadTimeBlock& block) {
         }
   if (!(weight > 0)) return;
   const double mean = sum / weight;
-  fraction_from_s_[1e-3 * block.interval.start_ms] = mean;
+  fraction_from_s_[1e-3 * static_cast<double>(block.interval.start_ms + shift_ms)] = mean;
   if (mean > 0) spread_ = std::max(spread_, std::sqrt(std::max(squares / weight - mean * mean, 0.0)) / mean);
 }
 
