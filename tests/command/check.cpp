@@ -128,6 +128,20 @@ TEST_CASE("check looks whether what a pipeline names is there, and says it as th
   CHECK(run_command("run --quiet --out " + (folder / "out").string() + " " + file.string()).err.find(said) !=
         std::string::npos);
 
+  // A mistake within a file, which two gadgets read, is told once, by check and by the run.
+  const auto bad = (folder / "bad.yaml").string();
+  std::ofstream(bad) << "name: bad\ncrystals: {rings: 0}\n";
+  for (const std::string command :
+       {"check simulate --set scanner=", "simulate --quiet --phantom nema_iq -o " + scan + " --scanner "}) {
+    CAPTURE(command);
+    const auto result = run_command(command + bad);
+    CHECK(result.code == 2);
+    CHECK(result.err.find("bad.yaml:2:12: scanner.crystals: unknown key 'rings'") != std::string::npos);
+    CHECK(std::ranges::count(result.err, '\n') == 1);
+  }
+  std::ofstream(bad) << "name: bad\nshape: []\n";
+  CHECK(written("demo_ring", bad).err.find("bad.yaml:2:1: ") != std::string::npos);
+
   // What the pipeline's text names may be given later; what the command line names is meant now.
   const auto later = run_command("check listmode_osem");
   CHECK(later.code == 0);

@@ -1,12 +1,16 @@
 // See named_inputs.hpp.
 #include "tools/command/named_inputs.hpp"
 
-#include <stdexcept>
+#include <exception>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 
 namespace tofstream::command {
 
@@ -23,6 +27,13 @@ std::string another(const PipelineGadget& gadget, const NamedInput& input) {
                                                            : fmt::format("--set {}=FILE names another", parameter);
 }
 
+// Reads what a name means, as the gadget will.
+void read_shared(const std::string& kind, const std::string& name) {
+  const auto file = find_shared(kind, name);
+  if (kind == "scanners") formats::scanner_kind_of(file).header(file, 0);
+  if (kind == "phantoms") formats::read_phantom(file);
+}
+
 void look_at(const PipelineGadget& gadget, const NamedInput& input, MissingInputs& missing) {
   const bool is_file = input.kind.empty();
   const bool from_command_line = input.where.line == 0;
@@ -31,8 +42,8 @@ void look_at(const PipelineGadget& gadget, const NamedInput& input, MissingInput
     if (is_file)
       require_readable(input.name);
     else
-      find_shared(input.kind, input.name);
-  } catch (const std::runtime_error& error) {
+      read_shared(input.kind, input.name);
+  } catch (const std::exception& error) {
     if (!is_file || from_command_line)
       missing.errors.add(input.where, fmt::format("{}: {}", input.parameter, error.what()));
     else
@@ -45,8 +56,10 @@ void look_at(const PipelineGadget& gadget, const NamedInput& input, MissingInput
 
 MissingInputs missing_inputs(const Pipeline& pipeline) {
   MissingInputs missing;
+  std::set<std::pair<std::string, std::string>> looked_at;  // what several gadgets read is told once
   for (const PipelineGadget& gadget : pipeline.gadgets)
-    for (const NamedInput& input : gadget.reads) look_at(gadget, input, missing);
+    for (const NamedInput& input : gadget.reads)
+      if (input.kind.empty() || looked_at.emplace(input.kind, input.name).second) look_at(gadget, input, missing);
   return missing;
 }
 

@@ -141,6 +141,19 @@ class Control {
   std::optional<ControlServer> server_;
 };
 
+// What several gadgets found, such as a mistake in a file that all of them read, is told once.
+void print_errors(const std::vector<RunError>& errors) {
+  for (auto error = errors.begin(); error != errors.end(); ++error) {
+    const auto is_same = [&](const RunError& other) { return other.what == error->what; };
+    if (std::any_of(errors.begin(), error, is_same)) continue;
+    std::vector<std::string> others;
+    for (auto other = error + 1; other != errors.end(); ++other)
+      if (is_same(*other)) others.push_back(other->gadget);
+    fmt::print(stderr, "{}{}\n", error->text(),
+               others.empty() ? "" : printable(fmt::format(" (so says {})", fmt::join(others, ", "))));
+  }
+}
+
 }  // namespace
 
 void add_pipeline_options(Command& command, std::string& pipeline, PipelineOptions& options) {
@@ -202,7 +215,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
     report = engine.run();
     end_with_report_html(report, settings.output_dir);
   }
-  for (const auto& error : report.errors) fmt::print(stderr, "{}\n", error.text());
+  print_errors(report.errors);
   if (report.aborted)
     fmt::print(stderr, "aborted; still running: {}\n",
                report.running_at_cancel.empty()
