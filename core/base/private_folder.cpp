@@ -40,13 +40,15 @@ std::string why_not_ours(const fs::path& folder) {
   return {};
 }
 
-PrivateTemporaryFolder::PrivateTemporaryFolder() {
+PrivateTemporaryFolder::PrivateTemporaryFolder(fs::path in) {
   constexpr std::size_t longest = 80;  // a socket's path must stay below 108 bytes
-  fs::path folder = fs::temp_directory_path();
-  if (folder.string().size() > longest) folder = "/tmp";
-  std::string name = (folder / "tofstream-XXXXXX").string();
+  if (in.empty()) {
+    in = fs::temp_directory_path();
+    if (in.string().size() > longest) in = "/tmp";
+  }
+  std::string name = (in / "tofstream-XXXXXX").string();
   if (!::mkdtemp(name.data()))
-    throw std::runtime_error(fmt::format("cannot make a folder in {}: {}", folder.string(), std::strerror(errno)));
+    throw std::runtime_error(fmt::format("cannot make a folder in {}: {}", in.string(), std::strerror(errno)));
   path_ = name;
 }
 

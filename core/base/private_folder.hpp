@@ -15,12 +15,12 @@ bool make_private_folder(const std::filesystem::path& folder);
 // may merely read is closed to them.
 std::string why_not_ours(const std::filesystem::path& folder);
 
-// A new folder in the system's folder for temporary files, with a name that nobody knows beforehand; it is removed with
-// all that is in it. Its path is short enough for a socket in it.
+// A new folder with a name that nobody knows beforehand; it is removed with all that is in it.
 class PrivateTemporaryFolder {
  public:
-  // Throws std::runtime_error where none can be made.
-  PrivateTemporaryFolder();
+  // In the folder of that name; without one in the system's for temporary files, and then its path is short enough for a
+  // socket in it. Throws std::runtime_error where none can be made.
+  explicit PrivateTemporaryFolder(std::filesystem::path in = {});
   ~PrivateTemporaryFolder();
   PrivateTemporaryFolder(const PrivateTemporaryFolder&) = delete;
   PrivateTemporaryFolder& operator=(const PrivateTemporaryFolder&) = delete;

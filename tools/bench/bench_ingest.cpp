@@ -1,14 +1,13 @@
 // `tofstream-bench ingest`: how fast zmq_source takes a live stream in, decoding included: zmq_source to null_sink,
 // with a sender in the same process that sends frames made beforehand.
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "core/base/private_folder.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/wire/frame_sender.hpp"
 #include "tools/bench/bench.hpp"
@@ -28,20 +27,6 @@ struct Options {
   std::vector<std::string> payloads = {"records", "petsird"};
   int repeats = 3;
   bool json = false;
-};
-
-// For the socket and the journal.
-struct ScratchFolder {
-  explicit ScratchFolder(const std::string& in)
-      : path((in.empty() ? std::filesystem::temp_directory_path() : std::filesystem::path(in)) /
-             fmt::format("tofstream_bench_{}", ::getpid())) {
-    std::filesystem::create_directories(path);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  const std::filesystem::path path;
 };
 
 std::string pipeline_of(bool petsird, const std::string& endpoint, const std::string& journal) {
@@ -72,10 +57,10 @@ ordered_json measure(const Options& options, const PremadeStream& stream, const 
   std::vector<double> seconds;
   ordered_json result{{"payload", payload}, {"journal", journalled}, {"bytes", stream.bytes}};
   for (int k = 0; k < options.repeats; ++k) {
-    const ScratchFolder folder(options.folder);
+    const PrivateTemporaryFolder folder(options.folder);  // for the socket and the journal
     const std::string endpoint =
-        options.endpoint.empty() ? "ipc://" + (folder.path / "socket").string() : options.endpoint;
-    const std::string journal = journalled ? (folder.path / "journal").string() : "";
+        options.endpoint.empty() ? "ipc://" + (folder.path() / "socket").string() : options.endpoint;
+    const std::string journal = journalled ? (folder.path() / "journal").string() : "";
     const RunReport report = ingest(stream, pipeline_of(payload == "petsird", endpoint, journal), endpoint);
     seconds.push_back(report.seconds);
     result["spilled_bytes"] = figure(report, "spilled_bytes");

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <oneapi/tbb/flow_graph.h>
 
+#include "core/base/private_folder.hpp"
 #include "core/gadget.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/payloads.hpp"
@@ -215,31 +216,20 @@ ordered_json bench_fan_out() {
           {"us_per_message", 1e6 * seconds / Blocks::count}};
 }
 
-// A folder for the recording that is decoded.
-struct ScratchFolder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() /
-                               fmt::format("tofstream_bench_{}", Clock::now().time_since_epoch().count());
-  ScratchFolder() { std::filesystem::create_directories(path); }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-};
-
 ordered_json bench_overlap(const Options& options) {
-  const ScratchFolder folder;
+  const PrivateTemporaryFolder folder;  // for the recording that is decoded
   // Nearly all randoms, which cost little to make.
   run_text(
       fmt::format("gadgets:\n  photons: {{use: simulator, scanner: demo_ring, phantom: uniform_cylinder, events: {}, "
                   "randoms_cps: 1.0e+9}}\n  file: {{use: petsird_writer, scanner: demo_ring, from: photons, file: "
                   "scan.petsird}}\n",
                   options.decoded_events),
-      folder.path);
+      folder.path());
   const auto decode = [&](double us) {
     return run_text(
         fmt::format("gadgets:\n  feed: {{use: file_source, path: {}}}\n  events: {{use: petsird_decoder, "
                     "from: feed}}\n  sink: {{use: busy, from: events, us: {}}}\n",
-                    (folder.path / "scan.petsird").string(), us));
+                    (folder.path() / "scan.petsird").string(), us));
   };
   const RunReport first = decode(0);
   const auto batches = static_cast<double>(first.gadgets.back().messages_in);
