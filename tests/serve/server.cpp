@@ -151,6 +151,30 @@ TEST_CASE_FIXTURE(Fixture, "a failing run's first cause arrives with gadget and 
   CHECK(reconstruct_recording(next, {.pipeline = "small"}).run_json["exit_code"] == 0);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "a run that takes more than the server allows is dropped, its client told, and the next one served") {
+  const auto refusal = [&](const RunLimits& limits, const std::string& text) {
+    options.limits = limits;
+    RunningServer running(options);
+    Client client = running.client();
+    std::string said;
+    try {
+      reconstruct_recording(client, {.pipeline = "sent", .yaml = text});
+    } catch (const std::runtime_error& error) {
+      said = error.what();
+    }
+    Client next = running.client();
+    CHECK(reconstruct_recording(next, {.pipeline = "small"}).run_json["exit_code"] == 0);
+    return said;
+  };
+  std::string endless = served();
+  endless.replace(endless.find("iterations: 2"), 13, "iterations: 100000");
+  CHECK(refusal({.updates = 100}, endless).find("more than the 100 updates that this server allows (--max-updates)") !=
+        std::string::npos);
+  CHECK(refusal({.seconds = 2}, endless).find("longer than the 2 s that this server allows (--max-seconds)") !=
+        std::string::npos);
+}
+
 TEST_CASE_FIXTURE(Fixture, "rubbish ends the session of who sends it, with one line, and nobody else's") {
   RunningServer running(options);
   PetsirdFrames frames(recording());

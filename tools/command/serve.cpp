@@ -80,6 +80,12 @@ void add_serve(Command& app) {
       .add_option("--gpu-memory-gib", options->gpu_memory_gib,
                   "The same on the GPU (default: what is free when the server begins)")
       .positive();
+  command.add_option("--max-seconds", server.limits.seconds, "A run that takes longer is dropped; 0: no limit")
+      .within(0.0, 1e9)
+      .shows_default();
+  command.add_option("--max-updates", server.limits.updates, "A run that makes more updates is dropped; 0: no limit")
+      .within(0.0, 1e12)
+      .shows_default();
   command.add_option("--window-mib", options->window_mib, "What a client may send ahead of its run")
       .within(1, 1 << 16)
       .shows_default();

@@ -241,9 +241,9 @@ class Server::Impl {
       throw BadMessage(fmt::format("{}: {}", pipeline.name, verdict.errors.front()));
     std::string name = fmt::format("session-{}", ++count_);
     while (fs::exists(options_.out / name)) name = fmt::format("session-{}", ++count_);
-    sessions_.emplace_back(
-        std::piecewise_construct, std::forward_as_tuple(client),
-        std::forward_as_tuple(std::move(name), std::move(pipeline), estimate.host, estimate.device, link));
+    sessions_.emplace_back(std::piecewise_construct, std::forward_as_tuple(client),
+                           std::forward_as_tuple(std::move(name), std::move(pipeline), estimate.host, estimate.device,
+                                                 link, options_.limits));
   }
 
   // In order, as long as there is room. What has begun is told before the credit.

@@ -11,6 +11,7 @@
 
 #include "gadgets/wire/socket_guard.hpp"
 #include "tools/serve/permissions.hpp"
+#include "tools/serve/run_limits.hpp"
 
 namespace tofstream::serve {
 
@@ -23,6 +24,7 @@ struct ServerOptions {
   std::size_t most_waiting = 16;               // clients that wait; more are refused
   std::size_t memory_bytes = 0;                // of the host, that all runs together may need; 0: what the machine has
   std::size_t device_bytes = 0;                // likewise of the GPU; 0: what is free when the server begins
+  RunLimits limits = {.seconds = 86400};       // of each run
   std::size_t window_bytes = 32 << 20;         // of frames that a client may send ahead of its run
   std::size_t largest_frame = 256 << 20;       // a client that sends a longer one is disconnected
   std::chrono::milliseconds patience{10'000};  // a client that is silent for longer has vanished

@@ -1,6 +1,7 @@
 // One client of the server: see session.hpp.
 #include "tools/serve/session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +14,27 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::chrono::milliseconds progress_pause{500};
+constexpr std::chrono::milliseconds pause_between_looks{500};
+
+double updates_of(const RunReport& report) {
+  double most = 0;
+  for (const GadgetReport& gadget : report.gadgets)
+    if (gadget.progress.unit == "updates") most = std::max(most, gadget.progress.done);
+  return most;
+}
+
+// Why a run may not go on; empty where it may.
+std::string excess_of(const RunReport& report, const RunLimits& limits) {
+  if (limits.seconds > 0 && report.seconds > limits.seconds)
+    return fmt::format("the run takes longer than the {:g} s that this server allows (--max-seconds), and is dropped",
+                       limits.seconds);
+  if (limits.updates > 0 && updates_of(report) > limits.updates)
+    return fmt::format(
+        "the run makes more than the {:g} updates that this server allows (--max-updates), and is dropped: lower "
+        "iterations, or make subsets larger",
+        limits.updates);
+  return {};
+}
 
 Json progress_of(const RunReport& report) {
   Json gadgets = Json::object();
@@ -72,7 +93,7 @@ bool Session::pump() {
       if (!image) break;
       say(std::move(*image));
     }
-    if (!has_ended && outbox_.empty() && Clock::now() - told_ >= progress_pause) say_progress();
+    if (!has_ended && Clock::now() - looked_ >= pause_between_looks) look();
   }
   if (!has_ended) return false;
   const RunReport& report = run_->report();
@@ -84,9 +105,12 @@ bool Session::pump() {
   return left_threads;
 }
 
-void Session::say_progress() {
-  told_ = Clock::now();
-  say(make_json_message(Kind::progress, progress_of(run_->snapshot())));
+// A slow client is not told more than it takes, but its run has the same limits.
+void Session::look() {
+  looked_ = Clock::now();
+  const RunReport report = run_->snapshot();
+  if (const std::string excess = excess_of(report, limits_); !excess.empty()) return fail(excess);
+  if (outbox_.empty()) say(make_json_message(Kind::progress, progress_of(report)));
 }
 
 void Session::tell_place(std::size_t place) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/pipeline/memory_estimate.hpp"
+#include "tools/serve/run_limits.hpp"
 #include "tools/serve/served_run.hpp"
 #include "tools/serve/session_link.hpp"
 
@@ -21,13 +22,14 @@ class Session {
   using Bytes = std::vector<std::byte>;
 
   Session(std::string name, Pipeline pipeline, MemoryBounds host, MemoryBounds device,
-          std::shared_ptr<SessionLink> link)
+          std::shared_ptr<SessionLink> link, const RunLimits& limits)
       : name_(std::move(name)),
         pipeline_name_(pipeline.name),
         host_bytes_(host.at_least),
         device_bytes_(device.at_least),
         pipeline_(std::move(pipeline)),
-        link_(std::move(link)) {}
+        link_(std::move(link)),
+        limits_(limits) {}
 
   const std::string& name() const { return name_; }
   const std::string& pipeline_name() const { return pipeline_name_; }
@@ -64,14 +66,15 @@ class Session {
   nlohmann::ordered_json status() const;
 
  private:
-  void say_progress();
+  void look();
 
   const std::string name_, pipeline_name_;
   const std::size_t host_bytes_, device_bytes_;
   std::optional<Pipeline> pipeline_;  // until the run begins
   const std::shared_ptr<SessionLink> link_;
+  const RunLimits limits_;
   std::unique_ptr<ServedRun> run_;
-  Clock::time_point heard_ = Clock::now(), told_{};
+  Clock::time_point heard_ = Clock::now(), looked_{};
   std::size_t place_ = 0;
   bool is_over_ = false, is_gone_ = false, has_failed_ = false;
   std::deque<Bytes> outbox_;
