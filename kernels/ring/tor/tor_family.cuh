@@ -41,6 +41,8 @@ class TorFamily {
   }
   /// The pieces of the pass's ToF response on the device, ready for the stream.
   TofPieceView pieces_of(const Pass& pass, double stretch_mm, Stream stream);
+  /// The bell of the pass's ToF response, made when the bin changes: the GPU would wait 2 microseconds a pass for it.
+  const TofBell& bell_of(const Pass& pass);
 
   Grid grid_;
   std::vector<Model> lattices_;
@@ -49,6 +51,8 @@ class TorFamily {
   TofPieceCache tof_cache_;
   std::shared_ptr<const TofPieces> tof_pieces_;  // of tof_on_device_
   Buffer<TofPiece> tof_on_device_;
+  TofModel tof_bin_;  // of tof_bell_
+  TofBell tof_bell_;
 };
 
 }  // namespace tofstream::tor

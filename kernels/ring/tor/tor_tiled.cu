@@ -27,6 +27,15 @@ TofPieceView TorFamily::pieces_of(const Pass& pass, double stretch_mm, Stream st
   return wanted->view(tof_on_device_.data());
 }
 
+const TofBell& TorFamily::bell_of(const Pass& pass) {
+  const TofModel bin{pass.events.tof.sigma_mm, pass.events.bin_width_mm(0)};
+  if (bin != tof_bin_) {
+    tof_bell_ = TofBell::make(TofResponse(bin.sigma_mm, bin.bin_width_mm, pass.model.tof_cut_sigma));
+    tof_bin_ = bin;
+  }
+  return tof_bell_;
+}
+
 template <class Step>
 void TorFamily::with_footprint(const EventView& events, Stream stream, const Step& step) {
   const Model& model = lattices_.front();
@@ -37,7 +46,7 @@ void TorFamily::with_footprint(const EventView& events, Stream stream, const Ste
   if (ways.tof == Tof::pieces) {
     pieces = pieces_of(pass, ways.stretch_mm, stream);
   } else if (ways.tof != Tof::none) {
-    bell = TofBell::make(TofResponse(pass.events.tof.sigma_mm, pass.events.bin_width_mm(0), pass.model.tof_cut_sigma));
+    bell = bell_of(pass);
   }
   const auto with = [&]<Radial radial, bool by_slice = false>() {
     const auto take = [&]<Tof tof>(const FootprintTof<tof>& response, float unit) {
