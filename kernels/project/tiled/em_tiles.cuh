@@ -14,6 +14,8 @@
 // All lanes of a warp call forward together; the lanes of add.together call back together.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/check.hpp"
 #include "kernels/math/fixed_point.hpp"
 #include "kernels/project/device_tally.cuh"
@@ -33,10 +35,11 @@ __device__ inline float fast_exp2(float x) {
 
 /// What the blocks of a pass share: the next item of each of its two kernels, and the tally. Kernels leave it as those
 /// that follow need it: forward_tiles clears the tally, the kernel that follows it next_forward, and the kernel that
-/// gives visits what they add back next_back, the outliers and any_negative. Clearing it between kernels would take as
-/// long as some of the kernels.
+/// chooses scales the counters of a back projection. Clearing it between kernels would take as long as some of the
+/// kernels.
 struct PassState {
-  std::uint32_t next_forward, next_back, outliers, any_negative;
+  std::uint32_t next_forward;
+  BackState back;
   DeviceTally tally;
 };
 
@@ -288,19 +291,17 @@ __device__ inline void add_sums(const TileBox& box, const int* sums, int shift, 
   });
 }
 
-/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead. `signs`: this
-/// kernel is for ratios of which some are negative, otherwise for ratios none of which is; it does nothing for the
-/// other kind.
-template <class Footprint, bool signs>
-__global__ void __launch_bounds__(Footprint::threads, 1)
-    back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ ratios, const TileScale* scales,
-               const ScaleRange* range, std::uint32_t* outliers, BackTarget target, PassState* state) {
-  if (signs != (state->any_negative != 0)) return;
+/// target += each visit's ratio along its path; visits whose ratio is too large are listed instead. `signs`: for ratios
+/// of which some are negative.
+template <bool signs, class Footprint>
+__device__ void add_items(const VisitView& plan, const Footprint& footprint, const float* __restrict__ ratios,
+                          const TileScale* scales, const ScaleRange* range, std::uint32_t* outliers,
+                          const BackTarget& target, BackState* state) {
   extern __shared__ int sums[];
   auto sums_at = static_cast<std::uint32_t>(__cvta_generic_to_shared(sums));
   asm("" : "+r"(sums_at));  // otherwise it is computed again for every addition
   Item item;
-  while (next_item(plan, &state->next_back, item)) {
+  while (next_item(plan, &state->next_item, item)) {
     const AxisTiles& axis = axis_of(plan.tiling, item.tile);
     const TileBox box = TileBox::make(axis, plan.tiling.in_image(item.tile));
     for (int word = static_cast<int>(threadIdx.x); word < axis.words(); word += Footprint::threads) sums[word] = 0;
@@ -323,6 +324,19 @@ __global__ void __launch_bounds__(Footprint::threads, 1)
   }
 }
 
+/// The same, by all blocks. `pass`: that of ValuesOfEvents, of values of either sign; 0 for RatiosBySlot.
+template <class Footprint, bool of_values>
+__global__ void __launch_bounds__(Footprint::threads, 1)
+    back_tiles(VisitView plan, Footprint footprint, const float* __restrict__ ratios, const TileScale* scales,
+               const ScaleRange* range, std::uint32_t* outliers, BackTarget target, BackState* state,
+               std::uint32_t pass) {
+  if constexpr (of_values) {
+    if (state->negative_pass == pass)
+      return add_items<true>(plan, footprint, ratios, scales, range, outliers, target, state);
+  }
+  add_items<false>(plan, footprint, ratios, scales, range, outliers, target, state);
+}
+
 inline constexpr int outlier_threads = 256;
 
 /// Exponents that are looked at: those of a band, or all.
@@ -343,7 +357,7 @@ __device__ inline Visit part_of(Visit visit, int part, int parts) {
 template <class Footprint>
 __global__ void __launch_bounds__(outlier_threads)
     back_outliers(VisitView plan, Footprint footprint, const float* ratios, const std::uint32_t* list,
-                  const PassState* state, BackTarget target, int band) {
+                  const BackState* state, BackTarget target, int band) {
   constexpr unsigned outlier_lanes = Footprint::short_visits ? 8 : 32;  // that share the planes of one visit
   const double scale = band == all_bands ? 1 : exp2(static_cast<double>(BackTarget::outlier_shift(band)));
   const std::uint64_t lanes = std::uint64_t{state->outliers} * outlier_lanes;
@@ -386,7 +400,8 @@ class Workspace {
     sum_visits(made, footprint, image, first_, stream);
     first_ = false;
     take_ratios(made.view(), footprint.unit(), additive, stream);
-    add_ratios(made, footprint, Source::ratios, {slots(), true}, accumulator, stream);
+    if (made.visits.empty()) return;  // no line meets the image
+    add_ratios(made, footprint, RatiosBySlot{slots(), shares_.data()}, accumulator, stream);
   }
   /// expectation[i] = (A x)_i of each event of `made`, queued on the stream; `expectation`: that of the first of these
   /// events.
@@ -403,10 +418,9 @@ class Workspace {
   void back(const Visits& made, const Footprint& footprint, const float* values, float* image, Stream stream) {
     if (made.visits.empty()) return;
     prepare(made, stream);
-    const bool is_listed = !made.slots.empty();
-    if (!is_listed) made.slots = Buffer<std::uint32_t>(Memory::device, made.visits.size(), stream);
-    give_values(made.view(), footprint.unit(), values, stream);
-    add_ratios(made, footprint, Source::values, {made.slots.data(), is_listed}, image, stream);
+    if (made.visit_events.empty()) made.visit_events = events_of_visits(made, stream);
+    const ValuesOfEvents given{made.visit_events.data(), values, footprint.unit(), ++passes_of_values_};
+    add_ratios(made, footprint, given, image, stream);
   }
   /// The tally of the pass. Waits for its end.
   EmTally tally(Stream stream);
@@ -428,25 +442,21 @@ class Workspace {
     launch_tiles(detail::forward_tiles<Footprint>, made, Footprint::threads, stream, made.view(), footprint, image,
                  shares_.data(), slots(), first, state_.data());
   }
-  /// image += each visit's ratio, which its share is, along its path.
-  template <class Footprint>
-  void add_ratios(const Visits& made, const Footprint& footprint, Source source, SlotList list, float* image,
-                  Stream stream) {
-    const std::int64_t visits = made.visits.size();
-    if (visits == 0) return;
+  /// image += each visit's ratio, as find_scales is given it, along its path.
+  template <class Footprint, class Given>
+  void add_ratios(const Visits& made, const Footprint& footprint, const Given& given, float* image, Stream stream) {
+    constexpr bool of_values = std::is_same_v<Given, ValuesOfEvents>;
+    std::uint32_t pass = 0;
+    if constexpr (of_values) pass = given.pass;
     const VisitView view = made.view();
     const BackTarget target{image, sums_.data()};
-    find_scales(view, visits, source, list, shares_.data(), ratios_.data(), footprint.largest_weight(), scales_,
-                &state_.data()->any_negative, stream);
-    const auto add_tiles = [&](auto kernel) {
-      launch_tiles(kernel, made, Footprint::threads, stream, view, footprint, ratios_.data(), scales_.scales.data(),
-                   scales_.range.data(), outliers(), target, state_.data());
-    };
-    add_tiles(detail::back_tiles<Footprint, false>);
-    if (source == Source::values) add_tiles(detail::back_tiles<Footprint, true>);  // one of the two has work
+    BackState* const state = &state_.data()->back;
+    find_scales(view, made.visits.size(), given, ratios_.data(), footprint.largest_weight(), scales_, state, stream);
+    launch_tiles(detail::back_tiles<Footprint, of_values>, made, Footprint::threads, stream, view, footprint,
+                 ratios_.data(), scales_.scales.data(), scales_.range.data(), outliers(), target, state, pass);
     const auto add_outliers = [&](int band) {
       detail::back_outliers<<<static_cast<unsigned>(space_.blocks), detail::outlier_threads, 0, stream>>>(
-          view, footprint, ratios_.data(), outliers(), state_.data(), target, band);
+          view, footprint, ratios_.data(), outliers(), state, target, band);
       check_launch("add outliers");
     };
     if (!deterministic_) return add_outliers(detail::all_bands);
@@ -467,8 +477,8 @@ class Workspace {
   void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
   /// From each event's shares its expectation, without additive terms.
   void take_expectations(const VisitView& plan, float unit, float* expectation, Stream stream);
-  /// Each share becomes its event's value times its scale.
-  void give_values(const VisitView& plan, float unit, const float* values, Stream stream);
+  /// The event of each visit.
+  Buffer<VisitEvent> events_of_visits(const Visits& made, Stream stream) const;
   /// Where visits' slots are listed: what becomes their ratios.
   std::uint32_t* slots() { return reinterpret_cast<std::uint32_t*>(ratios_.data()); }
   /// The list of visits whose ratio is too large. It lies over the shares, which have been copied in the visits' order
@@ -479,6 +489,7 @@ class Workspace {
 
   bool deterministic_;
   bool first_ = true;
+  std::uint32_t passes_of_values_ = 0;
   PlanSpace space_;
   Buffer<PassState> state_;
   Buffer<PassState> state_read_;  // on the host

@@ -1,5 +1,6 @@
 // Histograms of ratios by tile, and the scales that follow: see tile_scales.hpp.
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/project/tiled/tile_of_visit.cuh"
@@ -12,39 +13,51 @@ namespace {
 constexpr int count_threads = exponents;  // one for each exponent
 constexpr std::uint32_t visits_a_thread = 16, visits_a_block = visits_a_thread * count_threads;
 
+/// Where a visit's ratio is found: first its key, then, in memory that the key leads to, the ratio.
+__device__ std::uint32_t key_of(const RatiosBySlot& given, std::uint32_t visit) {
+  return given.slots[visit];
+}
+__device__ float ratio_at(const RatiosBySlot& given, std::uint32_t slot) {
+  return __ldg(given.ratios + slot);
+}
+__device__ VisitEvent key_of(const ValuesOfEvents& given, std::uint32_t visit) {
+  const uint2 whole = __ldg(reinterpret_cast<const uint2*>(given.visit_events) + visit);
+  return {whole.x, __uint_as_float(whole.y)};
+}
+__device__ float ratio_at(const ValuesOfEvents& given, const VisitEvent& of) {
+  if (of.event == no_event) return 0;  // whatever the scale
+  return (given.values ? __ldg(given.values + of.event) : 1.0f) * given.unit * of.scale;
+}
+
 /// Brings ratios into the order of visits, and counts them by tile and exponent. Clears the range for choose_scales.
-template <Source source>
-__global__ void __launch_bounds__(count_threads)
-    order_ratios(VisitView plan, std::uint32_t visits, SlotList list, const float* __restrict__ by_slot, float* ratios,
-                 std::uint32_t* histogram, ScaleRange* range, std::uint32_t* any_negative) {
+template <class Given>
+__global__ void __launch_bounds__(count_threads, 4)  // as many as the blocks for a million events, all at work at once
+    order_ratios(VisitView plan, std::uint32_t visits, Given given, float* ratios, std::uint32_t* histogram,
+                 ScaleRange* range, BackState* state) {
   // Ratios of a tile are much alike: few lanes share a copy of the counters, and copies lie in different banks.
   constexpr int copies = 8, stride = exponents + 1;
   __shared__ std::uint32_t counts[copies * stride];
   for (int i = static_cast<int>(threadIdx.x); i < copies * stride; i += count_threads) counts[i] = 0;
   std::uint32_t* own = counts + threadIdx.x % copies * stride;
   const std::uint32_t begin = blockIdx.x * visits_a_block, end = min(begin + visits_a_block, visits);
-  std::uint32_t tile = tile_of_visit(plan, begin);
   if (blockIdx.x == 0 && threadIdx.x == 0) *range = {-1000, 1000, 0};
-  std::uint32_t slot[visits_a_thread];
+  decltype(key_of(given, 0)) key[visits_a_thread];
   float ratio[visits_a_thread];
   const auto visit = [&](std::uint32_t k) { return begin + threadIdx.x + k * count_threads; };
-  const auto slot_of = [&](std::uint32_t i) { return list.is_listed ? list.slots[i] : plan.visits[i].slot; };
 #pragma unroll
-  for (std::uint32_t k = 0; k < visits_a_thread; ++k) slot[k] = visit(k) < end ? slot_of(visit(k)) : 0;
+  for (std::uint32_t k = 0; k < visits_a_thread; ++k)
+    if (visit(k) < end) key[k] = key_of(given, visit(k));
+  std::uint32_t tile = tile_of_visit(plan, begin);  // while the keys are on their way
 #pragma unroll
-  for (std::uint32_t k = 0; k < visits_a_thread; ++k) ratio[k] = visit(k) < end ? by_slot[slot[k]] : 0;
+  for (std::uint32_t k = 0; k < visits_a_thread; ++k) ratio[k] = visit(k) < end ? ratio_at(given, key[k]) : 0;
 #pragma unroll
   for (std::uint32_t k = 0; k < visits_a_thread; ++k)
     if (visit(k) < end) ratios[visit(k)] = ratio[k];
-  if (!list.is_listed) {
+  if constexpr (std::is_same_v<Given, ValuesOfEvents>) {
+    bool any_negative = false;
 #pragma unroll
-    for (std::uint32_t k = 0; k < visits_a_thread; ++k)
-      if (visit(k) < end) list.slots[visit(k)] = slot[k];
-  }
-  if constexpr (source == Source::values) {
-#pragma unroll
-    for (std::uint32_t k = 0; k < visits_a_thread; ++k)
-      if (ratio[k] < 0) *any_negative = 1;  // every thread that writes writes the same
+    for (std::uint32_t k = 0; k < visits_a_thread; ++k) any_negative |= ratio[k] < 0;
+    if (any_negative) state->negative_pass = given.pass;  // every thread that writes writes the same
   }
   __syncthreads();
   for (std::uint32_t first = begin; first < end; ++tile) {
@@ -78,9 +91,11 @@ __device__ inline int exponent_above(double x) {
 }
 
 /// A warp chooses a tile's scale, and clears its histogram for the next pass. Zeros and denormal ratios count as
-/// nothing; infinities and NaNs have the largest exponent, so they are added one by one.
+/// nothing; infinities and NaNs have the largest exponent, so they are added one by one. Clears the counters of the
+/// kernels that follow, which takes no launch of its own here.
 __global__ void choose_scales(VisitView plan, std::uint32_t* histogram, float largest_weight, TileScale* scales,
-                              ScaleRange* range) {
+                              ScaleRange* range, BackState* state) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) state->next_item = state->outliers = 0;
   constexpr int each = exponents / 32;
   constexpr int outlier_exponent = 6;  // above the ratios' geometric mean
   const auto tile = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
@@ -151,18 +166,23 @@ void TileScales::fit(int tiles, Stream stream) {
   scales = Buffer<TileScale>(Memory::device, tiles, stream);
 }
 
-void find_scales(const VisitView& plan, std::int64_t visits, Source source, SlotList list, const float* by_slot,
-                 float* ratios, float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream) {
+template <class Given>
+void find_scales(const VisitView& plan, std::int64_t visits, const Given& given, float* ratios, float largest_weight,
+                 TileScales& result, BackState* state, Stream stream) {
   const int tiles = plan.tiling.count();
   const auto blocks = static_cast<unsigned>((visits + visits_a_block - 1) / visits_a_block);
-  const auto order = source == Source::ratios ? order_ratios<Source::ratios> : order_ratios<Source::values>;
-  order<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), list, by_slot, ratios,
-                                              result.histogram.data(), result.range.data(), any_negative);
+  order_ratios<<<blocks, count_threads, 0, stream>>>(plan, static_cast<std::uint32_t>(visits), given, ratios,
+                                                     result.histogram.data(), result.range.data(), state);
   check_launch("order ratios by visit");
   constexpr int threads = 64;
   choose_scales<<<static_cast<unsigned>((tiles * 32 + threads - 1) / threads), threads, 0, stream>>>(
-      plan, result.histogram.data(), largest_weight, result.scales.data(), result.range.data());
+      plan, result.histogram.data(), largest_weight, result.scales.data(), result.range.data(), state);
   check_launch("choose scales");
 }
+
+template void find_scales(const VisitView&, std::int64_t, const RatiosBySlot&, float*, float, TileScales&, BackState*,
+                          Stream);
+template void find_scales(const VisitView&, std::int64_t, const ValuesOfEvents&, float*, float, TileScales&, BackState*,
+                          Stream);
 
 }  // namespace tofstream::tiled

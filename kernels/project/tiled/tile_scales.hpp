@@ -37,24 +37,32 @@ struct TileScales {
   Buffer<ScaleRange> range = Buffer<ScaleRange>(Memory::device, 1);
 };
 
-/// What the slots of a back projection hold.
-enum class Source {
-  ratios,  // of an EM step, none negative; its forward projection has listed the visits' slots where ratios come
-  values,  // of either sign
+/// What the blocks of a back projection share.
+struct BackState {
+  std::uint32_t next_item, outliers;  // both zero when the scales are chosen
+  std::uint32_t negative_pass;        // the last ValuesOfEvents::pass of which a value was negative
 };
 
-/// Where the slots of visits are listed in their order, or are to be.
-struct SlotList {
-  std::uint32_t* slots;
-  bool is_listed;
+/// The ratios of an EM step, none of which is negative.
+struct RatiosBySlot {
+  const std::uint32_t* slots;  // of a visit
+  const float* ratios;         // of a slot
 };
 
-/// The ratios of all visits, given by slot, in the visits' order; and a scale for each tile, so that the sums of what
-/// any of its items adds to a voxel fit 30 bits and a sign (which leaves one for the rounding of addends), and each
-/// addend the 23 bits of a denormal float, where no weight is larger than `largest_weight`. `any_negative` becomes 1
-/// where a value is negative. `result` has room for the tiles. Queued on the stream. `ratios` may lie where slots are
-/// listed.
-void find_scales(const VisitView& plan, std::int64_t visits, Source source, SlotList list, const float* by_slot,
-                 float* ratios, float largest_weight, TileScales& result, std::uint32_t* any_negative, Stream stream);
+/// Values of either sign.
+struct ValuesOfEvents {
+  const VisitEvent* visit_events;  // of a visit
+  const float* values;             // of an event; null for ones
+  float unit;                      // what the scales of events lack
+  std::uint32_t pass;              // another number than other passes have, and not 0
+};
+
+/// The ratios of all visits in the visits' order; and a scale for each tile, so that the sums of what any of its items
+/// adds to a voxel fit 30 bits and a sign (which leaves one for the rounding of addends), and each addend the 23 bits
+/// of a denormal float, where no weight is larger than `largest_weight`. `result` has room for the tiles. Queued on the
+/// stream. `given`: RatiosBySlot, whose slots may lie where `ratios` do, or ValuesOfEvents.
+template <class Given>
+void find_scales(const VisitView& plan, std::int64_t visits, const Given& given, float* ratios, float largest_weight,
+                 TileScales& result, BackState* state, Stream stream);
 
 }  // namespace tofstream::tiled

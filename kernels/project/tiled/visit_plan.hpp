@@ -42,6 +42,12 @@ struct alignas(16) RankedEvent {
   float scale;          // what its expectation is multiplied by
 };
 
+/// What a back projection of values reads of a visit: it adds its event's value times this scale.
+struct alignas(8) VisitEvent {
+  std::uint32_t event;  // as in RankedEvent
+  float scale;
+};
+
 /// What kernels read of a plan.
 struct VisitView {
   Tiling tiling;
@@ -63,13 +69,13 @@ struct Visits {
   Buffer<std::uint32_t> tile_begin, tile_parts, item_count;
   Buffer<Item> items;
   Buffer<std::uint32_t> cut;  // numbers of the events that are left to the direct path, in any order
-  // The visits' slots, listed by the first back projection of values for later ones, which then read an eighth of what
-  // they would read from the visits.
-  mutable Buffer<std::uint32_t> slots;
+  // The visits' events, listed by the first back projection of values: each then reads its values in the order of
+  // visits at once, and a quarter of what it would read from the visits.
+  mutable Buffer<VisitEvent> visit_events;
 
   std::size_t bytes() const {
     return visits.bytes() + ranked.bytes() + tile_begin.bytes() + tile_parts.bytes() + items.bytes() + cut.bytes() +
-           slots.bytes();
+           visit_events.bytes();
   }
   VisitView view() const {
     return {tiling,        events,       visits.data(),    tile_begin.data(), tile_parts.data(),

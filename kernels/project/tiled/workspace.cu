@@ -52,25 +52,18 @@ __device__ float sum_of_shares(const RankedEvent& of, const float* shares) {
   return sum;
 }
 
-__device__ void give_shares(const RankedEvent& of, float ratio, float* shares) {
-  for (std::uint32_t s = 0; s < of.visits; ++s) shares[of.first_slot + s] = ratio;
-}
-
-/// Sets the state as the kernels of a back projection expect it; called by one thread.
-__device__ void clear_for_back(PassState& state) {
-  state.next_back = state.outliers = state.any_negative = 0;
+template <class T>
+__device__ void give_slots(const RankedEvent& of, const T& given, T* slots) {
+  for (std::uint32_t s = 0; s < of.visits; ++s) slots[of.first_slot + s] = given;
 }
 
 __global__ void __launch_bounds__(event_threads)
     ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
   LogSum logarithms;
   unsigned skipped = 0;
-  if (is_first_thread()) {
-    state->next_forward = 0;
-    clear_for_back(*state);
-  }
+  if (is_first_thread()) state->next_forward = 0;
   for_each_event(plan, [&](const RankedEvent& of) {
-    if (of.event == no_event) return give_shares(of, 0, shares);
+    if (of.event == no_event) return give_slots(of, 0.0f, shares);
     const float scale = unit * of.scale;
     const float expectation = scale * sum_of_shares(of, shares) + (additive ? additive[of.event] : 0.0f);
     float ratio = 0;
@@ -80,7 +73,7 @@ __global__ void __launch_bounds__(event_threads)
     } else {
       ++skipped;
     }
-    give_shares(of, ratio, shares);
+    give_slots(of, ratio, shares);
   });
   const unsigned used = block_sum(logarithms.count());
   skipped = block_sum(skipped);
@@ -99,13 +92,16 @@ __global__ void __launch_bounds__(event_threads)
   });
 }
 
-__global__ void __launch_bounds__(event_threads)
-    value_kernel(VisitView plan, float unit, const float* values, float* shares, PassState* state) {
-  if (is_first_thread()) clear_for_back(*state);
-  for_each_event(plan, [&](const RankedEvent& of) {
-    if (of.event == no_event) return give_shares(of, 0, shares);
-    give_shares(of, (values ? values[of.event] : 1.0f) * unit * of.scale, shares);
-  });
+/// by_slot[slot] = the event of the slot's visit.
+__global__ void __launch_bounds__(event_threads) spread_events(VisitView plan, VisitEvent* by_slot) {
+  for_each_event(plan, [&](const RankedEvent& of) { give_slots(of, {of.event, of.scale}, by_slot); });
+}
+
+/// listed[visit] = its event.
+__global__ void __launch_bounds__(elementwise::threads)
+    list_events(VisitView plan, std::int64_t visits, const VisitEvent* __restrict__ by_slot, VisitEvent* listed) {
+  const std::int64_t visit = elementwise::element();
+  if (visit < visits) listed[visit] = by_slot[plan.visits[visit].slot];
 }
 
 /// accumulator += sums, which become zero.
@@ -177,9 +173,16 @@ void Workspace::take_expectations(const VisitView& plan, float unit, float* expe
   check_launch("take the events' expectations");
 }
 
-void Workspace::give_values(const VisitView& plan, float unit, const float* values, Stream stream) {
-  value_kernel<<<blocks_for(plan), event_threads, 0, stream>>>(plan, unit, values, shares_.data(), state_.data());
-  check_launch("give visits their values");
+Buffer<VisitEvent> Workspace::events_of_visits(const Visits& made, Stream stream) const {
+  const std::int64_t visits = made.visits.size();
+  const VisitView view = made.view();
+  Buffer<VisitEvent> by_slot(Memory::device, visits, stream), listed(Memory::device, visits, stream);
+  spread_events<<<blocks_for(view), event_threads, 0, stream>>>(view, by_slot.data());
+  check_launch("give slots their events");
+  list_events<<<elementwise::blocks(visits), elementwise::threads, 0, stream>>>(view, visits, by_slot.data(),
+                                                                                listed.data());
+  check_launch("list the events of visits");
+  return listed;
 }
 
 EmTally Workspace::tally(Stream stream) {

@@ -71,10 +71,21 @@ class Planned {
         memory_(memory_of(backend)),
         events_(batch.to(memory_)),
         plan_(projector_->plan(events_.view())) {}
+  /// Other events for the projector of `beside`, whose plan stays.
+  Planned(const Planned& beside, const EventBatch& batch)
+      : projector_(beside.projector_),
+        memory_(beside.memory_),
+        events_(batch.to(memory_)),
+        plan_(projector_->plan(events_.view())) {}
 
   ListModeProjector& projector() { return *projector_; }
   bool has_plan() const { return plan_ != nullptr; }
   void drop_plan() { plan_.reset(); }
+  /// Other events in place of those that it had.
+  void plan_for(const EventBatch& batch) {
+    events_ = batch.to(memory_);
+    plan_ = projector_->plan(events_.view());
+  }
 
   Numbers forward(const Numbers& image) const {
     const Buffer<float> x = there(image);
@@ -112,7 +123,7 @@ class Planned {
  private:
   Buffer<float> there(const Numbers& numbers) const { return Buffer<float>::from(numbers).to(memory_); }
 
-  std::unique_ptr<ListModeProjector> projector_;
+  std::shared_ptr<ListModeProjector> projector_;
   Memory memory_;
   EventBatch events_;
   std::unique_ptr<ProjectionPlan> plan_;
