@@ -131,8 +131,9 @@ TEST_CASE("check looks whether what a pipeline names is there, and says it as th
   // A mistake within a file, which two gadgets read, is told once, by check and by the run.
   const auto bad = (folder / "bad.yaml").string();
   std::ofstream(bad) << "name: bad\ncrystals: {rings: 0}\n";
-  for (const std::string command :
-       {"check simulate --set scanner=", "simulate --quiet --phantom nema_iq -o " + scan + " --scanner "}) {
+  const std::string checked = "check simulate --set scanner=",
+                    simulated = "simulate --quiet --phantom nema_iq -o " + scan + " --scanner ";
+  for (const std::string& command : {checked, simulated}) {
     CAPTURE(command);
     const auto result = run_command(command + bad);
     CHECK(result.code == 2);

@@ -61,7 +61,7 @@ TEST_CASE("of a flood of messages of which a tenth is a stream, exactly the stre
   StreamMaker maker;
   std::uint64_t events = 0;
   for (std::size_t k = 0; k < messages / 10; ++k) {
-    maker.records(1 + k % 20);
+    maker.records(static_cast<std::uint32_t>(1 + k % 20));
     events += 1 + k % 20;
   }
   const auto frames = maker.end();
