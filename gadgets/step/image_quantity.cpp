@@ -20,7 +20,7 @@ std::shared_ptr<const Quantity> ImageQuantity::of(const std::shared_ptr<const Qu
   return image_ = std::move(image);
 }
 
-// Events and sensitivity need the same mu map. Without randoms and scatter that of the events cancels.
+// Events and sensitivity need the same mu map. Without randoms and scatter the events' attenuation cancels.
 void ImageQuantity::add_attenuation(Quantity& image, Context& context) {
   const AttenuatedBy& here = sensitivity_.attenuation;
   const AttenuatedBy& there = image.attenuated_by;
@@ -39,7 +39,7 @@ void ImageQuantity::add_attenuation(Quantity& image, Context& context) {
 void ImageQuantity::warn_of_what_is_missing(const Quantity& image, Context& context) {
   for (const std::string& gadget : image.rejecting)
     warn_once(gadget +
-                  " leaves out valid events, of which the sensitivity knows nothing: from now on the image is "
+                  " leaves out valid events, which the sensitivity still includes: from now on the image is "
                   "marked as not quantitative",
               context);
   for (std::size_t c = 0; c < correction_count; ++c) {

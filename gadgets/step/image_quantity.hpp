@@ -1,5 +1,5 @@
-// What a projector's images are: the quantity that its events come with, and what its sensitivity corrects for. Says
-// once in the log whatever makes them other than quantitative and is not expected.
+// What a projector's images are: the quantity that its events come with, and what its sensitivity corrects for.
+// Whatever unexpectedly makes them not quantitative is logged once.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@ template class Step<EventBatch>;
 namespace {
 
 // Which slices at the ends of the axis a scanner hardly sees, in words; empty where it sees all. They stay in the
-// image: left out, what lies there would be ascribed to their neighbours.
+// image, since without them their activity would be ascribed to their neighbours.
 std::string noisy_ends(const Image& sensitivity) {
   constexpr float hardly = 0.05f;
   const Grid& grid = sensitivity.grid;
@@ -36,7 +36,7 @@ std::string noisy_ends(const Image& sensitivity) {
       first + slices - 1 - last, slices, 100 * hardly, 100 * std::min(on_axis(0), on_axis(slices - 1)) / middle);
 }
 
-// Says it where a chosen grid has larger voxels than the crystals ask for.
+// What to say of a chosen grid with larger voxels than the crystals ask for; empty for others.
 std::string was_enlarged(const Grid& grid, const Scanner& scanner, const Estimate& estimate) {
   const float usual = usual_voxel_mm(detector_pitch_mm(scanner), grid.has_blobs());
   if (estimate.wish->voxel_mm || !(grid.voxel_mm.x > usual)) return "";
@@ -44,7 +44,7 @@ std::string was_enlarged(const Grid& grid, const Scanner& scanner, const Estimat
                      most_chosen_voxels);
 }
 
-// That of the estimate, or where the scanner decides the one that holds its field of view.
+// The estimate's grid or, where the scanner decides, one that holds its field of view.
 Grid grid_for(const EventSubset& first, const Estimate& estimate, const Scanner& scanner, Context& context) {
   const Grid grid = estimate.wish ? choose_grid(scanner, *estimate.wish) : estimate.image->grid;
   context.report("image", grid_in_words(grid));
@@ -72,7 +72,7 @@ std::string what_would_hold_them(const Grid& grid, const Scanner& scanner) {
         "what lies outside falsifies the image inside: write image: auto, or image: {}, which holds the "
         "scanner's field of view",
         grid_in_words(choose_grid(scanner, wish)));
-  } catch (const std::invalid_argument&) {  // so small are the voxels
+  } catch (const std::invalid_argument&) {  // the voxels are too small
     return "write image: auto, which holds the scanner's field of view; lengths are in mm";
   }
 }

@@ -1,5 +1,5 @@
 // The system model of list-mode events: a projector on the grid that the user or the scanner chooses, and one
-// sensitivity for the whole time, of which each subset has its share (conventions.md, list-mode EM).
+// sensitivity for the whole time, of which each subset takes its share (conventions.md, list-mode EM).
 #pragma once
 
 #include <functional>
@@ -32,9 +32,9 @@ struct ListModeSensitivity {
 struct ListModeSettings {
   GadgetBackend backend = BackendChoice::automatic;
   bool tof = true;  // false: the events' ToF is not looked at
-  /// Builds the projector for a grid and the events' scanner. What it chooses itself it says to the context.
+  /// Makes the projector for a grid and the events' scanner. Reports to the context what it chooses itself.
   std::function<std::unique_ptr<ListModeProjector>(const Grid&, Backend, const Scanner&, Context&)> projector;
-  /// How its sensitivity is had.
+  /// Makes or loads its sensitivity.
   std::function<ListModeSensitivity(const Scanner&, ListModeProjector&, Context&)> sensitivity;
 };
 

@@ -1,5 +1,5 @@
-// List-mode projectors by name. A family registers each by TOFSTREAM_PROJECTOR: that makes the gadget of pipelines, and
-// an entry here, from which whoever has parameters as values makes the projector alone.
+// List-mode projectors by name. A family registers each by TOFSTREAM_PROJECTOR, which makes the gadget for pipelines
+// and an entry here, for callers that have parameters as values and want the projector alone.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ struct ProjectorKind {
   std::string name;  // as the gadget's
   std::vector<ParamInfo> params;
   std::shared_ptr<void> (*default_params)() = nullptr;
-  /// `params`: such as default_params() gives. What the projector chooses itself it says to the context. Throws
-  /// std::invalid_argument for parameters, a grid or a scanner that it cannot be of, std::runtime_error for a missing
-  /// GPU.
+  /// `params` is of the type that default_params() gives. Reports to the context what the projector chooses itself.
+  /// Throws std::invalid_argument for parameters, a grid or a scanner that it cannot have, std::runtime_error for a
+  /// missing GPU.
   std::unique_ptr<ListModeProjector> (*make)(const void* params, const Grid& grid, Backend backend,
                                              const Scanner& scanner, Context& context) = nullptr;
 

@@ -1,4 +1,4 @@
-// One subset through a projector: the text of step.hpp, for who makes a Step of a kind of data.
+// One subset through a projector: the definitions of step.hpp, to include where a Step is made for a kind of data.
 #pragma once
 
 #include <chrono>
@@ -62,7 +62,7 @@ void Step<Data>::finish() const {
                                          grid_in_words(model_->projector().grid()), model_->missed().what_to_do));
 }
 
-// A batch at a time has the turn, so that a run of large subsets holds up no other.
+// Takes a turn for each batch, so that a run with large subsets does not delay others.
 template <class Data>
 EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_new, const Image& estimate, Image& back,
                             const std::function<void()>& meanwhile, Context& context) {
@@ -82,14 +82,14 @@ EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_ne
   return tally;
 }
 
-// On a GPU what is prepared is kept for the iterations to come, while there is room for as much again. Data that lie on
-// the host had no room: they come for each pass, and their plan goes with it.
+// On a GPU, prepared batches are kept for later iterations while there is room for as much again. Data lie on the host
+// if the GPU had no room for them: they are copied for each pass, and their plan is dropped after it.
 template <class Data>
 const typename Step<Data>::Prepared& Step<Data>::prepare_batch(const std::shared_ptr<const Data>& batch,
                                                                Context& context) {
   if (const auto known = prepared_.find(batch.get()); known != prepared_.end()) return known->second;
   std::erase_if(prepared_,
-                [](const auto& each) { return each.second.batch.use_count() == 1; });  // nobody sends it again
+                [](const auto& each) { return each.second.batch.use_count() == 1; });  // it is not sent again
   const Memory memory = memory_of(settings_.backend);
   unkept_ = {};
   Prepared prepared{batch, {}, nullptr};
@@ -107,7 +107,7 @@ const typename Step<Data>::Prepared& Step<Data>::prepare_batch(const std::shared
   return prepared_.emplace(batch.get(), std::move(prepared)).first->second;
 }
 
-// Whether the projector would not plan a batch that was to have a plan. What lies on the host is planned in each pass.
+// Whether a batch that should have a plan got none. Batches on the host are planned in each pass and do not count.
 template <class Data>
 bool Step<Data>::lacks_plan(const Data& batch, const Prepared& prepared) const {
   const bool expected = settings_.backend == Backend::cuda && !on_host(batch.memory()) && settings_.planned_from > 0 &&
@@ -115,8 +115,8 @@ bool Step<Data>::lacks_plan(const Data& batch, const Prepared& prepared) const {
   return expected && !prepared.plan;
 }
 
-// While a batch is projected on the GPU, the next one that lies on the host comes; at the end of a subset, that of the
-// next subset.
+// Copies the next batch from the host while one is projected on the GPU; at the end of a subset, the next subset's
+// first.
 template <class Data>
 void Step<Data>::begin_next_copy(const Subset<Data>& subset, std::size_t from) {
   if (settings_.backend != Backend::cuda) return;
@@ -152,7 +152,8 @@ void Step<Data>::warn_of_missed(const EmTally& first, Context& context) const {
 }
 
 // The log-likelihood sum_i log(expectation_i) - sum_j s_j x_j, complete when an iteration's last subset has been
-// projected. With one subset it is that of one image; with more, each term is of the estimate its subset met.
+// projected. With one subset it is the likelihood of one image; with more, each term is of the estimate that its subset
+// met.
 template <class Data>
 void Step<Data>::report(const Projected& projected, const Image& estimate, Context& context) {
   const UpdateStep& step = projected.step;
@@ -168,7 +169,7 @@ void Step<Data>::report(const Projected& projected, const Image& estimate, Conte
     context.report("copied_to_gpu_gib", static_cast<double>(feed_.copied_bytes()) / 1073741824.0);
     context.report("copying_to_gpu_s", feed_.copy_seconds());
   }
-  if (!settings_.log_likelihood || step.subsets == 0) return;  // of a live stream there are no whole iterations
+  if (!settings_.log_likelihood || step.subsets == 0) return;  // a live stream has no whole iterations
   iteration_ += projected.tally;
   iteration_.log_sum -= inner_product(*projected.sensitivity, estimate) * projected.time_fraction;
   if (!step.ends_iteration) return;

@@ -16,22 +16,22 @@ namespace tofstream {
 struct StepSettings {
   GadgetBackend backend = BackendChoice::automatic;
   bool log_likelihood = false;    // report it for each iteration
-  std::int64_t planned_from = 0;  // on a GPU larger batches without a plan, which take longer, are reported; 0: none
+  std::int64_t planned_from = 0;  // larger batches without a plan, slow on a GPU, are reported; 0: none
 };
 
-/// What a step needs that holds so many images, each as large as the estimate: the second input, and as the back
-/// projections that it gives. What it prepares of the data takes what is left of a GPU's memory, and no more.
+/// The memory of a step that holds so many images. Each is as large as the estimate, which is the second input, and so
+/// are the back projections that the step gives. Prepared data take what is left of a GPU's memory and no more.
 inline MemoryNeed step_memory(BackendChoice backend, std::size_t images, std::span<const std::size_t> inputs) {
   return image_memory(backend, memory_product(images, inputs[1]), inputs[1], "image.size");
 }
 
-/// `Data`: see Subset; besides, what DataFeed asks for, and `count`. Define with step-inl.hpp.
+/// `Data`: see Subset; it also needs what DataFeed asks for, and `count`. step-inl.hpp has the definitions.
 template <class Data>
 class Step {
  public:
   Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model);
 
-  /// The back projection of one subset against one estimate; of a subset without data, zeros. Books its data in the
+  /// The back projection of one subset against one estimate; zeros for a subset without data. Books the data in the
   /// first iteration. Throws what the model throws.
   Projected operator()(const Subset<Data>& subset, const Estimate& estimate, Context& context);
 
@@ -65,10 +65,10 @@ class Step {
   Prepared unkept_;
   DataFeed<Data> feed_;
   EmTally all_new_;        // of all data, as they met the reconstruction for the first time
-  double planning_s_ = 0;  // of plans made ahead of a pass; others are part of it
+  double planning_s_ = 0;  // of plans made before a pass; others are part of the pass
   double projecting_s_ = 0;
   double waiting_for_turn_s_ = 0;
-  std::int64_t without_plan_ = 0;  // batches that were to have one
+  std::int64_t without_plan_ = 0;  // batches that should have one
   EmTally iteration_;
 };
 

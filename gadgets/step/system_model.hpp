@@ -12,13 +12,13 @@
 
 namespace tofstream {
 
-/// What a projector takes of an owned batch.
+/// The view of an owned batch that a projector takes.
 template <class Data>
 using ViewOf = decltype(std::declval<const Data&>().view());
 
 /// What an update divides a subset's back projection by: see Projected.
 struct SubsetSensitivity {
-  std::shared_ptr<const Image> image;  // times time_fraction, the subset's own
+  std::shared_ptr<const Image> image;  // times time_fraction: the subset's own
   double time_fraction = 1;
   std::shared_ptr<const Image> support = {};  // of the whole; null: `image`
 };
@@ -26,13 +26,13 @@ struct SubsetSensitivity {
 /// What a kind of data is called in messages and in the books.
 struct DataWords {
   const char* data;    // "events"
-  const char* missed;  // why some of them reconstruct nothing: where nothing of the image was expected in them
+  const char* missed;  // why some reconstruct nothing: the image gives them no expectation
 };
 
-/// What is to be said of data that miss the image.
+/// What to tell the user about data that miss the image.
 struct Missed {
   std::string what_to_do;    // in words, for the user
-  bool is_expected = false;  // the image holds all that the scanner sees, so it is no mistake of the user's
+  bool is_expected = false;  // the image holds all that the scanner sees, so it is not the user's mistake
 };
 
 /// `Data`: see Subset.
@@ -41,23 +41,22 @@ class SystemModel {
  public:
   virtual ~SystemModel() = default;
 
-  /// Once, before all others: makes the projector and the sensitivity for the scanner that `first.sample()` names, on
-  /// the grid of `estimate`, or the one that it wishes for. Says to the context what it chooses. Throws
+  /// Called once, before all others. Makes the projector and the sensitivity for the scanner that `first.sample()`
+  /// names, on the grid of `estimate`, or the one that it wishes for. Reports to the context what it chooses. Throws
   /// std::runtime_error for data of an unknown scanner.
   virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
 
   virtual Projector<ViewOf<Data>>& projector() = 0;
-  /// The data as the projector is to see them.
+  /// The data as the projector takes them.
   virtual ViewOf<Data> view(const Data& data) const { return data.view(); }
   /// In the projector's memory.
   virtual SubsetSensitivity sensitivity(const Subset<Data>& subset) = 0;
-  /// Corrects a back projection for what is known of the sensitivity's errors; both images lie in the projector's
-  /// memory.
+  /// Corrects a back projection for known errors of the sensitivity; both images lie in the projector's memory.
   virtual void correct(const Image& estimate, Image& back_projection) {
     (void)estimate;
     (void)back_projection;
   }
-  /// What an image of the subset's data and those before shows; null: nobody says.
+  /// What an image of all data up to this subset shows; null: not known.
   virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, Context& context) = 0;
   virtual DataWords words() const = 0;
   virtual Missed missed() const = 0;

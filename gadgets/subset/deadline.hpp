@@ -1,4 +1,4 @@
-// A latency objective: measures against it, and what is given up, step by step, where it is not met.
+// A limit on latency: compares latencies with it, and says what is given up, step by step, where they exceed it.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr auto enum_names(Degrade) {
 
 class Deadline {
  public:
-  /// `limit_ms` 0: there is none. `steps` are taken one after the other, each in addition to those before.
+  /// `limit_ms` 0: no limit. `steps` are taken one after the other, each in addition to those before.
   Deadline(double limit_ms, std::vector<Degrade> steps) : limit_ms_(limit_ms), steps_(std::move(steps)) {}
 
   bool is_given_up(Degrade what) const {
@@ -31,9 +31,9 @@ class Deadline {
   }
   std::size_t missed() const { return missed_; }
 
-  /// One update of new events came `latency_ms` after their last one. The change that follows, in words; nothing where
-  /// all stays. A step is taken back after `calm` latencies in a row below half the limit, and after twice as many each
-  /// time that this was too early.
+  /// Notes that an update with new events came `latency_ms` after the last of them. Returns the change that follows, in
+  /// words; nothing if none does. A step is taken back after `calm` latencies in a row below half the limit; each time
+  /// that this was too early, that number doubles.
   std::optional<std::string> note(double latency_ms) {
     if (!(limit_ms_ > 0)) return std::nullopt;
     if (latency_ms > limit_ms_) return miss(latency_ms);

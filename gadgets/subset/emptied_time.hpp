@@ -7,8 +7,8 @@
 
 namespace tofstream {
 
-/// That nothing was left of a batch is a measurement too: its time goes to the events that follow it, as a decoder does
-/// with time blocks without events, or else to those before.
+/// A batch of which nothing is left was measured too. Its time goes to the events that follow it, as with a decoder's
+/// time blocks without events, or else to those before.
 class EmptiedTime {
  public:
   void add(const EventBatch& emptied) {

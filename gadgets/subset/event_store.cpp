@@ -64,7 +64,7 @@ std::optional<EventBatch> EventStore::joined(const std::vector<EventBatch>& grou
   try {
     return join_events(group, memory, copy_stream());
   } catch (const OutOfMemory&) {
-    return std::nullopt;  // less than was thought, or too much locked already
+    return std::nullopt;  // less is free than was estimated, or too much is locked already
   }
 }
 

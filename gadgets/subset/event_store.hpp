@@ -1,5 +1,5 @@
-// Where events live that are kept for their passes: on the GPU while it has room, else in host memory that the GPU
-// copies from, else on disk.
+// Keeps events for their passes: on the GPU while it has room, else in host memory that the GPU copies from, else on
+// disk.
 #pragma once
 
 #include <array>
@@ -31,11 +31,11 @@ class EventStore {
 
   explicit EventStore(EventStoreSettings settings) : settings_(std::move(settings)) {}
 
-  /// A batch that is to be cut before it is stored: as it is, or one on the host on disk where memory is short.
+  /// Keeps a batch that is yet to be cut: as it is, or moved from the host to disk where memory is short.
   EventBatch hold(EventBatch batch);
 
-  /// A subset's events where they can be projected from. For a GPU batches are joined to such as it projects at a time.
-  /// Throws std::runtime_error where the disk is full too.
+  /// Stores a subset's events where they can be projected from. For a GPU, batches are joined to the size that it
+  /// projects at a time. Throws std::runtime_error where the disk is full too.
   std::vector<std::shared_ptr<const EventBatch>> store(std::vector<EventBatch> batches);
 
   /// Bytes of stored batches that live in a place now.
@@ -47,7 +47,7 @@ class EventStore {
  private:
   bool device_has_room(std::size_t bytes) const;
   bool host_has_room(std::size_t bytes) const;
-  // What a batch takes in its place is counted for as long as it lives, also after the store.
+  // A batch's bytes are counted for as long as it lives, even if it outlives the store.
   using Bytes = std::array<std::atomic<std::size_t>, places>;
   struct Placed {
     Placed(Place at, EventBatch what, std::shared_ptr<Bytes> of);

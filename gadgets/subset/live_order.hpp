@@ -1,5 +1,5 @@
-// Which subset a live reconstruction updates with next: those that have just come first, then in turn among the latest
-// ones, as many times as the offline reconstruction would (share/doc/live.md gives the rule and why).
+// Which subset a live reconstruction updates with next: new subsets first, then the latest ones in turn, each as often
+// as an offline reconstruction would use it (share/doc/live.md gives the rule and the reasons).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tofstream {
 struct LiveUpdate {
   int first = 0;
   int count = 1;
-  bool is_new = false;  // it is the first with the last of them, and with all but for a rest
+  bool is_new = false;  // no update before used the last of these subsets
   friend bool operator==(const LiveUpdate&, const LiveUpdate&) = default;
 };
 
 struct LiveOrderSettings {
-  int iterations = 1;  // updates that each subset is to have
-  int window = 16;     // subsets, the latest, that take turns
+  int iterations = 1;  // updates that each subset should have
+  int window = 16;     // how many of the latest subsets take turns
 };
 
 class LiveOrder {
@@ -27,15 +27,15 @@ class LiveOrder {
 
   /// One more subset has come.
   void arrive() { made_.push_back({}); }
-  /// What is left at the end of the stream and is too little for an update of its own: a subset by number, which is
-  /// used together with the one before it and never alone. That one has come.
+  /// The rest at the end of the stream, too few data for an update of their own: it counts as a subset, which is used
+  /// only together with the one before it. That one must have come.
   void arrive_rest() {
     arrive();
     has_rest_ = true;
   }
   int arrived() const { return static_cast<int>(made_.size()); }
   bool is_rest(int k) const { return has_rest_ && k + 1 == arrived(); }
-  /// Those that a pass over all goes through: a rest counts with the subset before it.
+  /// Subsets in a pass over all; a rest belongs to the subset before it.
   int in_a_pass() const { return arrived() - (has_rest_ ? 1 : 0); }
   /// The update with subset k of a pass.
   LiveUpdate update_with(int k) const {
@@ -46,24 +46,24 @@ class LiveOrder {
   int updates_of(int k) const { return made_[static_cast<std::size_t>(k)].updates; }
   std::int64_t updates() const { return updates_; }
 
-  /// The first subset that has had no update, or all of these together; nothing where none waits, but for a rest.
+  /// The first subset without an update, or all of these together; nothing where none waits. A rest does not count.
   std::optional<LiveUpdate> next_new(bool together) const;
-  /// That of the last `window` subsets whose last update is longest ago, where all have had one; nothing once
-  /// there have been `iterations` updates for each subset that has come.
+  /// Of the last `window` subsets the one whose last update is longest ago, where all have had one; nothing once there
+  /// have been `iterations` updates for each subset that has come.
   std::optional<LiveUpdate> next_replay() const;
-  /// A rest that has had no update, with the subset before it.
+  /// A rest without an update, with the subset before it.
   std::optional<LiveUpdate> next_rest() const;
-  /// After the scan: round by round in time order, each subset that has had fewer than `iterations` updates, or none
-  /// with its rest; nothing when none is left.
+  /// After the scan: goes round in time order through each subset that has had fewer than `iterations` updates, or none
+  /// together with its rest; nothing when none is left.
   std::optional<LiveUpdate> next_missing() const;
 
-  /// What has been chosen, here or by a record of the order, is done.
+  /// Notes that an update, chosen here or by a record of the order, has been made.
   void note(const LiveUpdate& update);
 
  private:
   struct Made {
     int updates = 0;
-    std::int64_t last = 0;  // number of the last
+    std::int64_t last = 0;  // number of its last update
   };
 
   LiveOrderSettings settings_;

@@ -1,5 +1,5 @@
-// The subsets of a live list-mode reconstruction: cut from the stream of sorted events as they come, and sent by the
-// rule of live_updates.hpp.
+// The subsets of a live list-mode reconstruction: cut from the stream of sorted events as they come, and sent out by
+// the rule of live_updates.hpp.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

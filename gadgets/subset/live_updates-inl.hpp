@@ -1,4 +1,4 @@
-// The text of live_updates.hpp, for who makes the live updates of a kind of data.
+// The definitions of live_updates.hpp, to include where live updates are made for a kind of data.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tofstream {
 namespace detail {
 
-// A restart's is none.
+// A restart has none.
 inline LiveUpdate update_of(const UpdateRecord& record) {
   return record.restart ? LiveUpdate{} : LiveUpdate{record.parts[0].first, record.parts[0].count, false};
 }
@@ -91,7 +91,7 @@ bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit) {
   return true;
 }
 
-// What the order that is followed has next, where its subsets have come. False where nothing went out.
+// Sends the next update of the order that is followed, if its subsets have come. False where nothing went out.
 template <class Data>
 bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
   while (!recorded_.is_over()) {
@@ -101,7 +101,7 @@ bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
     if (!record.restart && record.events != events_of(update))
       throw std::runtime_error(
           fmt::format("update {} of the order to follow is of {} events, and its subset has {} here: it is of another "
-                      "recording, or the subsets are cut otherwise",
+                      "recording, or the subsets are cut differently",
                       record.update, record.events, events_of(update)));
     const bool is_done = recorded_.next_is_in_checkpoint();
     if (is_done) pass(record, context);
@@ -116,7 +116,7 @@ bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
   return false;
 }
 
-// In the checkpoint's image already.
+// Counts an update that the checkpoint's image has already.
 template <class Data>
 void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
   ++updates_;
@@ -144,12 +144,12 @@ LiveUpdate LiveUpdates<Data>::with_news(LiveUpdate update) const {
   return update;
 }
 
-// An order that was written to its end is all that is done.
+// After an order that was written to its end no update follows: the events that are left are rejected.
 template <class Data>
 void LiveUpdates<Data>::reject_what_is_left(Context& context) {
   std::optional<LiveUpdate> update;
   while ((update = order_.next_new(true)) || (update = order_.next_rest())) {
-    context.books().rejected(new_events_of(*update), "behind the end of the order that is followed");
+    context.books().rejected(new_events_of(*update), "after the end of the order that is followed");
     order_.note(*update);
   }
 }
@@ -200,8 +200,8 @@ void LiveUpdates<Data>::send(const LiveUpdate& update, Emit<Subset<Data>>& emit,
   emit(std::move(subset));
 }
 
-// The data of a subset that no rule can name any more: one that has had its turns and its updates. So the memory
-// for a long scan is bounded where the projector keeps pace, unless all of it is wanted at the end.
+// Frees the data of a subset that has had its turns and its updates, so that no rule can name it again. This bounds the
+// memory of a long scan if the projector keeps pace, unless all data are needed at the end.
 template <class Data>
 void LiveUpdates<Data>::let_go_if_done(int k) {
   if (k < 0 || k >= order_.in_a_pass() - p_.window || p_.final == Final::offline || !recorded_.is_over()) return;
@@ -233,7 +233,7 @@ std::uint64_t LiveUpdates<Data>::events_of(const LiveUpdate& update) const {
   return sum;
 }
 
-// Those of an update that none has had before.
+// The events of an update that no update had before.
 template <class Data>
 std::uint64_t LiveUpdates<Data>::new_events_of(const LiveUpdate& update) const {
   std::uint64_t sum = 0;
@@ -242,7 +242,7 @@ std::uint64_t LiveUpdates<Data>::new_events_of(const LiveUpdate& update) const {
   return sum;
 }
 
-// Before the update itself: an estimate that was seen or kept is in the order.
+// Written before the update itself, so that any estimate that was seen or kept is in the order.
 template <class Data>
 void LiveUpdates<Data>::write_record(const UpdateRecord& record, Context& context) {
   if (p_.order.empty()) return;
@@ -257,7 +257,7 @@ void LiveUpdates<Data>::write_record(const UpdateRecord& record, Context& contex
       context);
 }
 
-// A scan goes on where its order cannot be written any more, as on a full disk.
+// A scan continues even if its order can no longer be written, as on a full disk.
 template <class Data>
 template <class Write>
 void LiveUpdates<Data>::write_log(const Write& write, Context& context) {
@@ -267,12 +267,12 @@ void LiveUpdates<Data>::write_log(const Write& write, Context& context) {
   } catch (const std::system_error& error) {
     is_log_broken_ = true;
     context.report("order_broken", true);
-    context.log().warning(fmt::format("the order of updates is written no further: {}", error.what()));
+    context.log().warning(fmt::format("the order of updates is no longer written: {}", error.what()));
   }
 }
 
-// What came before the projector was ready waited for the sensitivity, which is computed once the scanner is known:
-// that says nothing of the latency to come.
+// Data that came before the projector was ready waited for the sensitivity, which is computed once the scanner is
+// known; their latency says nothing about later ones.
 template <class Data>
 void LiveUpdates<Data>::note_latency(Context& context) {
   const auto now = Clock::now();

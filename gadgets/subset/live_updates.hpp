@@ -1,6 +1,6 @@
 // The updates of a live reconstruction, whatever kind of data its subsets are of: each subset goes out as soon as the
-// projector is free; while none is new, those that have come are iterated over (share/doc/live.md). The order is
-// written down, and can be followed again.
+// projector is free; while none is new, the earlier ones are iterated over (share/doc/live.md). The order is recorded
+// and can be followed again.
 #pragma once
 
 #include <chrono>
@@ -23,19 +23,19 @@
 
 namespace tofstream {
 
-/// What follows when the scan has ended.
+/// What is done after the end of the scan.
 enum class Final { converged, offline, none };
 constexpr auto enum_names(Final) {
   return names(Final::converged, "converged", Final::offline, "offline", Final::none, "none");
 }
 
 struct LiveSettings {
-  int iterations = 3;  // updates that each subset is to have
-  int window = 16;     // subsets, the latest, that take turns in idle time
+  int iterations = 3;  // updates that each subset should have
+  int window = 16;     // how many of the latest subsets take turns in idle time
   Final final = Final::converged;
   double deadline_ms = 0;  // 0: none
   std::vector<Degrade> degrade = {};
-  std::filesystem::path order = {};  // where the order is written, in the run's folder; empty: nowhere
+  std::filesystem::path order = {};  // file of the order, in the run's folder; empty: none
   std::filesystem::path follow = {};
   std::filesystem::path resume_from = {};
 };
@@ -46,20 +46,20 @@ LiveSettings live_settings(const Params& p) {
   return {p.iterations, p.window, p.final, p.deadline_ms, p.degrade, p.order, p.follow, p.resume_from};
 }
 
-/// `Data`: see Subset. Define with live_updates-inl.hpp.
+/// `Data`: see Subset. live_updates-inl.hpp has the definitions.
 template <class Data>
 class LiveUpdates {
  public:
-  /// `quantity`: what an image of all that has come so far shows. Throws std::runtime_error for an order that cannot be
+  /// `quantity`: what an image of all data so far shows. Throws std::runtime_error for an order that cannot be
   /// followed.
   LiveUpdates(LiveSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity, Context& context);
 
-  /// What recorded the data is known; only the first call counts. `like`: a batch without data.
+  /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like);
   /// One more subset has come.
   void arrive(StoredSubset<Data> subset, Context& context);
-  /// The projector is free, and so what went out last has become an estimate. False where nothing goes out. Throws
-  /// std::runtime_error where the order that is followed is of other data.
+  /// The projector is free, so the subset that went out last has become an estimate. False where nothing goes out.
+  /// Throws std::runtime_error where the order that is followed is of other data.
   bool idle(Emit<Subset<Data>>& emit, Context& context);
   /// The scan has ended, and all subsets have come. Throws as idle() does.
   void flush(Emit<Subset<Data>>& emit, Context& context);
@@ -94,13 +94,13 @@ class LiveUpdates {
   Deadline deadline_;
   std::optional<UpdateLogWriter> log_;
   bool is_log_broken_ = false;
-  std::optional<Data> announcement_;  // that has not gone out
+  std::optional<Data> announcement_;  // not sent yet
   bool is_announced_ = false;
   std::vector<StoredSubset<Data>> subsets_;
-  std::vector<Clock::time_point> came_;     // the last data of each subset
+  std::vector<Clock::time_point> came_;     // when the last data of each subset came
   std::int64_t updates_ = 0;                // so far, those in a checkpoint included
-  std::optional<std::int64_t> offline_;     // updates since the estimate went back to the start image
-  std::optional<Clock::time_point> sent_;   // when the data came that are being projected for the first time
+  std::optional<std::int64_t> offline_;     // updates since the estimate was reset to the start image
+  std::optional<Clock::time_point> sent_;   // when the new data that are being projected came
   std::optional<Clock::time_point> ready_;  // when the projector had the sensitivity
   LatencyHistogram latency_;
   std::vector<std::string> degradations_;

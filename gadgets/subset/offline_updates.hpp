@@ -19,8 +19,8 @@ namespace tofstream {
 
 struct OfflineSettings {
   int iterations = 1;
-  // A subset goes out when the next one has come: a rest may still join it, and the copy of the next one to a GPU may
-  // begin while it is projected.
+  // A subset goes out only when the next one has come: a rest may still join it, and while it is projected, the next
+  // one can be copied to a GPU.
   bool holds_last = false;
 };
 
@@ -28,26 +28,27 @@ struct OfflineSettings {
 template <class Data>
 class OfflineUpdates {
  public:
-  /// `quantity`: what an image of all that has come so far shows.
+  /// `quantity`: what an image of all data so far shows.
   OfflineUpdates(OfflineSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity)
       : settings_(settings), quantity_(std::move(quantity)) {}
 
-  /// What recorded the data is known; only the first call counts. `like`: a batch without data.
+  /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like, Emit<Subset<Data>>& emit) {
     if (!std::exchange(is_announced_, true)) emit(announcement_of(std::move(like)));
   }
 
-  /// How many subsets come in all, where that is known before the first.
+  /// How many subsets come in all, if this is known before the first.
   void expect(int subsets) { expected_ = subsets; }
 
-  /// One more subset; a rest joins the one before it, which must be held.
+  /// One more subset. A rest joins the one before it, which must still be held.
   void arrive(StoredSubset<Data> subset, Emit<Subset<Data>>& emit) {
     if (subset.is_rest) return subsets_.back().join(std::move(subset));
     subsets_.push_back(std::move(subset));
     send_first_pass(subsets_.size() - (settings_.holds_last ? 1 : 0), emit);
   }
 
-  /// The stream has ended: what is held goes out, then the further iterations, of which a stop leaves out what is left.
+  /// The stream has ended: the subset that is held goes out, then the further iterations, unless a stop cuts them
+  /// short.
   void finish(Emit<Subset<Data>>& emit, Context& context) {
     send_first_pass(subsets_.size(), emit);
     const int count = static_cast<int>(subsets_.size());
@@ -63,7 +64,7 @@ class OfflineUpdates {
     while (sent_ < end) emit(next(1, static_cast<int>(sent_++), expected_));
   }
 
-  // `count`: the subsets of an iteration; 0: not known. What goes out for the last time is kept no longer.
+  // `count`: the subsets of an iteration; 0: not known. A subset that goes out for the last time is no longer kept.
   Subset<Data> next(int iteration, int k, int count) {
     const bool ends = count > 0 && k + 1 == count;
     const bool last_time = iteration == settings_.iterations;

@@ -1,5 +1,5 @@
-// The order of updates that a run before this one wrote down, to be followed: from the beginning, or from the update of
-// a checkpoint on.
+// The order of updates that an earlier run recorded, to be followed from its beginning or from the update of a
+// checkpoint.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace tofstream {
 class RecordedOrder {
  public:
   RecordedOrder() = default;
-  /// `follow`: all of it. `resume`: that of a folder, of which the updates up to its checkpoint's are in the image
-  /// already. Both empty: nothing to follow. Throws std::runtime_error for files that cannot be used.
+  /// `follow`: an order to follow as a whole. `resume`: a folder with an order whose updates up to the checkpoint's are
+  /// in the image already. Both empty: nothing to follow. Throws std::runtime_error for files that cannot be used.
   RecordedOrder(const std::filesystem::path& follow, const std::filesystem::path& resume) {
     if (follow.empty() && resume.empty()) return;
     if (!follow.empty() && !resume.empty())
@@ -38,7 +38,7 @@ class RecordedOrder {
   }
 
   bool is_over() const { return next_ == log_.updates.size(); }
-  /// The run that wrote it came to its end, so that nothing follows it.
+  /// The run that wrote it ended normally, so no further update follows.
   bool is_whole() const { return log_.has_ended; }
   const UpdateRecord& next() const { return log_.updates[next_]; }
   /// The next update is in the checkpoint's image.
@@ -54,7 +54,7 @@ class RecordedOrder {
   std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }
 
  private:
-  // Whoever follows the order has subsets in time order, which are whole when they come.
+  // The gadgets that follow an order have subsets in time order, which are whole when they come.
   static void require_one_stretch(const UpdateRecord& record) {
     if (record.restart || (record.parts.size() == 1 && !record.as_of_event)) return;
     throw std::runtime_error(fmt::format(

@@ -1,5 +1,5 @@
-// Events on disk, for those that memory has no room for: a batch's arrays lie in a spill file and are read through its
-// mapping, as often as they are projected, so that whoever reads the batch need not know.
+// Events on disk, where memory has no room for them. A batch's arrays lie in a spill file and are read through its
+// mapping in every pass, so readers of the batch need not know.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,8 @@ class SpilledEvents {
   /// Empty: the system's folder for temporary files.
   explicit SpilledEvents(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// The batch, which lies on the host, with its arrays in the file; its place is free again when the batch and its
-  /// pieces are gone. Throws std::runtime_error that says what to do where the folder takes no file or the disk is
-  /// full.
+  /// Moves the arrays of a batch on the host into the file; their place is free again when the batch and its pieces are
+  /// gone. Throws std::runtime_error, which says what to do, if the folder takes no file or the disk is full.
   EventBatch put(const EventBatch& batch);
   /// Whether the batch's arrays are in the file already.
   bool has(const EventBatch& batch) const;
@@ -35,7 +34,7 @@ class SpilledEvents {
 
   std::filesystem::path folder_;
   std::shared_ptr<SpillFile> file_;  // made with the first batch
-  std::vector<Mapping> mappings_;    // of what is still read
+  std::vector<Mapping> mappings_;    // still in use
 };
 
 }  // namespace tofstream

@@ -20,10 +20,10 @@ inline constexpr auto* keeps_events_note =
     "holds all events of the scan, 12 to 28 B each: on a GPU as many as device_reserve_gib leaves room for, else on "
     "the host as host_reserve_gib, else on disk";
 
-/// From parameters of the names backend, device_reserve_gib, host_reserve_gib, spill_folder and image.
+/// From parameters named backend, device_reserve_gib, host_reserve_gib, spill_folder and image.
 template <class Params>
 EventStoreSettings store_settings(const Params& p) {
-  // The estimate and the next one, back projections, sensitivity and its inverse, and what making them takes.
+  // The estimate and the next one, back projections, sensitivity and its inverse, and the memory to make them.
   constexpr std::size_t reserved_images = 8;
   const auto bytes_of = [](double gib) { return static_cast<std::size_t>(std::min(gib * 1073741824.0, 9e18)); };
   return {p.backend, bytes_of(p.device_reserve_gib) + reserved_images * p.image.bytes(), bytes_of(p.host_reserve_gib),

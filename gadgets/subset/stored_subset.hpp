@@ -12,16 +12,16 @@ template <class Data>
 struct StoredSubset {
   std::vector<std::shared_ptr<const Data>> batches;
   double seconds = 0;
-  double exposed_s = 0;  // the same weighted with each batch's exposure: what sensitivity goes with
+  double exposed_s = 0;  // the same, weighted with each batch's exposure; the sensitivity is scaled with it
   double time_fraction = 1;
-  bool is_rest = false;  // too few events for an update of its own: goes with the subset before it
+  bool is_rest = false;  // too few events for an update of its own: used with the subset before it
 
   std::uint64_t event_count() const {
     std::uint64_t sum = 0;
     for (const auto& batch : batches) sum += batch->event_count();
     return sum;
   }
-  /// Takes in what follows it.
+  /// Adds the events that follow it.
   void join(StoredSubset rest) {
     batches.insert(batches.end(), rest.batches.begin(), rest.batches.end());
     seconds += rest.seconds;

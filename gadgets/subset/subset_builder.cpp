@@ -56,7 +56,7 @@ struct SubsetBuilder {
                param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
                param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
                param<&Params::image>("image", "The image, for which room is left on the GPU"));
-  // Subsets share the events that are held, whose number only the scan says.
+  // Subsets share the events that are held; their number is not known before the scan.
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
             .gives_on_device = wants_cuda(p.backend),
@@ -109,13 +109,13 @@ struct SubsetBuilder {
     waiting_.push_back(store_.hold(std::move(batch)));
   }
 
-  // What a subset of the whole stream is made of: events up to `end`, and their time.
+  // A subset's share of the whole stream: events up to `end`, and their time.
   struct Share {
     std::int64_t begin = 0, end = 0;
     double seconds = 0, exposed_s = 0;
   };
 
-  // Cuts what has waited into equal subsets of consecutive events.
+  // Cuts the waiting events into equal subsets of consecutive events.
   void cut_stream_into_subsets(Emit<EventSubset>& emit) {
     const std::vector<Share> shares = equal_shares();
     const std::vector<double> time_fractions = share_reference_time(shares);
@@ -141,7 +141,7 @@ struct SubsetBuilder {
     waiting_.clear();
   }
 
-  // As many shares as there are subsets, or events, or least_events where those are fewer.
+  // As many shares as subsets were asked for, or fewer: none is without an event, or has fewer than least_events.
   std::vector<Share> equal_shares() const {
     const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
                                                [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
@@ -156,7 +156,7 @@ struct SubsetBuilder {
     }
     std::size_t k = 0;
     std::int64_t at = 0;
-    for (const EventBatch& batch : waiting_) {  // whose time is spread evenly over its events
+    for (const EventBatch& batch : waiting_) {  // its events are spread evenly over its time
       const std::int64_t batch_end = at + batch.count;
       while (at < batch_end) {
         const std::int64_t end = std::min(batch_end, shares[k].end);
@@ -170,7 +170,7 @@ struct SubsetBuilder {
     return shares;
   }
 
-  // T_k / T over the whole scan; by events where the stream does not say how long it took.
+  // T_k / T over the whole scan; by number of events where the stream states no time.
   std::vector<double> share_reference_time(const std::vector<Share>& shares) {
     double total_s = 0;
     bool timed = true;
@@ -188,7 +188,7 @@ struct SubsetBuilder {
     return fractions;
   }
 
-  // Says where events live as soon as that is more than one place, or the disk.
+  // Logs where events live as soon as this is more than one place, or the disk.
   void report(Context& context) {
     context.report("events_kept", store_.in_words());
     const int worth_saying = store_.places_used() + (store_.bytes_in(EventStore::Place::disk) > 0 ? 1 : 0);
@@ -200,9 +200,9 @@ struct SubsetBuilder {
   Params p_;
   EventStore store_;
   SubsetCutter cutter_;
-  SubsetQuantity quantity_;  // where the whole stream is cut, else the cutter has it
+  SubsetQuantity quantity_;  // where the whole stream is cut at the end; otherwise the cutter has it
   double reference_s_ = 0;   // of the whole stream, once it has ended; 0: it states no time
-  int said_ = 1;             // what of worth_saying has been said
+  int said_ = 1;             // the last worth_saying that was logged
   std::vector<EventBatch> waiting_;
   EmptiedTime emptied_;
   std::optional<bool> delayed_;  // whether the events are delayeds

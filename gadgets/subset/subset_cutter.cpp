@@ -68,7 +68,7 @@ bool SubsetCutter::has_reached_end() const {
 // Cuts a batch that reaches past the end of the open subset at the events where subsets end.
 std::vector<EventBatch> SubsetCutter::cut_where_subsets_end(EventBatch batch) const {
   std::vector<std::int64_t> ends;
-  const auto share = [&](double at_s) {  // events before a moment of the batch, taken as evenly spread over its time
+  const auto share = [&](double at_s) {  // events before a moment, if spread evenly over the batch's time
     return std::llround(static_cast<double>(batch.count) * at_s / batch.duration_s);
   };
   if (settings_.events > 0) {

@@ -17,7 +17,7 @@ namespace tofstream {
 
 using StoredEvents = StoredSubset<EventBatch>;
 
-/// Puts a subset's batches into the store. Throws what that throws.
+/// Puts a subset's batches into the store. Throws what the store throws.
 StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store);
 
 /// Throws std::runtime_error where prompts and delayeds come together; `delayed` remembers which of them came first.
@@ -26,8 +26,8 @@ void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed);
 struct CutSettings {
   std::int64_t events = 0;  // one of the two is positive
   double seconds = 0;
-  // A subset by seconds goes on, a further such time each, until it has so many events: where an update has no event at
-  // all, the multiplicative estimate becomes 0 for good.
+  // A subset by seconds is extended by the same time again until it has so many events: an update without any event
+  // would make the multiplicative estimate 0 for good.
   std::int64_t least_events = 0;
   double reference_s = 1;  // scan time that the image counts decays of
 };
@@ -41,8 +41,8 @@ class SubsetCutter {
 
   /// Takes the next batch and returns the subsets that it completes.
   std::vector<StoredEvents> take(EventBatch batch, EventStore& store);
-  /// What is left at the end of the stream. Where that is less than a subset's least events it is a rest, unless it is
-  /// all that came.
+  /// What is left at the end of the stream. It is a rest if it has fewer events than a subset's least, unless no other
+  /// subset came.
   std::optional<StoredEvents> finish(EventStore& store);
   /// What an image of the events so far shows.
   std::shared_ptr<const Quantity> quantity() { return quantity_.get(is_timed_ ? settings_.reference_s : 0); }
@@ -56,7 +56,7 @@ class SubsetCutter {
   std::vector<EventBatch> open_;
   std::int64_t open_events_ = 0;
   double open_seconds_ = 0;
-  double due_s_;  // time at which the open subset ends, if it has its least events then
+  double due_s_;  // when the open subset ends, if it has its least events by then
   bool has_closed_one_ = false;
   bool is_timed_ = true;  // each subset so far has a scan time
   SubsetQuantity quantity_;

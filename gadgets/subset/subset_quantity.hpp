@@ -1,4 +1,4 @@
-// The unit of an image of subsets: what events say of it, and the time whose decays it counts.
+// The unit of an image of subsets, from what the events say of it and the time whose decays it counts.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ inline constexpr auto* reference_words =
 /// What an image of subsets shows, from what their events say of it and the time whose decays it counts.
 class SubsetQuantity {
  public:
-  /// What a batch says counts from now on, also where it holds no event.
+  /// What a batch says counts from now on, even if the batch has no event.
   void add(const EventBatch& batch) { events_.add(batch.quantity); }
-  /// What an image of all so far shows. `reference_s` 0: they state no scan time, so nothing is known of a rate. Throws
-  /// std::runtime_error where their randoms or scatter were made for another time.
+  /// What an image of all events so far shows. `reference_s` 0: the events state no scan time, so their rate is
+  /// unknown. Throws std::runtime_error if their randoms or scatter were made for another time.
   std::shared_ptr<const Quantity> get(double reference_s);
 
  private:

@@ -22,7 +22,8 @@ class TofPartition {
                                        "for cuda they pass as they are"));
   static constexpr bool harmless = true;
 
-  // The ranks of arrival join at least 12 bytes an event; a sort holds 8-byte keys and positions twice, and one array.
+  // Ranks of arrival are added to 12 bytes an event or more; a sort holds 8-byte keys and positions twice, and one
+  // array.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     if (wants_cuda(p.backend)) return {.message_bytes = inputs[0]};
     const std::size_t most_events = inputs[0] / 12;
