@@ -1,4 +1,4 @@
-// Makes voxels of blobs, for all that reads estimates as voxels: writers, filters, scripts.
+// Makes voxels of blobs, for gadgets that read estimates as voxels: writers, filters, scripts.
 #include "kernels/blob/blob_to_voxels.hpp"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ struct BlobToVoxelsGadget {
 
   void process(std::shared_ptr<const Estimate> estimate, Emit<Estimate>& emit) {
     last_ = std::move(estimate);
-    // The start image too, so that who reads on can say at once what is wrong.
+    // The start image is sampled too, so that readers can report errors at once.
     if (last_->step.iteration == 0 || is_due(*last_, p_.every)) sample(emit);
   }
 
@@ -81,7 +81,7 @@ struct BlobToVoxelsGadget {
   }
 
   Params p_;
-  std::shared_ptr<const Estimate> last_;  // where it has not been sampled yet
+  std::shared_ptr<const Estimate> last_;  // not yet sampled
   std::optional<BlobToVoxels> sample_;
 };
 

@@ -1,4 +1,5 @@
-// Resolution modelling in image space: the estimate is blurred before projection, and what comes back by the adjoint.
+// Resolution modelling in image space: the estimate is blurred before projection, and the back projection by the
+// adjoint.
 #include "kernels/filter/gaussian_psf.hpp"
 
 #include <array>
@@ -42,7 +43,7 @@ struct GaussianPsfGadget {
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
 
-  // One more image is the GPU's scratch; the CPU blurs in place.
+  // The GPU needs one more image for scratch; the CPU blurs in place.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
     return {.message_bytes = inputs[0],
             .lower = "image.size",

@@ -84,11 +84,11 @@ struct StripDecoder {
     emit(std::move(batch));
   }
 
-  // The field's classic error: metres for millimetres, or the other way round.
+  // The classic error: metres for millimetres, or the reverse.
   void warn_of_unit(Context& context) const {
     constexpr float suspicious_mm = 1;
     if (events_ > 0 && rejected_ == events_)
-      context.log().warning(fmt::format("no event can be of these strips: z goes up to {:g} mm; is `unit` {}?",
+      context.log().warning(fmt::format("no event can come from these strips: z goes up to {:g} mm; is `unit` {}?",
                                         farthest_mm_, p_.unit == formats::StripUnit::m ? "mm" : "m"));
     else if (events_ > 0 && farthest_mm_ < suspicious_mm && p_.unit == formats::StripUnit::mm)
       context.log().warning(

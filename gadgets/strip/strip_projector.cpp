@@ -55,8 +55,8 @@ struct StripProjector {
     return projector;
   }
 
-  // The chance that a decay in a pixel is recorded, as events per second of 1 Bq/mL in it; without `sensitivity` a
-  // chance of 1.
+  // The probability that a decay in a pixel is recorded, as events per second for 1 Bq/mL in it; a probability of 1
+  // without `sensitivity`.
   static ListModeSensitivity sensitivity(const Params& p, const Scanner&, const ListModeProjector& projector,
                                          Context& context) {
     Image image = *projector.closed_form_sensitivity();
@@ -67,7 +67,7 @@ struct StripProjector {
     return {.image = std::move(image),
             .holds = {.attenuation = {.gadget = context.name()}, .is_left_out = !p.sensitivity}};
   }
-  // The sensitivity, which is made on the host; on a GPU the sums, eight of 64 bits a pixel, besides.
+  // The sensitivity, which is made on the host; on a GPU also the sums, eight of 64 bits a pixel.
   static std::size_t images_held(const Params& p) { return wants_cuda(p.backend) ? 17 : 1; }
 };
 

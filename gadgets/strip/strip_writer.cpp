@@ -1,4 +1,4 @@
-// Writes two strips' events to a file that strip_decoder and the field's programs read; it appears by rename.
+// Writes two strips' events to a file that strip_decoder and the field's programs read. The file appears by rename.
 #include <cstdint>
 #include <filesystem>
 #include <span>

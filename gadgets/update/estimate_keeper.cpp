@@ -18,7 +18,7 @@ EstimateKeeper::EstimateKeeper(const EstimateSettings& settings)
   } else {
     grid_ = settings.image.grid();
     validate_basis(grid_);
-    const Buffer<float> room(Memory::host, grid_.voxels());  // where there is none, nothing begins
+    const Buffer<float> room(Memory::host, grid_.voxels());  // fails at the start where there is no memory for it
   }
   if (!settings.resume_from.empty()) resume(settings.resume_from);
 }

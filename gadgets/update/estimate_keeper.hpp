@@ -1,5 +1,5 @@
-// What every update does besides its arithmetic: it holds the estimate, begins with the start image or that of a
-// checkpoint, begins anew when it is told to, and keeps the inverse sensitivities of its subsets.
+// What every update does besides its arithmetic: it holds the estimate, begins with the start image or a checkpoint's
+// image, restarts when told to, and keeps the inverse sensitivities of its subsets.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct EstimateSettings {
 
 class EstimateKeeper {
  public:
-  /// Throws std::invalid_argument for an image that cannot be, std::bad_alloc for one that memory has no room for, and
+  /// Throws std::invalid_argument for an impossible image, std::bad_alloc for one that memory has no room for, and
   /// std::runtime_error for a checkpoint that is unreadable or of another image.
   explicit EstimateKeeper(const EstimateSettings& settings);
 
   /// What goes to the projector first, in the backend's memory: an announcement where the scanner has yet to decide the
   /// grid. Sets a GPU up and fills a large image, so it takes some tenths of a second.
   Estimate begin();
-  /// The answer to what asks for no update, an announcement or a restart; nothing where `projected` is one's.
+  /// The answer to an announcement or a restart, which ask for no update; nothing for any other `projected`.
   std::optional<Estimate> without_update(const Projected& projected);
   /// The image that went out last; null where only an announcement did.
   const std::shared_ptr<const Image>& image() const { return image_; }
-  /// A copy of the estimate for an update to work on: what went out is immutable and may still be read.
+  /// A copy of the estimate for an update to work on, since the estimate that went out may still be read.
   std::shared_ptr<Image> copy() const;
-  /// The estimate that goes out after an update: `next`, and what it shows by now.
+  /// The estimate that goes out after an update: `next`, with the quantity that it shows by now.
   Estimate updated(std::shared_ptr<const Image> next, const Projected& projected);
 
  private:
@@ -53,14 +53,14 @@ class EstimateKeeper {
   QuantitySoFar quantity_;                                              // of the image
 };
 
-/// 1/s of each subset that comes again, computed when it comes first.
+/// 1/s of each subset, computed when the subset first comes and kept for as long as it comes again.
 class InverseSensitivities {
  public:
   /// `floor`: see inverse_sensitivity().
   explicit InverseSensitivities(float floor) : floor_(floor) {}
   /// Valid until the next call.
   const Image& of(const Projected& projected);
-  /// That of the whole, of which the subset's is a part. What of() gave for the same back projection stays valid.
+  /// 1/s of the whole, of which the subset is a part. What of() gave for the same back projection stays valid.
   const Image& of_whole(const Projected& projected);
 
  private:

@@ -1,5 +1,5 @@
-// The multiplicative update of list-mode EM (Cui et al. 2011, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x +
-// c/m)); with a penalty on the estimate, one step late (Green 1990), s + beta dU/dx in the place of s.
+// The multiplicative update of list-mode EM (Cui et al. 2011, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x + c/m)); with a
+// penalty on the estimate, s + beta dU/dx in place of s, one step late (Green 1990).
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -40,7 +40,7 @@ struct OsemUpdate {
       param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  // The inverse sensitivity and the last estimate; each estimate that it gives is another image.
+  // Holds the inverse sensitivity and the last estimate; each estimate that it gives is another image.
   static MemoryNeed memory(const Params& p) {
     MemoryNeed need = image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
     need.is_limit = p.image.is_auto();
@@ -50,7 +50,7 @@ struct OsemUpdate {
   explicit OsemUpdate(const Params& p)
       : estimate_({p.image, p.start_value, p.backend, p.resume_from}), inverse_(p.sensitivity_floor) {}
 
-  // Here and not in the constructor, so that other gadgets read and decode meanwhile.
+  // Not in the constructor, so that other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }
 
   void process(UpdateInputs inputs, Emit<Estimate>& emit, Context& context) {

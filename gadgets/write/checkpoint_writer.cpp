@@ -1,4 +1,4 @@
-// Writes the estimate now and then, so that a reconstruction that is killed can go on from it.
+// Writes the estimate from time to time, so that a killed reconstruction can be resumed from it.
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -47,7 +47,7 @@ struct CheckpointWriter {
   }
 
  private:
-  // A scan goes on without checkpoints, as on a full disk; the one before stays.
+  // A scan continues even without checkpoints, as on a full disk; the previous one stays.
   void note_failure(const std::system_error& error, Context& context) {
     context.report("failed", ++failed_);
     if (failed_ == 1) context.log().warning(fmt::format("no checkpoint (later ones are tried): {}", error.what()));

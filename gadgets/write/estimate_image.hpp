@@ -1,4 +1,4 @@
-// An estimate as an image for the wire, for those that send images away.
+// An estimate as an image for the wire, for gadgets that send images.
 #pragma once
 
 #include <cstddef>

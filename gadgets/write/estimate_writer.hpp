@@ -26,25 +26,25 @@ constexpr auto enum_names(Every) {
   return names(Every::final, "final", Every::iteration, "iteration", Every::update, "update");
 }
 
-/// Throws where a writer cannot write this estimate, which the start image shows before any event is projected: blobs.
+/// Throws for an estimate that a writer cannot write: blobs. The start image shows this before any event is projected.
 inline void require_voxels(const Estimate& estimate) {
   validate(estimate.image->grid);
 }
 
-/// What a picture, a file or a message says of the values: "Bq/mL", "relative"; empty where nobody says.
+/// What a picture, a file or a message says of the values: "Bq/mL", "relative"; empty if not known.
 inline std::string unit_of(const Estimate& estimate) {
   return estimate.quantity ? unit_of(*estimate.quantity) : "";
 }
 
-/// The provenance of an image of this estimate, which a run makes: JSON.
+/// The provenance of an image that a run makes of this estimate, as JSON.
 inline std::string provenance_of(const Estimate& estimate, const MessageInfo& events, Context& context) {
   std::map<std::string, std::string> also;
   if (estimate.quantity) also["quantity"] = to_json(*estimate.quantity).dump(-1, ' ', true);
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
-/// Puts into run.json what the image is that a writer wrote: size, voxel_mm, iteration, subsets, updates, unit,
-/// quantitative and why not, which corrections were made and which were not.
+/// Reports to run.json what a writer's image is: size, voxel_mm, iteration, subsets, updates, unit, quantitative and
+/// why not, which corrections were made and which were not.
 inline void report_image(const Estimate& estimate, Context& context) {
   const Grid& grid = estimate.image->grid;
   std::vector<double> size, voxel_mm;
@@ -70,7 +70,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   context.report("corrections_not_made", missing);
 }
 
-/// The events that an image stems from: those of all updates up to it.
+/// The events that an image was made from: those of all updates up to it.
 class EventSpan {
  public:
   void take_in(const MessageInfo& message) {
@@ -88,8 +88,8 @@ class EventSpan {
 inline constexpr auto* at_iterations_words =
     "With `every: iteration`, these iterations alone, as [1, 10, 50]; none: all";
 
-/// True where a writer of this setting writes this estimate at once (the final image is written at the end in any
-/// case). `iterations` empty: all of them.
+/// Whether a writer with this setting writes this estimate at once; the final image is written at the end in any case.
+/// `iterations` empty: all of them.
 inline bool is_due(const Estimate& estimate, Every every, const std::vector<int>& iterations = {}) {
   if (estimate.step.iteration == 0) return false;  // the start image
   if (every != Every::iteration) return every == Every::update;

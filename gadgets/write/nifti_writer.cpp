@@ -25,7 +25,7 @@ struct NiftiWriter {
                param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  // Voxels go from the image to the file; the last image that it keeps is a message.
+  // Voxels go straight from the image to the file; the last image is a message that is kept.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.copy_bytes = inputs[0], .lower = "image.size"};
   }
@@ -40,7 +40,7 @@ struct NiftiWriter {
   void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     require_voxels(*estimate);
     last_ = estimate;
-    if (estimate->step.iteration == 0) on_host(*estimate);  // takes the memory that the images to be written will need
+    if (estimate->step.iteration == 0) on_host(*estimate);  // reserves the memory for images to be written
     events_.take_in(context.message());
     if (is_due(*estimate, p_.every, p_.at_iterations)) write(numbered(p_.file, estimate->step, p_.every), context);
   }
@@ -50,7 +50,7 @@ struct NiftiWriter {
   }
 
  private:
-  // An image without it is better than none.
+  // An image without provenance is better than none.
   std::string provenance(Context& context) const {
     if (!context.control()) return {};
     std::string json = provenance_of(*last_, events_.events(), context);

@@ -1,4 +1,4 @@
-// Takes events and forgets them, counted as written: for measuring what comes before.
+// Discards events and counts them as written, to measure the gadgets before it.
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
 

@@ -1,4 +1,5 @@
-// Writes simulated events as a PETSIRD file that the standard's own tools read; it appears by rename when it is whole.
+// Writes simulated events as a PETSIRD file that the standard's own tools read. The file appears by rename when it is
+// whole.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -46,8 +47,8 @@ struct PetsirdWriter {
                                        "Longest time block: a batch that took longer becomes several, in which its "
                                        "events are taken as evenly spread"));
   static constexpr bool own_thread = true;
-  // The coincidences of one batch, which stay at the size of the largest: two detection bins and a ToF bin for each
-  // event's two detectors and ToF.
+  // The coincidences of one batch, in memory as large as the largest batch: two detection bins and a ToF bin for each
+  // event.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
     return {.host_bytes = inputs[0],
             .lower = "batch_events",
@@ -97,7 +98,7 @@ struct PetsirdWriter {
  private:
   using Coincidences = std::vector<petsird::CoincidenceEvent>;
 
-  // The first events say what a reader should correct them for.
+  // The first events say which corrections a reader should make.
   void begin(const Quantity* quantity) {
     if (quantity) petsird::state_simulation(header_, *quantity);
     writer_.emplace([this](std::span<const std::byte> bytes) { file_.write(bytes); }, std::move(header_));
@@ -109,14 +110,14 @@ struct PetsirdWriter {
     friend bool operator==(const Stretch&, const Stretch&) = default;
   };
 
-  // Delayeds whose time has no prompts.
+  // Writes delayeds whose time has no prompts.
   void write_waiting() {
     if (!delayeds_.empty()) write({}, delayeds_stretch_);
   }
 
-  // In blocks of equal times, none longer than asked for but by the rounding to ms.
+  // In blocks of equal times, none longer than asked for except by rounding to ms.
   void write(std::span<const petsird::CoincidenceEvent> prompts, const Stretch& stretch) {
-    constexpr double rounding = 1e-9;  // of a batch that is meant to be a whole number of blocks
+    constexpr double rounding = 1e-9;  // for batches meant to be a whole number of blocks
     const auto blocks = static_cast<std::size_t>(std::max(1.0, std::ceil(stretch.duration_s / block_s_ - rounding)));
     const auto ms = [&](std::size_t block) {
       const double share = static_cast<double>(block) / static_cast<double>(blocks);

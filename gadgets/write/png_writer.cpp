@@ -51,7 +51,7 @@ struct PngWriter {
       param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  // The canvas and the pixels of its panels, one picture at a time; the last image that it keeps is a message.
+  // The canvas and the pixels of its panels, one picture at a time; the last image is a message that is kept.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     const auto width = static_cast<std::size_t>(ViewSettings{}.width_px);
     constexpr std::size_t bytes_a_pixel = 4;
@@ -80,7 +80,7 @@ struct PngWriter {
   }
 
  private:
-  // While the first events are projected, and not at the end, where all wait for it.
+  // Done while the first events are projected: at the end everything would wait for it.
   void get_ready() const {
     load_fonts();
     on_host(*last_);
@@ -95,7 +95,7 @@ struct PngWriter {
     all_through.kind = ViewSettings::Kind::mip;
     const std::filesystem::path slices = context.output_file(file);
     const std::filesystem::path mip = p_.mip ? context.output_file(projections(file)) : "";
-    std::exception_ptr failure;  // of the projections: that of the slices comes first
+    std::exception_ptr failure;  // of the projections; a failure of the slices is thrown first
     const auto draw_projections = [&] {
       try {
         if (p_.mip) write_view_png(mip, *image, all_through);

@@ -1,4 +1,4 @@
-// Keeps the frames of a live stream in a journal (share/doc/journal.md): recording, without a reconstruction.
+// Writes the frames of a live stream to a journal (share/doc/journal.md): recording without reconstruction.
 #include <filesystem>
 #include <memory>
 

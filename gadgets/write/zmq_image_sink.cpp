@@ -1,5 +1,5 @@
-// Publishes estimates over ZeroMQ (XPUB, bound) to whoever looks on (share/doc/images-on-the-wire.md). Who subscribes
-// is sent the last one at once; who is slow misses some; nobody holds the reconstruction up.
+// Publishes estimates over ZeroMQ (XPUB, bound) to any number of subscribers (share/doc/images-on-the-wire.md). A new
+// subscriber is sent the last image at once; a slow one misses images; none delays the reconstruction.
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Shared = std::shared_ptr<const Bytes>;
 
-// The socket and its thread. Images are handed to it, and it keeps the last one for those that come late.
+// The socket and its thread. It takes images and keeps the last one for later subscribers.
 class Publisher {
  public:
   Publisher(SocketGuard::Settings settings, int high_water_mark, double linger_s)
@@ -54,7 +54,7 @@ class Publisher {
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;
 
-  /// The image is sent to who subscribes now, and the last one to who does later.
+  /// Sends the image to all present subscribers; later ones are sent the last image.
   void publish(Bytes image) {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(std::make_shared<const Bytes>(std::move(image)));
@@ -73,7 +73,7 @@ class Publisher {
                                {nullptr, came_.number(), ZMQ_POLLIN, 0},
                                {nullptr, stopped.number(), ZMQ_POLLIN, 0}};
     for (;;) {
-      const bool is_last = stop.stop_requested();  // read before what waits: what was handed over first still goes
+      const bool is_last = stop.stop_requested();  // read first, so that images handed over before the stop are sent
       send_waiting();
       greet_subscribers();
       if (is_last) return;
@@ -91,8 +91,7 @@ class Publisher {
     for (const Shared& image : images) send(last_ = image);
   }
 
-  // The socket reads subscriptions: a byte 1, then the prefix. All who are there get the image again; its number says
-  // that it is no new one.
+  // A subscription is a byte 1, then the prefix. All subscribers get the image again, and know it by its number.
   void greet_subscribers() {
     zmq::message_t message;
     std::int64_t joined = 0;
@@ -104,7 +103,7 @@ class Publisher {
     late_joiners_ += joined;
   }
 
-  // Without a copy: the message holds on to the image.
+  // No copy is made: the message keeps the image alive.
   void send(const Shared& image) {
     const auto let_go = [](void*, void* held) { delete static_cast<Shared*>(held); };
     auto held = std::make_unique<Shared>(image);
@@ -117,7 +116,7 @@ class Publisher {
   zmq::socket_t socket_;
   SocketGuard guard_;
   EventDescriptor came_;
-  Shared last_;  // of the thread
+  Shared last_;  // used by the thread only
   mutable std::mutex mutex_;
   std::vector<Shared> waiting_;
   std::int64_t late_joiners_ = 0;
@@ -144,7 +143,7 @@ struct ZmqImageSink {
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static constexpr auto stream_end = sends_images;
-  // The last image's message, and one that is being made.
+  // The message of the last image, and one in the making.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.host_bytes = 2 * inputs[0],
             .copy_bytes = inputs[0],

@@ -67,7 +67,7 @@ struct ZmqPetsirdSink {
  private:
   void take(const petsird::TimeBlockCutter::Block& block) {
     frame_.add(block);
-    constexpr std::size_t most_bytes = 4 << 20;  // of blocks that hold other things than events
+    constexpr std::size_t most_bytes = 4 << 20;  // of blocks without events
     if (frame_.events() >= frame_events_ || frame_.bytes() >= most_bytes) send_frame();
   }
 

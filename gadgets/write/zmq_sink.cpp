@@ -61,7 +61,7 @@ struct ZmqSink {
     const wire::FrameHeader header = wire::record_header(batch);
     std::vector<std::byte> frame(wire::header_bytes + header.events * wire::record_bytes(header.schema));
     wire::write_records(batch, std::span(frame).subspan(wire::header_bytes));
-    // By the time that all batches stand for: that at which each begins is known to a time block only.
+    // Counts the time that all batches stand for: when each begins is known only to a time block.
     if (!batch.delayed) scanned_s_ += batch.duration_s;
     sender_.send(header, std::move(frame), scanned_s_);
     context.books().written(header.events);
@@ -74,7 +74,7 @@ struct ZmqSink {
   }
 
  private:
-  // The first events say what a receiver should correct them for.
+  // The first events say which corrections a receiver should make.
   void set_header(const Quantity* quantity) {
     if (quantity) petsird::state_simulation(*header_, *quantity);
     sender_.set_header(encode_stream_header(std::move(*header_)));

@@ -9,7 +9,7 @@
 namespace tofstream::petsird {
 namespace {
 
-// Ours: the standard wants boxes, where the model and Bialas et al. 2015 have lines.
+// Our choice: the standard asks for boxes, but the model and Bialas et al. 2015 have lines.
 constexpr float width_mm = 5, height_mm = 20;
 
 Replicated<DetectorModule> strips_of(const StripGeometry& geometry) {
@@ -30,7 +30,7 @@ Replicated<DetectorModule> strips_of(const StripGeometry& geometry) {
 
 Header strip_header(const Scanner& scanner) {
   const StripGeometry geometry = strip_geometry(scanner);
-  const float reach = geometry.radius_mm + geometry.length_mm;  // no path differs by more
+  const float reach = geometry.radius_mm + geometry.length_mm;  // the largest possible difference of paths
   Header header;
   ScannerInformation& info = header.scanner;
   info.model_name = scanner.name;
@@ -41,7 +41,7 @@ Header strip_header(const Scanner& scanner) {
   info.event_energy_bin_edges_keV = {{0, 511}};
   info.energy_resolution_at_511 = {1};
   info.efficiencies.method_description = fmt::format("strips{}{}", perfect_words, absolute_scale_words);
-  info.efficiencies.module_pair_sgid_lut = {{{{-1}, {0, -1}}}};  // the upper with the lower alone
+  info.efficiencies.module_pair_sgid_lut = {{{{-1}, {0, -1}}}};  // only the upper with the lower
   return header;
 }
 

@@ -1,4 +1,4 @@
-// The PETSIRD header of a pair of strips, by which a live stream says how they stand.
+// The PETSIRD header of a pair of strips, with which a live stream describes them.
 #pragma once
 
 #include "gadgets/io/petsird/header.hpp"
@@ -6,8 +6,8 @@
 
 namespace tofstream::petsird {
 
-/// Two modules of one box each, the upper strip first. What the standard cannot say, positions along a strip, is what
-/// the records of such a stream hold. Throws std::invalid_argument where the scanner is no pair of strips.
+/// Two modules of one box each, the upper strip first. The standard cannot express positions along a strip; the records
+/// of such a stream hold these. Throws std::invalid_argument if the scanner is not a pair of strips.
 Header strip_header(const Scanner& scanner);
 
 }  // namespace tofstream::petsird

@@ -50,13 +50,13 @@ Line read_line(std::string_view line, double mm, StripResponse<float>& event) {
     value = static_cast<float>(number * mm);
     const std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
     line = without_blanks(rest);
-    if (!line.empty() && line.size() == rest.size()) return Line::wrong;  // no blank behind the number
+    if (!line.empty() && line.size() == rest.size()) return Line::wrong;  // no blank after the number
   }
   event = {values[0], values[1], values[2]};
   return line.empty() && is_finite(event) ? Line::event : Line::wrong;
 }
 
-/// The events of whole lines; of a line that is none, where it begins.
+/// The events of whole lines, and where a line begins that is not an event.
 struct Piece {
   std::string_view text;
   std::vector<StripResponse<float>> events;

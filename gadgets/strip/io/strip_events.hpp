@@ -16,7 +16,7 @@ enum class StripFormat { text, float32 };
 enum class StripUnit { mm, m };
 
 /// Reads a stream of events that comes in pieces of any size. In text, empty lines and what follows a `#` are skipped.
-/// Each function throws std::runtime_error of one line, with the line (text) or the byte (float32), where the stream is
+/// Each function throws std::runtime_error, one line that names the line (text) or the byte (float32), if the stream is
 /// not in its format or a number is not finite.
 class StripEventReader {
  public:
@@ -24,7 +24,7 @@ class StripEventReader {
 
   /// The events that this piece completes, in order.
   std::vector<StripResponse<float>> push(std::span<const std::byte> piece);
-  /// Those that the end of the stream completes: a last line without an end.
+  /// The events that the end of the stream completes: a last line without an end.
   std::vector<StripResponse<float>> finish();
 
  private:
@@ -33,8 +33,8 @@ class StripEventReader {
 
   StripFormat format_;
   StripUnit unit_;
-  std::string held_;         // what has come and is not yet read
-  std::uint64_t lines_ = 0;  // that have been read
+  std::string held_;         // bytes that are not yet read
+  std::uint64_t lines_ = 0;  // read so far
   std::uint64_t bytes_ = 0;
 };
 
