@@ -16,7 +16,7 @@ BatchBuilder::BatchBuilder(std::shared_ptr<const Scanner> scanner, petsird::Type
     centre_mm_.push_back(0.5f * (tof_edges_mm[k] + tof_edges_mm[k + 1]));
     width_mm_.push_back(tof_edges_mm[k + 1] - tof_edges_mm[k]);
   }
-  constexpr float rounding = 1e-4f;  // of widths that were meant to be equal
+  constexpr float rounding = 1e-4f;  // for widths meant to be equal
   for (const float width : width_mm_)
     equal_widths_ = equal_widths_ && std::abs(width - width_mm_.front()) <= rounding * width_mm_.front();
   if (has_tof_) tof_.bin_width_mm = width_mm_.front();

@@ -12,13 +12,13 @@
 
 namespace tofstream {
 
-/// When events that follow one another were, as evenly spread as their list tells, and the scan time that each stands
-/// for: none, where another list of the same block stands for it.
+/// The times of consecutive events, evenly spread as their list says, and the scan time that each stands for: none if
+/// another list of the same block stands for it.
 struct EventTimes {
   double first_s = 0;
   double apart_s = 0;
   double each_stands_for_s = 0;
-  /// Those of the events behind the first `count`.
+  /// The times of the events after the first `count`.
   EventTimes after(std::uint64_t count) const {
     return {first_s + static_cast<double>(count) * apart_s, apart_s, each_stands_for_s};
   }
@@ -32,20 +32,20 @@ class BatchBuilder {
 
   /// How many events the open batch still takes.
   std::size_t room() const { return static_cast<std::size_t>(capacity_ - count_); }
-  /// What writes events behind those that the batch has, within its room; several threads may at once, also after
-  /// take(): until they have, the batch that this gave is neither read nor destroyed.
+  /// A function that writes events after those of the batch, within its room. Several threads may call it at once, even
+  /// after take(); until they have finished, the batch from take() must be neither read nor destroyed.
   petsird::PutEvents writer();
-  /// Writes events behind those that the batch has, within its room.
+  /// Writes events after those of the batch, within its room.
   void put(std::span<const petsird::CoincidenceEvent> events) { write(open_slots(), 0, events); }
-  /// Takes `events` of those that were put. A batch begins with its first event; one that stands for no scan time is of
-  /// one moment, the middle of its events'.
+  /// Takes `events` of those that were put. A batch begins at its first event; one that stands for no scan time gets a
+  /// single time, the middle of its events.
   void take_in(std::size_t events, const EventTimes& times);
   std::int64_t count() const { return count_; }
-  /// Where the open batch's time ends, counted from its first event by what it stands for.
+  /// Where the open batch's time ends: that of its first event plus the time that it stands for.
   double end_s() const;
   bool is_full() const { return count_ == capacity_; }
   bool takes_delayeds() const { return delayed_; }
-  /// The events so far as a batch; the builder is empty afterwards. Where a writer was given, the arrays may be longer.
+  /// The events so far as a batch; the builder is empty afterwards. If writer() was used, the arrays may be longer.
   EventBatch take();
 
  private:
@@ -59,7 +59,7 @@ class BatchBuilder {
     }
   };
 
-  /// Where the next event's numbers go.
+  /// Where the next event is written.
   struct Slots {
     std::uint32_t *detector1 = nullptr, *detector2 = nullptr;
     float *tof = nullptr, *width = nullptr;
@@ -78,8 +78,8 @@ class BatchBuilder {
   std::int64_t capacity_;
   bool delayed_;
   std::int64_t count_ = 0;
-  // Events at the end that stand for equal times. Their time is added once and not span by span: so the batch's does
-  // not depend, to the last bit, on the pieces in which the bytes came.
+  // The last events, which stand for equal times. Their time is added once and not span by span, so that the batch's
+  // time does not depend, to the last bit, on the pieces in which the bytes came.
   std::int64_t run_events_ = 0;
   double run_seconds_per_event_ = 0;
   double last_s_ = 0;  // when the last event's time ends
@@ -87,8 +87,8 @@ class BatchBuilder {
   bool has_writer_ = false;  // of events in the open batch
 };
 
-/// Makes the arrays as long as the batch. Delayeds' keep their memory, if they fill a quarter of it: they are counted
-/// and forgotten, not worth a copy.
+/// Makes the arrays as long as the batch. Those of delayeds that fill at least a quarter of their memory keep it: they
+/// are counted and discarded, so a copy is not worth it.
 void trim(EventBatch& batch);
 
 }  // namespace tofstream

@@ -39,7 +39,7 @@ struct CoveredTime {
   }
 };
 
-/// What corrects events, on a backend: half of a GPU's memory that was free at first is left to others.
+/// What corrects events on a backend. Half of a GPU's memory that was free at first is left to other uses.
 class Means {
  public:
   Means(Backend backend, const std::optional<Image>& mu) : corrector_(backend) {
@@ -50,8 +50,8 @@ class Means {
   EventCorrector& corrector() { return corrector_; }
   const Attenuation* attenuation() const { return attenuation_ ? &*attenuation_ : nullptr; }
 
-  /// Whether the batch is to go to the GPU that corrects it, which then has room for it and its terms. Events with free
-  /// ends stay.
+  /// Whether the batch goes to the GPU that corrects it, which then has room for it and its terms. Events with free
+  /// ends stay where they are.
   bool takes(const EventBatch& batch) {
     constexpr std::size_t terms_bytes = 2 * sizeof(float);
     return corrector_.backend() == Backend::cuda && batch.detectors &&
@@ -59,7 +59,7 @@ class Means {
   }
 
  private:
-  // What is free is asked for seldom, since that takes its time.
+  // Free memory is asked for seldom, since that is slow.
   bool has_room(std::size_t bytes) {
     if (bytes > granted_) {
       const std::size_t grant = std::max(bytes, std::size_t{256} << 20);
@@ -78,12 +78,12 @@ class Means {
 struct EventCorrections {
   using Params = EventCorrectionsParams;
   static constexpr auto params = Params::params;
-  static constexpr bool own_thread = true;  // emits all events from flush where it has held them back
+  static constexpr bool own_thread = true;  // emits all events from flush if it held them back
   static constexpr bool harmless = true;
-  // Batches that come to the GPU together.
+  // Batches that are brought to the GPU at a time.
   static constexpr std::size_t at_a_time = 4;
-  // Events of 12 B and their two terms; on a GPU the lines' integrals besides, and on the host the page-locked memory by
-  // way of which batches go there.
+  // Events of 12 B and their two terms; with a GPU also the lines' integrals there, and on the host the page-locked
+  // memory through which batches are copied.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     return {.host_bytes = wants_cuda(p.backend) ? memory_product(at_a_time, inputs[0]) : 0,
             .device_bytes = wants_cuda(p.backend) ? inputs[0] / 12 * 4 : 0,
@@ -125,7 +125,7 @@ struct EventCorrections {
 
   void flush(Emit<EventBatch>& emit, Context& context) {
     if (!waiting_.empty()) {
-      // Batches that are not on the GPU yet go there while the CPU fits the randoms.
+      // Batches that are not yet on the GPU are copied there while the CPU fits the randoms.
       auto fit = std::async(std::launch::async, [&] { prepare_randoms(announced_); });
       prepare_waiting(Wait::for_all);
       fit.get();
@@ -168,7 +168,7 @@ struct EventCorrections {
     mu_ = std::move(mu);
   }
 
-  // No events: who comes behind can prepare for their scanner while they wait.
+  // No events: later gadgets can prepare for the scanner while the events wait.
   EventBatch announcement_of(const EventBatch& batch) {
     return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr, .detectors = batch.detectors};
   }
@@ -185,7 +185,7 @@ struct EventCorrections {
     delayeds_time_.add(batch);
   }
 
-  // The first use of a GPU sets it up, which takes some tenths of a second: meanwhile events come that are to wait.
+  // The first use of a GPU sets it up, which takes some tenths of a second; events that come meanwhile wait.
   bool are_means_ready() {
     if (means_) return true;
     if (!coming_.valid())
@@ -201,8 +201,8 @@ struct EventCorrections {
     return *means_;
   }
 
-  // What does not depend on the randoms is done while events wait for these. Some batches come to the GPU at a time,
-  // while the terms of those before are looked up.
+  // Does what does not depend on the randoms while events wait for these. Some batches are copied to the GPU at a time,
+  // while the terms of earlier ones are looked up.
   enum class Wait { no, for_all };
   void prepare_waiting(Wait wait) {
     if (wait == Wait::no && !are_means_ready()) return;
@@ -258,8 +258,8 @@ struct EventCorrections {
     batch.quantity = quantity_after(batch.quantity);
   }
 
-  // The same for all events that come with the same one. Attenuation is the sensitivity's to correct for: the projector
-  // says whether it does.
+  // Made once for all events with the same quantity. Attenuation is corrected for by the sensitivity: the projector
+  // says whether it is.
   std::shared_ptr<const Quantity> quantity_after(const std::shared_ptr<const Quantity>& before) {
     const bool has_delayeds = delayeds_ > 0;
     if (quantity_ && before == quantity_before_ && has_delayeds == quantity_has_delayeds_) return quantity_;
@@ -304,12 +304,12 @@ struct EventCorrections {
     return replaced_;
   }
 
-  // The prompts say how long a whole scan was; the delayeds of a live one say how much of it they cover.
+  // The time of a whole scan comes from its prompts; in a live one the delayeds say how much of it they cover.
   const CoveredTime& available_time() const {
     return p_.randoms.use == RandomsUse::whole_scan ? prompts_time_ : delayeds_time_;
   }
 
-  // The estimate of delayeds is made anew when a tenth more have come.
+  // The fit to the delayeds is repeated when their number has grown by a tenth.
   void prepare_randoms(const EventBatch& batch) {
     if (!batch.scanner) throw std::runtime_error("randoms need events that say which scanner recorded them");
     if (p_.randoms.from == RandomsFrom::rate) {
@@ -328,7 +328,7 @@ struct EventCorrections {
     fitted_time_ = available_time();
   }
 
-  // Singles go with the activity, randoms with its square, which halves the half-life.
+  // Singles are proportional to the activity, randoms to its square, which halves the half-life.
   double randoms_scale(const EventBatch& batch) const {
     if (half_life_s_ == 0 || p_.randoms.from != RandomsFrom::delayeds || delayeds_ == 0) return 1;
     const double from_s = fitted_time_.begin_s;
@@ -343,7 +343,7 @@ struct EventCorrections {
   std::optional<Image> mu_;
   std::shared_ptr<const ScatterEstimate> scatter_, scatter_lines_;
   AttenuatedBy attenuated_by_;
-  std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, and what became of it
+  std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, before and after correction
   bool quantity_has_delayeds_ = false;
   std::shared_ptr<const Scanner> original_, replaced_;
   std::optional<DelayedCounts> counts_;
@@ -352,10 +352,10 @@ struct EventCorrections {
   CoveredTime prompts_time_, delayeds_time_, fitted_time_;
   std::unique_ptr<Means> means_;
   std::future<std::unique_ptr<Means>> coming_;
-  EventBatch announced_;  // no events, and the scanner of those that wait
+  EventBatch announced_;  // without events; has the scanner of those that wait
   std::vector<EventBatch> waiting_;
-  std::size_t prepared_ = 0;  // of those that wait, the first, which have their multiplicative terms
-  std::deque<std::future<EventBatch>> bringing_;  // those behind them, to the GPU
+  std::size_t prepared_ = 0;                      // how many waiting batches have their multiplicative terms
+  std::deque<std::future<EventBatch>> bringing_;  // the batches after these, on their way to the GPU
 };
 
 TOFSTREAM_GADGET(EventCorrections, "event_corrections",

@@ -19,8 +19,8 @@
 namespace tofstream {
 namespace {
 
-// Without a home (services, containers) it is in a folder where all may write: a name for each user there, so that
-// users are not in each other's way.
+// Without a home folder (services, containers) it lies in a folder where everybody may write, under a name for each
+// user, so that users do not collide.
 std::filesystem::path sensitivity_folder() {
   if (const char* folder = std::getenv("XDG_CACHE_HOME"); folder && *folder)
     return std::filesystem::path(folder) / "tofstream" / "sensitivity";
@@ -46,7 +46,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
     return compute_sensitivity(scanner, projector, settings, mu, nullptr, [&](double done) {
       if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
       context.progress(done, 1, "of the sensitivity");
-      turn.reset();  // others project between two batches of pairs
+      turn.reset();  // others may project between two batches of pairs
       turn.emplace(context.take_turn());
     });
   };
@@ -57,7 +57,7 @@ Sensitivity compute_or_load(const PairSensitivitySettings& p, const Scanner& sca
   });
 }
 
-// A sample's error goes into the image.
+// Puts a sample's error into the image.
 void report_sample(const Sensitivity& sampled, double error, Context& context) {
   context.report("sensitivity_error_asked", error);
   context.report("sensitivity_drawn", sampled.drawn);
@@ -92,7 +92,7 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
   result.image = std::move(made.image);
   if (made.noise.empty()) return result;
   const Memory memory = memory_of(p.backend);
-  // Side by side, since a copy from memory that is not pinned keeps a core busy.
+  // Copied side by side, since a copy from memory that is not pinned keeps a core busy.
   SampleNoise there{.undrawn = made.noise.undrawn};
   tbb::parallel_invoke([&] { there.held_out = made.noise.held_out.to(memory); },
                        [&] { there.variance = made.noise.variance.to(memory); });

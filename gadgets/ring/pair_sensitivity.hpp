@@ -16,27 +16,27 @@ namespace tofstream {
 struct PairSensitivitySettings {
   GadgetBackend backend = BackendChoice::automatic;
   SensitivityParams sampling;
-  std::filesystem::path mu_map;  // that the sensitivity holds; empty: none
-  // What the kept sensitivity depends on besides scanner, grid, mu map and sampling: the projector's name and
+  std::filesystem::path mu_map;  // that attenuates the sensitivity; empty: none
+  // What else the cached sensitivity depends on, besides scanner, grid, mu map and sampling: the projector's name and
   // parameters.
   std::string key;
 };
 
-/// For `images_held` of a Type of TOFSTREAM_PROJECTOR with this sensitivity: 24 bytes a voxel while it is made, for a
-/// batch, a replicate in double, their mean, its deviations and what is held out. Deterministic sums on a GPU take 8
+/// For `images_held` of a Type of TOFSTREAM_PROJECTOR with this sensitivity: 24 bytes a voxel while it is made: a
+/// batch, a replicate in double, their mean, its deviations and the held-out part. Deterministic sums on a GPU take 8
 /// bytes a voxel.
 template <class Params>
 std::size_t pair_sensitivity_images(const Params& p) {
   return p.deterministic && wants_cuda(p.backend) ? 8 : 6;
 }
 
-/// For `sensitivity` of a Type of TOFSTREAM_PROJECTOR. Throws as compute_sensitivity does, and for a mu map that cannot
-/// be read.
+/// For `sensitivity` of a Type of TOFSTREAM_PROJECTOR. Throws as compute_sensitivity does, and if a mu map cannot be
+/// read.
 ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& settings, const Scanner& scanner,
                                      ListModeProjector& projector, Context& context);
 
-/// The same from a projector's Params, which have `backend`, `sensitivity` and `mu_map`. All of them are in the key but
-/// those that are declared not_in_key.
+/// The same from a projector's Params, which have `backend`, `sensitivity` and `mu_map`. All of them are in the key,
+/// except those declared not_in_key.
 template <class Type>
 ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Params& p, const Scanner& scanner,
                                      ListModeProjector& projector, Context& context) {

@@ -23,8 +23,7 @@ inline constexpr auto* deterministic_words =
 inline constexpr auto* cuda_path_words =
     "On CUDA: automatic chooses tiled for many events, else direct; paper: the scheme of Cui et al. 2011, slower";
 
-/// Says it where the cut of the ToF Gaussian leaves out more of it than noise would hide: the image's values are off
-/// then.
+/// Warns if the cut of the ToF Gaussian leaves out more than noise would hide, so that the image's values are off.
 inline void warn_of_tof_cut(float tof_cut_sigma, Context& context) {
   const double left_out = std::erfc(static_cast<double>(tof_cut_sigma) / std::numbers::sqrt2);
   constexpr double worth_a_warning = 0.01;
@@ -35,8 +34,8 @@ inline void warn_of_tof_cut(float tof_cut_sigma, Context& context) {
         tof_cut_sigma, 100 * left_out));
 }
 
-/// From how many events on a batch is expected to have a plan on a GPU, of a projector that plans `fewest` or more; 0:
-/// none is.
+/// The number of events from which a batch should have a plan on a GPU, for a projector that plans `fewest` or more; 0:
+/// none should.
 constexpr std::int64_t planned_from(CudaPath path, std::int64_t fewest) {
   return path == CudaPath::automatic || path == CudaPath::tiled ? fewest : 0;
 }

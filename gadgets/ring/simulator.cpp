@@ -103,7 +103,7 @@ struct Simulator {
     return options;
   }
 
-  // What the simulation puts into events, and so a reconstruction has to take out.
+  // The effects that the simulation puts into events, which a reconstruction has to correct for.
   static Quantity quantity_of(const Params& p) {
     const auto state = [](bool simulated) {
       return simulated ? CorrectionRecord{CorrectionState::called_for, "simulated"}

@@ -1,4 +1,4 @@
-// Rejects events whose ToF lies far from the middle of their line: outside the field of view there is nothing to emit.
+// Rejects events whose ToF lies far from the middle of their line: outside the field of view nothing emits.
 #include <cmath>
 #include <span>
 #include <utility>
@@ -18,7 +18,7 @@ struct TofWindow {
   static constexpr auto params = describe(param<&Params::half_width_mm>("half_width_mm", positive, unit("mm"), live,
                                                                         "Events farther from the middle are rejected"));
   static constexpr bool harmless = true;
-  // What is selected is copied array by array, by a list of positions.
+  // Selected events are copied array by array, by a list of positions.
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
     return {.call_bytes = inputs[0], .message_bytes = inputs[0]};
   }

@@ -78,7 +78,7 @@ struct TorProjector {
   }
   static std::size_t images_held(const Params& p) { return pair_sensitivity_images(p); }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
-  /// Throws where no scanner and no image could make sense of it.
+  /// Throws if the parameters are wrong for every scanner and image.
   static void check(const Params& p) {
     if (p.response == Response::table && p.table.size() < 2)
       throw std::invalid_argument("response: table needs `table` with at least two values");
@@ -96,7 +96,7 @@ struct TorProjector {
     float fwhm_mm;  // of a Gaussian
     Normalise normalise;
   };
-  /// The tube, which it says in the run's report and, where the user left it open, in the log.
+  /// Chooses the tube and reports it; also logs it if the user left it open.
   static Chosen choose(const Params& p, const Scanner& scanner, const Grid& grid, Context& context) {
     const bool is_gaussian = p.response == Response::gaussian;
     const GaussianTube tube = is_gaussian ? choose_tube(scanner, grid, p.tube_width_voxels, p.fwhm_mm)
@@ -133,7 +133,7 @@ struct TorProjector {
   static TorSettings settings(const Params& p, const Chosen& tube, const Grid& grid) {
     const float edge = std::max({grid.voxel_mm.x, grid.voxel_mm.y, grid.voxel_mm.z});
     float radius = 0.5f * tube.width_voxels * edge;
-    // The wall of the narrowest lies farther out, so that no slice is empty.
+    // The wall of the narrowest tubes lies farther out, so that no slice is empty.
     if (tube.normalise == Normalise::slice) radius = std::max(radius, least_slice_radius_mm(grid));
     return {.response = response(p, tube.fwhm_mm, radius),
             .tof_cut_sigma = p.tof_cut_sigma,

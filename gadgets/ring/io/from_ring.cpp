@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t crystal_material = 1;
 
-// A module has one box, and so one material: of layers that differ, their mean by depth.
+// A module has one box, and so one material: for different layers, their mean by depth.
 BulkMaterial material_of(const RingScanner& ring) {
   double free_paths = 0;
   for (const CrystalLayer& layer : ring.layers) free_paths += 0.1 * layer.attenuation_per_cm * layer.depth_mm;

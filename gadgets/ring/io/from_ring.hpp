@@ -7,9 +7,9 @@
 namespace tofstream::petsird {
 
 /// The header, with efficiencies as tables by classes of module pairs: trues per second for a line integral of 1 Bq/mL
-/// mm. Throws std::invalid_argument for a ring that is not valid or whose ToF is not binned, which the standard cannot
-/// hold. Boxes are the crystals as they are; their material attenuates as the ring's layers do, so that a reader finds
-/// the detectors' points (detector_points.hpp), within 0.02 mm where layers of unequal depth share a box.
+/// mm. Throws std::invalid_argument for a ring that is not valid, or whose ToF is not binned, which the standard cannot
+/// hold. Boxes are the crystals' own; their material attenuates like the ring's layers, so that a reader finds the
+/// detectors' points (detector_points.hpp), within 0.02 mm if layers of unequal depth share a box.
 ScannerHeader header_of(const RingScanner& ring);
 
 }  // namespace tofstream::petsird

@@ -91,7 +91,7 @@ struct RingFile {
                param<&RingFile::energy>("energy", "The energy window"));
 };
 
-// What one figure says of another.
+// Checks figures against one another.
 void check(const RingFile& file, const Location& where) {
   if ((file.modules.axial > 1) != file.modules.pitch_axial_mm.has_value())
     refuse(where, "scanner.modules.pitch_axial_mm is needed where there are several rings of modules, and only there");

@@ -9,7 +9,7 @@
 
 namespace tofstream::formats {
 
-/// Throws std::runtime_error in the form above, or where the file cannot be read.
+/// Throws std::runtime_error in the form above, or if the file cannot be read.
 RingScanner read_ring_scanner(const std::filesystem::path& file);
 /// The same from text; `file` is what messages call it.
 RingScanner parse_ring_scanner(const std::string& text, const std::string& file);

@@ -18,7 +18,7 @@ namespace tofstream {
 namespace {
 
 constexpr const char* axes[5] = {"radial", "angle", "z of end a", "z of end b", "ToF"};
-constexpr float tolerance = 0.01f;  // of a spacing that must be another
+constexpr float tolerance = 0.01f;  // for a spacing that must equal another
 
 void check_shape(const std::filesystem::path& path, const nifti_image& header) {
   for (int d = 1; d <= 7; ++d) {

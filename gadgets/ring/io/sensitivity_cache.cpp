@@ -25,7 +25,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the cache is written as memory holds it");
 
-/// What stands before the voxels; no padding.
+/// The bytes before the voxels; no padding.
 struct Header {
   std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '5'};
   std::array<char, 64> key{};
@@ -35,14 +35,14 @@ struct Header {
   std::int32_t size[3] = {};
   float voxel_mm[3] = {}, origin_mm[3] = {};
   float blob_radius_mm = 0, blob_alpha = 0;
-  std::int32_t symmetries = 1, images = 1;  // 3: a sample's noise follows
+  std::int32_t symmetries = 1, images = 1;  // 3 images: a sample's noise follows
 };
 static_assert(sizeof(Header) == 16 + 64 + 40 + 16 + 32 + 8);
 
-// CRC32C, which keeps up with reading; a cryptographic hash of 25e6 voxels takes tenths of a second.
+// CRC32C, which is as fast as reading; a cryptographic hash of 25e6 voxels takes tenths of a second.
 using Checksum = std::uint32_t;
 
-/// The voxels of all images one after the other, in pieces, so that all threads read and check.
+/// The voxels of all images in order, in pieces, so that all threads read and check.
 template <class S>
 auto pieces_of(S& s) {
   constexpr std::size_t piece_voxels = std::size_t{1} << 20;
@@ -95,8 +95,8 @@ bool read(std::ifstream& file, T* data, std::uintmax_t bytes) {
   return static_cast<bool>(file);
 }
 
-/// Reads what stands behind the header, on all threads: an image of 25e6 voxels is one of three times 100 MB. False
-/// where it cannot be read or the checksum is another.
+/// Reads what follows the header, on all threads: an image of 25e6 voxels takes three times 100 MB. False if it cannot
+/// be read or its checksum is wrong.
 bool read_voxels(const std::filesystem::path& path, const Header& header, Sensitivity& s) {
   const auto pieces = pieces_of(s);
   std::vector<Checksum> sums(pieces.size());
