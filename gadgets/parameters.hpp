@@ -25,16 +25,16 @@ constexpr auto enum_names(BackendChoice) {
 inline constexpr auto spilling_is_operators =
     operators_alone("where a run puts what memory does not hold is the operator's to say");
 
-/// The backend to use: auto is CUDA where there is a device. Throws std::runtime_error where cuda
-/// is asked for in vain.
+/// The backend to use: auto is CUDA where there is a device. Throws std::runtime_error if cuda is asked for and there
+/// is none.
 inline Backend resolve(BackendChoice choice) {
   if (choice == BackendChoice::cuda) require_cuda();
   const bool cuda = choice == BackendChoice::cuda || (choice == BackendChoice::automatic && why_no_cuda().empty());
   return cuda ? Backend::cuda : Backend::cpu;
 }
 
-/// Where a gadget works. `cuda` in vain throws at once; `auto` looks for a GPU when it is first asked where. That, and
-/// setting the GPU up, takes some tenths of a second, in which others begin to read and decode.
+/// Where a gadget works. `cuda` without a GPU throws at once; `auto` looks for a GPU when the backend is first asked
+/// for. Looking and setting the GPU up takes some tenths of a second, in which other gadgets begin to read and decode.
 class GadgetBackend {
  public:
   GadgetBackend(BackendChoice choice) : choice_(choice) {
@@ -48,12 +48,13 @@ class GadgetBackend {
   std::shared_ptr<const DeviceSetUp> set_up_;
 };
 
-/// As resolve, before anything starts: what is asked for counts, also where there is no device.
+/// Like resolve, but before anything starts: takes what is asked for, even where there is no device.
 inline bool wants_cuda(BackendChoice choice) {
   return choice == BackendChoice::cuda || (choice == BackendChoice::automatic && why_no_cuda().empty());
 }
 
-/// What a gadget needs for `held` bytes of images and gives in messages of `given`, in its backend's memory.
+/// The memory need of a gadget that holds `held` bytes of images and gives messages of `given` bytes, in its backend's
+/// memory.
 inline MemoryNeed image_memory(BackendChoice backend, std::size_t held, std::size_t given, const char* lower) {
   const bool device = wants_cuda(backend);
   return {.host_bytes = device ? 0 : held,
@@ -63,7 +64,7 @@ inline MemoryNeed image_memory(BackendChoice backend, std::size_t held, std::siz
           .lower = lower};
 }
 
-/// Bytes of a batch's event at most: two detectors, the rank of its arrival, ToF and its width, and two corrections.
+/// Most bytes of an event in a batch: two detectors, the rank of its arrival, ToF and its width, and two corrections.
 inline constexpr std::size_t event_bytes = 28;
 
 enum class Basis { voxels, blobs };
@@ -103,8 +104,7 @@ struct ImageParams {
 
   /// The scanner decides the grid.
   bool is_auto() const { return !size; }
-  /// What one image takes: 4 bytes a voxel or blob; where the scanner decides, what the largest takes that it may
-  /// choose.
+  /// Bytes of one image: 4 a voxel or blob; where the scanner decides, the bytes of the largest that may be chosen.
   std::size_t bytes() const {
     if (is_auto()) return sizeof(float) * static_cast<std::size_t>(most_chosen_voxels);
     return sizeof(float) * static_cast<std::size_t>((*size)[0]) * static_cast<std::size_t>((*size)[1]) *
@@ -117,7 +117,7 @@ struct ImageParams {
     if (centre_mm) wish.centre_mm = vec3(*centre_mm);
     return wish;
   }
-  /// The grid that is written out, or that of the scanner; which may be null where is_auto() is false. Throws as
+  /// The grid as given, or the one chosen for the scanner, which may be null if is_auto() is false. Throws as
   /// choose_grid does.
   Grid grid(const Scanner* scanner = nullptr) const {
     const GridWish wished = wish();

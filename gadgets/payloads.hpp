@@ -37,14 +37,14 @@ struct UpdateStep {
   int subsets = 0;  // 0 while a live stream has not ended
   bool ends_iteration = false;
   bool last = false;        // no update follows
-  std::int64_t update = 0;  // its number in the run, from 1; 0 where nobody counts
-  bool replayed = false;    // its events have met the reconstruction before, whatever the iteration
-  bool restart = false;     // throws the estimate away: what comes out is the start image
+  std::int64_t update = 0;  // its number in the run, from 1; 0: not counted
+  bool replayed = false;    // its events were reconstructed before, whatever the iteration
+  bool restart = false;     // discards the estimate: the start image comes out
 };
 
-/// The data of one update, in batches such as a projector takes at a time, and the share of the reference time that
-/// they stand for. `Data`: an owned batch, such as EventBatch; different kinds are different payloads, so that a
-/// pipeline which gives one to a projector of another is refused before any data flow.
+/// The data of one update, in batches of the size that a projector takes, and their share of the reference time.
+/// `Data`: an owned batch, such as EventBatch; different kinds are different payloads, so that a pipeline which gives
+/// one to a projector of another is refused before any data flow.
 template <class Data>
 struct Subset {
   UpdateStep step;
@@ -52,18 +52,18 @@ struct Subset {
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (conventions.md, list-mode EM)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
   std::shared_ptr<const Data> next_batch = {};
-  // An announcement alone has it: a batch without data, which says what recorded those to come.
+  // Only an announcement has it: a batch without data, which tells the scanner of the data to come.
   std::shared_ptr<const Data> announced = {};
-  // So many batches, the first, were part of an update before, though the subset as a whole was not.
+  // Number of batches at the beginning that were part of an earlier update, though the subset as a whole was not.
   std::size_t known_batches = 0;
-  // What an image of the data so far shows, its reference time included; null: nobody says.
+  // What an image of the data so far shows, its reference time included; null: not known.
   std::shared_ptr<const Quantity> quantity = {};
 
-  /// What any of the data tells of their scanner: an announcement's, or the first batch. Null where there is neither.
+  /// A batch that tells the scanner: the announcement's, or the first one. Null where there is neither.
   const Data* sample() const { return announced ? announced.get() : batches.empty() ? nullptr : batches.front().get(); }
-  /// The first batch that meets the reconstruction for the first time; a replayed subset has none.
+  /// The first batch that was not part of an update before; a replayed subset has none.
   std::size_t first_new() const { return step.iteration == 1 && !step.replayed ? known_batches : batches.size(); }
-  /// Events that meet the reconstruction for the first time.
+  /// Events that were not part of an update before.
   std::uint64_t event_count() const { return events_from(first_new()); }
   std::uint64_t size() const { return events_from(0); }
   std::uint64_t events_from(std::size_t first) const {
@@ -80,8 +80,8 @@ struct Subset {
 
 using EventSubset = Subset<EventBatch>;
 
-/// The subset that comes before all others: as soon as the scanner is known the projector can choose the image's grid
-/// and compute the sensitivity, while the first data are still coming. `like`: a batch without data.
+/// The subset before all others. From it the projector learns the scanner, so that it can choose the image's grid and
+/// compute the sensitivity while the first data are still coming. `like`: a batch without data.
 template <class Data>
 Subset<Data> announcement_of(Data like) {
   return {.step = {.iteration = 0, .replayed = true},
@@ -89,30 +89,30 @@ Subset<Data> announcement_of(Data like) {
           .announced = std::make_shared<const Data>(std::move(like))};
 }
 
-/// Tells the update to begin anew: without data, and in its turn among the subsets.
+/// Tells the update to restart. It has no data and takes its place in the order of the subsets.
 template <class Data>
 Subset<Data> restart_of(std::int64_t update) {
   return {.step = {.iteration = 0, .update = update, .replayed = true, .restart = true}, .batches = {}};
 }
 
-/// A^T(1 / (A x + c/m)) of one subset, with what an update needs besides.
+/// A^T(1 / (A x + c/m)) of one subset, and what else an update needs.
 struct Projected {
   UpdateStep step;
   std::shared_ptr<const Image> back_projection;
-  // Times time_fraction, the subset's own: that of the whole reference time for subsets in time order, else the
-  // subset's, with a time_fraction of 1. In the memory of the back projection.
+  // Times time_fraction, the subset's own sensitivity. For subsets in time order it is the sensitivity of the whole
+  // reference time; otherwise the subset's, with a time_fraction of 1. In the memory of the back projection.
   std::shared_ptr<const Image> sensitivity;
   double time_fraction = 1;
   EmTally tally;
-  std::shared_ptr<const Quantity> quantity = {};  // of an image that is updated with it; null: nobody says
-  // The sensitivity of the whole, which says where there is an image; null: `sensitivity` does.
+  std::shared_ptr<const Quantity> quantity = {};  // of an image that is updated with it; null: not known
+  // The sensitivity of the whole, which says where there is an image; null: `sensitivity` says it.
   std::shared_ptr<const Image> support = {};
   Rejected rejected = {};  // of all the projector's data so far
   std::size_t bytes() const { return back_projection->bytes(); }
 };
 
-/// A copy on the host of an image that lies on a GPU, made by who asks first and shared by all who ask: writers,
-/// pictures, pages and wires. In page-locked memory, which the program keeps for the next one.
+/// A copy on the host of an image that lies on a GPU, made at the first request and shared by all who ask: writers,
+/// pictures, pages and wires. It lies in page-locked memory, which the program keeps for the next copy.
 class HostCopy {
  public:
   std::shared_ptr<const Image> of(const Image& image) {
@@ -128,12 +128,12 @@ class HostCopy {
   std::shared_ptr<const Image> copy_;
 };
 
-/// The image after an update; `step.iteration` 0 is the start image. An announcement comes before it, and to a
-/// projector alone, where the scanner decides the grid (`image: auto`): what is wished, and no image.
+/// The image after an update; `step.iteration` 0 is the start image. If the scanner decides the grid (`image: auto`),
+/// an announcement comes before it, to projectors only: it has a wish for the grid and no image.
 struct Estimate {
   UpdateStep step;
   std::shared_ptr<const Image> image;             // null in an announcement
-  std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: nobody says, as of a start image
+  std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: not known, as for a start image
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
   Rejected rejected = {};  // of the data of all updates so far, those before a checkpoint included
@@ -148,7 +148,7 @@ struct Estimate {
   std::size_t bytes() const { return image ? image->bytes() : 0; }
 };
 
-/// The estimate's image where the host can read it; a copy only where it lies on a device, one for all who ask.
+/// The estimate's image where the host can read it. It is copied only if it lies on a device, once for all who ask.
 inline std::shared_ptr<const Image> on_host(const Estimate& estimate) {
   return on_host(estimate.image->voxels.memory()) ? estimate.image : estimate.host_copy->of(*estimate.image);
 }

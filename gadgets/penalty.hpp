@@ -14,7 +14,7 @@ namespace tofstream {
 
 /// The gradient of a penalty U at an estimate.
 struct Penalty {
-  std::shared_ptr<const Image> of;  // the estimate's image; null where that is only announced
+  std::shared_ptr<const Image> of;  // the estimate's image; null for an announcement
   // beta dU/dx in each voxel, in the memory of the image. The unit is the sensitivity's: events of the reference time
   // for each unit of the image.
   std::shared_ptr<const Image> gradient;
@@ -26,15 +26,15 @@ struct PayloadName<Penalty> {
   static constexpr auto value = "penalty";
 };
 
-/// What a prior takes. It answers every estimate, one that is only announced too, so that the update finds a penalty
-/// for each back projection.
+/// What a prior takes. It answers every estimate, even an announcement, so that the update finds a penalty for each
+/// back projection.
 struct PriorInput {
   std::shared_ptr<const Estimate> estimate;
   static constexpr bool takes_announcements = true;
   static constexpr auto inputs = ports(port<&PriorInput::estimate>("estimate"));
 };
 
-/// The penalty on an estimate of which `gradient(image)` gives the gradient.
+/// The penalty on an estimate; `gradient(image)` gives its gradient.
 template <class Gradient>
 Penalty penalty_on(const Estimate& estimate, const Gradient& gradient) {
   if (estimate.is_announcement()) return {};

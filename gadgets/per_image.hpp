@@ -1,5 +1,5 @@
-// What is made of an image once, for as long as somebody sends that image: of each subset's sensitivity, of which there
-// may be many.
+// Something made from an image once and kept for as long as that image is sent, for example for each subset's
+// sensitivity.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,11 @@ namespace tofstream {
 template <class Value>
 class PerImage {
  public:
-  /// What make() gave for this very image; it is called where the image comes for the first time. Valid until the next
-  /// call.
+  /// What make() gives for this image; make() is called when the image first comes. Valid until the next call.
   template <class Make>
   const Value& of(const std::shared_ptr<const Image>& image, const Make& make) {
     if (const auto found = std::ranges::find(known_, image, &Known::first); found != known_.end()) return found->second;
-    std::erase_if(known_, [](const Known& known) { return known.first.use_count() == 1; });  // nobody sends it again
+    std::erase_if(known_, [](const Known& known) { return known.first.use_count() == 1; });  // it is not sent again
     known_.emplace_back(image, make());
     return known_.back().second;
   }

@@ -1,5 +1,5 @@
-// How events are put on disk where an edge spills; what they share with others stays in memory. Inline, since a plug-in
-// with such an edge links core and kernels, of which neither knows the other.
+// How events are put on disk by an edge that spills; what they share with others stays in memory. Inline, since a
+// plug-in with such an edge links core and kernels, which do not know each other.
 #pragma once
 
 #include <cstdint>

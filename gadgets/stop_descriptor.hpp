@@ -1,5 +1,4 @@
-// A stop token, or news from another thread, as a descriptor, for who waits in poll() for a process or a socket: it
-// wakes at once.
+// A stop token, or a signal from another thread, as a descriptor that wakes a poll() for a process or a socket at once.
 #pragma once
 
 #include <cerrno>
@@ -13,7 +12,7 @@
 
 namespace tofstream {
 
-/// Readable while something was written to it (eventfd) that has not been read.
+/// Readable while something written to it has not been read (eventfd).
 class EventDescriptor {
  public:
   /// Throws std::runtime_error where the system has no descriptor left.
@@ -40,7 +39,7 @@ class StopDescriptor {
   /// Throws std::runtime_error where the system has no descriptor left.
   explicit StopDescriptor(const std::stop_token& stop) : on_stop_(stop, Raise{event_}) {}
 
-  /// Readable from the stop on, for good.
+  /// Readable from the stop on.
   int number() const { return event_.number(); }
 
  private:
@@ -50,7 +49,7 @@ class StopDescriptor {
   };
 
   const EventDescriptor event_;
-  const std::stop_callback<Raise> on_stop_;  // last: gone before the descriptor is closed
+  const std::stop_callback<Raise> on_stop_;  // last member: destroyed before the descriptor is closed
 };
 
 }  // namespace tofstream

@@ -1,5 +1,5 @@
-// What a gadget says of itself, by `static constexpr auto stream_end = ...`, where it is an end of the stream that
-// other programs send or are sent. A server and `tofstream replay` put another end in its place, whatever its name.
+// A gadget at the end of a stream from or to other programs says so by `static constexpr auto stream_end = ...`. A
+// server and `tofstream replay` replace it by an end of their own, whatever its name.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ inline constexpr const char* takes_live_stream = "takes a live stream";
 /// A sink of estimates that sends images, with the parameter every.
 inline constexpr const char* sends_images = "sends images";
 
-/// The names of all gadgets that are such an end, as a sentence has them: "zmq_source", "a_source or zmq_source".
+/// The names of all gadgets that are such an end, joined for a sentence: "zmq_source", "a_source or zmq_source".
 std::string gadgets_at(std::string_view stream_end);
 
 }  // namespace tofstream

@@ -25,15 +25,14 @@ struct CheckpointStep {
 struct Checkpoint {
   CheckpointStep step;
   Image image;
-  std::shared_ptr<const Quantity> quantity = {};  // null: nobody said
+  std::shared_ptr<const Quantity> quantity = {};  // null: not known
 };
 
 /// The image lies on the host; `quantity` may be null. Throws std::system_error.
 void write_checkpoint(const std::filesystem::path& file, const CheckpointStep& step, const Image& image,
                       const Quantity* quantity = nullptr);
 
-/// The checkpoint of a folder, or of a file; nothing where there is none yet. Throws std::runtime_error where it is
-/// damaged.
+/// The checkpoint of a folder, or of a file; nothing if there is none yet. Throws std::runtime_error if it is damaged.
 std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_folder);
 /// Where the checkpoint stands; update 0, the start image, where there is no checkpoint. Throws as read_checkpoint().
 CheckpointStep checkpoint_step(const std::filesystem::path& file_or_folder);

@@ -1,4 +1,4 @@
-// What an image's values are, as JSON: in images' provenance, in checkpoints and on the live page.
+// What an image's values are, as JSON: for the provenance of images, checkpoints and the live page.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace tofstream {
 
 /// For people and programs: unit, quantitative, not_quantitative (why not), corrections {name: {state, how}}; and what
-/// from_json needs besides.
+/// else from_json needs.
 nlohmann::ordered_json to_json(const Quantity& quantity);
 
 /// What to_json made. Throws nlohmann::json::exception for anything else.

@@ -6,7 +6,7 @@
 
 namespace tofstream {
 
-/// A number that no other has, but by the unlikeliest chance.
+/// A random number, unique for all practical purposes.
 inline std::uint64_t random_identity() {
   std::random_device random;
   return std::uint64_t{random()} << 32U | random();

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// TOFSTREAM_SHARE, then the installed place beside the program, then the source tree that a build folder lies in.
+// TOFSTREAM_SHARE, then the installed folder beside the program, then the source tree around a build folder.
 std::vector<fs::path> shared_folders(const std::string& kind) {
   std::vector<fs::path> folders;
   if (const char* set = std::getenv("TOFSTREAM_SHARE"); set && *set) folders.push_back(fs::path(set) / kind);

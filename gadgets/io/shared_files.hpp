@@ -9,18 +9,17 @@
 namespace tofstream {
 
 /// The file that `name` means: a path where it has a slash or a suffix or exists as it is, else `name`.yaml anywhere in
-/// the shared folder `kind` ("scanners", "phantoms", "pipelines"). Throws std::runtime_error that lists the names there
-/// are.
+/// the shared folder `kind` ("scanners", "phantoms", "pipelines"). Throws std::runtime_error, which lists the available
+/// names.
 std::filesystem::path find_shared(const std::string& kind, const std::string& name);
 
-/// A file that comes with the program, by its path in share/. Throws std::runtime_error where it is not there.
+/// A file that comes with the program, by its path in share/. Throws std::runtime_error if it does not exist.
 std::filesystem::path find_shared_file(const std::filesystem::path& path);
 
-/// Throws std::runtime_error where there is no such file or folder, with the nearest name beside it, or it may not be
-/// read.
+/// Throws std::runtime_error if the file or folder does not exist, with the nearest name there, or may not be read.
 void require_readable(const std::filesystem::path& path);
 
-/// The YAML files in a folder, also those in folders within it, such as a family's pipelines; sorted. None where the
+/// The YAML files in a folder, also those in folders within it, such as a family's pipelines; sorted. None if the
 /// folder cannot be read.
 std::vector<std::filesystem::path> yaml_files_in(const std::filesystem::path& folder);
 

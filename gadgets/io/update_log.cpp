@@ -43,7 +43,7 @@ std::string line_of(const UpdateRecord& r) {
 constexpr std::uint64_t most_parts = 1'000'000'000;
 constexpr std::uint64_t most_events = std::numeric_limits<std::uint64_t>::max();
 
-// A whole number from `least` to `most`: get() alone would cut what does not fit.
+// A whole number from `least` to `most`: get() alone would truncate others.
 std::uint64_t whole_number(const Json& value, const char* what, std::uint64_t least, std::uint64_t most) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most)
     throw std::runtime_error(fmt::format("{} is no whole number from {} to {}", what, least, most));
@@ -85,7 +85,7 @@ UpdateRecord record_of(const Json& line, int version) {
   return record;
 }
 
-// Throws where the first line is not that of an order, or of one that a later program wrote.
+// Throws if the first line is not an order's, or is that of a later program.
 int version_of(const std::string& text) {
   const Json line = Json::parse(text);
   for (const int version : {one_stretch_version, format_version})
@@ -123,7 +123,7 @@ UpdateLog read_update_log(std::istream& stream, const std::string& name) {
   UpdateLog log;
   std::string text;
   int number = 1;
-  const auto read_line = [&] { return std::getline(stream, text) && !stream.eof(); };  // a cut one has no end
+  const auto read_line = [&] { return std::getline(stream, text) && !stream.eof(); };  // a cut line has no end
   try {
     const int version = version_of(read_line() ? text : "null");
     for (++number; read_line(); ++number) take_line(text, version, log);
@@ -156,7 +156,7 @@ void UpdateLogWriter::end() {
   write(Json{{"end", true}}.dump() + "\n");
 }
 
-// In one call, so that a killed program leaves whole lines.
+// Written in one call, so that a killed program leaves whole lines.
 void UpdateLogWriter::write(const std::string& line) {
   const auto written = ::write(descriptor_, line.data(), line.size());
   if (written == static_cast<ssize_t>(line.size())) return;

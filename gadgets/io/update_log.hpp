@@ -1,6 +1,6 @@
-// The order of a live reconstruction's updates as a file of JSON lines, one an update, which outlives a killed program
-// line by line (share/doc/live.md): with it a recording is reconstructed to the very image that was seen live. What is
-// written is version 2; version 1, whose updates are of one stretch of subsets each, is read too.
+// The order of a live reconstruction's updates as a file of JSON lines, one an update (share/doc/live.md). With it a
+// recording gives the same image that was seen live, even if the program was killed. Version 2 is written; version 1,
+// in which an update has one stretch of subsets, is read too.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ struct UpdateParts {
   friend bool operator==(const UpdateParts&, const UpdateParts&) = default;
 };
 
-/// One update: with these parts of the scan together, of so many events; or the estimate's return to the start image.
-/// It was made to the estimate that the update before it left.
+/// One update of the estimate that the update before it left: with these parts of the scan together, which have so many
+/// events; or a restart from the start image.
 struct UpdateRecord {
   std::int64_t update = 0;              // from 1
-  std::vector<UpdateParts> parts = {};  // ascending, none twice; of a restart none
+  std::vector<UpdateParts> parts = {};  // ascending, none twice; none for a restart
   std::uint64_t events = 0;
-  // Parts that grow during the scan were used as so many events of the scan had left them. None: the parts are whole
-  // when they come.
+  // For parts that grow during the scan: their state after so many events of the scan was used. None: the parts are
+  // whole when they come.
   std::optional<std::uint64_t> as_of_event = {};
   bool restart = false;
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
@@ -37,13 +37,13 @@ struct UpdateRecord {
 
 struct UpdateLog {
   std::vector<UpdateRecord> updates;  // numbered from 1 without gaps
-  bool has_ended = false;             // the reconstruction came to its end: no update is missing
+  bool has_ended = false;             // the reconstruction ended normally: no update is missing
 };
 
-/// Reads a log, or that of a folder. A last line that was cut short is left out. Throws std::runtime_error that names
-/// file and line where it is no such log.
+/// Reads a log, or the log of a folder. A last line that was cut short is left out. Throws std::runtime_error, which
+/// names file and line, if it is not a log.
 UpdateLog read_update_log(const std::filesystem::path& file_or_folder);
-/// The same from what `name` stands for in errors.
+/// The same from a stream, which errors call `name`.
 UpdateLog read_update_log(std::istream& stream, const std::string& name);
 
 /// Writes a log line by line, each into the file at once.

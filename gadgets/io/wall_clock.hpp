@@ -12,8 +12,8 @@ inline std::uint64_t wall_clock_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-/// Times of one stream since 1970-01-01 UTC that are as far apart as they were: the time of day at the start, and on from
-/// there by the steady clock. Whoever sets this machine's clock meanwhile moves none of them.
+/// Times of one stream since 1970-01-01 UTC: the time of day at the start, then by the steady clock. Their distances
+/// are therefore right even if this machine's clock is set meanwhile.
 class StreamClock {
  public:
   using Steady = std::chrono::steady_clock;
@@ -21,7 +21,7 @@ class StreamClock {
   explicit StreamClock(std::uint64_t begin_ns = wall_clock_ns(), Steady::time_point begin = Steady::now())
       : begin_ns_(begin_ns), begin_(begin) {}
 
-  /// Nanoseconds since 1970-01-01 UTC of a time that is not before the start.
+  /// Nanoseconds since 1970-01-01 UTC of a time at or after the start.
   std::uint64_t ns(Steady::time_point time) const {
     return begin_ns_ +
            static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time - begin_).count());

@@ -1,4 +1,4 @@
-// Where in a journal a stream begins, an event or a moment of the scan lies: what a replay looks for.
+// Finds the place in a journal where a stream begins, or where an event or a moment of the scan lies, for a replay.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tofstream::journal {
 
-/// What a replay begins at: an event of the stream (from 0), or a time of the scan. Neither: the first frame.
+/// Where a replay begins: at an event of the stream (from 0) or a time of the scan. Neither: at the first frame.
 struct ReplayFrom {
   std::uint64_t event = 0;
   double seconds = 0;
@@ -17,12 +17,12 @@ struct ReplayFrom {
 
 struct ReplayBegin {
   Position header;          // of the stream's header
-  Position data;            // of the first frame that holds what was looked for, or comes after it
+  Position data;            // of the first frame that has what was looked for, or follows it
   wire::FrameHeader first;  // that frame's header
 };
 
-/// Looks through the journal for the first stream's header and for the first sound frame of data at or behind `from`.
-/// None where the journal has no such frame. The reader is left anywhere, its counts meaningless: use one of its own.
+/// Looks through the journal for the first stream's header and the first sound frame of data at or after `from`. None
+/// if the journal has no such frame. Afterwards the reader's position and counts mean nothing: use a separate one.
 std::optional<ReplayBegin> find_begin(Reader& reader, const ReplayFrom& from);
 
 }  // namespace tofstream::journal

@@ -15,7 +15,7 @@ namespace {
 namespace endian = boost::endian;
 using Magic = std::array<char, 4>;
 
-// As they lie in the file, without padding. The checksum covers what follows it.
+// As they lie in the file, without padding. The checksum covers the bytes after it.
 struct SegmentBytes {
   Magic magic;
   endian::little_uint32_buf_t checksum;

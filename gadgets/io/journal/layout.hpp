@@ -1,5 +1,5 @@
-// A journal byte by byte (share/doc/journal.md): a folder of segments, each a header of 48 bytes and entries, each of
-// which is a header of 48 bytes, a name, bytes, and zeros up to a multiple of 8. Pure functions over bytes.
+// A journal byte by byte (share/doc/journal.md): a folder of segments. A segment is a header of 48 bytes, then entries;
+// an entry is a header of 48 bytes, a name, bytes, and zeros up to a multiple of 8. Pure functions over bytes.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr std::uint64_t largest_entry = std::uint64_t{1} << 32U;  // byte
 
 /// What an entry is.
 enum class EntryKind : std::uint8_t {
-  frame = 1,  // a message as it came, be it a sound frame of a stream (share/doc/wire.md) or not
+  frame = 1,  // a message as it came, whether or not it is a sound frame (share/doc/wire.md)
   note = 2,   // a gadget's own: a name, and bytes that only that gadget understands
 };
 
@@ -40,10 +40,10 @@ struct EntryHeader {
   std::uint32_t checksum = 0;    // CRC32C of name and bytes
   std::uint64_t size = 0;        // of the bytes
   std::uint64_t number = 0;      // of the entry in its journal, from 0
-  std::uint64_t ingress_ns = 0;  // since 1970-01-01 UTC, never less than the entry's before
+  std::uint64_t ingress_ns = 0;  // since 1970-01-01 UTC, never less than in the entry before
   std::uint64_t journal = 0;
 
-  /// From the entry's first byte to the next one's.
+  /// Bytes from the entry's beginning to the next entry's.
   std::uint64_t whole_size() const {
     return (entry_header_bytes + name_size + size + alignment - 1) / alignment * alignment;
   }
@@ -53,10 +53,10 @@ struct EntryHeader {
 std::array<std::byte, segment_header_bytes> encode(const SegmentHeader& header);
 std::array<std::byte, entry_header_bytes> encode(const EntryHeader& header);
 
-/// The entry header that the bytes begin with; none where they are no sound one.
+/// The entry header at the beginning of the bytes; none if it is not sound.
 std::optional<EntryHeader> decode_entry(std::span<const std::byte> bytes);
 
-/// The segment header that the bytes begin with. Where there is none, `wrong` says why, in words that follow the
+/// The segment header at the beginning of the bytes. If it is not sound, `wrong` says why, in words that follow the
 /// file's name.
 std::optional<SegmentHeader> decode_segment(std::span<const std::byte> bytes, std::string& wrong);
 

@@ -60,7 +60,8 @@ void Reader::list_segments() {
         fmt::format("{} is no journal: it has no segments ({}, ...)", folder_.string(), segment_name(1)));
 }
 
-// Sets the journal's number, by a segment's header or else by an entry; what is wrong with the first header.
+// Sets the journal's number, from a segment's header or else from an entry. Returns what is wrong with the first
+// header.
 std::string Reader::find_journal() {
   std::string first_wrong;
   for (std::size_t k = 0; k < segments_.size() && !journal_; ++k) {
@@ -115,7 +116,7 @@ std::optional<Entry> Reader::read(std::optional<std::size_t> head) {
     }
     const std::uint64_t end = next_.offset + header->whole_size();
     if (!read_entry(*header, head)) {
-      if (end == file_->size() && is_last()) {  // nothing is behind it: it was being written
+      if (end == file_->size() && is_last()) {  // nothing follows: it was being written
         counts_.torn_bytes = header->whole_size();
         return {};
       }
@@ -129,7 +130,7 @@ std::optional<Entry> Reader::read(std::optional<std::size_t> head) {
   return {};
 }
 
-// The segment that is to be read is open, and the offset is behind its header. False where it is passed over.
+// Opens the segment to be read, with the offset after its header. False if the segment is skipped.
 bool Reader::open_segment() {
   if (opened_ != next_.segment) open(next_.segment);
   return next_.offset >= segment_header_bytes || pass_over_header();
@@ -159,7 +160,7 @@ bool Reader::pass_over_header() {
   return false;
 }
 
-// A sound header of an entry that is all there.
+// A sound header whose entry is complete.
 std::optional<EntryHeader> Reader::header_at(std::uint64_t offset) const {
   std::array<std::byte, entry_header_bytes> bytes;
   const auto header = decode_entry(std::span(bytes).first(file_->read(offset, bytes)));
@@ -167,7 +168,7 @@ std::optional<EntryHeader> Reader::header_at(std::uint64_t offset) const {
   return offset + header->whole_size() <= file_->size() ? header : std::nullopt;
 }
 
-// Reads name and bytes; true where they are as they were written, as far as that is asked for.
+// Reads name and bytes; true if they are as written, where that is to be checked.
 bool Reader::read_entry(const EntryHeader& header, std::optional<std::size_t> head) {
   const std::size_t size = header.name_size + std::min<std::uint64_t>(header.size, head.value_or(header.size));
   buffer_.resize(size);
@@ -189,7 +190,7 @@ Entry Reader::give(const EntryHeader& header) {
           .size = header.size};
 }
 
-// Where no sound entry begins: at the end of a segment, or in damage. False where nothing follows.
+// Called where no sound entry begins: at the end of a segment, or in damage. False if nothing follows.
 bool Reader::skip_damage() {
   const std::uint64_t size = file_->size();
   if (next_.offset >= size) {
@@ -214,7 +215,7 @@ bool Reader::skip_to(std::uint64_t offset) {
   return true;
 }
 
-// The first sound entry of this journal at or behind `from`.
+// The first sound entry of this journal at or after `from`.
 std::optional<std::uint64_t> Reader::find_entry(std::uint64_t from) const {
   constexpr std::size_t chunk = std::size_t{1} << 20U;
   std::vector<std::byte> bytes(chunk + entry_header_bytes);

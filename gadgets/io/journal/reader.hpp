@@ -1,5 +1,5 @@
 // Reads a journal from its first sound entry to its last (share/doc/journal.md): damage in the middle is counted and
-// skipped, a torn end is told apart from it. May read while a writer appends: it then ends where the writer was.
+// skipped, a torn end is counted separately. May read while a writer appends; it then ends where the writer was.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Entry {
   std::uint64_t ingress_ns = 0;  // since 1970-01-01 UTC
   std::string_view name;         // of a note
   std::span<const std::byte> bytes;
-  std::uint64_t size = 0;  // of all its bytes: more than bytes.size() where only the first were asked for
+  std::uint64_t size = 0;  // of all its bytes; more than bytes.size() if only the first were requested
 };
 
 /// A place in the journal that a reader can go back to.
@@ -37,25 +37,25 @@ class Reader {
  public:
   struct Counts {
     std::uint64_t entries = 0;          // given
-    std::uint64_t missing_entries = 0;  // by the numbers of those that are there
+    std::uint64_t missing_entries = 0;  // found by the numbers of those present
     std::uint64_t damaged_places = 0;   // stretches that were skipped
     std::uint64_t damaged_bytes = 0;    // in them
-    std::uint64_t torn_bytes = 0;       // behind the last sound entry of the last segment
+    std::uint64_t torn_bytes = 0;       // after the last sound entry of the last segment
   };
 
-  /// Reads a journal's folder, or one of its segments alone. Throws std::runtime_error in one line where that is no
-  /// journal, or one of another version.
+  /// Reads a journal's folder, or one of its segments. Throws std::runtime_error, one line, if it is not a journal or
+  /// is of another version.
   explicit Reader(std::filesystem::path folder);
 
   /// The next sound entry, its checksum checked; none at the end.
   std::optional<Entry> next();
-  /// The next entry's head: name and at most the first `most` of its bytes, without their checksum being checked. For
-  /// looking for a place: all but the heads stays on the disk.
+  /// The head of the next entry: name and at most the first `most` of its bytes, whose checksum is not checked. To
+  /// search a journal: only heads are read from the disk.
   std::optional<Entry> next_head(std::size_t most);
 
-  /// Where the entry begins that the last call gave; before the first, where the journal does.
+  /// Beginning of the entry that the last call gave; before the first call, the journal's beginning.
   Position position() const { return given_at_; }
-  /// Goes on there. What is counted from then on is added to the counts.
+  /// Continues reading there. Counts are not reset.
   void go_to(Position position);
 
   const Counts& counts() const { return counts_; }
@@ -63,9 +63,9 @@ class Reader {
   /// Segments, and their bytes, when the reader was made.
   std::size_t segments() const { return segments_.size(); }
   std::uint64_t bytes() const;
-  /// Behind the last entry that was given, or the header of the segment that was opened since.
+  /// End of the last entry that was given, or of the header of a segment opened since.
   Position end_of_last() const { return end_of_last_; }
-  /// What the entry behind the last that was given has for a number; and the last one's ingress time.
+  /// The number that follows the last given entry's, and that entry's ingress time.
   std::uint64_t next_number() const { return expected_.value_or(0); }
   std::uint64_t last_ingress_ns() const { return last_ingress_ns_; }
 
@@ -93,7 +93,7 @@ class Reader {
   const std::filesystem::path folder_;
   std::vector<Segment> segments_;
   std::optional<std::uint64_t> journal_;
-  std::shared_ptr<const PlacedFile> file_;  // of the segment at hand
+  std::shared_ptr<const PlacedFile> file_;  // of the open segment
   std::optional<std::size_t> opened_;
   Position next_, given_at_, end_of_last_;
   std::optional<std::uint64_t> expected_;  // number of the next entry
@@ -108,7 +108,7 @@ bool is_journal(const std::filesystem::path& folder);
 /// The file name of a segment: 00000001.journal.
 std::string segment_name(std::uint64_t number);
 
-/// The number in a segment's file name; none where it is another file's name.
+/// The number in a segment's file name; none for another file's name.
 std::optional<std::uint64_t> segment_number(const std::filesystem::path& file);
 
 }  // namespace tofstream::journal

@@ -65,7 +65,7 @@ void Writer::lock_folder() {
   if (::access(folder_.c_str(), W_OK) != 0) throw std::runtime_error(std::strerror(errno));
 }
 
-// Finds the end of the last segment that holds anything, and makes a sound end of it.
+// Finds the last sound entry and cuts off the torn bytes after it.
 void Writer::continue_journal() {
   Reader reader(folder_);
   journal_ = reader.journal();
@@ -78,7 +78,7 @@ void Writer::continue_journal() {
     reader.go_to({k, 0});
     while (reader.next()) {
     }
-    if (reader.end_of_last().offset == 0) continue;  // not even its header was written
+    if (reader.end_of_last().offset == 0) continue;  // even its header is incomplete
     next_entry_ = entries_before_ = reader.next_number();
     last_ingress_ns_ = reader.last_ingress_ns();
     break;
@@ -172,7 +172,7 @@ void Writer::keep_syncing(const std::stop_token& stop) {
   }
 }
 
-// Others append meanwhile.
+// Other threads append meanwhile.
 void Writer::sync_dirty(std::unique_lock<std::mutex>& lock) {
   const auto dirty = std::exchange(dirty_, {});
   lock.unlock();
@@ -189,7 +189,7 @@ void Writer::fail(const std::string& cause) {
   if (!segment_) return;
   try {
     segment_->truncate(segment_end_);
-  } catch (const std::exception&) {  // what is torn is told apart by every reader
+  } catch (const std::exception&) {  // every reader detects a torn end
   }
 }
 

@@ -22,10 +22,10 @@ namespace {
 using Bytes = std::span<const std::byte>;
 
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
-// A deflate block of bytes that do not shrink holds at most 65535 of them and 5 bytes more (RFC 1951, 3.2.4).
+// A stored deflate block holds at most 65535 bytes and takes 5 more (RFC 1951, 3.2.4).
 constexpr std::size_t most_deflated_bytes = piece_bytes + 5 * (piece_bytes / 65535 + 1) + 1024;
 
-/// Spans cut into pieces, one after the other; an input without bytes has none.
+/// Spans cut into pieces, in order; an input without bytes has none.
 class Pieces {
  public:
   explicit Pieces(std::span<const Bytes> input) : input_(input) { skip_empty(); }
@@ -59,7 +59,7 @@ struct Deflated {
   std::uint32_t crc = 0;  // of the raw bytes
 };
 
-/// Deflate blocks of the piece that refer to no byte before it and end on a byte; the last ends the stream.
+/// The piece as deflate blocks that refer to no byte before it and end at a byte; the last piece ends the stream.
 Deflated deflated(const Piece& piece) {
   Deflated result;
   result.raw_size = piece.raw.size();
@@ -96,7 +96,7 @@ void put_little_endian(std::span<std::byte, 4> to, std::uint32_t value) {
 }  // namespace
 
 void write_gzip(std::span<const Bytes> input, const std::function<void(Bytes)>& write) {
-  // Deflate, no flags, no time, compressed fast, no matter on which system (RFC 1952, 2.3.1).
+  // Deflate, no flags, no time, fastest compression, unknown system (RFC 1952, 2.3.1).
   constexpr std::uint8_t header[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255};
   write(std::as_bytes(std::span(header)));
   Pieces pieces(input);
@@ -105,8 +105,8 @@ void write_gzip(std::span<const Bytes> input, const std::function<void(Bytes)>& 
     write({nothing.bytes.get(), nothing.size});
   }
   std::uint32_t crc = 0, raw_size = 0;  // modulo 2^32, as gzip has it
-  // What `write` throws is kept until the pipeline has drained: oneTBB does not free the pieces of one that an
-  // exception ends.
+  // An exception of `write` is kept until the pipeline has drained: oneTBB does not free the pieces of a pipeline that
+  // an exception ends.
   std::exception_ptr failure;
   std::atomic<bool> has_failed = false;
   const auto cut = [&](tbb::flow_control& control) -> Piece {

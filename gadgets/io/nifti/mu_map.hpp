@@ -8,11 +8,11 @@
 
 namespace tofstream {
 
-/// The map in 1/mm. Throws std::runtime_error, one line that names the file, where it is no image or has a negative
+/// The map in 1/mm. Throws std::runtime_error, one line that names the file, if it is not an image or has a negative
 /// voxel.
 Image read_mu_map(const std::filesystem::path& path);
 
-/// A checksum of its voxels and where they lie: two maps with the same one are the same map.
+/// A checksum of the map's voxels and their positions: two maps with the same checksum are the same map.
 std::uint32_t checksum_of_mu_map(const Image& mu);
 
 inline constexpr auto* mu_map_words =

@@ -25,10 +25,10 @@ struct NiftiText {
 /// std::invalid_argument for another suffix.
 void write_nifti(const std::filesystem::path& path, const Image& image, const NiftiText& text = {});
 
-/// Reads a 3D image (4D with one frame too) of integer or float voxels, scaled by scl_slope and
-/// scl_inter, into our frame: axes are permuted and flipped so that x, y, z (LPS) ascend. Throws
-/// std::runtime_error, one line that names the file: not NIfTI-1, wrong dimensions, a voxel type we
-/// do not read, no position in space, an oblique affine, truncated, a voxel that is not finite.
+/// Reads a 3D image (or 4D with one frame) of integer or float voxels, scaled by scl_slope and scl_inter, into our
+/// frame: axes are permuted and flipped so that x, y, z (LPS) ascend. Throws std::runtime_error, one line that names
+/// the file: not NIfTI-1, wrong dimensions, a voxel type we do not read, no position in space, an oblique affine,
+/// truncated, a voxel that is not finite.
 Image read_nifti(const std::filesystem::path& path);
 
 /// The first comment extension of a NIfTI-1 file; empty where there is none.

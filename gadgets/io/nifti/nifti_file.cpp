@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t chunk_bytes = std::int64_t{1} << 20;
-constexpr std::uintmax_t best_deflate = 1032;  // gzip makes files smaller by no larger factor
+constexpr std::uintmax_t best_deflate = 1032;  // the largest factor by which gzip shrinks a file
 
-/// True for a NIfTI-1 file whose dimensions are positive: the library prints about others.
+/// True for a NIfTI-1 file with positive dimensions: the library prints messages about others.
 bool is_nifti_1(const fs::path& path) {
   const int kind = is_nifti_file(path.c_str());
   if (kind != NIFTI_FTYPE_NIFTI1_1 && kind != NIFTI_FTYPE_NIFTI1_2) return false;
@@ -81,7 +81,7 @@ ConvertLine converter(const fs::path& path, int type) {
 
 NiftiFile open_nifti(const fs::path& path) {
   static std::once_flag quiet;
-  std::call_once(quiet, [] { nifti_set_debug_level(0); });  // its errors go into ours
+  std::call_once(quiet, [] { nifti_set_debug_level(0); });  // our errors say what is wrong
   std::error_code error;
   require_readable(path);
   if (!fs::is_regular_file(path, error)) refuse_nifti(path, "not a file");

@@ -1,5 +1,5 @@
-// A NIfTI-1 file on its way in: its header by libniftiio, checked, and its voxels as floats, line by line. Internal to
-// the readers of NIfTI.
+// Reads a NIfTI-1 file: its header by libniftiio, checked, and its voxels as floats, line by line. Internal to the
+// readers of NIfTI.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ using NiftiFile = std::unique_ptr<nifti_image, FreeNifti>;
 /// The header, without voxels. Throws std::runtime_error: no such file, not NIfTI-1, a broken header.
 NiftiFile open_nifti(const std::filesystem::path& path);
 
-/// Refuses voxels of a type that we do not read and a file too short for them, before memory is asked for.
+/// Refuses a voxel type that we do not read, and a file too short for its voxels, before memory is allocated.
 void check_nifti_voxels(const std::filesystem::path& path, const nifti_image& header);
 
-/// Reads all voxels, scaled by scl_slope and scl_inter, a chunk at a time: those of line n, along the first axis, are
-/// put at place(n), `step` floats apart. Throws std::runtime_error for a truncated file.
+/// Reads all voxels, scaled by scl_slope and scl_inter, a chunk at a time: the voxels of line n, along the first axis,
+/// go to place(n), `step` floats apart. Throws std::runtime_error for a truncated file.
 void read_nifti_lines(const std::filesystem::path& path, const nifti_image& header, std::int64_t step,
                       const std::function<float*(std::int64_t line)>& place);
 

@@ -11,7 +11,7 @@ std::optional<Quantity> read_nifti_quantity(const std::filesystem::path& path) t
   if (!provenance.is_object() || !provenance.contains("quantity")) return std::nullopt;
   return quantity_from_json(provenance.at("quantity"));
 } catch (const nlohmann::json::exception&) {
-  return std::nullopt;  // another program's, or of another version
+  return std::nullopt;  // from another program or version
 }
 
 }  // namespace tofstream

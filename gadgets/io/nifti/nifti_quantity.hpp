@@ -1,4 +1,4 @@
-// What an image file of ours says that its values are.
+// What the values of an image file are, as our files state it.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace tofstream {
 
-/// From the provenance in a NIfTI file; nothing where it has none, or not ours. Throws std::runtime_error as
-/// read_nifti_comment does.
+/// The quantity in the provenance of a NIfTI file; nothing if it has no provenance of ours. Throws std::runtime_error
+/// as read_nifti_comment does.
 std::optional<Quantity> read_nifti_quantity(const std::filesystem::path& path);
 
 }  // namespace tofstream

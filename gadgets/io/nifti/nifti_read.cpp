@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using detail::refuse_nifti;
 
-constexpr double obliqueness = 1e-4;  // what an axis may have of another, by rounding
+constexpr double obliqueness = 1e-4;  // of an axis along another, as rounding may leave
 
 /// How a voxel axis of the file lies in our world.
 struct Axis {

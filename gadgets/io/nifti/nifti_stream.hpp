@@ -18,9 +18,9 @@ class NiftiStream {
   NiftiStream(const std::filesystem::path& path, bool gzip, const std::filesystem::path& name);
   ~NiftiStream();
 
-  /// The next bytes; gzip's members one after the other. False when fewer are left, or gzip's stream is broken.
+  /// Reads the next bytes, through gzip members in order. False if fewer are left or the gzip stream is broken.
   bool read(void* data, std::size_t bytes);
-  /// Passes over bytes.
+  /// Skips bytes.
   bool skip(std::int64_t bytes);
 
  private:

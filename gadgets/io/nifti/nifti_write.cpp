@@ -54,7 +54,7 @@ nifti_1_header header_of(const Grid& grid, const NiftiText& text) {
   return header;
 }
 
-/// All that lies before the voxels: the header, and the comment as an extension.
+/// The bytes before the voxels: the header, and the comment as an extension.
 std::vector<std::byte> head_of(const Grid& grid, const NiftiText& text) {
   std::vector<std::byte> head;
   const auto append = [&](const void* data, std::size_t bytes) {

@@ -24,7 +24,7 @@ Canvas::Canvas(Write write, bool svg, int width, int height)
   cairo_set_line_cap(cairo(), CAIRO_LINE_CAP_ROUND);
 }
 
-// cairo's C code cannot pass an exception on: it waits in the canvas.
+// An exception cannot pass through cairo's C code, so the canvas keeps it.
 cairo_status_t Canvas::write(void* canvas, const unsigned char* bytes, unsigned count) {
   auto& self = *static_cast<Canvas*>(canvas);
   try {
@@ -105,7 +105,7 @@ void Canvas::pixels(double x, double y, int width, int height, std::vector<std::
   cairo_set_source_surface(cairo(), image.get(), x, y);
   cairo_pattern_set_filter(cairo_get_source(cairo()), CAIRO_FILTER_NEAREST);
   cairo_paint(cairo());
-  cairo_set_source_rgb(cairo(), 0, 0, 0);  // lets go of the surface
+  cairo_set_source_rgb(cairo(), 0, 0, 0);  // releases the surface
   cairo_surface_finish(image.get());
 }
 

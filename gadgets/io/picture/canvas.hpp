@@ -25,7 +25,7 @@ struct TextStyle {
   bool bold = false;
   Colour colour{0.13, 0.13, 0.15};
   Align align = Align::left;
-  bool middle = false;   // y is the middle of the letters, not their base line
+  bool middle = false;   // y is the middle of the letters, not their baseline
   bool upright = false;  // written upwards, turned by 90 degrees
   bool halo = false;     // a soft outline in the opposite shade, for text over an image
 };
@@ -35,7 +35,7 @@ class Canvas {
   /// Takes a picture's bytes as they are made.
   using Write = std::function<void(std::span<const std::byte>)>;
 
-  /// A white canvas, given to `write` as SVG or PNG by finish(). Throws std::runtime_error when cairo refuses.
+  /// A white canvas; finish() gives it to `write` as SVG or PNG. Throws std::runtime_error when cairo refuses.
   Canvas(Write write, bool svg, int width, int height);
 
   int width() const { return width_; }
@@ -47,7 +47,7 @@ class Canvas {
   double text_width(const std::string& words, const TextStyle& style);
   void line(double x1, double y1, double x2, double y2, const Colour& colour, double width = 1);
   void frame(double x, double y, double width, double height, const Colour& colour);
-  /// Copies width x height pixels (0xRRGGBB) to whole-numbered (x, y).
+  /// Copies width x height pixels (0xRRGGBB) to (x, y), which are whole numbers.
   void pixels(double x, double y, int width, int height, std::vector<std::uint32_t> rgb);
 
   /// Throws what `write` throws, and std::runtime_error when cairo fails.
@@ -71,9 +71,9 @@ class Canvas {
   std::unique_ptr<cairo_t, Destroy> context_;
 };
 
-/// Writes to a file, which outlives it.
+/// Writes to a file, which must outlive the canvas.
 Canvas::Write write_to(AtomicFile& file);
-/// Appends to a string, which outlives it.
+/// Appends to a string, which must outlive the canvas.
 Canvas::Write append_to(std::string& bytes);
 
 /// True for .svg, false for .png. Throws std::invalid_argument for another suffix.

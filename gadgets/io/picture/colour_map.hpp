@@ -16,8 +16,8 @@ struct Colour {
 /// Colour of a value in [0, 1]; values outside, and NaN, take the nearest end (NaN the low one).
 Colour colour(ColourMap map, double value);
 
-/// The map of a name (`inverted_grey`, `grey`, `hot`, `viridis`). Throws std::invalid_argument that
-/// lists the names.
+/// The map with this name (`inverted_grey`, `grey`, `hot`, `viridis`). Throws std::invalid_argument, which lists the
+/// names.
 ColourMap colour_map(std::string_view name);
 
 }  // namespace tofstream

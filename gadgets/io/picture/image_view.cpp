@@ -54,7 +54,7 @@ int voxel_at(const Grid& grid, int axis, float mm) {
 
 using Panels = std::vector<Panel>;
 
-/// The axis along which a plane that is one voxel thick, as a 2D reconstruction's, has that voxel; none of a volume.
+/// The axis along which an image is one voxel thick, as in a 2D reconstruction; none for a volume.
 std::optional<int> flat_axis(const Grid& grid) {
   const auto is_flat = [&](int axis) { return grid.size[axis] == 1; };
   if (is_flat(0) + is_flat(1) + is_flat(2) != 1) return {};
@@ -67,7 +67,7 @@ Panels make_panels(const Image& image, const ViewSettings& settings) {
   const Grid& grid = image.grid;
   auto point = settings.point_mm;
   if (!point && settings.at_hottest && settings.kind == ViewSettings::Kind::slices) point = hottest_place_mm(image);
-  // In the slices at its ends a scanner sees little: their noise would be all that a projection shows.
+  // A scanner sees little in the slices at its ends: a projection would show nothing but their noise.
   constexpr int one_in = 20;
   const int ends = grid.size[2] / one_in;
   Panels panels(3);
@@ -97,7 +97,7 @@ Panels make_panels(const Image& image, const ViewSettings& settings) {
   return panels;
 }
 
-/// The values of the map's ends: as asked for, or 0 (or a negative minimum) to near the maximum.
+/// The values at the map's ends: as given, or from 0 (or a negative minimum) to near the maximum.
 Range range_of(const Panels& panels, const ViewSettings& settings) {
   std::vector<float> shown;
   for (const Panel& panel : panels) shown.insert(shown.end(), panel.plane.values.begin(), panel.plane.values.end());
@@ -135,8 +135,8 @@ double lay_out_one(Panel& panel, int width, double top) {
   return scale;
 }
 
-/// Places the panels in a row, or two of them above one another beside the first, whichever shows
-/// more; returns pixels a mm.
+/// Places the panels in a row, or the first beside the other two, one above the other, whichever shows more. Returns
+/// pixels a mm.
 double lay_out(Panels& p, int width, double top) {
   if (p.size() == 1) return lay_out_one(p.front(), width, top);
   const auto [wt, ht] = std::pair(p[0].plane.width_mm(), p[0].plane.height_mm());
@@ -148,7 +148,7 @@ double lay_out(Panels& p, int width, double top) {
       std::min((room - gap) / (wt + std::max(wc, ws)), std::min(tallest / ht, (tallest - gap - caption) / (hc + hs)));
   const double scale = std::max(row, column);
   for (Panel& panel : p) place(panel, scale, top);
-  const double narrowest = std::min(180.0, room / 3 - gap);  // leaves its caption room
+  const double narrowest = std::min(180.0, room / 3 - gap);  // leaves room for its caption
   const auto beside = [&](const Panel& panel) { return panel.x + std::max<double>(panel.width, narrowest) + gap; };
   p[1].x = p[2].x = std::round(beside(p[0]));
   if (row >= column) {
@@ -159,7 +159,7 @@ double lay_out(Panels& p, int width, double top) {
   return scale;
 }
 
-/// The sample at (u, v) in units of samples, interpolated between centres or the nearest.
+/// The value at (u, v) in units of samples: interpolated between centres, or the nearest sample's.
 float sample(const Plane& plane, double u, double v, bool interpolate) {
   const double x = std::clamp(u - 0.5, 0.0, plane.columns - 1.0), y = std::clamp(v - 0.5, 0.0, plane.rows - 1.0);
   if (!interpolate) return plane.at(static_cast<int>(std::lround(x)), static_cast<int>(std::lround(y)));
@@ -230,7 +230,7 @@ void draw_panel(Canvas& canvas, const Panel& p, const Range& range, const ViewSe
   draw_cuts(canvas, p);
 }
 
-/// A bar of round length, at most 0.4 of the widest panel.
+/// A scale bar of a round length, at most 0.4 of the widest panel.
 void draw_scale_bar(Canvas& canvas, double x, double y, double pixels_per_mm, double widest_mm) {
   const double mm = round_down(0.4 * widest_mm), end = x + mm * pixels_per_mm;
   const Colour ink{0.13, 0.13, 0.15};
@@ -261,7 +261,7 @@ double note_height(const ViewSettings& settings) {
   return settings.note.empty() ? 0 : line;
 }
 
-/// One line; what does not fit is cut.
+/// One line, cut where it does not fit.
 void draw_note(Canvas& canvas, double y, const ViewSettings& settings) {
   constexpr double size = 14, widest_letter = 0.55 * size;
   const auto room = static_cast<std::size_t>((settings.width_px - 2 * margin) / widest_letter);
@@ -323,7 +323,7 @@ Vec3 hottest_place_mm(const Image& image) {
           sum += static_cast<double>(image.voxels[grid.index(i, j, k)]);
     return sum / count;
   };
-  const int margin = grid.size[2] > 4 ? 2 : 0;  // the ends themselves, and what they would be averaged into
+  const int margin = grid.size[2] > 4 ? 2 : 0;  // the ends, and slices whose mean would include them
   double most = -std::numeric_limits<double>::infinity();
   Vec3 hottest = grid.centre(grid.size[0] / 2, grid.size[1] / 2, grid.size[2] / 2);
   for (int k = margin; k < grid.size[2] - margin; ++k)

@@ -16,10 +16,10 @@ struct ViewSettings {
   Kind kind = Kind::slices;
   std::string title;
   std::string unit = {};  // above the colour bar
-  std::string note = {};  // below the panels, as "not quantitative: ..."; cut where it has no room
+  std::string note = {};  // below the panels, as "not quantitative: ..."; cut if there is no room
   ColourMap map = ColourMap::inverted_grey;
   std::optional<Vec3> point_mm;  // slices go through it
-  bool at_hottest = false;       // or through the hottest place; default: centre of the image
+  bool at_hottest = false;       // or through the hottest place; default: the image's centre
   std::optional<double> low;     // value of the map's first colour; default: 0, or the minimum
                                  // where that is negative
   std::optional<double> high;    // value of its last; default: the 99.9th percentile of what is
@@ -28,15 +28,15 @@ struct ViewSettings {
   int width_px = 1200;
 };
 
-/// Figures of a gadget that draws: the files of its last picture, which report.html shows.
+/// Names of a drawing gadget's figures for the files of its last picture, which report.html shows.
 inline constexpr const char* picture_figure = "picture";
 inline constexpr const char* projections_figure = "projections";
 
-/// Centre of the voxel about which the mean of 3 x 3 x 3 voxels is the largest: a lone noisy voxel is no hot place. The
-/// slice at each end of the axis, where a scanner is hardly sensitive, does not count.
+/// Centre of the voxel around which the mean of 3 x 3 x 3 voxels is largest, so that a single noisy voxel is not taken.
+/// The slices at the ends of the axis, where a scanner is hardly sensitive, do not count.
 Vec3 hottest_place_mm(const Image& image);
 
-/// What the first picture of a program takes some hundredths of a second for: call it where nobody waits.
+/// Does what takes some hundredths of a second for the first picture of a program: call it where nothing waits.
 void load_fonts();
 
 /// Draws a host image. Anatomical convention: seen from the feet and from the front, so the patient's left is on the

@@ -21,7 +21,7 @@ using namespace detail;
 
 constexpr Colour ink{0.13, 0.13, 0.15}, grid_colour{0.88, 0.88, 0.90};
 
-/// Colours that the colour-blind tell apart too (Okabe and Ito 2008), in an order of contrast.
+/// Colours that colour-blind people can tell apart too (Okabe and Ito 2008), in order of contrast.
 constexpr std::array<Colour, 8> series_colours = {{{0.00, 0.45, 0.70},
                                                    {0.84, 0.37, 0.00},
                                                    {0.00, 0.62, 0.45},
@@ -31,7 +31,7 @@ constexpr std::array<Colour, 8> series_colours = {{{0.00, 0.45, 0.70},
                                                    {0.35, 0.35, 0.38},
                                                    {0.60, 0.20, 0.25}}};
 
-/// One axis: the data's range, and whether it runs logarithmically.
+/// One axis: the data's range, and whether it is logarithmic.
 struct Axis {
   PlotRange range;
   bool log = false;
@@ -88,7 +88,7 @@ void validate(const std::vector<PlotSeries>& series, const PlotSettings& setting
   if (points == 0) throw std::invalid_argument("plot: there are no points to draw");
 }
 
-/// The rectangle of the axes and where data lie in it.
+/// The rectangle of the axes, and the places of data in it.
 class Frame {
  public:
   Frame(Canvas& canvas, const std::vector<PlotSeries>& series, const PlotSettings& settings)

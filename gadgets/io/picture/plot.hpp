@@ -16,7 +16,7 @@ struct PlotSeries {
   bool line = true;
   bool markers = true;
   bool dashed = false;
-  std::optional<std::size_t> style;  // number of its colour and marker; default: its place in the list
+  std::optional<std::size_t> style;  // number of colour and marker; default: its place in the list
 };
 
 struct PlotRange {

@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "a pixel's bytes are blue, green, red and nothing");
 
-/// What libpng's C code leaves behind: it returns by longjmp, past no destructor of ours.
+/// What libpng's C code fills in; it fails by longjmp, which must not skip a destructor of ours.
 struct Outcome {
   std::string bytes;
   std::string failure;
@@ -44,8 +44,8 @@ void append(png_structp png, png_bytep data, std::size_t size) {
   png_error(png, "out of memory");
 }
 
-/// Nothing here has a destructor. Neighbours' differences, deflated at level 2, are no larger than what cairo makes by
-/// all filters and level 6.
+/// No variable here has a destructor. Differences of neighbours, deflated at level 2, are no larger than what cairo
+/// makes with all filters and level 6.
 bool encode(png_structp png, png_infop info, const unsigned char* pixels, int width, int height, int stride_bytes) {
   constexpr int bits = 8, level = 2;
   if (setjmp(png_jmpbuf(png)) != 0) return false;

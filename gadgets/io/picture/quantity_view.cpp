@@ -1,4 +1,4 @@
-// What a picture says of its values: see quantity_view.hpp.
+// What a picture says about its values: see quantity_view.hpp.
 #include "gadgets/io/picture/quantity_view.hpp"
 
 #include <fmt/format.h>

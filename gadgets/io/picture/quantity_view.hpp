@@ -1,4 +1,4 @@
-// A picture of an image file says what its values are.
+// Tells a picture what the values of its image are.
 #pragma once
 
 #include <filesystem>

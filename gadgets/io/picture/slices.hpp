@@ -26,7 +26,7 @@ enum class Looking { sagittal = 0, coronal = 1, transverse = 2 };
 
 /// Slice number `index` across the axis.
 Plane slice(const Image& image, Looking along, int index);
-/// The largest value along the axis, of all slices but so many at either end of z.
+/// The largest value along the axis, without so many slices at either end of z.
 Plane maximum_projection(const Image& image, Looking along, int ends = 0);
 
 }  // namespace tofstream::detail
