@@ -1,5 +1,5 @@
-// What benchmarks share: their registration, and what becomes of their results.
-// Each is a file bench_NAME.cpp, which nothing lists.
+// What benchmarks share: their registration, and the output of their results. Each is a file bench_NAME.cpp, which
+// nothing lists.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace tofstream::command {
 
-/// Adds the options of a benchmark; what it returns is called when they have been read.
+/// Adds the options of a benchmark; the returned function is called when they have been read.
 using DeclareBench = std::function<void()> (*)(Command&);
 
 struct Bench {
@@ -23,7 +23,7 @@ struct Bench {
   DeclareBench declare;
 };
 
-/// All that have been registered, to which a registration adds.
+/// All registered benchmarks, to which a registration adds.
 std::vector<Bench>& benches();
 
 struct BenchRegistration {
@@ -37,19 +37,18 @@ inline double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Prints the report as JSON where asked for, and writes it to `output` unless that is empty. Throws
-/// std::runtime_error.
+/// Prints the report as JSON if asked for, and writes it to `output` unless that is empty. Throws std::runtime_error.
 void write_report(const nlohmann::ordered_json& report, bool print, const std::string& output);
 
-/// Where a row does not hold (verdict.hpp), names them on stderr and throws ExitWith{1}.
+/// If rows do not hold (verdict.hpp), names them on stderr and throws ExitWith{1}.
 void end_by_verdict(const nlohmann::ordered_json& rows, const std::vector<std::string>& name_keys);
 
-/// --wrong SHARE, which no help shows: results too large by that share, for tests of what a benchmark says to it.
+/// --wrong SHARE, hidden in help: makes results too large by that share, to test that a benchmark notices.
 void add_wrong_option(Command& line, double& share);
 
 }  // namespace tofstream::command
 
-/// Registers `tofstream-bench NAME` with a line of documentation and what declares its options.
+/// Registers `tofstream-bench NAME` with a line of documentation and the function that declares its options.
 #define TOFSTREAM_BENCH(name, words, declare)                                               \
   const ::tofstream::command::BenchRegistration TOFSTREAM_UNIQUE_NAME(                      \
       bench_registration_, __COUNTER__)(::tofstream::command::Bench{name, words, declare}); \

@@ -1,6 +1,6 @@
-// `tofstream-bench jpet`: an iteration of list-mode MLEM of two strips, all forms of the kernel and all ways of sharing
-// events out, each with its image after ten iterations against the double-precision reference; and the original program
-// beside it, where the user has it.
+// `tofstream-bench jpet`: an iteration of list-mode MLEM of two strips, with all forms of the kernel and all ways of
+// distributing events, and each image after ten iterations against the double-precision reference; beside it the
+// original program, if the user has it.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -41,8 +41,8 @@ const std::map<std::string, StripCudaPath> paths = {{"automatic", StripCudaPath:
                                                     {"warp_per_event", StripCudaPath::warp_per_event},
                                                     {"thread_per_event", StripCudaPath::thread_per_event}};
 
-/// What an iteration of 1e7 events with pixels of 4 mm must not exceed, ms: on an NVIDIA H200 by the automatic path,
-/// and on two cores. Smaller pixels may take longer by as much as there are more of them.
+/// Bounds in ms of an iteration of 1e7 events with pixels of 4 mm: on an NVIDIA H200 by the automatic path, and on two
+/// cores. With smaller pixels they grow in proportion to the number of pixels.
 const std::map<std::string, double> cuda_bounds = {{"gaussian", 5}, {"eq7", 7}, {"full", 8}};
 constexpr double cpu_bound = 3000, peer_bound = 5;
 constexpr std::int64_t bounded_events = 10'000'000;
@@ -76,7 +76,7 @@ ordered_json measure(StripTiming& timing, const Options& options, const std::str
   const double more_pixels = 16 / std::pow(static_cast<double>(options.pixel_mm), 2);
   if (backend == Backend::cpu) row["bound_ms"] = cpu_bound * more_pixels;
   if (backend == Backend::cuda && path == "automatic") row["bound_ms"] = cuda_bounds.at(form) * more_pixels;
-  // The time of fewer events is only a look at it.
+  // The time of fewer events is not judged.
   if (row["bound_ms"].is_number() && options.events == bounded_events)
     row["holds"] = is_accurate(nrms) && ms <= row["bound_ms"].get<double>();
   return row;

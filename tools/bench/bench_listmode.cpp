@@ -1,6 +1,6 @@
-// `tofstream-bench listmode`: what list-mode ToF EM must reach on an NVIDIA H200, a line each: the measured figure, its
-// bound and whether it holds, with the result checked against the double-precision reference in the same run, and
-// judged by both.
+// `tofstream-bench listmode`: what list-mode ToF EM must reach on an NVIDIA H200. Each line has the measured figure,
+// its bound and whether it holds; the result is also checked against the double-precision reference in the same run,
+// and the line is judged by both.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -37,14 +37,14 @@ struct Options {
 };
 
 enum class Kind {
-  pass,           // ms an EM step of events whose plan is made
+  pass,           // ms an EM step of planned events
   first_pass,     // ms an EM step with its plan
   linear,         // % by which passes of up to a hundred times as many events depart from a straight line
-  deterministic,  // time over that of the ordinary pass; its sums must be the same bit for bit
+  deterministic,  // time over an ordinary pass's; its sums must be the same bit for bit
   peer_pass,      // a peer's time over ours
   peer_first,     // the same, our plan included
   adjoint,        // |<A x, y> - <x, A^T y>| / <A x, y>
-  forward,        // ms a forward projection of events whose plan is made
+  forward,        // ms a forward projection of planned events
   back,           // the same of a back projection
 };
 
@@ -56,9 +56,9 @@ struct Requirement {
   const char* peer = "";
 };
 
-// Ordered by workload, whose events are drawn once. The bounds of wide ToF bins and of narrow tubes are what an H200
-// took (share/benchmarks/listmode.json) and 9 to 16 % more: nothing else is known of what they should take, so these
-// lines tell only that a pass has become slower.
+// Ordered by workload, so that its events are drawn once. The bounds of wide ToF bins and of narrow tubes are the times
+// of an H200 (share/benchmarks/listmode.json) plus 9 to 16 %: no other bound is known, so these lines only tell whether
+// a pass has become slower.
 const std::vector<Requirement>& requirements() {
   const auto joseph = [](const char* workload, std::int64_t events) {
     return ListmodeCase{"joseph", 0, workload, events};
@@ -131,12 +131,12 @@ using Peers = std::vector<std::unique_ptr<Peer>>;
 
 struct Result {
   double measured = 0;
-  bool sound = true;  // what else must hold, of any number of events: the same sums, a peer whose parts agree
+  bool sound = true;  // what else must hold for any number of events: the same sums, a peer whose parts agree
   ordered_json parts = ordered_json::object();
 };
 
-// By how much a pass departs from the straight line that fits all of them best, in shares of each. Beside it what an
-// event costs at each number of events, and what the line has for none.
+// The largest departure of a pass from the straight line that fits all best, as a share of that pass; also the cost of
+// an event at each number of events, and the line's time for none.
 Result measure_linear(ListmodeTiming& timing, const ListmodeCase& c) {
   Result result;
   std::vector<double> events, ms;
@@ -252,7 +252,7 @@ ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options&
     row["nrms_to_reference"] = agreement.nrms;
     row["checked_events"] = agreement.events;
     row["accurate"] = is_accurate(agreement.nrms) && result.sound;
-    // With fewer or more events times are only a look at it; adjoints must agree for any number.
+    // With fewer or more events times are not judged; adjoints must agree for any number.
     const bool within = of_peer(r.kind) ? result.measured >= r.bound : result.measured <= r.bound;
     if (r.kind == Kind::adjoint) row["accurate"] = row["accurate"].get<bool>() && within;
     if (options.events_scale == 1) row["holds"] = row["accurate"].get<bool>() && within;
@@ -313,7 +313,7 @@ void bench_listmode(const Options& options) {
     write_report(report, options.json, options.output);
     return;
   }
-  const Peers peers = open_peers(options, backend);  // a wrong file ends it before it measures
+  const Peers peers = open_peers(options, backend);  // a wrong file is an error before anything is measured
   if (!options.json)
     fmt::print("{:<24} {:>10} {:>13} {:<2} {:<7} {:>8}  {}\n", "", "measured", "bound", "", "holds", "nrms",
                "(bounds are of an NVIDIA H200 and all events; nrms to the double-precision reference)");

@@ -1,5 +1,5 @@
-// `tofstream-bench longlist`: one pass of list-mode EM over very many events of a long scanner that come from host
-// memory while others are projected: seconds and their parts, how busy the GPU is, and the same with the events on it.
+// `tofstream-bench longlist`: one pass of list-mode EM over very many events of a long scanner, copied from host memory
+// while others are projected: seconds and their parts, how busy the GPU is, and the same with the events on the GPU.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -117,7 +117,7 @@ ordered_json row_of(const std::string& projector, const char* from, const Pass& 
 
 /// The rate of copies while nothing else is done.
 double copy_gb_per_s(const Batches& batches) {
-  (void)DataFeed<EventBatch>().take(batches.front());  // finds memory for copies
+  (void)DataFeed<EventBatch>().take(batches.front());  // allocates memory for copies
   DataFeed<EventBatch> feed;
   for (std::size_t i = 0; i < std::min<std::size_t>(batches.size(), 8); ++i) (void)feed.take(batches[i]);
   return 1e-9 * static_cast<double>(feed.copied_bytes()) / feed.copy_seconds();
@@ -149,14 +149,15 @@ void print(const ordered_json& row) {
   std::fflush(stdout);
 }
 
-/// The events of one memory through each projector. `sums`: of the first memory, which the others are compared with.
+/// Projects the events in one memory with each projector. `sums`: of the first memory, with which the others are
+/// compared.
 void measure(const Case& c, const Options& options, const char* from, const Batches& batches, std::vector<Image>& sums,
              ordered_json& rows) {
   const Image image = test_image(c.grid);
   for (std::size_t p = 0; p < options.projectors.size(); ++p) {
     const std::string& name = options.projectors[p];
     const auto projector = make(name, options, c.grid, CudaPath::automatic);
-    (void)iterate(*projector, {batches.front()}, image);  // finds memory, loads the kernels
+    (void)iterate(*projector, {batches.front()}, image);  // allocates memory, loads the kernels
     const Pass pass = iterate(*projector, batches, image);
     ordered_json row = row_of(name, from, pass, count_of(batches));
     Image here = pass.sums.to(Memory::host);

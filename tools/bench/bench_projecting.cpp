@@ -50,11 +50,11 @@ struct Touched {
   double weight;
 };
 
-/// Calls use(event, what its line touches) for each event in order; every core makes its share of the lines.
+/// Calls use(event, what its line touches) for each event in order; every core computes its share of the lines.
 template <class Use>
 void for_each_line(const ListModeProjector& reference, const EventView& events, const Use& use) {
   const auto& wide = dynamic_cast<const ReferenceProjector&>(reference);
-  constexpr std::int64_t at_once = 256;  // lines in memory
+  constexpr std::int64_t at_once = 256;  // lines in memory at a time
   std::vector<std::vector<Touched>> lines(at_once);
   for (std::int64_t begin = 0; begin < events.count; begin += at_once) {
     const std::int64_t count = std::min(at_once, events.count - begin);

@@ -1,5 +1,5 @@
-// What the benchmarks of projectors share: the TOR as papers and peers have it, an image to project, times and the
-// check against the reference.
+// What the benchmarks of projectors share: the TOR as in the paper, an image to project, times and the check against
+// the reference.
 #pragma once
 
 #include <algorithm>
@@ -43,9 +43,9 @@ inline std::vector<float> uniform_values(std::int64_t count, float low, float hi
   return values;
 }
 
-/// A smooth blob off the centre, zero outside the cylinder along z that the grid's smaller side holds: models of a line
-/// that differ at the voxels' edges agree on it, a line or ToF read the wrong way round does not, and a peer that
-/// projects no more than that cylinder loses nothing.
+/// A smooth blob off the centre, zero outside the cylinder along z that fits the grid's smaller side. Models of a line
+/// that differ at voxel edges agree on it; a reversed line or ToF does not; and a peer that projects only that cylinder
+/// loses nothing.
 inline Image smooth_image(const Grid& grid) {
   Image image = Image::zeros(grid);
   const auto square = [](float value) { return value * value; };
@@ -65,49 +65,49 @@ inline Image smooth_image(const Grid& grid) {
   return image;
 }
 
-/// The median of `repeats` runs after one more, in ms; of 5 at most where a run takes more than 20 ms.
+/// The median of `repeats` runs after a first one, in ms; of at most 5 if a run takes more than 20 ms.
 inline double median_ms(Backend backend, int repeats, const std::function<void()>& work) {
   const double first = median(time_ms(backend, 1, 1, work));
   return median(time_ms(backend, 0, first > 20 ? std::min(repeats, 5) : repeats, work));
 }
 
-/// How many of `wanted` events a double-precision reference projects in some seconds on a core or two. Those of the TOR
-/// and of blobs look at every voxel for every event, by definition.
+/// How many of `wanted` events a double-precision reference projects in some seconds on a core or two. The references
+/// of the TOR and of blobs visit every voxel for every event.
 inline std::int64_t checkable_events(bool every_voxel, const Grid& grid, std::int64_t wanted,
                                      std::int64_t affordable = 2'400'000'000) {
   return every_voxel ? std::min(wanted, std::max<std::int64_t>(affordable / grid.voxels(), 16)) : wanted;
 }
-inline constexpr std::int64_t checked_events = 5000;  // are wanted
+inline constexpr std::int64_t checked_events = 5000;  // wanted
 
 /// The sums of an EM step by a double-precision reference: A^T (1 / (A x + c)). Every core takes its share of the
 /// events.
 std::vector<double> reference_em_step(const ListModeProjector& reference, const EventView& events, const Image& image);
 
-/// A x and A^T y by a double-precision reference, likewise.
+/// A x and A^T y by a double-precision reference, computed in the same way.
 struct ReferenceProjections {
   std::vector<double> forward, back;
 };
 ReferenceProjections reference_projections(const ListModeProjector& reference, const EventView& events,
                                            const Image& image, std::span<const float> values);
 
-/// Normalised RMS deviation (RMS over the range of what is expected) over the voxels (or events) that either touches:
-/// others, which are most of a large image and few events, would only dilute it. Not a number where a result is none.
+/// Normalised RMS deviation (RMS over the range of the expected values) over the voxels (or events) that either
+/// touches; the others, most of a large image, would only dilute it. NaN if a result has a NaN.
 double touched_nrms(std::span<const float> result, const std::vector<double>& expected);
 
-/// The same of the fused step's sums from the reference's, for the same events in the projector's memory (`there`) and
-/// on the host (`here`); `image` is on the host.
+/// The same for the sums of the fused step and the reference, for the same events in the projector's memory (`there`)
+/// and on the host (`here`); `image` is on the host.
 double em_step_nrms(ListModeProjector& projector, const EventView& there, const ListModeProjector& reference,
                     const EventView& here, const Image& image);
 
-/// The same of planned projections of an image and of values of either sign.
+/// The same for planned projections of an image and of values of either sign.
 struct ProjectionsNrms {
   double forward, back;
 };
 ProjectionsNrms planned_nrms(ListModeProjector& projector, const EventView& there, const ListModeProjector& reference,
                              const EventView& here, const Image& image);
 
-/// A projector of the CPU whose back projections and EM steps come out larger by this share, for tests of what
-/// benchmarks say to a wrong kernel; share 0 gives the projector itself. Throws InputError for one of the GPU.
+/// A CPU projector whose back projections and EM steps come out larger by this share, to test that benchmarks notice a
+/// wrong kernel; share 0 gives the projector itself. Throws InputError for a GPU projector.
 std::unique_ptr<ListModeProjector> made_wrong(std::unique_ptr<ListModeProjector> projector, double share);
 
 }  // namespace tofstream::command

@@ -1,5 +1,5 @@
 // `tofstream-bench projectors`: ns an event of forward, back and the fused EM step on the workloads of random LORs,
-// each result checked against the double-precision reference in the same run, with libparallelproj beside it where the
+// each result checked against the double-precision reference in the same run, with libparallelproj beside it if the
 // user has it.
 #include <algorithm>
 #include <cmath>
@@ -49,7 +49,7 @@ struct Case {
   std::string projector;
   Backend backend = Backend::cpu;
   bool tof = true;
-  int threads = 1;  // of the CPU
+  int threads = 1;  // on the CPU
 };
 
 const std::map<std::string, CudaPath> cuda_paths = {{"automatic", CudaPath::automatic},
@@ -85,8 +85,8 @@ std::unique_ptr<ListModeProjector> make_reference(const Case& c, const Options& 
   return make_joseph_reference(c.workload.grid, {});
 }
 
-// Normalised RMS deviation of the fused step's image from the reference's, over the first events.
-// Few events would go the direct path on a GPU: what was timed is forced.
+// Normalised RMS deviation of the fused step's image from the reference's, over the first events. The timed path is
+// forced, since so few events would take the direct path on a GPU.
 double deviation(const Case& c, const Options& options, const EventBatch& events, const Image& image) {
   const CudaPath path = cuda_paths.at(options.cuda_path);
   const auto projector = make(c, options, path == CudaPath::automatic ? CudaPath::tiled : path);

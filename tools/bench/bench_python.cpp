@@ -48,7 +48,7 @@ class Caller : private EmitTarget {
     gadget_->process({&message, 1}, *this, context_, params_.get());
     return last_;
   }
-  // What the script's own code took in the last call.
+  // The time of the script's own code in the last call.
   double own_ms() const { return std::get<double>(context_.figures().at("own_ms")); }
 
  private:
@@ -91,7 +91,7 @@ double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-// `where`: the input lies in ordinary memory, or in shared memory, as what another Python gadget gave.
+// `where`: the input lies in ordinary memory, or in shared memory like the output of another Python gadget.
 ordered_json measure(const std::string& what, bool in_shared_memory, const Options& options) {
   auto batch = make_batch(options.mib);
   std::unique_ptr<Caller> giver;
@@ -107,7 +107,7 @@ ordered_json measure(const std::string& what, bool in_shared_memory, const Optio
     const double copy = milliseconds([&] { std::memcpy(to.data(), from.data(), from.bytes()); });
     std::shared_ptr<const EventBatch> back;
     const double round_trip = milliseconds([&] { back = python(batch); });
-    if (i < 0) continue;  // memory is made and met for the first time
+    if (i < 0) continue;  // the first call allocates memory
     copies.push_back(copy);
     round_trips.push_back(round_trip);
     own.push_back(python.own_ms());

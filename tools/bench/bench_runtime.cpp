@@ -1,4 +1,4 @@
-// `tofstream-bench runtime`: what the runtime itself costs. A chain of trivial gadgets beside the same chain of raw
+// `tofstream-bench runtime`: the cost of the runtime itself. A chain of trivial gadgets beside the same chain of raw
 // oneTBB function nodes, the fan-out of a large batch, and how far decoding and a busy sink overlap; all in one run.
 #include <atomic>
 #include <chrono>
@@ -76,7 +76,7 @@ struct Blocks {
   }
 };
 
-// Counts how often the data lies elsewhere than at first, as it would after a copy.
+// Counts how often the data lies elsewhere than at first, as after a copy.
 struct Look {
   void process(const Block& block) {
     const void* expected = nullptr;
@@ -139,7 +139,7 @@ double chain_of_gadgets(std::int64_t messages) {
   return seconds;
 }
 
-// The same with nothing but oneTBB, whose nodes pass numbers by value, or as the shared pointers that messages are.
+// The same with oneTBB alone, whose nodes pass numbers by value or, like messages, by shared pointer.
 template <class Made, class Add, class Read>
 double chain_of_nodes(std::int64_t messages, Made made, Add add, Read read) {
   using T = decltype(made(std::uint64_t{0}));

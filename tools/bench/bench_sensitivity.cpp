@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The same for all backends, whose images are compared; parts large enough for a GPU.
+// The same for all backends, since their images are compared; parts are large enough for a GPU.
 SensitivitySettings benchmark_settings() {
   SensitivitySettings settings = default_sensitivity(Backend::cuda);
   settings.sampled_pairs = 20'000'000;
@@ -55,8 +55,8 @@ struct Case {
   Image mu;
 };
 
-// The images of Cui et al. 2011 and of workload W3 for the two scanners by default; else 200 voxels across the field of
-// view.
+// For the two default scanners, the images of Cui et al. 2011 and of workload W3; for others, 200 voxels across the
+// field of view.
 Grid grid_of(const std::string& name, const RingScanner& ring, const Options& options) {
   if (name == "explore_vista" && options.size.empty()) return Grid::centred(103, 103, 36, {0.65f, 0.65f, 0.65f});
   if (name == "long_axial" && options.size.empty()) return Grid::centred(200, 200, 300, {2, 2, 2});
@@ -68,7 +68,7 @@ Grid grid_of(const std::string& name, const RingScanner& ring, const Options& op
                        {voxel, voxel, voxel});
 }
 
-// Water in the middle half of the field of view, as long as the scanner, on a grid of its own.
+// A cylinder of water as long as the scanner in the middle half of the field of view, on its own grid.
 Image water(const RingScanner& ring) {
   const auto fov = static_cast<float>(2 * (ring.fov_radius_mm > 0 ? ring.fov_radius_mm : 0.75 * ring.inner_radius_mm));
   const auto length = static_cast<float>(ring.axial_length_mm());
@@ -92,7 +92,7 @@ std::unique_ptr<ListModeProjector> make(const std::string& projector, const Grid
   return make_joseph_projector(grid, {}, backend);
 }
 
-// Normalised RMS deviation from the double-precision projector, of the same small sample of pairs.
+// Normalised RMS deviation from the double-precision projector for the same small sample of pairs.
 double deviation(const Case& c, const std::string& name, ListModeProjector& projector, const Image* mu,
                  const Options& options) {
   SensitivitySettings settings = options.settings;
@@ -104,7 +104,7 @@ double deviation(const Case& c, const std::string& name, ListModeProjector& proj
   return compare(compute_sensitivity(*c.scanner, projector, settings, mu).image, expected).nrms;
 }
 
-// `earlier`: the image of another backend, to be compared with; becomes this one.
+// `earlier`: the image of another backend for comparison; it is replaced by this one.
 ordered_json measure(const Case& c, const std::string& name, Backend backend, bool attenuated, const Options& options,
                      std::optional<Image>& earlier) {
   const Image* mu = attenuated ? &c.mu : nullptr;

@@ -1,5 +1,5 @@
-// `tofstream-bench tor`: the TOR projector's paths beside one another and, with --paper, figures 3, 5 and 6 and tables
-// I to V of Cui et al. 2011 by their own scheme on this machine's GPU, beside its numbers.
+// `tofstream-bench tor`: the paths of the TOR projector side by side and, with --paper, figures 3, 5 and 6 and tables I
+// to V of Cui et al. 2011 by their own scheme on this machine's GPU, beside the paper's numbers.
 #include <algorithm>
 #include <memory>
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t drawn_at_once = 1'000'000;
 
-/// Random LORs of a workload, a million of each seed at the same time: so every count begins with the same events.
+/// Random LORs of a workload, a million from each seed, so that lists of any length begin with the same events.
 EventBatch draw_events(const Workload& workload, std::int64_t count) {
   EventBatch all;
   all.count = count;
@@ -107,7 +107,7 @@ std::unique_ptr<ListModeProjector> ListmodeTiming::make(const ListmodeCase& c, C
 void ListmodeTiming::draw(const ListmodeCase& c) {
   if (workload_ == c.workload && here_.count >= c.events) return;
   workload_.clear();
-  here_ = there_ = {};  // before others are made: both at once may be too many
+  here_ = there_ = {};  // before others are made: there may be no room for both
   here_ = draw_events(find_workload(c.workload), c.events);
   if (backend_ == Backend::cuda) there_ = here_.to(Memory::device);
   synchronize(nullptr);
@@ -236,7 +236,7 @@ ListmodeTiming::Agreement ListmodeTiming::agreement(const ListmodeCase& c, bool 
   const std::string key =
       fmt::format("{} {} {} {} {}", c.projector, c.tube_width_voxels, c.workload, c.bin_sigma, deterministic);
   if (const auto found = agreements_.find(key); found != agreements_.end()) return found->second;
-  // So few events would go the direct path on a GPU.
+  // So few events would take the direct path on a GPU.
   const auto projector = make(c, CudaPath::tiled, deterministic);
   const auto reference = make_reference(c);
   const std::int64_t count = checkable(c);

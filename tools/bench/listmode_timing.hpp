@@ -1,4 +1,4 @@
-// Times of EM steps with random LORs on one backend, ours and peers', and their results against the double-precision
+// Times of our EM steps and peers' with random LORs on one backend, and their results against the double-precision
 // reference.
 #pragma once
 
@@ -24,37 +24,36 @@ struct ListmodeCase {
   double bin_sigma = 0;  // width of the ToF bins in sigma; 0: unbinned (1 mm)
 };
 
-/// Events with ToF, in the order that they are drawn in unless something else is said. Times are in ms, medians.
+/// Events with ToF, in the order in which they are drawn unless stated otherwise. Times are medians in ms.
 class ListmodeTiming {
  public:
-  /// `wrong`: by which share the sums are made too large, for tests of what is said to that.
+  /// `wrong`: share by which the sums are made too large, to test that this is noticed.
   ListmodeTiming(Backend backend, int repeats, double wrong = 0)
       : backend_(backend), repeats_(repeats), wrong_(wrong) {}
 
-  /// An EM step whose plan is made; of events in random order, or partitioned and sorted.
+  /// An EM step with its plan already made, of events in random order, or partitioned and sorted.
   enum class Order { random, sorted };
   double pass_ms(const ListmodeCase& c, Order order = Order::random, bool deterministic = false);
   /// An EM step that plans first.
   double first_pass_ms(const ListmodeCase& c);
   double plan_ms(const ListmodeCase& c);
-  /// A forward or a back projection whose plan is made, of values uniform in [low, 1.5); or without a plan.
+  /// A forward or a back projection with its plan already made, or without a plan, of values uniform in [low, 1.5).
   enum class Plan { made, none };
   double forward_ms(const ListmodeCase& c, Plan plan = Plan::made);
   double back_ms(const ListmodeCase& c, float low = 0.5f, Plan plan = Plan::made);
   /// Whether that many first passes of deterministic projectors give the same sums bit for bit.
   bool identical(const ListmodeCase& c, int runs);
-  /// |<A x, y> - <x, A^T y>| / <A x, y> for an image x and values y that are uniform in [0.5, 1.5), on a GPU by this
-  /// path.
+  /// |<A x, y> - <x, A^T y>| / <A x, y> for x and y uniform in [0.5, 1.5), on a GPU by this path.
   double adjointness(const ListmodeCase& c, CudaPath path);
-  /// An EM step's sums against the double-precision reference's (bench_projecting.hpp: touched_nrms), of as many events
-  /// as that can take in some seconds, by the way on which all of them go. Measured once for each projector, workload
+  /// An EM step's sums against the double-precision reference's (bench_projecting.hpp: touched_nrms), for as many
+  /// events as that takes in some seconds, by the path that all events take. Measured once for each projector, workload
   /// and setting.
   struct Agreement {
     double nrms;
     std::int64_t events;
   };
   Agreement agreement(const ListmodeCase& c, bool deterministic);
-  /// The same of planned projections, of an image that is positive and of values of either sign.
+  /// The same for planned projections of a positive image and of values of either sign.
   Agreement forward_agreement(const ListmodeCase& c) { return projections_agreement(c).forward; }
   Agreement back_agreement(const ListmodeCase& c) { return projections_agreement(c).back; }
 
@@ -65,7 +64,7 @@ class ListmodeTiming {
                            // rule, relative to the latter
     double inconsistency;  // of its own parts: the larger of |<x, A^T A x> / <A x, A x> - 1| for an image x > 0 and,
                            // with an EM step, |<x, A^T (1 / A x)> / n - 1| for the n events with A x > 0
-    /// The faster way, without the ratio where it goes forward and back.
+    /// The faster of the two, without the ratio if it is forward and back projection.
     double ms() const { return std::min(forward_ms + back_ms, em_step_ms.value_or(forward_ms + back_ms)); }
   };
   /// A peer with the same events.

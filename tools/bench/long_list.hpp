@@ -1,5 +1,5 @@
 // A list of random coincidences of a scanner, of any length, for `tofstream-bench longlist`: drawn in parallel, in
-// batches such as a GPU projects at a time, in the memory that is asked for; and as a PETSIRD file.
+// batches of the size that a GPU projects at a time, in a given memory; also as a PETSIRD file.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tofstream::command {
 
 using Batches = std::vector<std::shared_ptr<const EventBatch>>;
 
-/// `count` events whose lines cross the image, the same in any memory. Throws OutOfMemory.
+/// `count` events whose lines cross the image; the same events in any memory. Throws OutOfMemory.
 Batches draw_long_list(const std::shared_ptr<const Scanner>& scanner, const Grid& grid, std::int64_t count,
                        Memory memory);
 
@@ -23,7 +23,7 @@ Batches copied(const Batches& batches, Memory memory);
 
 std::int64_t count_of(const Batches& batches);
 
-/// Writes events on the host as PETSIRD, as if five million came a second. Throws std::runtime_error.
+/// Writes events on the host as PETSIRD, at a rate of five million a second. Throws std::runtime_error.
 void write_petsird(const RingScanner& ring, const Batches& batches, const std::filesystem::path& file);
 
 }  // namespace tofstream::command

@@ -1,6 +1,6 @@
-// The times that Cui, Pratx, Prevrhal and Levin print (Med. Phys. 2011, doi 10.1118/1.3661998, references.md): forward
-// and back projection and multiplicative update of random LORs, in ms. GeForce GTX 480 (15 multiprocessors) with
-// CUDA 3.2, 1e6 LORs in 75x75x26 voxels, T_w 3, blocks of 1024 threads, unless said otherwise.
+// The printed times of Cui, Pratx, Prevrhal and Levin (Med. Phys. 2011, doi 10.1118/1.3661998, references.md): forward
+// and back projection and multiplicative update of random LORs, in ms. GeForce GTX 480 (15 multiprocessors) with CUDA
+// 3.2, 1e6 LORs in 75x75x26 voxels, T_w 3, blocks of 1024 threads, unless said otherwise.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ struct Pair {
 /// Section II.B.6 and figure 3: of all writes of a back projection of random lines.
 inline constexpr double collision_percent = 0.2;
 
-/// Table I: by millions of LORs; 0 where the text at hand has no number. Its cells span rows, of which that text says
-/// not which: read so that 15 and 30 blocks follow each number of threads. The GTX 285 has 30 multiprocessors.
+/// Table I: by millions of LORs; 0 where our copy of the text has no number. Its cells span rows, and our copy does not
+/// say which: it is read so that 15 and 30 blocks follow each number of threads. The GTX 285 has 30 multiprocessors.
 inline constexpr std::array<int, 4> table_1_millions = {1, 2, 5, 10};
 struct Table1Row {
   std::string_view gpu;
@@ -80,7 +80,7 @@ inline constexpr std::array<WidthRow, 8> table_5 = {{{1, {24, 44}},
 inline constexpr double partition_ms = 12;                                  // 1e6 LORs
 inline constexpr std::array<double, 5> sort_ms = {64, 110, 162, 210, 262};  // 1e6 to 5e6 LORs
 
-/// Section IV and fig. 6: the best of all launches, 1e6 lines/s, where there are as many blocks as multiprocessors.
+/// Section IV and fig. 6: the best of all launches in 1e6 lines/s, with as many blocks as multiprocessors.
 inline constexpr Pair peak_lines = {16.5, 10.5};
 
 }  // namespace tofstream::command::paper

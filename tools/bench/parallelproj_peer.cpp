@@ -83,7 +83,7 @@ void ParallelprojPeer::set_events(const EventView& events, const Grid& grid) {
   }
   bin_count_ = static_cast<short>(2 * largest + 1);
   for (std::int16_t& bin : bins.span()) bin = static_cast<std::int16_t>(bin + largest);
-  // All of it lies where the peer projects: it would copy what does not at every call.
+  // All arrays lie where the peer projects: it would copy others at every call.
   const Memory memory = memory_of(backend_);
   const auto there = [&]<class T>(std::initializer_list<T> values) {
     return Buffer<T>::from(std::span<const T>(values.begin(), values.size())).to(memory);

@@ -11,8 +11,8 @@ namespace tofstream::command {
 
 class ParallelprojPeer : public Peer {
  public:
-  /// Loads the library: its CPU build, or its CUDA build, which projects on the first device. Throws
-  /// std::runtime_error where it cannot be loaded, lacks the functions or is the other build.
+  /// Loads the library: its CPU build, or its CUDA build, which projects on the first device. Throws std::runtime_error
+  /// if it cannot be loaded, lacks the functions or is the other build.
   ParallelprojPeer(const std::string& library, Backend backend);
   ~ParallelprojPeer() override;
 

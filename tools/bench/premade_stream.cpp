@@ -20,7 +20,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Events = std::vector<petsird::CoincidenceEvent>;
 
-constexpr int payloads = 8;  // that are drawn
+constexpr int payloads = 8;  // drawn at random
 constexpr std::uint32_t frame_ms = 10;
 
 Events draw(std::mt19937& random, std::uint32_t detectors, std::uint32_t tof_bins, std::uint64_t count) {

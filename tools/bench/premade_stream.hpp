@@ -1,4 +1,4 @@
-// A live stream whose frames are all made beforehand, so that sending them costs little: for measuring who receives.
+// A live stream whose frames are all made beforehand, so that sending costs little and the receiver is measured.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct PremadeStream {
 };
 
 /// `events` random coincidences of the scanner (share/scanners, or a YAML file), `frame_events` a frame, as PETSIRD or
-/// as records with ToF. A few payloads are drawn and used in turn. Throws std::runtime_error where there is no such
+/// as records with ToF. A few payloads are drawn and used in turn. Throws std::runtime_error if there is no such
 /// scanner.
 PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, std::uint64_t events,
                              std::uint64_t frame_events);

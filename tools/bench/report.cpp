@@ -1,4 +1,4 @@
-// What becomes of a benchmark's results: see bench.hpp.
+// Prints, writes and judges a benchmark's results: see bench.hpp.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>

@@ -11,8 +11,8 @@ namespace tofstream::command {
 
 class SharedLibrary {
  public:
-  /// Throws std::runtime_error where it cannot be loaded. Never unloaded (RTLD_NODELETE): the threads of its OpenMP
-  /// runtime or what it has on a GPU may outlive every call.
+  /// Throws std::runtime_error if it cannot be loaded. It is never unloaded (RTLD_NODELETE), since its OpenMP threads
+  /// or GPU objects may outlive every call.
   explicit SharedLibrary(const std::string& path)
       : handle_(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
     if (!handle_) throw std::runtime_error(::dlerror());
@@ -22,7 +22,7 @@ class SharedLibrary {
   SharedLibrary& operator=(const SharedLibrary&) = delete;
 
   bool has(const char* name) const { return ::dlsym(handle_, name) != nullptr; }
-  /// The function of that name, which must have the type given. Throws std::runtime_error where there is none.
+  /// The function of that name, which must have the given type. Throws std::runtime_error if there is none.
   template <class Function>
   Function* function(const char* name) const {
     void* symbol = ::dlsym(handle_, name);

@@ -1,5 +1,5 @@
-// Another code's list-mode reconstruction of two strips, loaded from a shared library with the interface of
-// share/benchmarks/peers/strip_peer.h that the user names, to be measured beside ours.
+// Another program's list-mode reconstruction of two strips, loaded from a shared library that the user names, with the
+// interface of share/benchmarks/peers/strip_peer.h, to be measured beside ours.
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ namespace tofstream::command {
 
 class StripPeer {
  public:
-  /// Throws std::runtime_error, naming the file, where it cannot be loaded or has another interface.
+  /// Throws std::runtime_error, naming the file, if it cannot be loaded or has another interface.
   explicit StripPeer(const std::string& path);
 
   std::string name() const { return std::string(peer_->name) + " " + peer_->version; }
-  /// Takes over events on the host, as the strip projector takes them. Throws std::runtime_error, also for a grid that
-  /// is not centred or whose pixels are not square.
+  /// Copies events from the host, in the strip projector's form. Throws std::runtime_error, also for a grid that is not
+  /// centred or has pixels that are not square.
   void prepare(const Grid& grid, const StripSettings& settings, const EventView& events);
   void set_image(const Image& image);
   Image image(const Grid& grid) const;
-  /// Queues an iteration on the GPU; zeros: launched as the peer does it by default.
+  /// Queues an iteration on the GPU; zeros: with the peer's default launch.
   void iterate(int blocks, int threads_a_block);
 
  private:

@@ -24,14 +24,14 @@ namespace {
 
 constexpr int checked_iterations = 10;
 
-/// What the strips measure of the paper's phantom.
+/// Events of the paper's phantom as the strips measure them.
 EventBatch strip_events(std::int64_t count) {
   StripSimulator simulator(make_strip_scanner("strips", {}), {},
                            formats::read_phantom(find_shared("phantoms", "jpet_strip")).phantom);
   return simulator.next_events(count);
 }
 
-/// MLEM of a batch, whose projector and images are made once.
+/// MLEM of a batch, with projector and images made once.
 class Mlem {
  public:
   Mlem(std::unique_ptr<ListModeProjector> projector, const EventView& events, const Image& sensitivity)

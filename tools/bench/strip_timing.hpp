@@ -12,19 +12,19 @@
 
 namespace tofstream::command {
 
-/// The paper's field of view, 260 x 300 mm along y and z; its pixels are of 4 mm: 65 x 75.
+/// The paper's field of view, 260 x 300 mm along y and z; its pixels of 4 mm make 65 x 75.
 Grid strip_grid(float pixel_mm);
 
 class StripTiming {
  public:
-  /// Draws events of the paper's phantom; the first `checked` of them serve the comparison with the reference.
-  /// `wrong`: by which share sums are made too large, for tests of what is said to that.
+  /// Draws events of the paper's phantom; the first `checked` are compared with the reference. `wrong`: share by which
+  /// sums are made too large, to test that this is noticed.
   StripTiming(const Grid& grid, std::int64_t events, std::int64_t checked, int repeats, double wrong = 0);
 
-  /// Milliseconds of an iteration with everything it needs: sums set to zero, EM step, update. Median of `repeats`, of
-  /// fewer where one takes long.
+  /// Milliseconds of an iteration with everything it needs: sums set to zero, EM step, update. Median of `repeats`, or
+  /// of fewer if one takes long.
   double iteration_ms(const StripSettings& settings, Backend backend);
-  /// Normalised RMS of the image after ten iterations of the checked events from the reference's.
+  /// Normalised RMS deviation from the reference of the image after ten iterations of the checked events.
   double nrms(const StripSettings& settings, Backend backend);
 
   struct PeerTimes {

@@ -48,11 +48,11 @@ std::unique_ptr<Bench> bench_of(const TorTableSettings& settings, bool tof, cons
                                  settings.events, settings.repeats);
 }
 
-/// One of the steps of figure 5, in the order in which they are added.
+/// A step of figure 5; steps are listed in the order in which they are added.
 struct Step {
   const char* name;
   bool PaperScheme::*on;
-  const char* paper;  // what the text says of it, with ToF
+  const char* paper;  // what the paper says of it, with ToF
 };
 constexpr Step steps[] = {
     {"structure of arrays", &PaperScheme::structure_of_arrays, ""},
@@ -89,7 +89,7 @@ ordered_json step_row(const std::string& name, bool tof, double iteration_ms, To
   return row;
 }
 
-/// Figure 3: how often two threads add to one voxel at a time, by loops of compare-and-swap, which notice it.
+/// Figure 3: how often two threads add to one voxel at the same time, counted by loops of compare-and-swap.
 TorTable measure_figure_3(const TorTableSettings& settings) {
   TorTable table{"figure_3", "Figure 3: collisions of a back projection; the paper has at most two a voxel", {}};
   for (const bool tof : {false, true}) {
@@ -116,7 +116,7 @@ TorTable measure_figure_3(const TorTableSettings& settings) {
   return table;
 }
 
-/// Figure 5: steps added one after the other, and, which the paper does not have, each alone left out of the whole.
+/// Figure 5: steps added one after the other; also, beyond the paper, the whole scheme without each single step.
 TorTable measure_figure_5(const TorTableSettings& settings) {
   TorTable table{"figure_5", "Figure 5: what each step brings; forward + back + update = iteration", {}};
   for (const bool tof : {true, false}) {
@@ -196,7 +196,8 @@ double determination(const std::vector<double>& x, const std::vector<double>& y,
   return 1 - left / spread;
 }
 
-/// A row of table I with the line a N + b of the paper's section III.A; `unit`: millions of events in its columns.
+/// A row of table I with the line a N + b of the paper's section III.A; `unit`: millions of events per unit of its
+/// columns.
 ordered_json table_1_row(const std::string& on, int threads, int blocks, bool tof, const std::vector<double>& ms,
                          double unit) {
   ordered_json row{{"on", on}, {"threads", threads}, {"blocks", blocks}, {"tof", tof_name(tof)}};
@@ -267,7 +268,7 @@ TorTable measure_table_2(const TorTableSettings& settings) {
   return table;
 }
 
-/// The columns that tables III to V share: the paper's time, its scheme's and the default's here.
+/// The columns that tables III to V share: the paper's time, and here the times of its scheme and of the default.
 void add_measured(ordered_json row, double paper_ms, bool tof, const TorTiming& timing, TorTable& table) {
   const TorSettings scheme = timing.settings(CudaPath::paper), tiled = timing.settings(CudaPath::tiled);
   const double scheme_ms = timing.iteration_ms(scheme), tiled_ms = timing.iteration_ms(tiled);

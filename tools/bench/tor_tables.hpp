@@ -15,7 +15,7 @@ struct TorTable {
 };
 
 struct TorTableSettings {
-  std::int64_t events = 1'000'000;  // that stand for the paper's million
+  std::int64_t events = 1'000'000;  // in place of the paper's million
   int repeats = 21;
 };
 
@@ -27,7 +27,7 @@ struct TorTableMaker {
 /// figure_3, figure_5, figure_6, table_1 to table_5, sort.
 const std::vector<TorTableMaker>& paper_tables();
 
-/// Not of the paper: the CPU and each CUDA path on 75x75x26 voxels with T_w 3.
+/// Not in the paper: the CPU and each CUDA path on 75x75x26 voxels with T_w 3.
 TorTable measure_paths(const TorTableSettings& settings);
 
 }  // namespace tofstream::command

@@ -17,7 +17,7 @@ namespace tofstream::command {
 
 namespace {
 
-/// 1 / sum of weights of the events themselves: with it an iteration keeps the estimate's scale.
+/// 1 / (sum of weights of the events), with which an iteration keeps the estimate's scale.
 Image inverse_of(ListModeProjector& projector, const EventView& events) {
   Image sensitivity = Image::zeros(projector.grid(), memory_of(projector.backend()));
   projector.back(events, nullptr, sensitivity.voxels.data());

@@ -29,11 +29,11 @@ class TorTiming {
   /// `events`: at least c.events, on the host, kept by the caller; the first c.events are taken.
   TorTiming(const TorCase& c, const EventBatch& events, int repeats);
 
-  /// How the case's tube goes through `path`, and for CudaPath::paper `scheme`.
+  /// Settings that project the case's tube by `path`, and for CudaPath::paper by `scheme`.
   TorSettings settings(CudaPath path, const PaperScheme& scheme = {}) const;
 
-  /// Milliseconds, medians of runs on the GPU. Of an iteration (forward, back, update) whose batch is planned; of its
-  /// plan, 0 where there is none; and of a PaperProjector's forward and back projection, so planned.
+  /// Medians in ms of runs on the GPU: an iteration (forward, back, update) with a planned batch; its plan, 0 if there
+  /// is none; and a PaperProjector's planned forward and back projection.
   double iteration_ms(const TorSettings& settings) const;
   double plan_ms(const TorSettings& settings) const;
   struct Parts {
@@ -42,10 +42,10 @@ class TorTiming {
   Parts parts_ms(const TorSettings& settings) const;
   /// The collisions of a PaperProjector's back projection of ones.
   tor::paper::Collisions collisions(const TorSettings& settings) const;
-  /// How long an iteration takes on one thread of the CPU, run once.
+  /// The time of an iteration on one thread of the CPU, run once.
   double one_thread_ms() const;
-  /// An EM step's sums against the reference's (bench_projecting.hpp: touched_nrms), of as many events as the reference
-  /// can take in some seconds.
+  /// An EM step's sums against the reference's (bench_projecting.hpp: touched_nrms), for as many events as the
+  /// reference takes in some seconds.
   double nrms(const TorSettings& settings) const;
   /// The estimate after one iteration.
   Image estimate(const TorSettings& settings) const;
@@ -53,7 +53,7 @@ class TorTiming {
  private:
   EventView events() const { return on_device_.view().slice(0, case_.events); }
   std::unique_ptr<ListModeProjector> make(const TorSettings& settings) const;
-  const std::vector<double>& reference_sum(CudaPath path) const;  // of the scheme of 2011, or of all else
+  const std::vector<double>& reference_sum(CudaPath path) const;  // of the scheme of 2011, or of all other paths
   std::int64_t checked() const;
 
   TorCase case_;

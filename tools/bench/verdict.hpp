@@ -1,5 +1,5 @@
-// What benchmarks judge their results by. A row of results may have `accurate` (against the double-precision reference)
-// and `holds` (all that its line asks for); one that is false ends the command with exit code 1.
+// How benchmarks judge their results. A row may have `accurate` (against the double-precision reference) and `holds`
+// (everything that its line requires); if one is false, the command ends with exit code 1.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace tofstream::command {
 
-/// What a result's normalised RMS deviation from the double-precision reference may be, over the voxels that either
+/// The largest accepted normalised RMS deviation from the double-precision reference, over the voxels that either
 /// touches (share/benchmarks/README.md).
 inline constexpr double nrms_bound = 1e-5;
 
 inline bool is_accurate(double nrms) {
-  return nrms <= nrms_bound;  // false for what is no number
+  return nrms <= nrms_bound;  // false for NaN
 }
 
 /// The rows that do not hold, by the texts of their `name_keys`.
