@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds ping_pause{1000};
-constexpr std::chrono::milliseconds look_around{100};  // for an interrupt
+constexpr std::chrono::milliseconds look_around{100};  // to look for an interrupt
 constexpr int most_messages = 8;                       // that wait in ZeroMQ
 
 std::string lines_of(const Json& errors) {
@@ -49,7 +49,7 @@ struct Client::Connection {
         has_heard ? " any more: what it had is lost; send the stream again" : ": start one there, tofstream serve"));
   }
 
-  // Waits for the socket until the deadline; true where a message is there or there is room for one, as asked for.
+  // Waits for the socket until the deadline; true if there is a message, or room for one, as requested.
   bool wait(short what, Clock::time_point deadline) {
     guard.throw_if_refused();
     zmq::pollitem_t items[] = {{socket.handle(), 0, what, 0}, {nullptr, guard.refused_descriptor(), ZMQ_POLLIN, 0}};
@@ -89,7 +89,7 @@ void Client::say(std::span<const std::byte> message) {
   Connection& c = *connection_;
   while (!c.socket.send(zmq::buffer(message.data(), message.size()), zmq::send_flags::dontwait)) {
     if (c.wait(ZMQ_POLLOUT, Clock::now() + look_around)) continue;
-    if (c.has_news()) c.heard = Clock::now();  // which hear() will read
+    if (c.has_news()) c.heard = Clock::now();  // and hear() will read it
     if (Clock::now() - c.heard >= c.patience) c.give_up();
   }
 }
@@ -136,14 +136,14 @@ class Conversation {
         return nullptr;
       }
       if (stop.stop_requested() && !std::exchange(is_stopping_, true)) client_.say(make_message(Kind::stop));
-      // One that is due goes at once; else the server's next word is waited for.
+      // A frame that is due goes at once; otherwise the server's next message is awaited.
       if (const auto message = client_.hear(send_what_is_due())) take(*message);
     }
     return std::move(run_json_);
   }
 
  private:
-  // Until when there is nothing to send.
+  // Sends what is due. Returns the time until which there is nothing to send.
   Clock::time_point send_what_is_due() {
     const auto now = Clock::now(), soon = now + look_around;
     if (credit_ <= 0 || is_stopping_ || is_at_end_) return soon;

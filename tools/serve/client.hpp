@@ -1,4 +1,4 @@
-// The other end of a server's connection.
+// The client's end of a connection to a server.
 #pragma once
 
 #include <chrono>
@@ -21,29 +21,29 @@
 
 namespace tofstream::serve {
 
-/// Nobody answers, or no longer.
+/// The server does not answer, or no longer.
 struct NoServer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What the server says is wrong, a line each; none of it is this side's doing.
+/// The server refuses, with a line for each reason.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 class Client {
  public:
-  /// Throws std::invalid_argument or std::runtime_error in one line for an endpoint or keys that are no good. A server
-  /// that says nothing for `patience` is gone.
+  /// Throws std::invalid_argument or std::runtime_error, one line, for a bad endpoint or bad keys. A server that is
+  /// silent for `patience` counts as gone.
   Client(std::string endpoint, const KeyParams& keys, std::chrono::milliseconds patience = std::chrono::seconds(10));
   ~Client();
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
 
-  /// Queues a message; pings go by themselves while one waits. Throws NoServer.
+  /// Queues a message; pings are sent while waiting. Throws NoServer.
   void say(std::span<const std::byte> message);
-  /// The next message, waiting for it until then; none at the deadline. Its bytes hold until the next call. Throws
-  /// NoServer, and BadMessage where the server speaks otherwise.
+  /// Waits for the next message until the deadline; none if there is none by then. Its bytes are valid until the next
+  /// call. Throws NoServer, and BadMessage if the server does not follow the protocol.
   std::optional<Message> hear(std::chrono::steady_clock::time_point deadline);
   /// What the server offers, and its sessions. Throws NoServer.
   nlohmann::ordered_json list();
@@ -53,23 +53,23 @@ class Client {
   std::unique_ptr<Connection> connection_;
 };
 
-/// Who wants to know how a stream's reconstruction goes. Each may be empty.
+/// Called as a stream's reconstruction proceeds. Each may be empty.
 struct Listener {
   std::function<void(std::size_t place)> on_waiting;
   std::function<void(const nlohmann::ordered_json&)> on_progress;
   std::function<void(const wire::ReceivedImage&, std::string_view provenance)> on_image;
 };
 
-/// The next frame of what is sent, or none at its end; and when it is due.
+/// The next frame to send, and when it is due; none at the end.
 struct NextFrame {
   std::vector<std::byte> bytes;
   std::chrono::steady_clock::time_point due{};
 };
 using FrameReader = std::function<std::optional<NextFrame>()>;
 
-/// Has a stream reconstructed, and returns the server's run.json. `stop`: what has been sent is reconstructed, and the
-/// run ends; `abort`: the run is dropped, and null is returned. Throws NoServer; Refused, where the server takes the
-/// run not or no longer; BadMessage; and what the reader throws.
+/// Has a stream reconstructed and returns the server's run.json. `stop`: what was sent is reconstructed and the run
+/// ends; `abort`: the run is dropped and null is returned. Throws NoServer; Refused, if the server does not take the
+/// run or gives it up; BadMessage; and what the reader throws.
 nlohmann::ordered_json reconstruct(Client& client, const Hello& hello, const FrameReader& next,
                                    const Listener& listener, const std::stop_token& stop = {},
                                    const std::stop_token& abort = {});

@@ -1,4 +1,4 @@
-// Who may have what run: see permissions.hpp. Default: nothing; what is allowed is listed.
+// What a client may have run: see permissions.hpp. By default nothing; what is allowed is listed.
 #include "tools/serve/permissions.hpp"
 
 #include <algorithm>
@@ -47,8 +47,7 @@ bool stays_in_its_folder(const fs::path& path) {
   return path.is_relative() && std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-// A pipeline that is sent, before anything that it names is looked at: nothing in it may read a file or be decided
-// later.
+// Checks a sent pipeline before anything that it names is looked at: nothing in it may read a file or be decided later.
 void check_sent_document(const Value& document, const Permissions& permissions, Problems& problems) {
   for (const Value::Entry& entry : document.entries)
     if (entry.key == "include")
@@ -81,7 +80,7 @@ void check_sent_document(const Value& document, const Permissions& permissions, 
   }
 }
 
-// Settings may change parameters of gadgets, and top-level defaults of such; `known` is the pipeline without them.
+// Settings may change parameters of gadgets and their top-level defaults; `known` is the pipeline without the settings.
 void check_settings(const std::vector<SetOption>& sets, const Pipeline& known, Problems& problems) {
   for (const SetOption& set : sets) {
     const std::size_t dot = set.path.find('.');
@@ -111,7 +110,7 @@ class ParameterCheck {
                  Problems& problems)
       : permissions_(permissions), document_(document), sets_(sets), problems_(problems) {}
 
-  // `known` has the gadget's parameters as its operator, or its author, chose them.
+  // `known` has the gadget's parameters as the operator, or the gadget's author, chose them.
   void check(const PipelineGadget& gadget, const Value& known, bool is_sent) {
     gadget_ = &gadget;
     for (const ParamInfo& param : gadget.info->params) {
@@ -165,7 +164,7 @@ class ParameterCheck {
     problems_.add(place(), fmt::format("gadgets.{}.{}: {}", gadget_->name, name, why));
   }
 
-  // Where the client wrote the parameter at hand: in a setting, under the gadget, or as a default of all.
+  // Where the client wrote this parameter: in a setting, under the gadget, or as a top-level default.
   Location place() const {
     for (const SetOption& set : sets_)
       if (set.path.starts_with(gadget_->name + "." + top_) || set.path.starts_with(top_)) return set.value.where;
@@ -190,7 +189,7 @@ Value defaults_of(const GadgetInfo& info) {
   return defaults;
 }
 
-// More on an edge than is usual is memory that nobody has reckoned with.
+// An edge with more room than usual takes memory that nothing accounts for.
 void check_edges(const Pipeline& pipeline, Problems& problems) {
   const EdgeSettings usual;
   for (const PipelineEdge& edge : pipeline.edges) {
@@ -235,12 +234,12 @@ bool can_serve(const fs::path& file) {
     Problems problems;
     check_ends(load_pipeline(file), problems);
     return problems.empty();
-  } catch (const std::exception&) {  // a pipeline with errors, of which its author learns by `check`
+  } catch (const std::exception&) {  // a pipeline with errors; `check` tells them to its author
     return false;
   }
 }
 
-// The pipelines of the server's folder that clients may name, wherever in it they lie.
+// The pipelines in and below the server's folder that clients may name.
 std::vector<fs::path> offered_files(const Permissions& permissions) {
   if (permissions.pipelines.empty()) return {};
   std::vector<fs::path> files = yaml_files_in(permissions.pipelines);

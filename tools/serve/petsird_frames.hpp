@@ -12,14 +12,14 @@ namespace tofstream::serve {
 
 class PetsirdFrames {
  public:
-  /// Throws std::runtime_error where the file cannot be opened.
+  /// Throws std::runtime_error if the file cannot be opened.
   explicit PetsirdFrames(const std::filesystem::path& file, std::size_t frame_bytes = std::size_t{1} << 20);
   ~PetsirdFrames();
 
-  /// The next frame: the stream's header first, then whole time blocks as they are, at least frame_bytes each;
-  /// the end last, and then none. Throws what reading a PETSIRD file throws.
+  /// The next frame: the stream's header first, then whole time blocks as they are, in frames of at least frame_bytes,
+  /// last the end, and after it none. Throws as reading a PETSIRD file does.
   std::optional<std::vector<std::byte>> next();
-  /// Scan time of the blocks that next() gave last, and of all before them.
+  /// Scan time of all blocks so far, those that next() gave last included.
   std::uint64_t scanned_ns() const;
 
  private:

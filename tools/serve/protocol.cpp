@@ -33,7 +33,7 @@ static_assert(sizeof(Size) == 8);
 constexpr std::pair<Images, std::string_view> image_names[] = {
     {Images::all, "all"}, {Images::newest, "newest"}, {Images::last, "last"}};
 
-// The bytes of the parts, one after the other.
+// The bytes of all parts in order.
 Bytes joined(std::initializer_list<std::span<const std::byte>> parts) {
   std::size_t size = 0;
   for (const auto part : parts) size += part.size();
@@ -111,7 +111,7 @@ Json json_body(const Message& message) {
 }
 
 Bytes make_json_message(Kind kind, const Json& body) {
-  // What is no UTF-8, such as a file's name in an error, must not keep the error from being told.
+  // Text that is not UTF-8, such as a file's name in an error, must not prevent the error from being reported.
   const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
   return make_message(kind, std::as_bytes(std::span(text)));
 }

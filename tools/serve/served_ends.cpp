@@ -17,7 +17,7 @@ namespace {
 
 using Link = std::shared_ptr<SessionLink>;
 
-// In the place of a source of a live stream.
+// Replaces a source of a live stream.
 class ClientSource final : public GadgetInstance {
  public:
   explicit ClientSource(Link link) : link_(std::move(link)) {}
@@ -39,7 +39,7 @@ class ClientSource final : public GadgetInstance {
   const Link link_;
 };
 
-// In the place of a sink that sends images.
+// Replaces a sink that sends images.
 class ClientImages final : public GadgetInstance {
  public:
   ClientImages(Link link, Every every) : link_(std::move(link)), every_(every) {}

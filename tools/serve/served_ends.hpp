@@ -1,6 +1,5 @@
-// A pipeline for a client's run: its source of a live stream takes the client's frames, and its sinks that send images
-// give them to the client, without a socket between. All that a stream is checked for and counted by is as it is at a
-// socket.
+// A pipeline for a client's run: its source of a live stream takes the client's frames, and its sinks of images give
+// them to the client, without a socket in between. Streams are checked and counted as at a socket.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +10,10 @@
 
 namespace tofstream::serve {
 
-/// Memory that the ends need is `held_bytes`, once, in what the pipeline says of its need.
+/// The pipeline's memory need includes that of the ends once, as `held_bytes`.
 void connect_ends(Pipeline& pipeline, const std::shared_ptr<SessionLink>& link, std::size_t held_bytes);
 
-/// The value of a parameter as text, as the pipeline has it, defaults included; empty where there is none.
+/// The value of a parameter in the pipeline as text, defaults included; empty if there is none.
 std::string parameter_text(const PipelineGadget& gadget, std::string_view name);
 
 }  // namespace tofstream::serve

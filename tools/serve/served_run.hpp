@@ -16,7 +16,7 @@ namespace tofstream::serve {
 
 class ServedRun {
  public:
-  /// Begins at once; `ended` is called from the run's thread when it is over.
+  /// Begins at once; `ended` is called from the run's thread when the run is over.
   ServedRun(Pipeline pipeline, EngineOptions options, std::function<void()> ended)
       : engine_(std::move(pipeline), options),
         thread_([this, output_dir = std::move(options.output_dir), ended = std::move(ended)] {
@@ -33,7 +33,7 @@ class ServedRun {
   ServedRun& operator=(const ServedRun&) = delete;
 
   bool is_over() const { return is_over_; }
-  /// Once it is over.
+  /// Call it once the run is over.
   const RunReport& report() const { return report_; }
   RunReport snapshot() const { return engine_.snapshot(); }
   void request_stop() { engine_.request_stop(); }

@@ -1,4 +1,4 @@
-// The server's thread: a ROUTER socket, who is there, and whose turn it is. See server.hpp.
+// The server's thread: a ROUTER socket, the clients, and which of them is next. See server.hpp.
 #include "tools/serve/server.hpp"
 
 #include <algorithm>
@@ -31,12 +31,12 @@ using Json = nlohmann::ordered_json;
 using Bytes = std::vector<std::byte>;
 
 constexpr std::chrono::milliseconds look_around{100};
-constexpr int linger_ms = 1000;              // so that each client hears the end
-constexpr int most_messages = 8;             // that wait in ZeroMQ for a client, of which an image may be one
+constexpr int linger_ms = 1000;              // so that each client gets its last message
+constexpr int most_messages = 8;             // that wait in ZeroMQ for a client; an image may be one of them
 constexpr int most_frames = 2;               // that wait there from a client: they are taken at once
-constexpr std::size_t most_at_a_time = 256;  // messages taken before the runs are looked after
+constexpr std::size_t most_at_a_time = 256;  // messages taken before the runs get attention
 
-// Each connection has a descriptor, also one that says nothing.
+// Each connection takes a descriptor, even a silent one.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -72,13 +72,13 @@ class Server::Impl {
     check_folders(options_);
     raise_descriptor_limit();
     const auto patience_ms = static_cast<int>(options_.patience.count());
-    socket_.set(zmq::sockopt::router_mandatory, true);  // who is gone is noticed, and nothing is dropped unseen
+    socket_.set(zmq::sockopt::router_mandatory, true);  // sending to a client that is gone is an error
     socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(options_.largest_frame + message_header_bytes));
     socket_.set(zmq::sockopt::sndhwm, most_messages);
     socket_.set(zmq::sockopt::rcvhwm, most_frames);
     socket_.set(zmq::sockopt::linger, linger_ms);
     socket_.set(zmq::sockopt::handshake_ivl, patience_ms);
-    socket_.set(zmq::sockopt::heartbeat_ivl, patience_ms);  // a machine that is gone says nothing, not even goodbye
+    socket_.set(zmq::sockopt::heartbeat_ivl, patience_ms);  // a machine that is gone does not close its connection
     socket_.set(zmq::sockopt::heartbeat_timeout, patience_ms);
     socket_.set(zmq::sockopt::backlog, 1024);
     try {
@@ -123,7 +123,7 @@ class Server::Impl {
     wait_for_any(items, std::min(look_around, guard_.longest_wait()));
   }
 
-  // A client by the name that the socket gives its connection.
+  // A client, by the socket's identity of its connection.
   using Sessions = std::list<std::pair<std::string, Session>>;
 
   void take_orders() {
@@ -159,7 +159,7 @@ class Server::Impl {
     return found == sessions_.end() ? nullptr : &found->second;
   }
 
-  // A message of one part, or null where it had another number of them.
+  // A message of one part; null if it had another number of parts.
   void take(const std::string& client, zmq::message_t* bytes) {
     Session* const session = find(client);
     if (session) session->heard();
@@ -173,14 +173,14 @@ class Server::Impl {
       std::vector<std::string> lines;
       for (const Problem& problem : errors.problems()) lines.push_back(problem.text());
       refuse(client, session, lines);
-    } catch (const std::exception& error) {  // the others notice nothing of it
+    } catch (const std::exception& error) {  // other clients are not affected
       refuse(client, session, {one_line(error.what())});
     }
   }
 
   void refuse(const std::string& client, Session* session, const std::vector<std::string>& why) {
     if (session) return session->fail(why.front());
-    // One who talks rubbish without a pause shall not fill the log.
+    // A client that keeps sending rubbish must not fill the log.
     constexpr std::chrono::seconds pause{1};
     if (const auto now = Session::Clock::now(); now - told_of_refusal_ > pause) {
       told_of_refusal_ = now;
@@ -213,7 +213,7 @@ class Server::Impl {
   }
 
   static void take_frame(Session& session, zmq::message_t& bytes) {
-    if (session.is_over()) return;  // under way when the run ended
+    if (session.is_over()) return;  // was under way when the run ended
     if (!session.is_running()) throw BadMessage("a frame before the run was accepted: wait for the credit");
     const auto owner = std::make_shared<const zmq::message_t>(std::move(bytes));
     const std::span data(static_cast<const std::byte*>(owner->data()), owner->size());
@@ -224,7 +224,7 @@ class Server::Impl {
       throw BadMessage("more frames than the server has given credit for");
   }
 
-  // Checks what a new client asks for. Throws ConfigErrors or BadMessage.
+  // Checks a new client's request. Throws ConfigErrors or BadMessage.
   void welcome(const std::string& client, const Hello& hello) {
     if (is_stopping_) throw BadMessage("the server is stopping and takes no new clients");
     if (std::ranges::count_if(sessions_, [](const auto& each) { return each.second.is_waiting(); }) >=
@@ -246,7 +246,7 @@ class Server::Impl {
                                                  link, options_.limits));
   }
 
-  // In order, as long as there is room. What has begun is told before the credit.
+  // Begins runs in order as long as there is room. A client is told of the beginning before it gets credit.
   void start_waiting() {
     std::size_t running = 0, host = 0, device = 0, place = 0;
     for (const auto& [client, session] : sessions_) {
@@ -322,7 +322,7 @@ class Server::Impl {
     }
   }
 
-  // Finding out which pipelines can serve takes a while: not for each who asks.
+  // Finding the pipelines that can serve takes a while, so it is not done for each request.
   const std::vector<std::string>& offered() {
     constexpr std::chrono::seconds holds{5};
     if (const auto now = Session::Clock::now();

@@ -27,26 +27,27 @@ struct ServerOptions {
   RunLimits limits = {.seconds = 86400};       // of each run
   std::size_t window_bytes = 32 << 20;         // of frames that a client may send ahead of its run
   std::size_t largest_frame = 256 << 20;       // a client that sends a longer one is disconnected
-  std::chrono::milliseconds patience{10'000};  // a client that is silent for longer has vanished
+  std::chrono::milliseconds patience{10'000};  // a client that is silent for longer counts as gone
   std::chrono::milliseconds stop_deadline{30'000};  // after a stop: how long runs may drain
 };
 
 class Server {
  public:
-  /// Binds. Throws std::runtime_error or std::invalid_argument in one line where it cannot: the endpoint, keys, the
+  /// Binds. Throws std::runtime_error or std::invalid_argument, one line, if it cannot: the endpoint, keys, the
   /// folders.
   explicit Server(ServerOptions options);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Where it listens, with the port that it got.
+  /// The endpoint where it listens, with the port that it got.
   const std::string& endpoint() const;
 
-  /// Serves until it was stopped and every run has ended. True where threads of a run that was given up are left in
-  /// gadgets' code: end the program by std::_Exit.
+  /// Serves until it is stopped and every run has ended. True if threads of an abandoned run are still in gadgets'
+  /// code: the program must then end by std::_Exit.
   bool run();
-  /// From any thread. The first lets runs drain and takes no new clients, the second drops the runs.
+  /// May be called from any thread. The first call lets runs drain and admits no new clients, the second drops the
+  /// runs.
   void request_stop();
   void abort();
 

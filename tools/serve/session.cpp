@@ -83,11 +83,11 @@ void Session::fail(const std::string& why) {
 
 bool Session::pump() {
   if (!is_running()) return false;
-  // Read first: what the run gave before its end comes before the end.
+  // Read first, so that what the run gave before its end is sent before the end.
   const bool has_ended = run_->is_over();
   if (!is_gone_ && !has_failed_) {
     if (const std::uint64_t credit = link_->take_credit(); credit > 0) say(make_credit(credit));
-    // A slow client's images wait in the run, which knows how many it may keep.
+    // Images for a slow client wait in the run, which knows how many it may keep.
     while (has_ended || outbox_.empty()) {
       auto image = link_->next_image();
       if (!image) break;

@@ -1,4 +1,4 @@
-// One client of the server, from its hello to its last message; of the server's thread alone.
+// One client of the server, from its hello to its last message. Used only by the server's thread.
 #pragma once
 
 #include <chrono>
@@ -42,23 +42,23 @@ class Session {
 
   bool is_waiting() const { return !run_ && !is_over_; }
   bool is_running() const { return run_ && !is_over_; }
-  /// Nothing comes any more but what the outbox holds.
+  /// Nothing follows except what the outbox holds.
   bool is_over() const { return is_over_; }
   bool is_gone() const { return is_gone_; }
 
-  /// The run begins. `wake` is called from its threads.
+  /// Begins the run. `wake` is called from its threads.
   void start(EngineOptions options, std::function<void()> wake);
   void request_stop();
   void abort();
-  /// The client is there no more: nothing is sent, its run is dropped.
+  /// The client is gone: nothing is sent, and its run is dropped.
   void vanish();
   /// Tells the client why, and drops the run.
   void fail(const std::string& why);
 
-  /// Puts what the run has for its client into the outbox, and its end where it has ended; true where threads of the
-  /// run are left in gadgets' code.
+  /// Puts what the run has for its client into the outbox, and its end if it has ended. True if threads of the run are
+  /// still in gadgets' code.
   bool pump();
-  /// Tells the client its place among those that wait, where it is another one than before.
+  /// Tells the client its place in the queue, if it has changed.
   void tell_place(std::size_t place);
   void say(Bytes message) { outbox_.push_back(std::move(message)); }
   std::deque<Bytes>& outbox() { return outbox_; }

@@ -6,13 +6,13 @@
 namespace tofstream::serve {
 
 namespace {
-constexpr std::size_t most_images = 2;  // that wait for a client which wants each one
+constexpr std::size_t most_images = 2;  // that wait for a client that wants every image
 }
 
 bool SessionLink::put(RawFrame frame) {
   const std::lock_guard lock(mutex_);
   if (untaken_ >= settings_.window_bytes) return false;
-  if (is_closed_) return true;  // behind the end of the stream
+  if (is_closed_) return true;  // after the end of the stream
   untaken_ += frame.data.size();
   frames_.push_back(std::move(frame));
   came_.notify_one();
