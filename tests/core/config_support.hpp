@@ -1,4 +1,4 @@
-// What the configuration's tests ask of a pipeline given as text.
+// Checks of a pipeline given as text, for tests of the configuration.
 #pragma once
 #include <fstream>
 
@@ -14,7 +14,7 @@ inline Lines texts_of(const std::vector<Problem>& problems) {
   return lines;
 }
 
-// Every problem of the pipeline, as a user reads it; none where it is good.
+// Every problem of the pipeline, as a user reads it; none if it is valid.
 inline Lines problems_of(std::string_view yaml, const PipelineOptions& options = {},
                          const std::string& name = "pipe.yaml", const Registry& known = registry()) {
   try {

@@ -49,7 +49,7 @@ struct Count {
 };
 TOFSTREAM_GADGET(Count, "count", "Numbered batches of 10 events");
 
-// A source that says nothing of events received.
+// A source that does not book received events.
 struct SilentCount {
   void run(Emit<Batch>& emit, std::stop_token) {
     for (std::uint64_t i = 0; i < 5; ++i) emit(Batch{.number = i});
@@ -105,7 +105,7 @@ struct Split {
 };
 TOFSTREAM_GADGET(Split, "split", "Even batches one way, odd ones the other");
 
-// Counts all that comes, as reconstructed unless told otherwise.
+// Counts what comes, as reconstructed unless told otherwise.
 struct Collect {
   struct Params {
     std::string as = "collect";
@@ -222,7 +222,7 @@ struct Shifting {
 };
 TOFSTREAM_GADGET(Shifting, "shifting", "Adds to a batch's number, at its leisure");
 
-// And one that keeps what it needs, and hears of changes.
+// A stateful one that keeps what it needs and is told of changes.
 struct KeepingOffset {
   using Params = Offset::Params;
   static constexpr auto params = Offset::params;
@@ -319,7 +319,7 @@ struct Mark {
 };
 TOFSTREAM_GADGET(Mark, "mark", "Adds 1000 to a batch's number");
 
-// Never ends by itself and does not watch for anything.
+// Never ends by itself and does not watch for a stop.
 struct Stubborn {
   struct Params {
     double hold_ms = 500;
@@ -334,8 +334,7 @@ struct Stubborn {
 };
 TOFSTREAM_GADGET(Stubborn, "stubborn", "Holds on to each batch");
 
-// Waits for something that never comes, until the run is being ended: as own_thread or on the graph, in start, process,
-// flush or run.
+// Waits until the run is being ended: on its own thread or on the graph, in start, process, flush or run.
 struct WaitParams {
   std::string in = "process";
 };

@@ -29,7 +29,7 @@ struct Picture {
   double value = 0;
 };
 
-// What the gadgets of one test saw; a test makes one and they find it.
+// What the gadgets of one test saw; the test makes one, and the gadgets find it.
 struct Witness {
   Witness() { current = this; }
   ~Witness() { current = nullptr; }
@@ -104,7 +104,7 @@ struct PayloadName<test::Picture> {
 }  // namespace tofstream
 
 namespace doctest {
-// So that a failed comparison of messages shows them.
+// Shows messages in a failed comparison.
 template <>
 struct StringMaker<std::vector<std::string>> {
   static String convert(const std::vector<std::string>& lines) {

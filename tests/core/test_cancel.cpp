@@ -7,7 +7,7 @@ using namespace tofstream::test;
 
 namespace {
 
-// A pipeline in which `waiter` waits for good while `bad` fails.
+// A pipeline in which `waiter` waits without end while `bad` fails.
 std::string with_waiter(const std::string& waiter) {
   return fmt::format(R"(
 gadgets:
@@ -45,7 +45,7 @@ TEST_CASE("a gadget that waits is told when another fails, in every kind and fun
 }
 
 TEST_CASE("a gadget that waits in start, or before it is made, is told of an abort") {
-  // While the last one waits in start, data flow already: nothing in its pipeline may fail.
+  // Data flow already while the last one waits in start, so nothing else in its pipeline may fail.
   for (const std::string& text :
        {with_waiter("use: waiter, in: start, from: few"), with_waiter("use: construct_waiter, from: few"),
         std::string("gadgets:\n  feed: {use: count}\n  waiter: {use: blocking_waiter, in: start, from: feed}\n")}) {

@@ -155,7 +155,7 @@ gadgets:
   CHECK(resolved_text(pipeline, "a", "delay_ms") == "3");
   CHECK(resolved_text(pipeline, "b", "delay_ms") == "1");
   CHECK(resolved_text(pipeline, "c", "delay_ms") == "3");
-  // A wrong one is said once, by its own name, not once a gadget.
+  // A wrong one is reported once, under its own name, not once for each gadget.
   CHECK(problems_of("delay_ms: -1\ngadgets:\n  feed: {use: count}\n  a: {use: pass, from: feed}\n"
                     "  c: {use: collect, from: a}\n") ==
         Lines{"pipe.yaml:1:11: delay_ms must be at least 0 ms, not -1"});

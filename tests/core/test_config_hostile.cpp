@@ -1,5 +1,5 @@
-// Files that would hold the program up for ever, or take all memory: each is refused by a problem. What the fuzzer of
-// tests/fuzz/fuzz_pipeline.cpp found is here too.
+// Files that would keep the program busy for ever or take all memory: each is refused with a problem. They include what
+// the fuzzer tests/fuzz/fuzz_pipeline.cpp found.
 #include "config_support.hpp"
 
 using namespace tofstream;

@@ -1,4 +1,4 @@
-// Variables of a pipeline: where they may stand, what they become, and what is said of wrong ones.
+// Variables of a pipeline: where they may stand, what they become, and the errors for wrong ones.
 #include "config_support.hpp"
 
 using namespace tofstream;

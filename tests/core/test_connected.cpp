@@ -7,7 +7,7 @@ using namespace tofstream::test;
 
 namespace {
 
-// An optional input, and two outputs; it notes which of them it finds connected, when it is made and at each message.
+// Has an optional input and two outputs; notes which are connected, when it is made and at each message.
 struct Branches {
   struct In {
     std::shared_ptr<const Batch> events, mask;

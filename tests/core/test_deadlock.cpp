@@ -1,4 +1,4 @@
-// What is said before a run of joins that may starve or pair wrong messages, and what is not.
+// Warnings before a run about joins that may starve or pair wrong messages, and joins without a warning.
 #include "config_support.hpp"
 
 using namespace tofstream;
@@ -18,7 +18,7 @@ Lines warning_for(const std::string& from, const std::string& more = "") {
   return warnings_of("  x: {use: pair, from: " + from + more + "}\n");
 }
 
-// Keeps an account but gives one for one, and says so.
+// Is stateful but gives one message for each, and declares it.
 struct Tally {
   static constexpr bool one_to_one = true;
   void process(std::shared_ptr<const Batch> batch, Emit<Batch>& emit) { emit(batch); }
@@ -51,7 +51,7 @@ TEST_CASE("branches that give one for one may meet again") {
   CHECK(warnings_of("  t: {use: tally, from: b}\n  x: {use: pair, from: {left: t, right: f}}\n").empty());
   CHECK(warnings_of("  g: {use: count}\n  d: {use: filter, from: g}\n  x: {use: pair, from: {left: d, right: f}}\n")
             .empty());                                                        // independent sources
-  CHECK(warning_for("{left: fewer, right: f}", ", join: in_order").empty());  // said to be meant
+  CHECK(warning_for("{left: fewer, right: f}", ", join: in_order").empty());  // declared as intended
 }
 
 TEST_CASE("a branch that may give fewer or more is a warning with a remedy") {

@@ -1,4 +1,4 @@
-// How a run ends: stop, abort, and an exception anywhere; each once, with its first cause, and never by hanging.
+// How a run ends: stop, abort, and an exception anywhere. It ends once, with the first cause, and never hangs.
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -218,7 +218,7 @@ gadgets:
   const RunReport report = engine.run();
   CHECK(report.exit_code == exit_abort);
   CHECK(report.still_running == std::vector<std::string>{"last"});
-  std::this_thread::sleep_for(std::chrono::milliseconds(900));  // lets the abandoned thread go before the test ends
+  std::this_thread::sleep_for(std::chrono::milliseconds(900));  // lets the abandoned thread end before the test
 }
 
 TEST_CASE("a stop or an abort before the run begins holds") {

@@ -164,8 +164,7 @@ gadgets:
 }
 
 TEST_CASE("two paths of different depth into a join get stuck with a reason") {
-  // `burst` gives three messages for each, so its side of the join fills while the other is used
-  // up.
+  // `burst` gives three messages for each, so its side of the join fills while the other empties.
   const RunReport report = run_text(R"(
 gadgets:
   feed: {use: count, messages: 60}
@@ -239,7 +238,7 @@ gadgets:
   CHECK(good.exit_code == 0);
   CHECK(good.books.reconstructed == 100);
 
-  // What leaves by `odd` goes nowhere, so the copy lacks half.
+  // The output `odd` is not connected, so the copy lacks half.
   const RunReport bad = run_text(R"(
 gadgets:
   feed: {use: count, messages: 10}
@@ -279,13 +278,13 @@ gadgets:
 
 TEST_CASE("a source alone runs to its end") {
   const RunReport report = run_text("gadgets: {feed: {use: silent_count}}");
-  CHECK(report.exit_code == exit_run);  // its events went nowhere
+  CHECK(report.exit_code == exit_run);  // its events are not accounted for
   CHECK(gadget(report, "feed").messages_out == 5);
 }
 
 TEST_CASE("a source that waits for half its edge goes on with less when nothing else can move") {
-  // Batch n comes out of `late` when n + 1 goes in, so the left edge must hold two: the source may not wait for it to
-  // be empty.
+  // Batch n leaves `late` when n + 1 enters, so the left edge must hold two: the source must not wait until it is
+  // empty.
   Witness witness;
   const RunReport report = run_text(R"(
 gadgets:

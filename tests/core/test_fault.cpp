@@ -1,4 +1,4 @@
-// Deliberate misfortune at one message: what was asked for happens, and the run says so.
+// Deliberate faults at one message: each happens as asked, and the run reports it.
 #include "gadgets.hpp"
 
 using namespace tofstream;

@@ -1,4 +1,4 @@
-// What a gadget does while nothing waits for it and its reader has nothing to do; and that it learns of a stop.
+// What a gadget does while no message waits for it and its reader is idle; and that it learns of a stop.
 #include "gadgets.hpp"
 
 using namespace tofstream;
@@ -8,7 +8,7 @@ namespace {
 
 std::atomic<int> handed_on = 0, projected = 0;
 
-// Hands batches on, and in idle moments the last one again, marked, `again` times at most.
+// Passes batches on, and when idle the last one again, marked, at most `again` times.
 struct Repeating {
   struct Params {
     int again = 3;
@@ -35,7 +35,7 @@ struct Repeating {
 };
 TOFSTREAM_GADGET(Repeating, "repeating", "Repeats itself while it may");
 
-// Joins a batch with the picture that came back for the one before, as a projector does; not before so many have come.
+// Joins a batch with the picture that came back for the one before, as a projector does; only after so many have come.
 struct SlowProject {
   struct Params {
     int wait_for = 0;

@@ -1,5 +1,4 @@
-// When a message's data entered the program: the first and the last of what it stems from, through merging and
-// feedback.
+// When a message's data entered the program: the first and last ingress of its origins, through merging and feedback.
 #include "core/testing.hpp"
 #include "gadgets.hpp"
 

@@ -1,5 +1,5 @@
-// Who may include whom. core/ knows nothing of PET, CUDA or sockets: its files include nothing of the other folders or
-// of their libraries. Shared code knows no family of scanners.
+// Which folders may include which. core/ knows nothing of PET, CUDA or sockets: its files include nothing from the
+// other folders or their libraries. Shared code knows no family of scanners.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// Calls visit(file, included) for each include of a file of the tree, of sources below the folders.
+// Calls visit(file, included) for each include of a file of the tree in the sources below the folders.
 void for_each_include(const std::vector<std::string>& folders,
                       const std::function<void(const std::string&, const std::string&)>& visit) {
   if (!std::filesystem::is_directory("core")) return tofstream::skip_test("sources beside the test");
@@ -54,7 +54,7 @@ TEST_CASE("core includes nothing of kernels, gadgets, tools, CUDA or ZeroMQ") {
   CHECK(files > 20);
 }
 
-// The rooms of core, each of which includes those before it alone; what lies in core/ itself is the author's.
+// The folders of core, each of which includes only those before it; files in core/ itself are for authors.
 constexpr const char* rooms[] = {"base", "value", "gadget", "pipeline", "report", "run", "plugin", "describe"};
 
 std::size_t room_of(const std::string& path) {
@@ -74,8 +74,7 @@ TEST_CASE("the rooms of core include each other downwards") {
   });
 }
 
-// A family's own folders lie in gadgets/ and kernels/; that it reads and writes files of its own tells it from other
-// folders there.
+// A family has folders in gadgets/ and kernels/; its `io` folder tells it from other folders there.
 std::vector<std::string> families() {
   std::vector<std::string> names;
   for (const auto& folder : std::filesystem::directory_iterator("gadgets"))
@@ -83,7 +82,7 @@ std::vector<std::string> families() {
   return names;
 }
 
-// The family that a path is of; "" where it is of none.
+// The family of a path; "" if it has none.
 std::string family_of(const std::string& path) {
   for (const std::string& family : families())
     if (path.starts_with("kernels/" + family + "/") || path.starts_with("gadgets/" + family + "/")) return family;

@@ -1,4 +1,4 @@
-// Parameters that change while the pipeline runs, and the report of a pipeline that stands still.
+// Parameters that change while the pipeline runs, and the report of a stalled pipeline.
 #include <condition_variable>
 
 #include "gadgets.hpp"
@@ -43,8 +43,8 @@ TEST_CASE("a live parameter holds from some message on, in pure gadgets and in t
   CHECK(report.changes[1].value.text == "2000000");
 }
 
-// Jobs of many quick calls are in flight when a setting comes, and one that sleeps in the middle goes on long after
-// later ones are done: its messages must not see what theirs did not.
+// Jobs of many quick calls are in flight when a setting comes, and one that sleeps in the middle ends long after later
+// ones: its messages must not see a newer setting than theirs.
 TEST_CASE(
     "a live parameter of a parallel gadget changes between two messages: all after the first that saw it do too") {
   constexpr std::uint64_t step = 1'000'000'000;
@@ -146,7 +146,7 @@ gadgets:
 
 TEST_CASE("who computes for long and says how far it is does not stand still") {
   EngineOptions options;
-  options.stall_report = std::chrono::milliseconds(400);  // half of what it takes
+  options.stall_report = std::chrono::milliseconds(400);  // half of the time it takes
   const RunReport report =
       run_text("gadgets:\n  feed: {use: slow_start}\n  last: {use: collect, from: feed}\n", options);
   CHECK(report.exit_code == 0);
@@ -162,7 +162,7 @@ TEST_CASE("settings of one parameter within a second are one entry of the histor
   set(0, "first", "1");
   set(400, "second", "7");
   set(999, "first", "2");
-  set(1000, "first", "3");  // a second after the first of them
+  set(1000, "first", "3");  // a second after the first setting
   set(1001, "first", "4");
   const auto& changes = history.changes();
   REQUIRE(changes.size() == 3);

@@ -1,4 +1,4 @@
-// The estimate of a pipeline's memory before it runs: gadgets, edges, totals, and what is said where it does not fit.
+// The estimate of a pipeline's memory before it runs: gadgets, edges, totals, and the message if it does not fit.
 #include "config_support.hpp"
 #include "core/pipeline/memory_estimate.hpp"
 
@@ -21,7 +21,7 @@ struct Reader {
 };
 TOFSTREAM_GADGET(Reader, "sized_reader", "Says how large its messages are");
 
-// Works with as much again as comes in, and hands on what came.
+// Needs as much memory again as its input, and passes the input on.
 struct Doubler {
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.call_bytes = 2 * inputs[0], .message_bytes = inputs[0]};
@@ -30,7 +30,7 @@ struct Doubler {
 };
 TOFSTREAM_GADGET(Doubler, "doubler", "Needs twice its input");
 
-// As an update and a projector: one knows the size, the other has it from the feedback.
+// Like an update and a projector: one knows the size, the other learns it from the feedback.
 struct SizedUpdate {
   static MemoryNeed memory() {
     return {.device_bytes = 20 * mib, .message_bytes = 10 * mib, .gives_on_device = true, .lower = "image.size"};
@@ -53,7 +53,7 @@ struct SizedProject {
 };
 TOFSTREAM_GADGET(SizedProject, "sized_project", "As large as the image fed back");
 
-// Makes a copy on the host of what lies on a device.
+// Makes a host copy of what lies on a device.
 struct Fetcher {
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.host_bytes = mib, .copy_bytes = inputs[0], .message_bytes = inputs[0]};

@@ -38,7 +38,7 @@ gadgets:
 }
 
 TEST_CASE("a branch that gives nothing for most messages holds no ordered merge up") {
-  // Narrow edges: without word that nothing comes, the full branch would hold the source up for good.
+  // Narrow edges: without a promise that nothing more comes, the full branch would block the source for ever.
   Witness witness;
   const RunReport report = run_text(R"(
 gadgets:

@@ -1,4 +1,4 @@
-// Whose plug-ins are loaded. None of these files is a library: what is asked first is whose they are.
+// Whose plug-ins are loaded. None of these files is a library, since the owner is checked first.
 #include <fstream>
 
 #include <sys/stat.h>

@@ -16,7 +16,7 @@ fs::path fixture(const std::string& name) {
   return fs::read_symlink("/proc/self/exe").parent_path() / ".." / "lib" / "test_plugins" / (name + ".so");
 }
 
-// The process loads the fixtures once; every case looks at what that gave.
+// The process loads the fixtures once; every case looks at the result.
 const PluginScan& scan() {
   static const PluginScan once =
       load_plugins({fixture("good").parent_path(), fixture("good").parent_path(), "/no/such/folder"});

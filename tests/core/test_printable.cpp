@@ -26,7 +26,7 @@ TEST_CASE("marks that turn the direction of writing, or cannot be seen, are writ
 
 TEST_CASE("bytes that are no UTF-8 are written out, each by itself") {
   CHECK(printable("\x80\xff") == "\\x80\\xff");
-  CHECK(printable("\xc0\x9b") == "\\xc0\\x9b");           // ESC, longer than it need be
+  CHECK(printable("\xc0\x9b") == "\\xc0\\x9b");           // ESC in an overlong form
   CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // half of a pair
   CHECK(printable("\xe2\x80") == "\\xe2\\x80");           // cut short
   CHECK(printable("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");

@@ -1,4 +1,4 @@
-// Folders that are their owner's alone.
+// Folders that only their owner may use.
 #include <fstream>
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// Small random graphs with random faults, stops and aborts: every run ends, says why, and loses nothing silently.
+// Small random graphs with random faults, stops and aborts: every run ends, says why, and loses nothing unreported.
 #include <random>
 
 #include "gadgets.hpp"
@@ -48,7 +48,7 @@ RandomGraph random_graph(std::mt19937& rng) {
         yaml += fmt::format("  {}: {{use: mark, from: {}, {}}}\n", name, from, edge);
         break;
       case 3:
-        // Apart and together again, in the source's order or as it comes; one way may be slow.
+        // The stream splits and merges again, in the source's order or as messages come; one branch may be slow.
         yaml += fmt::format(
             "  {0}s: {{use: split, from: {1}, {2}}}\n  {0}a: {{use: pass, from: {0}s.even, parallel: {3}, delay_ms: "
             "{4}}}\n"
@@ -56,7 +56,7 @@ RandomGraph random_graph(std::mt19937& rng) {
             name, from, edge, 1 + up_to(2), 0.02 * up_to(1), up_to(1) ? "ordered" : "unordered");
         break;
       case 4:
-        // One way drops messages, whose partners are then discarded by the books.
+        // One branch drops messages, whose partners are then booked as discarded.
         yaml += fmt::format(
             "  {0}a: {{use: every, of: 3, from: {1}, {2}}}\n  {0}b: {{use: pass, from: {1}, fault: {{delay_ms: "
             "{3}}}}}\n"
@@ -66,7 +66,7 @@ RandomGraph random_graph(std::mt19937& rng) {
         graph.discards = true;
         break;
       default:
-        // Both ways carry every message, so they can be joined again.
+        // Both branches carry every message, so they can be joined.
         yaml += fmt::format(
             "  {0}a: {{use: pass, from: {1}, {2}}}\n  {0}b: {{use: mark, from: {1}, parallel: 2}}\n"
             "  {0}: {{use: pair, from: {{left: {0}a, right: {0}b}}}}\n",

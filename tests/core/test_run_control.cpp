@@ -10,7 +10,7 @@ using namespace tofstream::test;
 
 namespace {
 
-// Behind `shifted`: at a batch it sets the offset there, and stops the run when batches come that have it.
+// Comes after `shifted`: at a batch it sets that gadget's offset, and stops the run when batches with the offset come.
 struct Steersman {
   static constexpr std::uint64_t offset = 1'000'000;
   struct Params {
@@ -92,7 +92,7 @@ gadgets:
   CHECK(report.exit_code == 0);
   CHECK(report.stopped);
   CHECK(outcome(report) == "stopped");
-  // The end may reach the sink before the one who asked for it has looked again.
+  // The end may reach the sink before the gadget that asked for it looks again.
   REQUIRE(witness.notes.size() == 3);
   CHECK(witness.notes[0] == "running");
   CHECK(std::ranges::count(witness.notes, "stopping") == 1);

@@ -1,4 +1,5 @@
-// One folder, one run: who is refused and why, what is cleared and what never is, and what run.json says meanwhile.
+// One folder, one run: which runs are refused and why, what is cleared and what never is, and what run.json says
+// meanwhile.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -74,7 +75,7 @@ std::vector<std::string> names(const std::vector<RunFile>& files) {
   return names;
 }
 
-// Refused, in one line that says this, with the folder as it was.
+// Is refused in one line that says this, and leaves the folder unchanged.
 void check_refused(const std::string& yaml, const EngineOptions& options, const std::string& says) {
   const auto before = contents(options.output_dir);
   const RunReport report = run_text(yaml, options);
@@ -94,7 +95,7 @@ TEST_CASE("run.json lists the files of its run, each with its gadget, and those 
   const RunReport report = run_text(writing(2), {.output_dir = folder.path, .more_files = {"page.html"}});
   REQUIRE(report.exit_code == 0);
   const std::vector<RunFile> files{{"last.txt", "last"}, {"number_0.txt", "last"}, {"number_1.txt", "last"}};
-  CHECK(files_of_run(folder.path) == files);  // of which page.html is none: nobody wrote it
+  CHECK(files_of_run(folder.path) == files);  // without page.html, which no run wrote
   CHECK(run_json_of(folder.path)["files"].back()["name"] == "page.html");
   CHECK(contents(folder.path).size() == 5);
 }

@@ -1,4 +1,4 @@
-// What a slow reader has not taken lies in memory, then on disk: in order, in the books, and gone at the end.
+// Messages that a slow reader has not taken wait in memory, then on disk: in order, in the books, and gone at the end.
 #include <filesystem>
 #include <fstream>
 
@@ -26,15 +26,15 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
     text.replace(at, what.size(), by);
 }
 
-// A pipeline whose sink waits at its first batch until `go_on` says so; `go_on` is asked with the spilling edge's
-// figures as they stand.
+// A pipeline whose sink waits at its first batch until `go_on`, called with the spilling edge's current figures,
+// returns true.
 struct SlowRun {
   TemporaryFolder folder;
   Witness witness;
   RunReport report;
-  EdgeFigures at_most;  // the figures with which it went on
+  EdgeFigures at_most;  // the figures when the sink continued
 
-  // FOLDER in the pipeline stands for a folder that is empty. The sink goes on where the run has failed, too.
+  // FOLDER in the pipeline stands for an empty folder. The sink also continues if the run has failed.
   void run(std::string yaml, const std::function<bool(const EdgeFigures&)>& go_on,
            const std::function<void(RunControl&)>& then = {}) {
     replace(yaml, "FOLDER", folder.path.string());
@@ -106,7 +106,7 @@ TEST_CASE("a spill file gives back what it took, and its place with it") {
     first = {};
     CHECK(Bytes(mapped.get(), mapped.get() + 10) == Bytes(10, std::byte{1}));
   }
-  CHECK(put(*file, large).place().offset == 0);  // nothing was left: it begins anew
+  CHECK(put(*file, large).place().offset == 0);  // nothing was left, so it starts at the beginning again
   CHECK_THROWS_WITH_AS(SpillFile::in("/nowhere"), "cannot make a file in /nowhere: No such file or directory",
                        std::system_error);
   const FullDisk disk(8192);

@@ -1,4 +1,4 @@
-// Runs that share something take turns: the order by a clock of the test's own, and the same kept by threads.
+// Runs that share something take turns: their order by the test's own clock, and with real threads.
 #include <atomic>
 #include <thread>
 
@@ -16,7 +16,7 @@ struct FakeRun {
   bool is_waiting = false;
 };
 
-// Lets the runs take turns for so long, by a clock that jumps from one happening to the next.
+// Lets the runs take turns for so long, by a clock that jumps from event to event.
 void simulate(TurnOrder& order, std::vector<FakeRun>& runs, double seconds) {
   for (FakeRun& run : runs) run.member = order.join();
   FakeRun* holder = nullptr;
@@ -72,7 +72,7 @@ TEST_CASE("two runs of very different turns get the same time") {
     simulate(order, runs, 100);
     const double a = order.used_s(runs[0].member), b = order.used_s(runs[1].member);
     CHECK(a / b == doctest::Approx(1).epsilon(0.1));
-    CHECK(a + b > 55);  // the pauses of the run of short turns are all that is lost
+    CHECK(a + b > 55);  // only the pauses of the run with short turns are lost
   }
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("who comes later, or after a long pause, begins level and makes up for
   order.end(early, 100);
   const auto late = order.join();
   CHECK(order.used_s(late) == 100);
-  // The early one goes on alone for long; the late one then has no claim to all of it.
+  // The early run is alone for long; the late one then has no claim to all of that time.
   order.ask(late, 100);
   order.begin(late, 100);
   order.end(late, 101);
@@ -163,7 +163,7 @@ TEST_CASE("who is behind and never comes back is waited for no longer than it wa
 
 namespace {
 
-// Works in turns of the run, and notes whether another run was in one.
+// Works in turns of the run, and notes whether another run had a turn at the same time.
 struct TakesTurns {
   struct Params {
     int messages = 1;

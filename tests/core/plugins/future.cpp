@@ -1,4 +1,4 @@
-// Built for another ABI, and fatal were any of it run.
+// Built for another ABI; running any of it would be fatal.
 #include <cstdlib>
 
 #include "core/plugin/abi.hpp"

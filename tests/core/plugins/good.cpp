@@ -1,4 +1,4 @@
-// A plug-in as it should be: a source, steps and a join, with a payload of their own.
+// A correct plug-in: a source, steps and a join, with their own payload.
 #include "core/gadget.hpp"
 
 namespace {
