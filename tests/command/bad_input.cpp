@@ -75,7 +75,7 @@ TEST_CASE("a file that cannot be read, and a pipeline that is not there") {
   CHECK(run_command("compare a.nii b.nii").code == 2);
   const auto pipeline = run_command("run no_such_pipeline");
   CHECK(pipeline.code == 2);
-  CHECK(pipeline.err.find("listmode_osem") != std::string::npos);  // it names those there are
+  CHECK(pipeline.err.find("listmode_osem") != std::string::npos);  // it lists the available names
 }
 
 TEST_CASE("parameters that make no sense are refused before anything starts") {
@@ -119,7 +119,8 @@ TEST_CASE("an image larger than memory, an output that cannot be written, a disk
   const TemporaryFolder folder;
   const auto scan = folder / "scan.petsird";
   std::ofstream(scan, std::ios::binary) << good;
-  // A limit on file size stands for the full disk: writes fail with an error instead of a signal. Reports have room.
+  // A limit on file size stands for the full disk: writes fail with an error instead of a signal. It leaves room for
+  // reports.
   const std::string line =
       "cd " + folder.path().string() + "; trap '' XFSZ; ulimit -f 64; " + program().string() +
       " run listmode_osem --quiet --backend cpu --set projected.sensitivity.cache=false --set image.size=[64,64,32] "

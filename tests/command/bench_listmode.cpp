@@ -1,4 +1,4 @@
-// `tofstream-bench listmode` as a user runs it: on a machine without a GPU, on the CPU for a look, with wrong options.
+// `tofstream-bench listmode` as a user runs it: on a machine without a GPU, on the CPU, with wrong options.
 #include <algorithm>
 #include <set>
 
@@ -68,7 +68,7 @@ TEST_CASE("bench listmode judges the whole of a workload, on a GPU") {
   bool all_hold = true;
   for (const auto& row : rows) {
     REQUIRE(row["holds"].is_boolean());
-    all_hold = all_hold && row["holds"];  // times are those of the GPU that is here
+    all_hold = all_hold && row["holds"];  // times depend on this machine's GPU
     CHECK(row["accurate"] == true);
     CHECK(row["nrms_to_reference"].get<double>() < 1e-5);
     if (row["unit"] == "") CHECK(row["holds"] == true);
@@ -102,7 +102,7 @@ TEST_CASE("bench listmode measures a peer by the interface of peer.h on the same
   CHECK(rows[0]["measured"] == parts["peer_ms"].get<double>() / parts["ms"].get<double>());
   CHECK(parts["peer_inconsistency"].get<double>() < 1e-5);
   CHECK(parts["peer_sorted_ms"].get<double>() > 0);
-  // Nearest voxels instead of Joseph's interpolation, no more: ToF or an axis turned round would give some 100 %.
+  // The difference is that of nearest voxels to Joseph's interpolation: a reversed ToF or axis would give some 100 %.
   CHECK(parts["forward_relative_rms_to_peer"].get<double>() < 0.03);
 }
 

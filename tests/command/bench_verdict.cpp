@@ -1,4 +1,4 @@
-// What benchmarks say to a wrong kernel: each line that claims an agreement fails, and the command with it.
+// Benchmarks with a wrong kernel: each line that claims an agreement fails, and so does the command.
 #include <cmath>
 #include <limits>
 
@@ -10,7 +10,7 @@ using nlohmann::ordered_json;
 
 namespace {
 
-// Right as it is; with sums that are a thousandth too large, exit code 1 and every row named.
+// Passes as it is; with sums a thousandth too large, exit code 1 and every row named.
 void check_verdict(const std::string& bench, const char* rows) {
   CAPTURE(bench);
   const auto right = run_bench(bench + " --json");

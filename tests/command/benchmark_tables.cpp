@@ -1,4 +1,4 @@
-// share/benchmarks/README.md is what the files beside it say, and tools/benchmark_tables notices where it is not.
+// share/benchmarks/README.md agrees with the files beside it, and tools/benchmark_tables notices if it does not.
 #include <cstdlib>
 #include <fstream>
 

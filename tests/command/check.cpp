@@ -14,7 +14,7 @@ namespace {
 
 const std::filesystem::path pipelines = "pipelines";  // tests run in the source folder
 
-// What `check --memory --json` says that a gadget holds on the host; none where it does not say.
+// What a gadget holds on the host according to `check --memory --json`; none if it does not say.
 std::optional<std::size_t> held(const nlohmann::json& check, const std::string& gadget) {
   for (const auto& entry : check["memory"]["gadgets"])
     if (entry["name"] == gadget && entry.contains("host_bytes")) return entry["host_bytes"].get<std::size_t>();

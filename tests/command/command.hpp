@@ -1,5 +1,5 @@
-// Runs the `tofstream` command as a user does: the program beside this test, its output, its exit code; a folder that
-// vanishes.
+// Runs the `tofstream` command as a user does: the program beside this test, its output and its exit code; and a
+// temporary folder.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,7 @@ struct CommandResult {
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
 
-/// A folder for one test, removed with all that is in it.
+/// A folder for one test, removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -35,7 +35,7 @@ TEST_CASE("a corrected scan reconstructs to the phantom's activity in Bq/mL") {
   const auto json = nlohmann::json::parse(text_of(folder / "run.json"));
   CHECK(json["books"]["balanced"] == true);
   CHECK(json.dump().find("delayed coincidences, which estimate the randoms") != std::string::npos);
-  // Randoms left out are taken for activity: what is corrected is not small.
+  // Without the correction randoms are taken for activity: the effect is not small.
   CHECK(run(" --set corrected.randoms.from=none") > 1.1 * truth);
 }
 

@@ -16,7 +16,7 @@ struct FullDisk {
     err = text_of(folder / "stderr");
     if (!std::filesystem::exists(out)) return;
     for (const auto& entry : std::filesystem::directory_iterator(out)) left.push_back(entry.path().filename().string());
-    std::erase(left, "report.html");  // of a failed run it is there if there was room for it
+    std::erase(left, "report.html");  // a failed run has it if there was room for it
   }
   const TemporaryFolder folder;
   const std::filesystem::path out = folder / "out";
@@ -37,7 +37,7 @@ void check_full(const std::string& use, int limit_kib, const std::string& name, 
   const std::string begin = "share/examples/gadgets/" + use + ".yaml:";
   const std::string end = ": cannot write " + (disk.out / name).string() + ": File too large\n";
   REQUIRE_MESSAGE(disk.err.find(begin) != std::string::npos, disk.err);
-  const std::string error = disk.err.substr(disk.err.find(begin));  // behind what the gadgets say of their work
+  const std::string error = disk.err.substr(disk.err.find(begin));  // after what the gadgets log
   CHECK_MESSAGE(error.find(": gadget 'file'") != std::string::npos, error);
   CHECK_MESSAGE(error.ends_with(end), error);
   CHECK_MESSAGE(std::ranges::count(error, '\n') == 1, error);

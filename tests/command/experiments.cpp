@@ -1,5 +1,5 @@
-// A body that attenuates, from its map to its activity; maps and profiles at the command; and the scripts of the
-// paper's experiments and of the corrected NEMA phantom, at a small part of their events.
+// A body that attenuates, from its map to its activity; maps and profiles on the command line; and the scripts of the
+// paper's experiments and of the corrected NEMA phantom, with few events.
 #include "gadgets/io/nifti/nifti.hpp"
 #include "kernels/analysis/roi.hpp"
 #include "tests/command/command.hpp"
@@ -49,7 +49,7 @@ TEST_CASE("a phantom's image has its activity, on the grid asked for, and profil
   CHECK(values["values"]["truth"][20] == 0);
   CHECK(run_command(line + "--plot " + (out / "line.svg").string()).code == 0);
   CHECK(std::filesystem::file_size(out / "line.svg") > 1000);
-  CHECK(values["unit"] == "image value");  // no provenance says more
+  CHECK(values["unit"] == "image value");  // there is no provenance to say more
   const auto table = run_command("profile truth=" + file + " --from 0 0 0 --to 10 0 0 --points 2 --unit Bq/mL");
   CHECK(table.out ==
         "Bq/mL, from (0, 0, 0) to (10, 0, 0) mm\n"
@@ -109,7 +109,7 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   const std::string command = "python3 " + script.string() + " --backend cpu --events 100000 --realisations 2 " +
                               "--iterations 2 --pairs 200000 --tofstream " + program().string() + " --out " +
                               out.path().string() + " >" + log + " 2>&1";
-  const int status = std::system(command.c_str());  // 1: so few events may well differ
+  const int status = std::system(command.c_str());  // 1: with so few events CPU and GPU may differ
   const auto report = nlohmann::json::parse(text_of(out / "report.json"), nullptr, false);
   REQUIRE_MESSAGE((status == 0 || WEXITSTATUS(status) == 1), text_of(log));
   REQUIRE_MESSAGE(!report.is_discarded(), text_of(log));
@@ -120,7 +120,7 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   CHECK(last["diameter_mm"] == 37);
   CHECK(last["contrast_percent"]["difference_error"].get<double>() > 0);
   CHECK(last["scans"]["corrected"].size() == 4);
-  // So few events know the background of the largest discs to some percent.
+  // With so few events the background of the largest discs is known to some percent.
   CHECK(std::abs(last["background_mean"]["difference"].get<double>()) < 0.15);
   CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == doctest::Approx(5300).epsilon(0.15));
 }

@@ -1,5 +1,5 @@
 // tools/gpu_tests with programs that stand for a build and a driver: what it counts, what it calls a failure, and what
-// it refuses to write down.
+// it refuses to record.
 #include <cstdlib>
 #include <fstream>
 

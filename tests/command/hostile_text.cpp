@@ -1,4 +1,4 @@
-// Text from outside never reaches a terminal or a log as it is: each source of it, as a user meets it.
+// Text from outside never reaches a terminal or a log unchanged: each source of it, as a user meets it.
 #include <algorithm>
 #include <thread>
 
@@ -88,7 +88,7 @@ gadgets:
   estimate: {use: osem_update, from: projected}
   images: {use: zmq_image_sink, from: estimate}
 )");
-  // The list is asked for while the slow client's run is there.
+  // The list is requested while the slow client's run is there.
   const int code =
       shell(tofstream + " serve " + endpoint + " --pipelines " + (folder / "pipelines").string() + " --out " +
             (folder / "served").string() + " --patience 300 2>" + log + " & server=$!; " + tofstream + " send " +

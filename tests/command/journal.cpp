@@ -1,4 +1,4 @@
-// Recording, replaying and resuming from the command line, also where the program is killed or the disk is full.
+// Recording, replaying and resuming from the command line, even if the program is killed or the disk is full.
 #include <cstdint>
 #include <random>
 
@@ -80,7 +80,7 @@ TEST_CASE("a replay into a pipeline follows no link and takes no folder that oth
   std::filesystem::create_directory(temporary);
   std::filesystem::create_directory(theirs);
   std::ofstream(theirs / "socket") << "precious";
-  // The shell becomes the program, so that its number is known beforehand.
+  // The shell becomes the program, so that its process id is known beforehand.
   const int code = shell(
       "TMPDIR=" + temporary.string() + " sh -c 'ln -s " + theirs.string() + " $TMPDIR/tofstream-replay-$$; exec " +
       bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline record " + "--set feed.journal=" +
@@ -102,7 +102,7 @@ TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is gone o
   for (int k = 0; k < 3; ++k)
     line += bench.recording(" --resume --sync-ms " + std::to_string(k - 1)) + " & sleep 0." +
             std::to_string(10 + random() % 20) + "; kill -KILL $!; wait $!; ";
-  // Whether the end comes through is not said: nobody knows what a killed program had yet to take.
+  // Not checked: whether the end arrives, since what a killed program had yet to take is unknown.
   line += bench.recording(" --resume") + " & wait $sender; sleep 0.2; kill -INT $! 2>/dev/null; wait $!";
   REQUIRE_MESSAGE(shell(line) == 0, bench.err());
   const auto about = bench.inspected();

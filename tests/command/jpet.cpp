@@ -1,5 +1,5 @@
 // Two strips as a user meets them: the pipelines from a simulated file, without a file and live; the phantom's six
-// regions; input that is none.
+// regions; bad input.
 #include <fstream>
 
 #include "gadgets/io/nifti/nifti.hpp"

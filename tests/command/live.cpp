@@ -1,5 +1,5 @@
-// A live reconstruction that is killed goes on from its order of updates and its last checkpoint, and ends with the
-// image that an undisturbed run gives.
+// A killed live reconstruction is resumed from its order of updates and its last checkpoint, and ends with the image of
+// an undisturbed run.
 #include <csignal>
 #include <thread>
 
@@ -11,7 +11,7 @@ using namespace tofstream;
 
 namespace {
 
-// The recording stands for what a journal kept of the stream.
+// The recording stands for a journal of the stream.
 const std::filesystem::path& recording() {
   static const TemporaryFolder folder;
   static const std::filesystem::path file = folder / "scan.petsird";
@@ -64,7 +64,7 @@ nlohmann::json books_of(const std::filesystem::path& folder) {
 }
 
 void kill_and_resume(const std::filesystem::path& folder, const std::string& subsets, int kill_at) {
-  // Slowly, so that a checkpoint reaches the disk before.
+  // Slowly, so that a checkpoint reaches the disk first.
   const auto killed =
       run_live(folder, subsets, fmt::format("--set 'projected.fault={{kill_at: {}, delay_ms: 40}}'", kill_at));
   CHECK(killed.code == 128 + SIGKILL);

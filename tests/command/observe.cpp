@@ -1,5 +1,5 @@
-// A run that is watched, and one that is killed: the trace holds every gadget, a bad address is wrong input, and what a
-// killed program leaves is nothing that passes for a result.
+// A run that is watched, and one that is killed: the trace has every gadget, a bad address is wrong input, and nothing
+// that a killed program leaves passes for a result.
 #include <set>
 
 #include "tests/command/command.hpp"
@@ -54,5 +54,5 @@ TEST_CASE("a program that is killed in the middle leaves no file that passes for
   const CommandResult result = simulate_into(folder, "--set 'file.fault={kill_at: 2}'");
   CHECK(result.code == 128 + 9);
   CHECK_FALSE(std::filesystem::exists(folder / "scan.petsird"));
-  CHECK(nlohmann::json::parse(text_of(folder / "run.json"))["exit_code"].is_null());  // nobody could say how it ended
+  CHECK(nlohmann::json::parse(text_of(folder / "run.json"))["exit_code"].is_null());  // how it ended is not known
 }

@@ -1,4 +1,4 @@
-// A run that is watched and steered from outside while it goes, and what it leaves: report, provenance.
+// A run that is watched and steered from outside, and what it leaves: report, provenance.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -12,7 +12,7 @@ using namespace tofstream;
 
 namespace {
 
-// A run in the background, with its results in `out`; stopped at the latest when it goes out of scope.
+// A run in the background with its results in `out`; it is stopped at the end of the scope at the latest.
 class BackgroundRun {
  public:
   explicit BackgroundRun(const std::string& arguments) {
@@ -40,7 +40,7 @@ class BackgroundRun {
     process_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
-  // Until data flow.
+  // Waits until data flow.
   void wait_for_events() const {
     for (int i = 0; i < 200; ++i) {
       const CommandResult asked = run_command("control " + out.string() + " --json");

@@ -1,4 +1,4 @@
-// What `tofstream` says of itself: figures, schema, reference pages and completion; generated files are up to date.
+// What `tofstream` says about itself: figures, schema, reference pages and completion; generated files are up to date.
 #include <algorithm>
 #include <cstdlib>
 #include <set>
@@ -13,7 +13,7 @@ using namespace tofstream;
 
 namespace {
 
-// Compares what a command prints with the file that holds it in the source tree.
+// Compares a command's output with the file for it in the source tree.
 void check_up_to_date(const std::string& arguments, const std::filesystem::path& file) {
   if (!std::filesystem::exists("share/doc")) return skip_test("sources beside the test");
   const auto made = run_command(arguments);
@@ -71,7 +71,7 @@ TEST_CASE("graph writes a figure in the format that the file's ending says") {
   REQUIRE_MESSAGE(made.code == 0, made.err);
   boost::property_tree::ptree tree;
   std::istringstream text(text_of(svg));
-  REQUIRE_NOTHROW(boost::property_tree::read_xml(text, tree));  // throws where it is not well formed
+  REQUIRE_NOTHROW(boost::property_tree::read_xml(text, tree));  // throws if it is not well formed
   CHECK(tree.count("svg") == 1);
   CHECK(text.str().find("tor_projector") != std::string::npos);
   CHECK(text.str().find("stroke-dasharray") != std::string::npos);

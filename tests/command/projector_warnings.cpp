@@ -1,4 +1,4 @@
-// What is said of a projector's parameters that give a wrong image: a warning, with what to do.
+// Parameters of a projector that give a wrong image: a warning, with what to do.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

@@ -23,7 +23,7 @@ bool wait_until(const std::function<bool()>& condition) {
   return condition();
 }
 
-// A run of simulated events through a script, in the background: the program and its Python process by number.
+// A background run of simulated events through a script; knows the process ids of the program and of Python.
 class Background {
  public:
   Background(const std::string& gate, const std::string& more) {

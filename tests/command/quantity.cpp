@@ -1,4 +1,4 @@
-// What an image is, as a user meets it: in the file, in run.json, in report.html, in the log and in the last lines.
+// An image's quantity as a user meets it: in the file, in run.json, in report.html, in the log and in the last lines.
 #include <fstream>
 
 #include "gadgets/io/nifti/nifti.hpp"

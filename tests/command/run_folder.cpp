@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A reconstruction of a second: of another activity for each seed, so that its images are told apart.
+// A reconstruction that takes a second, with another activity for each seed, so that images can be told apart.
 std::string reconstruction(const fs::path& out, int iterations, const std::string& more = "") {
   return fmt::format(
       "run simulate_osem --quiet --backend cpu --set photons.phantom=uniform_cylinder --set photons.events=4000 "
@@ -34,11 +34,11 @@ std::map<std::string, std::string> contents(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_regular_file()) files[entry.path().filename()] = text_of(entry.path());
-  files.erase(".tofstream.lock");  // which a kill leaves, held by nobody
+  files.erase(".tofstream.lock");  // which a kill leaves, without a holder
   return files;
 }
 
-// Refused as wrong input, in one line that says this, with the folder as it was.
+// Is refused as wrong input in one line that says this, and leaves the folder unchanged.
 void check_refused(const std::string& arguments, const fs::path& out, const std::string& says) {
   const auto before = contents(out);
   const auto refused = run_command(arguments);
@@ -73,7 +73,7 @@ TEST_CASE("another run is refused; overwritten, nothing of it is left for analys
   CHECK_FALSE(fs::exists(out / "image_0003.nii.gz"));
   CHECK_FALSE(fs::exists(out / "image_mip.png"));
   CHECK(text_of(out / "notes.txt") == "mine");
-  // An image that the run does not list is none of its images.
+  // An image that the run does not list is not the run's.
   fs::copy(out / "image_0001.nii.gz", out / "image_0009.nii.gz");
   CHECK(images_analysed(out) == 2);
   fs::remove(out / "run.json");
@@ -103,7 +103,7 @@ TEST_CASE("killed, an overwriting run leaves nothing of the earlier one, and its
   CHECK_FALSE(fs::exists(out / "image.nii.gz"));
   CHECK_FALSE(fs::exists(out / "image.png"));
   CHECK_FALSE(fs::exists(out / "report.html"));
-  // The lock went with the process; whose the folder is does not.
+  // The lock ends with the process; the folder still belongs to its run.
   check_refused(reconstruction(out, 1), out, "(killed)");
   reconstruct(out, 1, "--overwrite");
   CHECK(images_analysed(out) == 1);

@@ -1,5 +1,5 @@
-// `tofstream serve` and `send` as users run them: a recording becomes the image that `run` makes; a client that is
-// killed frees its place; an interrupt ends the server in order.
+// `tofstream serve` and `send` as users run them: a recording becomes the image that `run` makes; a killed client frees
+// its place; an interrupt ends the server in order.
 #include <csignal>
 #include <cstring>
 #include <thread>
@@ -14,7 +14,7 @@ using namespace tofstream;
 
 namespace {
 
-// `tofstream ARGUMENTS` beside the test, killed where it is still there at the end.
+// `tofstream ARGUMENTS` in the background, killed at the end if it still runs.
 class Program {
  public:
   Program(std::vector<std::string> arguments, const std::filesystem::path& log) {
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(Server, "send says what is wrong, whose fault it is, and ends 
   CHECK(forbidden.err.find("mine.yaml:11:15: gadgets.feed: gadget 'file_source' is not allowed") != std::string::npos);
   std::ofstream(folder / "fails.yaml")
       << body << "  feed: {use: zmq_source}\n  images: {use: zmq_image_sink, from: estimate}\n";
-  // Its image would be a blob's, which the voxel projector refuses when the first subset comes.
+  // Its image would be of blobs, which the voxel projector refuses at the first subset.
   const auto failed =
       send("--pipeline " + (folder / "fails.yaml").string() + " --input " + scan +
            " --set image.basis=blobs --set image.voxel_mm=[16,16,16] --out " + (folder / "failed").string());

@@ -1,5 +1,5 @@
-// A family of scanners that nothing in tofstream names (toy_family/) comes as a plug-in, with files in a folder of its
-// own: its simulator, records, files and projector work as those of any other.
+// A family of scanners that nothing in tofstream names (toy_family/) comes as a plug-in with its own folder of files:
+// its simulator, records, files and projector work like any other's.
 #include <algorithm>
 #include <numeric>
 

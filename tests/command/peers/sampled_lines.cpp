@@ -1,5 +1,5 @@
-// A peer of `tofstream-bench listmode` by the interface of peer.h, on the CPU: voxels met by points 1 mm apart. Its
-// name and the interface's version are the build's, so that wrong ones are tests too.
+// A CPU peer of `tofstream-bench listmode` with the interface of peer.h: voxels met by points 1 mm apart. The build
+// sets its name and the interface's version, so that wrong ones can be tested.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

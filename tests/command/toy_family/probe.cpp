@@ -27,7 +27,7 @@ struct ProbeFile {
                                           param<&ProbeFile::probe>("probe", required, "The probe"));
 };
 
-// One module of one box: a header needs detectors, and the records hold the rest.
+// One module of one box, since a header needs detectors; the records hold the rest.
 petsird::Header header_of(const Probe& probe) {
   const auto reach = static_cast<float>(probe.radius_mm);
   petsird::Header header;

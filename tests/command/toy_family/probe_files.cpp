@@ -53,7 +53,7 @@ struct Decoder {
   }
 
  private:
-  std::vector<std::byte> bytes_;  // of an event that is not whole yet
+  std::vector<std::byte> bytes_;  // of an incomplete event
   const std::shared_ptr<const Scanner> scanner_ = make_scanner("probe");
 };
 TOFSTREAM_GADGET(Decoder, "probe_decoder", "Reads a probe's events from a file");

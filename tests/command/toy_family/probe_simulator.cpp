@@ -1,4 +1,4 @@
-// What a probe measures of a phantom: places within its radius are drawn, and kept as often as they are active.
+// What a probe measures of a phantom: places within its radius are drawn, and kept in proportion to their activity.
 #include <algorithm>
 #include <random>
 
