@@ -1,5 +1,4 @@
-// Estimates as the live page gets them: byte by byte, within half a code, and their voxels averaged where they are too
-// many.
+// Estimates as the live page gets them: byte by byte, within half a code, with voxels averaged if there are too many.
 #include "gadgets/io/page/estimate_message.hpp"
 
 #include <bit>

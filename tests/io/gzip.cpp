@@ -1,5 +1,5 @@
-// gzip of pieces compressed in parallel: one member that any reader takes, the same for any number of threads,
-// and no larger than zlib makes it.
+// gzip of pieces compressed in parallel: one member that any reader accepts, the same for any number of threads, and no
+// larger than zlib's.
 #include "gadgets/io/nifti/gzip.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Bytes compressed(const Bytes& input) {
   return compressed(one);
 }
 
-/// What one gzip member holds; it must be all of `bytes`, with the right checksum and length.
+/// The contents of one gzip member, which must be all of `bytes`, with the right checksum and length.
 Bytes inflated(const Bytes& bytes, std::size_t size) {
   Bytes result(size + 1);
   z_stream stream{};
@@ -121,7 +121,7 @@ TEST_CASE("what the receiver of gzip throws comes out") {
                     "disk full");
 }
 
-// The time is a benchmark's: tools/bench_whole_job.
+// tools/bench_whole_job measures the time.
 TEST_CASE("gzip takes no more than a hundredth more room than zlib's level 3, which NIfTI files were written by") {
   for (const double radius : {0.1, 0.45}) {
     const Bytes image = noisy_disc(1000, radius);

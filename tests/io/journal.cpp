@@ -1,4 +1,4 @@
-// A journal: what is appended is what is read, after every kind of damage and every end of the writer.
+// A journal: what is appended is read back, after every kind of damage and every end of the writer.
 #include <algorithm>
 #include <csignal>
 #include <fstream>
@@ -23,7 +23,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// The frame number k: of a length and bytes that follow from k.
+/// Frame number k, whose length and bytes follow from k.
 Bytes frame(std::uint64_t k) {
   std::mt19937 random(static_cast<unsigned>(k));
   Bytes bytes(k * 37 % 301);
@@ -235,7 +235,7 @@ TEST_CASE("a journal within a journal's entry is no entry of it") {
     writer.append_frame(std::as_bytes(std::span(text)));
     append(writer, 4, 6);
   }
-  flip(segment(outer, 1), 48 + 48 + 88 + 128 + 16);  // the header of entry 3, in whose bytes the next one is looked for
+  flip(segment(outer, 1), 48 + 48 + 88 + 128 + 16);  // the header of entry 3; the next one is searched for in its bytes
   const Read got = read(outer.path());
   CHECK(got.others == 0);
   CHECK(got.numbers == std::vector<std::uint64_t>{0, 1, 2, 4, 5});
@@ -254,7 +254,7 @@ TEST_CASE("a folder that is no journal, or one of another version, is one clear 
 TEST_CASE("a full disk is one clear error, again at every later entry, and what was appended stays whole") {
   const TemporaryFolder folder;
   const pid_t child = ::fork();
-  if (child == 0) {  // a limit on the size of files stands for the disk
+  if (child == 0) {  // a limit on file sizes stands for a full disk
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{20'000, 20'000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -307,7 +307,7 @@ TEST_CASE("a writer that is killed leaves all that was acknowledged, and no more
     }
     ::close(acknowledged[1]);
     std::uint64_t count = 1, number = 0;
-    REQUIRE(::read(acknowledged[0], &number, sizeof number) == sizeof number);  // there is a journal to be killed in
+    REQUIRE(::read(acknowledged[0], &number, sizeof number) == sizeof number);  // wait until there is a journal
     std::this_thread::sleep_for(std::chrono::microseconds(2000 + random() % 20'000));
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own, removed at the end.
+/// A temporary folder, removed at the end.
 struct Folder {
   fs::path path = fs::temp_directory_path() / fmt::format("tofstream-nifti-{}", ::getpid());
   Folder() { fs::create_directories(path); }

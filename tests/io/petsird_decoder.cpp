@@ -1,4 +1,4 @@
-// Streams written and decoded again: all that was written comes back, however the bytes are cut.
+// Streams written and decoded again: everything written comes back, however the bytes are cut.
 #include "gadgets/io/petsird/decoder.hpp"
 #include "tests/io/petsird_toy.hpp"
 

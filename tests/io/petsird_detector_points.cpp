@@ -124,7 +124,7 @@ TEST_CASE("a box that does not tell its depth leaves the point in its centre") {
   slanted.geometry.replicated_modules[0].object.detecting_elements.object.shape[0][1] -= 1;
   CHECK(detector_points(slanted, {})[0] == crystal_centres(slanted, 0));
   CHECK(detector_depth_note(slanted, {}).words == "centre: the crystals' boxes do not tell which way is their depth");
-  ScannerInformation turned = panels();  // 45 degrees from the way out
+  ScannerInformation turned = panels();  // 45 degrees from the outward direction
   for (auto& element : turned.geometry.replicated_modules[0].object.detecting_elements.transforms)
     element = toy::rotation_about_z(45, {30, element[7] - 5.78F, element[11]});  // about y as before
   CHECK(detector_points(turned, {})[0] == crystal_centres(turned, 0));

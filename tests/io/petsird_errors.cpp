@@ -128,10 +128,10 @@ TEST_CASE("PETSIRD errors: an event that another core finds wrong is named as on
       CHECK(by_cores == toy::error_of(bad, 1'000));
     }
   }
-  toy::Bytes both = good;  // the first of two mistakes counts, also where it is found later
+  toy::Bytes both = good;  // the first of two mistakes counts, even if it is found later
   both[200'000] = std::byte{0xff};
   const std::string first = toy::error_of(both, 1'000);
-  both.push_back(std::byte{7});  // behind the end of the stream
+  both.push_back(std::byte{7});  // after the end of the stream
   CHECK(toy::error_of(both) == first);
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("PETSIRD errors: a count that nothing can follow takes no memory") {
   toy::Bytes bytes = with({1, 1, 0, 1, 3});  // an external signal ...
   append(bytes, {~0ULL});                    // ... of 2^64 - 1 values
   check_error(bytes, "in the middle of timeBlocks.ExternalSignalTimeBlock.signalValues");
-  bytes = with({1, 5, 0, 1, ~0ULL, ~0ULL});  // as many singles histograms, each of as many bins
+  bytes = with({1, 5, 0, 1, ~0ULL, ~0ULL});  // that many singles histograms, each with that many bins
   check_error(bytes, "in the middle of timeBlocks.SinglesHistogramTimeBlock.singlesHistograms[0]");
 }
 

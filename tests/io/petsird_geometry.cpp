@@ -1,4 +1,4 @@
-// Detection bins taken apart, and where crystals are, against numbers worked out by hand.
+// Parts of detection bins, and positions of crystals, against numbers worked out by hand.
 #include "gadgets/io/petsird/detection_bins.hpp"
 #include "tests/io/petsird_toy.hpp"
 

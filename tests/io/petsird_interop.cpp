@@ -1,5 +1,5 @@
-// Streams that the standard's own software wrote, where TOFSTREAM_INTEROP_DATA names their folder: what our reader
-// finds against what their notes say, and our writer's bytes against theirs.
+// Streams written by the standard's own software, if TOFSTREAM_INTEROP_DATA names their folder: what our reader finds
+// against their notes, and our writer's bytes against theirs.
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/petsird/describe.hpp"
@@ -22,7 +22,7 @@ json read_json(const fs::path& path) {
   return json::parse(file);
 }
 
-/// First number in `truth` under any of the names that the notes use.
+/// The first number in `truth` under any of the names in the notes.
 std::uint64_t number(const json& truth, std::initializer_list<const char*> pointers) {
   for (const char* pointer : pointers) {
     if (truth.contains(json::json_pointer(pointer))) return truth[json::json_pointer(pointer)].get<std::uint64_t>();
@@ -31,7 +31,7 @@ std::uint64_t number(const json& truth, std::initializer_list<const char*> point
   return 0;
 }
 
-/// What PETSIRD's own analysis tool printed of one event.
+/// What PETSIRD's own analysis tool printed about one event.
 struct PrintedEvent {
   TypePair types;
   CoincidenceEvent event;

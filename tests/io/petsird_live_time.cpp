@@ -15,7 +15,7 @@ std::vector<DeadTimeBlock> toy_blocks() {
   return blocks;
 }
 
-/// Over every pair of detection bins, by the standard's words: single1 x single2 x pair, weighted with efficiencies.
+/// Over every pair of detection bins, as the standard defines it: single1 x single2 x pair, weighted with efficiencies.
 double mean_over_bins(const DeadTimeBlock& block) {
   const auto scanner = to_scanner(toy::scanner());
   const std::size_t in_module[2] = {8, 2}, bins[2] = {24, 4}, first_module[2] = {0, 3};

@@ -109,7 +109,7 @@ TEST_CASE("PETSIRD events: numbers in more bytes than they need are what they ar
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < events.size(); ++i) {
     append_varint(bytes, events[i].bin1);
-    if (i % 1'000 == 7) {  // the fast ways end at five bytes a number
+    if (i % 1'000 == 7) {  // the fast paths end at five bytes a number
       for (unsigned shift = 0; shift < 63; shift += 7)
         bytes.push_back(static_cast<std::byte>((shift < 32 ? events[i].bin2 >> shift & 0x7f : 0) | 0x80));
       bytes.push_back(std::byte{0});
@@ -146,7 +146,7 @@ TEST_CASE("PETSIRD events: the first event is named that is out of range, or has
     CHECK(failure->event == bad);
     CHECK(failure->bytes.size() == encode(std::span(events).subspan(bad)).size());
     CHECK(std::equal(decoded.begin(), decoded.begin() + static_cast<std::ptrdiff_t>(bad), events.begin()));
-    CHECK_FALSE(cores.wait().has_value());  // said once
+    CHECK_FALSE(cores.wait().has_value());  // reported once
 
     auto overlong = encode(std::span(good).first(bad));
     const std::size_t where = overlong.size();

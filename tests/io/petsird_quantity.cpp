@@ -1,4 +1,4 @@
-// What a header says of scale and corrections: our simulations', and those of others.
+// What a header says about scale and corrections, in our simulations and in other files.
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/quantity_json.hpp"
 #include "gadgets/ring/io/from_ring.hpp"
@@ -23,7 +23,7 @@ TEST_CASE("a simulated scanner's header gives Bq/mL, and the simulation says wha
   Quantity plain = petsird::quantity_of(header);
   CHECK(plain.unit == "Bq/mL");
   CHECK(plain[Correction::normalisation].state == CorrectionState::made);
-  CHECK(plain[Correction::attenuation].state == CorrectionState::not_made);  // nobody says
+  CHECK(plain[Correction::attenuation].state == CorrectionState::not_made);  // not stated
 
   Quantity simulated = plain;
   simulated.corrections.fill({CorrectionState::not_needed, ""});

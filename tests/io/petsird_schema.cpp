@@ -1,4 +1,4 @@
-// The schema: our own text against the standard's, and what parsing makes of types.
+// The schema: our text against the standard's, and the types that parsing gives.
 #include "gadgets/io/petsird/error.hpp"
 #include "gadgets/io/petsird/schema.hpp"
 #include "gadgets/io/petsird/standard_schema.hpp"

@@ -1,4 +1,4 @@
-// A PETSIRD stream cut into header and time blocks: the bytes are those of the stream, however it came.
+// A PETSIRD stream cut into header and time blocks: the bytes are the stream's, however they arrive.
 #include "gadgets/io/petsird/event_codec.hpp"
 #include "gadgets/io/petsird/time_block_cutter.hpp"
 #include "tests/io/petsird_toy.hpp"

@@ -1,4 +1,4 @@
-// ToF bins: what covers a value, and what an exchange of the detectors makes of a bin.
+// ToF bins: which one covers a value, and what exchanging the detectors does to a bin.
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "tests/io/petsird_toy.hpp"
 

@@ -114,7 +114,7 @@ inline Header header() {
   return {scanner(), exam()};
 }
 
-/// Everything that a handler is told, with the pieces of a list joined.
+/// Everything that a handler receives, with the pieces of a list joined.
 struct Recording final : Handler {
   struct List {
     EventKind kind;
@@ -142,7 +142,7 @@ struct Recording final : Handler {
     std::shared_ptr<const std::vector<CoincidenceEvent>> events;
     std::size_t count;
   };
-  std::vector<Piece> pieces;  // not all there yet
+  std::vector<Piece> pieces;  // incomplete
   std::shared_ptr<std::vector<CoincidenceEvent>> coming;
   std::size_t blocks_ended = 0;
 

@@ -1,4 +1,4 @@
-// Other versions of the schema: what v0.8-v0.9 wrote differently, and versions that are yet to come.
+// Other versions of the schema: what v0.8-v0.9 wrote differently, and future versions.
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/petsird/input.hpp"
@@ -118,7 +118,7 @@ void write_old_header(Bytes& out) {
     for (const auto& corner : toy::box(2, 2, 2)) out.floats({corner[0], corner[1], corner[2]});
     out.varints({1, elements});
     for (std::uint64_t i = 0; i < elements; ++i) write_transform(out, toy::shift_by(10, 0, static_cast<float>(i)));
-    out.varints({0, 1});  // nothing that does not detect; one module
+    out.varints({0, 1});  // no nonDetectingVolumes; one module
     write_transform(out, toy::shift_by(0, 0, 0));
   }
   out.varints({0});  // no nonDetectingVolumes

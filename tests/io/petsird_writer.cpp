@@ -1,4 +1,4 @@
-// The writer: its order of events, what it refuses, and that it holds little.
+// The writer: its order of events, what it refuses, and that it needs little memory.
 #include "gadgets/io/petsird/standard_schema.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "tests/io/petsird_toy.hpp"

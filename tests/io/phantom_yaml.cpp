@@ -85,7 +85,7 @@ TEST_CASE("the NEMA phantom has its outline, contrast and regions") {
     ++background;
     CHECK(region.slices_mm.size() == 5);
     CHECK(region.diameter_mm == 37);
-    // The whole disc is background, and all around it lie 15 mm more of the body.
+    // The whole disc is background, with 15 mm more of the body around it.
     for (int k = 0; k < 72; ++k)
       for (const double z : region.slices_mm) {
         const Vec3d way{std::cos(k * pi / 36), std::sin(k * pi / 36), 0};

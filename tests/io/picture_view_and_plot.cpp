@@ -1,4 +1,4 @@
-// Pictures: files of the right size whose pixels show what lies where, and what is refused.
+// Pictures: files of the right size with the right pixels, and what is refused.
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of its own, removed at the end; TOFSTREAM_KEEP_PICTURES names one that is kept.
+/// A temporary folder, removed at the end; TOFSTREAM_KEEP_PICTURES names one that is kept.
 struct Folder {
   const char* kept = std::getenv("TOFSTREAM_KEEP_PICTURES");
   fs::path path = kept ? fs::path(kept) : fs::temp_directory_path() / fmt::format("tofstream-picture-{}", ::getpid());

@@ -1,4 +1,4 @@
-// Scanners' files of several kinds: each has a key of its own, by which it is told from the others.
+// Scanner files of several kinds, which are told apart by their keys.
 #include <filesystem>
 #include <fstream>
 

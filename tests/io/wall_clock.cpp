@@ -1,4 +1,4 @@
-// Times of a stream, by which its recording is paced.
+// Times of a stream, which set the pace of its replay.
 #include "gadgets/io/wall_clock.hpp"
 
 #include <cstdlib>
@@ -10,7 +10,7 @@ using namespace tofstream;
 TEST_CASE("times of a stream begin with the time of day and go on by the steady clock alone") {
   using namespace std::chrono_literals;
   const auto begin = StreamClock::Steady::now();
-  // This machine's clock is set back by years between the two: the times are still as far apart as they were.
+  // This machine's clock is set back by years between the two times: their difference is still right.
   const StreamClock clock(2'000'000'000'000'000'000, begin);
   CHECK(clock.ns(begin) == 2'000'000'000'000'000'000);
   CHECK(clock.ns(begin + 3s) == 2'000'000'003'000'000'000);

@@ -1,4 +1,4 @@
-// Frames on the wire: round trips, every damaged byte and every cut is noticed, and what is wrong is said.
+// Frames on the wire: round trips, and every damaged byte and every cut is detected and reported.
 #include <cstring>
 
 #include "gadgets/io/wire/checksum.hpp"
@@ -36,7 +36,7 @@ BadFrame bad(const Bytes& bytes) {
   return std::get<BadFrame>(decoded);
 }
 
-/// The frame with other bytes at a place of its header, and a checksum that fits.
+/// The frame with other bytes at a place in its header and a matching checksum.
 Bytes changed(Bytes frame, std::size_t at, std::uint64_t value, std::size_t size) {
   std::memcpy(frame.data() + at, &value, size);
   const std::span<const std::byte> all(frame);

@@ -1,4 +1,4 @@
-// Images on the wire: what is encoded is read back, and nothing damaged is.
+// Images on the wire: what is encoded is read back, and nothing damaged is accepted.
 #include <algorithm>
 #include <cstring>
 

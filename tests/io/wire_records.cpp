@@ -1,4 +1,4 @@
-// Events as records in a frame: there and back without a change, and nothing gets in that the scanner cannot have seen.
+// Events as records in a frame: they survive a round trip, and events that the scanner cannot have seen are refused.
 #include <cstring>
 #include <limits>
 

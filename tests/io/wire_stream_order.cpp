@@ -67,7 +67,7 @@ TEST_CASE("what comes before the header, again, or of another stream is told apa
   CHECK(order.take(start()) == Arrival::wanted);
   CHECK(order.take(start()) == Arrival::header_again);
   CHECK(order.take(data(2)) == Arrival::wanted);
-  CHECK(order.missing_frames() == 1);  // the frame that nobody could read
+  CHECK(order.missing_frames() == 1);  // the unreadable frame
   CHECK(order.missing_events() == each);
   CHECK(order.take(start(6)) == Arrival::other_stream);
   CHECK(order.take(data(3, 6)) == Arrival::other_stream);
@@ -98,6 +98,6 @@ TEST_CASE("more gaps than are kept are still counted") {
   for (std::uint64_t k = 1; k <= frames; ++k) order.take(data(2 * k));
   CHECK(order.missing_frames() == frames);
   CHECK(order.missing_events() == frames * each);
-  CHECK(order.take(data(1)) == Arrival::duplicate);  // too late to be told from one
+  CHECK(order.take(data(1)) == Arrival::duplicate);  // too late to tell it from a duplicate
   CHECK(order.take(data(2 * frames - 1)) == Arrival::wanted);
 }

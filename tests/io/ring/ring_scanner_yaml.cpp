@@ -1,4 +1,4 @@
-// Rings of crystals in YAML: every shared one is whole, and every mistake is one clear line.
+// Rings of crystals in YAML: every shared file is complete, and every mistake is one clear line.
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
 
 #include <doctest/doctest.h>
@@ -85,7 +85,7 @@ TEST_CASE("a mistake in a scanner is one line that says where and what") {
   refused(changed("pitch_axial_mm: 25", "pitch_axal_mm: 25"), "did you mean 'pitch_axial_mm'?");
   refused(changed(", pitch_axial_mm: 25", ""),
           "scanner.modules.pitch_axial_mm is needed where there are several rings");
-  refused(changed("window_ns: 5", "window_ns: 0").replace(0, 4, "nome"), "; small.yaml:");  // both are said
+  refused(changed("window_ns: 5", "window_ns: 0").replace(0, 4, "nome"), "; small.yaml:");  // both errors are reported
   refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:34: scanner.modules.axial must be an integer, not '2.5'");
   refused(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: scanner.crystals.size_mm must be a list of 2");
   refused(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "duplicate key 'window_ns'");

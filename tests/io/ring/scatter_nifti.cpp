@@ -1,4 +1,4 @@
-// Scatter estimates and normalisations come back from their files, and bad files are told in one line.
+// Scatter estimates and normalisations are read back from their files, and bad files are reported in one line.
 #include "gadgets/ring/io/scatter_nifti.hpp"
 
 #include <filesystem>

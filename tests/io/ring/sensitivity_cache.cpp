@@ -1,4 +1,4 @@
-// Sensitivity images on disk: kept, found again, and never believed when broken.
+// Sensitivity images on disk: kept, found again, and never used when broken.
 #include "gadgets/ring/io/sensitivity_cache.hpp"
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// Files of two strips' events: every way of cutting them gives the same events, there and back loses nothing, and what
-// is no event is told with its place.
+// Files of two strips' events: every way of cutting them gives the same events, a round trip loses nothing, and a bad
+// event is reported with its place.
 #include "gadgets/strip/io/strip_events.hpp"
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Events of strips as records in a frame: there and back, and none that the strips cannot have measured.
+// Events of strips as records in a frame: they survive a round trip, and events that the strips cannot have measured
+// are refused.
 #include "gadgets/strip/io/strip_records.hpp"
 
 #include <cstring>
