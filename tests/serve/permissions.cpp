@@ -1,4 +1,4 @@
-// What clients may have run, and what they may not: each refusal has its place in what the client wrote.
+// What clients may have run, and what not: each refusal names its place in the client's text.
 #include <doctest/doctest.h>
 
 #include "core/gadget.hpp"
@@ -29,7 +29,7 @@ struct Allowed : Fixture {
   }
 };
 
-// Its rules stand beside numbers and texts, not paths.
+// It has rules for numbers and texts, not for paths.
 struct Guarded {
   struct Params {
     int level = 1;
@@ -133,7 +133,7 @@ TEST_CASE_FIXTURE(Allowed, "settings change parameters and nothing else") {
         "  images: {use: zmq_image_sink, from: inner}\n");
   CHECK(refusal({.pipeline = "nested", .settings = {"inner/subsets.iterations=3"}}) == "");
   CHECK(refusal({.pipeline = "nested", .settings = {"inner.file=/etc/passwd"}}) != "");
-  // The operator's own gadgets are the operator's, unless clients may use them.
+  // Clients may set parameters of the operator's own gadgets only if these are listed for them.
   offer("own", served() + "  keeps: {use: checkpoint_writer, from: estimate}\n");
   CHECK(refusal({.pipeline = "own"}) == "");
   CHECK(contains(refusal({.pipeline = "own", .settings = {"keeps.every_s=1"}}), "--allow checkpoint_writer"));

@@ -1,4 +1,4 @@
-// What a server and its clients say, as bytes: what is said is read, and what is not a message is refused in one line.
+// Messages between a server and its clients as bytes: messages are read back, and anything else is refused in one line.
 #include "tools/serve/protocol.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ Bytes bytes_of(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// What is said of bytes that are no message.
+// The error for bytes that are not a message.
 std::string refusal(const Bytes& bytes) {
   try {
     read_message(bytes);

@@ -1,5 +1,5 @@
-// A server among clients: those that mean well get what a run of their own would give; those that fail, vanish, say
-// nothing or talk rubbish harm nobody else.
+// A server with clients: well-behaved ones get what a run of their own would give; those that fail, vanish, stay silent
+// or send rubbish harm no other.
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <netinet/in.h>
@@ -28,7 +28,7 @@ std::vector<float> offline_voxels(const std::filesystem::path& out) {
                    "}\n  file: {use: nifti_writer, from: estimate, file: image.nii}\n",
                out);
   REQUIRE_MESSAGE(report.exit_code == 0, report.errors.front().text());
-  // Behind a header of 352 bytes, and the extension with what made it.
+  // They follow a header of 352 bytes and the extension with the provenance.
   const std::string bytes = text_of(out / "image.nii");
   constexpr std::size_t voxels = 16 * 16 * 8;
   std::vector<float> values(voxels);
@@ -54,7 +54,7 @@ Client begun_client(RunningServer& running, PetsirdFrames& frames) {
   return client;
 }
 
-// A peer that says what it likes.
+// A peer that sends any bytes.
 struct Peer {
   zmq::context_t zmq;
   zmq::socket_t socket{zmq, zmq::socket_type::dealer};
@@ -203,7 +203,7 @@ TEST_CASE_FIXTURE(Fixture, "rubbish ends the session of who sends it, with one l
     peer.say(Bytes(1));
     CHECK(peer.refusal().find("not one part") != std::string::npos);
   }
-  // Frames that are none are counted by the run, as at any live source.
+  // Broken frames are counted by the run, as at any live source.
   good.say(make_message(Kind::frame, Bytes(10)));
   while (const auto frame = frames.next()) good.say(make_message(Kind::frame, *frame));
   const Json run_json = json_body(wait_for(good, Kind::done));
@@ -212,7 +212,7 @@ TEST_CASE_FIXTURE(Fixture, "rubbish ends the session of who sends it, with one l
 
 TEST_CASE_FIXTURE(Fixture, "a thousand connections that say nothing keep nobody from working") {
   options.endpoint = "tcp://127.0.0.1:*";
-  RunningServer running(options);  // which asks for as many descriptors as it may have
+  RunningServer running(options);  // which raises its limit on descriptors
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const std::size_t most = std::min<std::size_t>(1000, limit.rlim_cur / 8);
@@ -249,7 +249,7 @@ TEST_CASE_FIXTURE(Fixture, "a stop lets runs write what has come, turns away who
     const bool is_end = wire::peek_header(*frame)->kind == wire::FrameKind::end;
     if (!is_end) works.say(make_message(Kind::frame, *frame));
   }
-  // All but the end has come in.
+  // Everything except the end has arrived.
   while (json_body(wait_for(works, Kind::progress))["received"] != 20000) {
   }
   std::jthread stopping([&] { running.stop(); });

@@ -1,4 +1,4 @@
-// A server on a thread of the test, a small scan to send to it, and pipelines that reconstruct that.
+// A server on a thread of the test, a small scan to send to it, and pipelines that reconstruct it.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ struct Fixture {
     options.endpoint = "ipc://" + (folder / "server").string();
     options.permissions.pipelines = folder / "pipelines";
     options.out = folder / "served";
-    options.patience = std::chrono::minutes(5);  // nobody vanishes because this machine is slow
+    options.patience = std::chrono::minutes(5);  // no client counts as gone because this machine is slow
     std::filesystem::create_directories(options.permissions.pipelines);
     offer("small", served());
   }
@@ -84,7 +84,7 @@ class RunningServer {
   }
   Server& server() { return server_; }
   Client client() { return Client(server_.endpoint(), {}, std::chrono::minutes(5)); }
-  /// What its sessions are at.
+  /// The state of its sessions.
   nlohmann::ordered_json sessions() {
     Client asks = client();
     return asks.list()["sessions"];

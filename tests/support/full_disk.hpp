@@ -1,4 +1,4 @@
-// A disk that is full, for tests of what a program then says.
+// A full disk, for tests of the resulting errors.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@
 
 namespace tofstream {
 
-/// While it lives, no file grows beyond so many bytes: writes fail, as the signal of that limit is ignored.
+/// While it lives, no file grows beyond so many bytes: writes fail, since the limit's signal is ignored.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) {

@@ -1,4 +1,4 @@
-// How a test asks for a GPU: without one it says so and returns, or fails where TOFSTREAM_REQUIRE_GPU=1.
+// How a test asks for a GPU: without one it says so and returns, or fails if TOFSTREAM_REQUIRE_GPU=1.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The folder of streams that PETSIRD's own software wrote, which is no part of the sources.
+// The folder of streams written by PETSIRD's own software, which is not part of the sources.
 #pragma once
 
 #include <cstdlib>
@@ -8,7 +8,7 @@
 
 namespace tofstream {
 
-/// What TOFSTREAM_INTEROP_DATA names; empty, and the test must return, where it is not set.
+/// The folder that TOFSTREAM_INTEROP_DATA names; if that is not set, empty, and the test must return.
 inline std::filesystem::path interop_folder_or_skip() {
   const char* folder = std::getenv("TOFSTREAM_INTEROP_DATA");
   if (folder && *folder != '\0') return folder;

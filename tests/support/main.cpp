@@ -5,11 +5,11 @@
 
 #include <doctest/doctest.h>
 
-#include "skip.hpp"  // beside this file, also where a plug-in of another tree takes this one
+#include "skip.hpp"  // beside this file, which plug-ins of other trees use too
 
 namespace {
 
-// Says at the end of a test case that it could not look, and why: ctest and tools/gpu_tests read that.
+// Says at the end of a test case that it was skipped, and why: ctest and tools/gpu_tests read that.
 struct SkipListener : doctest::IReporter {
   explicit SkipListener(const doctest::ContextOptions& /*options*/) {}
   void test_case_start(const doctest::TestCaseData& test) override {
@@ -44,7 +44,7 @@ REGISTER_LISTENER("skipped", 1, SkipListener);
 }  // namespace
 
 #ifdef __SANITIZE_ADDRESS__
-// fontconfig keeps what it has read of the fonts until the program ends.
+// fontconfig keeps what it has read about fonts until the program ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfontconfig";
@@ -52,8 +52,8 @@ extern "C" const char* __lsan_default_suppressions() {
 #endif
 
 #ifdef __SANITIZE_THREAD__
-// oneTBB gives memory from one thread to another by means that ThreadSanitizer does not see: that library is not built
-// for it. What such libraries write by memset and the like is not looked at; all that is ours is.
+// oneTBB passes memory between threads in ways that ThreadSanitizer does not see, since that library is not built for
+// it. Writes of such libraries by memset and the like are not checked; all of our own code is.
 extern "C" const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() {
   return "ignore_noninstrumented_modules=1";

@@ -1,4 +1,4 @@
-// For tests that run Python gadgets: an interpreter that has NumPy and pyzmq, and who is still there afterwards.
+// For tests that run Python gadgets: an interpreter with NumPy and pyzmq, and the processes and files that are left.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 
 namespace tofstream {
 
-/// TOFSTREAM_PYTHON, python3 or /usr/bin/python3, the first that has both; "" where none has.
+/// The first of TOFSTREAM_PYTHON, python3 and /usr/bin/python3 that has both; "" if none has.
 inline const std::string& python_with_numpy() {
   static const std::string found = [] {
     const char* set = std::getenv("TOFSTREAM_PYTHON");
@@ -27,7 +27,7 @@ inline const std::string& python_with_numpy() {
   return found;
 }
 
-/// True, and the test must return, where there is none. TOFSTREAM_REQUIRE_PYTHON=1 makes that a failure.
+/// True if there is none; the test must then return. TOFSTREAM_REQUIRE_PYTHON=1 makes that a failure.
 inline bool skip_without_numpy() {
   if (!python_with_numpy().empty()) return false;
   skip_test("NumPy and pyzmq", "TOFSTREAM_REQUIRE_PYTHON");

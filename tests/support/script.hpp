@@ -9,8 +9,8 @@
 
 namespace tofstream {
 
-/// The path of tools/NAME; empty, and the test must return, where there is none (an installed test has no sources
-/// beside it) or no Python to run it.
+/// The path of tools/NAME. Empty, and the test must return, if there is none (an installed test has no sources) or no
+/// Python to run it.
 inline std::filesystem::path script_or_skip(const std::string& name) {
   const std::filesystem::path script = std::filesystem::path("tools") / name;
   if (!std::filesystem::exists(script))

@@ -1,4 +1,4 @@
-// How a test says that it could not look, since what it needs is not here.
+// How a test says that it was skipped because something it needs is missing.
 #pragma once
 
 #include <cstdlib>
@@ -8,21 +8,21 @@
 
 namespace tofstream {
 
-/// What the test case that runs now lacks; "" for nothing. At its end main.cpp prints 'skipped: no WHAT', by which
-/// ctest counts it as skipped (tests/CMakeLists.txt) - unless it has failed: those words would hide that.
+/// What the running test case lacks; "" for nothing. At its end main.cpp prints 'skipped: no WHAT', by which ctest
+/// counts it as skipped (tests/CMakeLists.txt), unless it has failed, which these words would hide.
 inline std::string& lacking() {
   static std::string what;
   return what;
 }
 
-/// Whether the test case that runs now has a GPU to look at: main.cpp counts those.
+/// Whether the running test case has used a GPU: main.cpp counts these.
 inline bool& uses_gpu() {
   static bool uses = false;
   return uses;
 }
 
-/// The test returns behind this without having looked at anything. Where `demand`, an environment variable, is 1, it
-/// fails instead.
+/// After this the test returns without having checked anything. If `demand`, an environment variable, is 1, it fails
+/// instead.
 inline void skip_test(const std::string& what, const char* demand = nullptr) {
   const char* demanded = demand ? std::getenv(demand) : nullptr;
   if (demanded && std::string(demanded) == "1") FAIL(demand, "=1, but there is no ", what);

@@ -1,4 +1,4 @@
-// The control socket among clients that mean well and clients that do not.
+// The control socket with well-behaved and hostile clients.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -32,7 +32,7 @@ struct Fixture {
     client.connect(Local::endpoint(socket.string()));
     return client;
   }
-  // A well-meaning client is still answered.
+  // A well-behaved client is still answered.
   void check_well() const {
     ControlClient client(folder.path());
     CHECK(client.ask({.action = ControlAction::status})["status"]["pipeline"] == "small");
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(Fixture, "a second run at the same socket is refused; one that
     check_well();
   }
   {
-    Local::acceptor dead(context, Local::endpoint(socket.string()));  // leaves its file when it is closed
+    Local::acceptor dead(context, Local::endpoint(socket.string()));  // its file stays when it is closed
   }
   REQUIRE(std::filesystem::exists(socket));
   ControlServer server(run, socket);
@@ -120,7 +120,7 @@ TEST_CASE_FIXTURE(Fixture, "a request without end is refused and its connection 
   const std::string chunk(longest_control_request, 'x');
   std::size_t sent = 0;
   while (!wrong && sent < 64 * chunk.size()) sent += boost::asio::write(client, boost::asio::buffer(chunk), wrong);
-  CHECK(wrong);  // long before all of it was taken
+  CHECK(wrong);  // long before all of it was read
   check_well();
 }
 
@@ -134,7 +134,7 @@ TEST_CASE_FIXTURE(Fixture, "half a message, and a client that goes in the middle
   }
   check_well();
   CHECK(sent_back(slow, "\"do\": \"status\"}\n").find("\"ok\":true") != std::string::npos);
-  CHECK(run.said().empty());  // half a stop is none
+  CHECK(run.said().empty());  // half a stop request has no effect
 }
 
 TEST_CASE_FIXTURE(Fixture, "a client that asks without reading holds up nobody") {
@@ -143,7 +143,7 @@ TEST_CASE_FIXTURE(Fixture, "a client that asks without reading holds up nobody")
   greedy.non_blocking(true);
   boost::system::error_code wrong;
   const std::string request = "{\"version\":1,\"do\":\"status\"}\n";
-  while (!wrong) boost::asio::write(greedy, boost::asio::buffer(request), wrong);  // until it is taken no more
+  while (!wrong) boost::asio::write(greedy, boost::asio::buffer(request), wrong);  // until the server reads no more
   CHECK(wrong == boost::asio::error::would_block);
   check_well();
 }

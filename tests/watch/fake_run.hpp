@@ -1,4 +1,4 @@
-// A run that does nothing but remember what it was asked, with figures of a small reconstruction.
+// A run that only remembers its requests, with figures of a small reconstruction.
 #pragma once
 
 #include <mutex>

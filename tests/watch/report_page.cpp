@@ -1,4 +1,4 @@
-// report.html: what is in it, that it is safe, and that it needs nothing else.
+// report.html: what it contains, that it is safe, and that it needs no other file.
 #include <fstream>
 
 #include "fake_run.hpp"

@@ -30,7 +30,7 @@ TEST_CASE("a page has rates since the page before, queues, latency, books and pr
   CHECK(page.find("reconstructed 1.50M   written 0   rejected 100 (too <soft> 100)   lost 0   discarded 0   on their "
                   "way 4.50M\n") != std::string::npos);
   CHECK(page.find("latency   p50 12.5 ms   p99 45 ms   longest 60.1 ms\n") != std::string::npos);
-  CHECK(page.find("feed          40         0") != std::string::npos);  // of a source, what it gave
+  CHECK(page.find("feed          40         0") != std::string::npos);  // for a source, what it gave
   CHECK(page.find("25% files\n") != std::string::npos);
   CHECK(page.find("events       140        50         0         0    50%      0%") != std::string::npos);
   CHECK(page.find("feed -> events         3 of 64          1.0 of 256         0\n") != std::string::npos);
