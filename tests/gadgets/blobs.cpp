@@ -1,4 +1,4 @@
-// Estimates of blobs on their way: sampled as the parameters say, and refused by what reads voxels.
+// Estimates of blobs: sampled as the parameters say, and refused by gadgets that read voxels.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/analysis/roi.hpp"

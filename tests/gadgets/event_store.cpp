@@ -1,5 +1,5 @@
-// Where events live: on disk where the host has no room, gone from there with their last reader, and an error in plain
-// words where the disk has none either.
+// Where events live: on disk if the host has no room, removed from there with their last reader; and an error in plain
+// words if the disk has no room either.
 #include "gadgets/subset/event_store.hpp"
 
 #include <filesystem>
@@ -102,7 +102,7 @@ TEST_CASE("a full disk or a folder that cannot be written is one error that says
                        doctest::Contains("No such file or directory: set spill_folder"), std::runtime_error);
 }
 
-#ifndef __SANITIZE_ADDRESS__  // which maps more than any limit
+#ifndef __SANITIZE_ADDRESS__  // which maps more memory than any limit
 TEST_CASE("events on disk that cannot be mapped are one error that says what to do") {
   const auto folder = folder_for_test("tofstream-event-store-limit");
   EventStore store({.host_reserve = all_memory, .spill_folder = folder});
@@ -155,7 +155,7 @@ TEST_CASE("a subset that goes out for the last time is kept no longer") {
     const auto subsets = gadget.out.all();
     REQUIRE(!subsets.empty());
     for (const auto& batch : subsets.back()->batches) {
-      long readers = 0;  // the subsets in the test's hands, this loop's aside
+      long readers = 0;  // the subsets that the test holds, without this loop's
       for (const auto& subset : subsets)
         readers += std::ranges::count(subset->batches, batch) + (subset->next_batch == batch ? 1 : 0);
       CHECK(batch.use_count() == readers);

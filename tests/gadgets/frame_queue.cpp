@@ -1,4 +1,4 @@
-// Frames that wait for a slow pipeline: none is lost or out of turn, in memory or on disk.
+// Frames that wait for a slow pipeline: none is lost or out of order, in memory or on disk.
 #include "gadgets/wire/frame_queue.hpp"
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// `image: auto`: the grid comes from the scanner, and the image is that of the same grid written out, bit for bit, by
-// every way of making it; and what becomes of events that miss an image.
+// `image: auto`: the grid comes from the scanner, and the image is the same, bit for bit, as with that grid written
+// out, in every way of making it; and events that miss an image.
 #include <fmt/format.h>
 
 #include "core/run/engine.hpp"
@@ -118,7 +118,7 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
     REQUIRE(broken.report.exit_code == 1);
     REQUIRE(checkpoint_step(stopped).update == stopped_after);
     CHECK_FALSE(is_same(read_checkpoint(stopped)->image, whole.image()));
-    // The order of a run that comes as it comes is its own beyond what was written: here it is the whole run's.
+    // Beyond its recorded order a resumed run has an order of its own; here the whole run's order is followed.
     std::filesystem::copy_file(folder / "whole/order.jsonl", stopped / "order.jsonl",
                                std::filesystem::copy_options::overwrite_existing);
     const std::string resume = ", resume_from: " + stopped.string();

@@ -1,5 +1,5 @@
-// Files that the standard's own software wrote: reconstructed by the pipelines as a user runs them, on the scale that
-// their notes promise. Runs where TOFSTREAM_INTEROP_DATA names the folder.
+// Files written by the standard's own software, reconstructed by the pipelines as a user runs them, on the scale that
+// their notes promise. Runs if TOFSTREAM_INTEROP_DATA names the folder.
 #include <filesystem>
 
 #include "core/pipeline/pipeline.hpp"

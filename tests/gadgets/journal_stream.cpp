@@ -1,5 +1,5 @@
 // Live streams with a journal from end to end: what was received is replayed as it came, a slow pipeline loses nothing,
-// a run is gone on with.
+// and a run is resumed.
 #include <fstream>
 #include <thread>
 
@@ -22,7 +22,7 @@ std::vector<Bytes> stream(int frames, std::uint32_t events_each) {
   return maker.end();
 }
 
-/// Everything that may befall frames.
+/// Everything that may happen to frames.
 std::vector<Bytes> misfortunes() {
   auto frames = stream(20, 100);
   frames[4].back() ^= std::byte{64};               // flipped

@@ -1,4 +1,4 @@
-// How keys' files come to be: nobody else reads a secret key, not even while it is made.
+// How key files are made: no other user can read a secret key, not even while it is written.
 #include "gadgets/wire/key_files.hpp"
 
 #include <array>
@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Watches a folder as another user may, who may list and enter it: the widest mode that each file had at any time that
-// the watcher saw it, by the beginning of its name.
+// Watches a folder like another user who may list and enter it: the widest mode at which each file was seen, by the
+// beginning of its name.
 class FolderWatcher {
  public:
   explicit FolderWatcher(const fs::path& folder) : folder_(folder) {
@@ -37,7 +37,7 @@ class FolderWatcher {
   FolderWatcher(const FolderWatcher&) = delete;
   FolderWatcher& operator=(const FolderWatcher&) = delete;
 
-  // What was seen of files so named, until all that happened has been looked at.
+  // What was seen of files with such names, once all events have been looked at.
   struct Seen {
     int looks = 0, mode_changes = 0;
     mode_t mode = 0;
@@ -84,7 +84,7 @@ TEST_CASE("whoever watches the folder never sees a secret key that others may re
   for (int n = 0; n < 50; ++n) make_key_pair("key" + std::to_string(n) + "-s", folder.path());
   const FolderWatcher::Seen seen = watcher.end("key");
   REQUIRE(seen.looks >= 4 * 50);  // two files, each made and named
-  // A file's mode is set once, when it is made: between two modes others could open it.
+  // A file's mode is set once, when the file is made: between two modes others could open it.
   CHECK(seen.mode_changes == 0);
   for (int n = 0; n < 50; ++n) {
     const FolderWatcher::Seen secret = watcher.end("key" + std::to_string(n) + "-s.secret");

@@ -9,7 +9,8 @@ using namespace tofstream;
 
 namespace {
 
-// Subsets come one by one, with so many idle moments after each; returns the order, then what is missing at the end.
+// Subsets come one by one, with so many idle moments after each; returns the order, then the missing updates at the
+// end.
 struct Scan {
   LiveOrder order;
   std::vector<int> live, at_end;
@@ -83,7 +84,7 @@ TEST_CASE("a rest is used together with the subset before it, as often as that, 
     order.arrive_rest();
     CHECK(order.arrived() == 4);
     CHECK(order.in_a_pass() == 3);
-    // Where the last subset has had its turn, the rest waits for the next round, in time order.
+    // If the last subset has had its turn, the rest waits for the next round, in time order.
     const LiveUpdate with_rest{2, 2, true};
     CHECK(order.next_new(true) == (before == 0 ? std::optional(with_rest) : std::nullopt));
     CHECK(order.next_new(false) == order.next_new(true));
@@ -109,7 +110,7 @@ TEST_CASE("a deadline that is missed takes one step after the other, each said o
   CHECK(!deadline.note(300));  // nothing more to give up
   CHECK(deadline.missed() == 3);
   for (int i = 0; i < 7; ++i) CHECK(!deadline.note(40));
-  CHECK(!deadline.note(60));  // not well below: counted anew
+  CHECK(!deadline.note(60));  // not well below: the count starts again
   for (int i = 0; i < 7; ++i) CHECK(!deadline.note(40));
   CHECK(deadline.note(40) == "subsets as they come again: 40 ms is well below the deadline of 100 ms");
   CHECK(!deadline.is_given_up(Degrade::larger_subsets));

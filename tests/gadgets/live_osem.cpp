@@ -1,5 +1,5 @@
-// Live OSEM from end to end: events come over ZeroMQ or slowly, and the image is that of the offline pipeline, bit for
-// bit where that is promised, and close where the order of updates is another.
+// Live OSEM from end to end: events come over ZeroMQ or slowly. The image equals the offline pipeline's bit for bit
+// where that is promised, and is close to it where the order of updates differs.
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -44,8 +44,8 @@ struct KeepEstimate {
 };
 TOFSTREAM_GADGET(KeepEstimate, "test_keep_estimate", "Keeps the last estimate");
 
-// So that the machine's pace matters little: as the scan begins, ten batches, of which the first nine end subset k,
-// wait until an estimate has subset k - 1 in it.
+// Makes the machine's speed matter little: from the start of the scan, ten batches, the first nine of which end subset
+// k, wait until an estimate includes subset k - 1.
 struct WaitForImage {
   static constexpr bool own_thread = true;
 
@@ -79,7 +79,7 @@ int first_of(const UpdateRecord& update) {
   return update.parts.empty() ? -1 : update.parts[0].first;
 }
 
-/// The order in a folder as version 1 of the format has it.
+/// The order in a folder, in version 1 of the format.
 std::string order_of_version_1(const std::filesystem::path& folder) {
   const UpdateLog log = read_update_log(folder);
   std::string text = "{\"format\":\"tofstream update order\",\"version\":1}\n";
@@ -165,7 +165,7 @@ TEST_CASE("live over ZeroMQ, then final: offline gives the offline pipeline's im
   CHECK(std::filesystem::exists(folder / "live/image.nii.gz"));
 }
 
-// The other order of updates moves the image by less than counting statistics does: the same scan with another seed.
+// The different order of updates changes the image less than counting statistics do (the same scan with another seed).
 TEST_CASE("the live image is the offline one within a part of the noise, from the activity of the first seconds on") {
   const TemporaryFolder folder;
   const Made once = run(pipeline(photons(1), offline), folder / "offline");
@@ -185,7 +185,7 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
   CHECK(log.has_ended);
   const auto subsets = std::get<std::int64_t>(slowly.gadget("subsets").figures.at("subsets"));
   CHECK(log.updates.size() >= 2 * static_cast<std::size_t>(subsets));
-  // Idle time was used: old subsets were updated with before the last one had come.
+  // Idle time was used: earlier subsets were used again before the last one had come.
   const auto last_new = std::ranges::find(log.updates, subsets - 1, first_of) - log.updates.begin();
   CHECK(last_new > subsets);
 }
@@ -272,14 +272,14 @@ TEST_CASE(
   REQUIRE(said.size() >= 2);
   CHECK(said[0].find("no idle iterations") != std::string::npos);
   CHECK(said[1].find("larger subsets") != std::string::npos);
-  // Each is a change after some update; from the first on no subset goes out again before the scan has ended.
+  // Each is a change after some update; after the first no subset goes out again before the end of the scan.
   for (const std::string& line : said) CHECK_MESSAGE(line.starts_with("update "), line);
   const auto log = read_update_log(slow.folder);
   const auto live_end = std::ranges::find(log.updates, true, &UpdateRecord::restart);
   const std::size_t given_up_at = std::stoul(said[0].substr(7));
   int next = 0;
   for (auto update = log.updates.begin(); update != live_end; ++update) {
-    const bool is_rest = update + 1 == live_end;  // goes with a subset that may have been used
+    const bool is_rest = update + 1 == live_end;  // used with a subset that may have been used before
     if (static_cast<std::size_t>(update->update) > given_up_at) CHECK((first_of(*update) == next || is_rest));
     next = std::max(next, update->parts.front().first + update->parts.front().count);
   }

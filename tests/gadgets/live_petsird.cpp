@@ -1,5 +1,5 @@
-// The pipeline live_osem_petsird from end to end: a scanner sends PETSIRD's time blocks, and the image is the one that
-// the offline pipeline makes of the same blocks in a file.
+// The pipeline live_osem_petsird from end to end: a scanner sends PETSIRD's time blocks, and the image is the same as
+// the offline pipeline's from a file of these blocks.
 #include <thread>
 
 #include "gadgets/io/nifti/nifti.hpp"

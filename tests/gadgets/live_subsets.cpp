@@ -1,4 +1,4 @@
-// Live subsets by plain calls: what goes out when the projector is free, what is written down, and how that is
+// Live subsets by plain calls: what goes out when the projector is free, how the order is recorded, and how it is
 // followed.
 #include <algorithm>
 #include <fstream>
@@ -43,7 +43,7 @@ std::vector<int> order_of(const Gadget& made) {
   return order;
 }
 
-// Four seconds of 10 events each with two idle moments between.
+// Four seconds of 10 events each, with two idle moments in between.
 void scan(Gadget& to) {
   for (int second = 0; second < 4; ++second) {
     to.send(batch_of(10, second, 1));
@@ -94,7 +94,7 @@ TEST_CASE("the projector gets ready as soon as the first events say which scanne
   CHECK(made.idle());
   made.finish();
   REQUIRE(made.out.size() == 2);
-  CHECK(made.out[1].step.update == 1);  // what made ready was no update
+  CHECK(made.out[1].step.update == 1);  // the announcement was not an update
   CHECK(read_update_log(folder.path()).updates.size() == 1);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("a subset goes on until it has its least events, and a rest with fewer
     made.out.clear();
     made.send(batch_of(5, 4, 1));
     made.finish();
-    // The last subset once more with the rest; else each new one once, then each again.
+    // The last subset again with the rest; otherwise each new one once, then each again.
     REQUIRE(made.out.size() == (is_used_before ? 1 : 4));
     const EventSubset& last = *made.out.pointer(made.out.size() - 1);
     CHECK(last.step.subset == 1);
@@ -209,7 +209,7 @@ TEST_CASE("final: none and a stop leave the estimate as it is") {
     made.send(batch_of(10, 4, 1));
     if (stops) made.context.stop();
     made.finish();
-    CHECK(made.out.size() == live + 1);  // what came is used
+    CHECK(made.out.size() == live + 1);  // what has come is used
     CHECK(made.context.figures().contains("final_left_out") == stops);
     CHECK(read_update_log(folder.path()).has_ended);
   }
@@ -231,7 +231,7 @@ TEST_CASE("events that no update can ask for any more are let go, unless all are
     // What is held: the window, or all.
     const auto there = std::ranges::count_if(held, [](const auto& batch) { return !batch.expired(); });
     CHECK(there == (final == "offline" ? 8 : 2));
-    made.send(batch_of(10, 8, 1));  // says anew what is kept
+    made.send(batch_of(10, 8, 1));  // reports again what is kept
     CHECK(std::get<std::string>(made.context.figures().at("events_kept")) ==
           (final == "offline" ? "2.1 KiB in host memory" : "480 B in host memory"));
     made.finish();

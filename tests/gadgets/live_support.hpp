@@ -1,4 +1,4 @@
-// Live streams through a whole pipeline, for tests: frames are sent to an endpoint, what comes out is kept.
+// Live streams through a whole pipeline, for tests: frames are sent to an endpoint, and the output is kept.
 #pragma once
 
 #include <algorithm>

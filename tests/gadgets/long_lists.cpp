@@ -1,4 +1,4 @@
-// Events for which the GPU has no room are projected as those that lie there: bit for bit.
+// Events for which the GPU has no room give the same projections, bit for bit, as events that lie there.
 #include <cstring>
 #include <ranges>
 
@@ -38,7 +38,7 @@ std::vector<EventBatch> batches() {
   return all;
 }
 
-/// The back projections of two iterations of three subsets, with the events kept as the parameters say.
+/// The back projections of two iterations of three subsets, with the events stored as the parameters say.
 std::vector<std::vector<float>> back_projections(const std::string& kept) {
   RegisteredGadgetTest<EventSubset> builder("subset_builder",
                                             "{subsets: 3, iterations: 2, backend: cuda, " + kept + "}");

@@ -1,4 +1,4 @@
-// What an image says of the run that made it.
+// What an image says about the run that made it.
 #include <nlohmann/json.hpp>
 
 #include "core/testing.hpp"
@@ -23,7 +23,7 @@ Estimate estimate(int iteration) {
   return made;
 }
 
-// The comment of the image that the writer makes of a start image and two updates.
+// The comment of the image that the writer makes from a start image and two updates.
 std::string written_by(RunControl* run) {
   const TemporaryFolder folder;
   WriterTest writer("nifti_writer", "{}", folder.path(), run);

@@ -1,5 +1,5 @@
-// A second kind of data, which nothing in the tree knows, through what kinds share: a camera's views, of which each
-// subset sees a part of the image, go through Subset, LiveUpdates, Step and osem_update to the closed form.
+// A second kind of data, which nothing in the tree knows, with the code that all kinds share: a camera's views, where
+// each subset sees a part of the image, go through Subset, LiveUpdates, Step and osem_update to the closed form.
 #include <array>
 #include <map>
 #include <memory>
@@ -224,8 +224,8 @@ TEST_CASE("views with a sensitivity for each subset are reconstructed live and o
   REQUIRE(restarts.size() == 1);
   CHECK(image_of(*restarts[0]) == std::vector<float>{1, 1, 1, 1});
   const std::vector<float> first = image_of(*updates.front());
-  CHECK(first[0] == doctest::Approx((2 * 11.0 / 3 + 18.0 / 4) / 3));  // its own ratio over its own sensitivity
-  CHECK(first[2] == 1);                                               // seen by the other subset alone: as it was
+  CHECK(first[0] == doctest::Approx((2 * 11.0 / 3 + 18.0 / 4) / 3));  // the subset's own ratio over its own sensitivity
+  CHECK(first[2] == 1);                                               // seen only by the other subset: unchanged
   CHECK(first[3] == 0);                                               // seen by none
   const std::vector<float> last = image_of(*updates.back());
   for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-4));

@@ -1,5 +1,5 @@
-// Projectors by their registered names: whatever a family registers is an operator with its adjoint, and its EM step is
-// what the two make of it.
+// Projectors by their registered names: whatever a family registers is an operator with its adjoint, and its EM step
+// agrees with both.
 #include "gadgets/step/projector_kinds.hpp"
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// A Python gadget that is at work when the run is being ended for another cause: nobody waits for it, its process is
-// gone, and the cause stays the one error. Every script here would work for an hour.
+// A Python gadget that is working when the run ends for another cause: the run does not wait for it, its process is
+// gone, and the cause stays the only error. Every script here would work for an hour.
 #include <chrono>
 #include <thread>
 
@@ -35,8 +35,8 @@ struct FailAtFile {
 };
 TOFSTREAM_GADGET(FailAtFile, "test_fail_at_file", "Fails once a file is there");
 
-// Runs a pipeline with a script that may call sleep(), which says so by a file and then sleeps for an hour. Another
-// gadget fails at that moment; or `bad` is left out, and the run is aborted.
+// Runs a pipeline with a script that may call sleep(), which makes a file and then sleeps for an hour. At that moment
+// another gadget fails; or, without `bad`, the run is aborted.
 RunReport run_with_sleeper(const std::string& script, const std::string& ports, bool abort = false) {
   const TemporaryFolder folder;
   const std::filesystem::path begun = folder / "begun";

@@ -1,4 +1,4 @@
-// Events and images go through a Python gadget and come back: values, memory, books, every form that a gadget may have.
+// Events and images pass through a Python gadget: values, memory, books, every form that a gadget may have.
 #include <cstring>
 
 #include "tests/gadgets/python_support.hpp"
@@ -12,7 +12,7 @@ bool equal(const Buffer<T>& a, const Buffer<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.bytes()) == 0);
 }
 
-// What /proc/self/maps calls the mapping in which a pointer lies.
+// The name in /proc/self/maps of the mapping in which a pointer lies.
 std::string mapping_of(const void* pointer) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
@@ -105,7 +105,7 @@ def look(events, info):
   CHECK(mapping_of(batch->tof_mm.data()).starts_with("/memfd:tofstream"));
   CHECK(mapping_of(batch->detector1.data()).starts_with("/memfd:tofstream"));
   second->send(batch);
-  CHECK(second->out.pointer(0) == batch);  // handed on, the same object
+  CHECK(second->out.pointer(0) == batch);  // passed on, the same object
   const std::uintptr_t page = 4096;
   CHECK(std::get<std::int64_t>(second->context.figures().at("offset")) % static_cast<std::int64_t>(page) ==
         static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(batch->tof_mm.data()) % page));
@@ -201,7 +201,7 @@ TEST_CASE("events that Python leaves out are missing for the sensitivity: those 
 
   PythonUnderTest<> none("@gadget\ndef gate(events, info):\n  info.reject(len(events), 'all')\n");
   send(none, 0);
-  REQUIRE(none->out.all().size() == 1);  // without an event, for its quantity alone
+  REQUIRE(none->out.all().size() == 1);  // without events, only for its quantity
   CHECK(none->out.pointer(0)->count == 0);
   CHECK(rejecting(none->out.pointer(0)) == 1);
 

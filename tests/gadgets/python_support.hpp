@@ -1,4 +1,4 @@
-// A Python gadget under test: its script as text, in a folder that vanishes.
+// A Python gadget under test: its script as text, in a temporary folder.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@
 
 namespace tofstream {
 
-/// `script` follows the two imports, so its first line is line 3. `more` are YAML parameters; Out is what `gives` makes
-/// it give.
+/// `script` follows the two imports, so its first line is line 3. `more` are YAML parameters; Out is the type that
+/// `gives` chooses.
 template <class Out = EventBatch>
 class PythonUnderTest {
  public:
@@ -60,7 +60,7 @@ inline Estimate ramp_image() {
   return {{.iteration = 2, .iterations = 3, .subset = 1, .subsets = 4, .ends_iteration = false, .last = false}, image};
 }
 
-/// What goes wrong when the script is given two batches and then the end; "" where nothing does.
+/// The error when the script gets two batches and then the end; "" if there is none.
 template <class Out = EventBatch>
 std::string failure_of(const std::string& script, const std::string& more = "") {
   try {

@@ -1,4 +1,4 @@
-// What an image is, from source to estimate: which gadget says what.
+// The quantity of an image, from source to estimate: which gadget adds what.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/step/image_quantity.hpp"
@@ -26,7 +26,7 @@ std::shared_ptr<const Quantity> of_one_subset(const char* yaml, EventBatch batch
 
 const Quantity in_Bq{.unit = "Bq/mL", .scale = "simulated"};
 
-/// A context that keeps what was logged is not to be had: what a mark or a state says is looked at instead.
+/// There is no context that keeps the log, so marks and states are checked instead.
 struct Imaged {
   GadgetRecord record{"projected"};
   Context context{record};
@@ -89,7 +89,7 @@ TEST_CASE("attenuation is corrected where the sensitivity holds the map, and map
   CHECK(image.marks.front() == "not the same mu map: corrected has mu.nii, projected has none");
   attenuated.attenuated_by.checksum = 8;
   CHECK(imaged.of(attenuated, mu).marks.size() == 1);
-  // The sensitivity alone needs it: for the events it cancels, unless there are randoms or scatter.
+  // Only the sensitivity needs it: for events it cancels unless there are randoms or scatter.
   attenuated.attenuated_by = {"corrected", "", 0};
   CHECK(imaged.of(attenuated, mu).marks.empty());
   attenuated[Correction::randoms].state = CorrectionState::made;

@@ -1,12 +1,12 @@
-// The JSON Schema of pipelines, judged by a validator of others (valijson): every pipeline that comes with tofstream is
-// valid, and wrong ones are not.
+// The JSON Schema of pipelines, judged by an independent validator (valijson): every pipeline that comes with tofstream
+// is valid, and wrong ones are not.
 #include "core/describe/schema.hpp"
 
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
 
-// GCC 12 takes the length of a text that valijson replaces for a negative one (GCC bug 105651).
+// GCC 12 wrongly takes a length in valijson's text replacement for negative (GCC bug 105651).
 #pragma GCC diagnostic ignored "-Wrestrict"
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -36,7 +36,7 @@ const valijson::Schema& schema() {
   return parsed;
 }
 
-// What the validator says against the document, innermost first; empty where it is valid.
+// The validator's errors for the document, innermost first; empty if it is valid.
 std::string objections(const Value& document) {
   const Json json = Json::parse(to_json(document).dump());
   valijson::Validator validator;
@@ -134,7 +134,7 @@ TEST_CASE("the schema refuses what check refuses") {
                                    "{use: pipeline, from: photons}",
                                    "{use: simulator, phantom: nema_iq, from: photons}"}) {
     CHECK_MESSAGE(!valid(with_writer(writer)), writer);
-    const std::string yaml = with_writer(writer);  // and it is no stricter than check
+    const std::string yaml = with_writer(writer);  // the schema is no stricter than check
     CHECK_THROWS_AS(parse_pipeline(yaml, "test.yaml"), ConfigErrors);
   }
   CHECK_FALSE(valid("gadgets: {photons: {use: simulator, phantom: nema_iq}}"));  // no scanner here or above

@@ -1,4 +1,4 @@
-// Bytes, frames and events that were on disk are what they were.
+// Bytes, frames and events come back from disk unchanged.
 #include "core/base/spill_file.hpp"
 #include "core/gadget/spill.hpp"
 #include "gadgets/payloads.hpp"

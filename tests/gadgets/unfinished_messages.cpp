@@ -1,4 +1,4 @@
-// A peer that never ends its message is cut off before it fills the memory; one that sends as it should is not.
+// A peer that never ends its message is cut off before it fills the memory; a correct peer is not.
 #include "gadgets/wire/unfinished_messages.hpp"
 
 #include <array>
@@ -34,7 +34,7 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Receives at a port of this machine as the program's receivers do.
+// Receives at a port of this machine like the program's receivers.
 class Receiver {
  public:
   explicit Receiver(const KeyParams& keys = {}, zmq::socket_type type = zmq::socket_type::pull)
@@ -84,7 +84,7 @@ class Receiver {
   std::jthread thread_;
 };
 
-// A peer that speaks ZMTP 3.0 (RFC 23) itself, without keys, and so may do what libzmq never does.
+// A peer that speaks ZMTP 3.0 (RFC 23) itself, without keys, and so can do what libzmq never does.
 class RawPeer {
  public:
   RawPeer(std::uint16_t port, const std::string& type) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -107,7 +107,7 @@ class RawPeer {
   RawPeer(const RawPeer&) = delete;
   RawPeer& operator=(const RawPeer&) = delete;
 
-  // A part of a message, of some length; false where the connection is cut.
+  // Sends a part of a message of some length; false if the connection is cut.
   bool send_part(std::size_t bytes, bool has_more) {
     std::string head(9, '\0');
     head[0] = static_cast<char>(has_more ? 3 : 2);
@@ -148,7 +148,7 @@ void check_endless(zmq::socket_type receives, const std::string& sends) {
     peak = std::max(peak, resident_bytes());
   }
   CHECK(sent < most);
-  // What comes within the wait between two looks, on a busy machine.
+  // What may arrive between two checks on a busy machine.
   CHECK((peak - std::min(before, peak)) / mib < 512);
   while (receiver.cut() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // it is counted afterwards
   CHECK(receiver.cut() == 1);

@@ -112,7 +112,7 @@ Connection::~Connection() {
 }
 
 void Connection::send(const std::string& bytes) {
-  (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);  // whoever is at the other end may have had enough
+  (void)::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);  // the other end may have closed
 }
 
 std::string Connection::read_to_end(std::chrono::seconds limit) {

@@ -1,4 +1,4 @@
-// A browser's half for tests of the live page: a request, a WebSocket, and a connection that behaves as it likes.
+// The browser's side for tests of the live page: a request, a WebSocket, and a connection that may misbehave.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ struct HttpAnswer {
   std::string body;
 };
 
-/// One request on a connection of its own. An empty host stands for 127.0.0.1:port.
+/// A request on its own connection. An empty host stands for 127.0.0.1:port.
 HttpAnswer ask(unsigned short port, const std::string& path, const std::string& method = "GET",
                const std::string& host = "");
 
@@ -36,7 +36,7 @@ class Watcher {
     bool is_text = false;
     std::string data;
   };
-  /// The next message; nothing once the other end has closed. Throws where neither comes within the time.
+  /// The next message; nothing once the other end has closed. Throws if neither happens in time.
   std::optional<Message> receive(std::chrono::seconds limit = 10s);
   /// The next message that contains `part`, all others dropped.
   std::string find(const std::string& part);
@@ -55,7 +55,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   void send(const std::string& bytes);
-  /// All that comes until the other end closes. Throws where it does not within the time.
+  /// Everything received until the other end closes. Throws if it does not close in time.
   std::string read_to_end(std::chrono::seconds limit = 10s);
 
  private:

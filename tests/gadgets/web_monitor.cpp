@@ -1,5 +1,5 @@
-// The live page of a run: estimates arrive and never wait, the past may be asked for, parameters are set and the run is
-// stopped from the page, and what it is told that is no request changes nothing.
+// The live page of a run: estimates arrive and never wait, past data can be requested, parameters are set and the run
+// is stopped from the page, and messages that are not requests change nothing.
 #include <cstring>
 #include <thread>
 
@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A run of two gadgets, one of them with live parameters, that notes what it is told.
+/// A run of two gadgets, one with live parameters, that notes its requests.
 class FakeRun final : public RunControl {
  public:
   const Pipeline& pipeline() const override { return pipeline_; }
@@ -114,7 +114,7 @@ TEST_CASE("a page is shown the pipeline, the run's figures and each estimate") {
   CHECK(state["books"]["received"] == 100);
   CHECK(state["books"]["rejected"]["too late"] == 7);
   CHECK(state["counts"][3] == 7);
-  test.send(estimate(0, 1));  // the start image is nobody's estimate
+  test.send(estimate(0, 1));  // the start image is not shown as an estimate
   test.send(estimate(2, 5));
   const std::string image = image_numbered(page, 1);
   CHECK(image.size() == 96 + 2 * 4 * 5 * 6);
@@ -133,7 +133,7 @@ TEST_CASE("estimates never wait for a page, and the last one is shown as final")
   CHECK(at<std::uint32_t>(image_numbered(page, 1000), 12) == 1000);
   for (int i = 1; i <= 1000; ++i) page.send(fmt::format(R"({{"type": "shown", "number": {}}})", i));
   page.send(R"({"type": "shown", "number": 4000000000})");
-  CHECK(answer_to(page, R"({"type": "huh"})")["ok"] == false);  // and so what was sent before has been read
+  CHECK(answer_to(page, R"({"type": "huh"})")["ok"] == false);  // answered, so everything sent before has been read
   std::jthread end([&] { test.finish(); });
   std::string last = image_numbered(page, 1000);
   CHECK(at<std::uint8_t>(last, 5) == 1);

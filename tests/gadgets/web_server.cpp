@@ -1,5 +1,5 @@
-// The page's server among visitors of all kinds: whatever they send or leave unsaid, the others are served, the newest
-// comes first, and nobody steers who should not.
+// The page's server with visitors of all kinds: whatever they send or do not send, the others are served, the newest
+// comes first, and nobody steers without permission.
 #include "gadgets/monitor/web_server.hpp"
 
 #include <algorithm>
@@ -108,7 +108,7 @@ TEST_CASE("a thousand connections that say nothing do not keep the page from any
   std::deque<Connection> silent;
   for (int i = 0; i < 1000; ++i) silent.emplace_back(server.port());
   CHECK(ask(server.port(), "/").status == 200);
-  watcher.send("still there");  // who watches is not the one to go
+  watcher.send("still there");  // a watcher is not the one that is dropped
   CHECK(watcher.find("you said still there") == "you said still there");
   CHECK(silent.front().read_to_end().empty());
 }
@@ -160,7 +160,7 @@ TEST_CASE("a slow watcher skips images, and holds up neither the publisher nor w
   WebServer server(settings(), content());
   Watcher slow(server.port()), quick(server.port());
   wait_for_watchers(server, 2);
-  const std::size_t size = 4'000'000;  // more than the sockets between take
+  const std::size_t size = 4'000'000;  // more than the sockets' buffers hold
   constexpr int images = 100;
   for (int i = 0; i < images; ++i) {
     server.publish_binary(bytes_of(std::string(size, static_cast<char>(i))));
@@ -181,7 +181,7 @@ TEST_CASE("images do not pile up before a watcher that sleeps, and the last one 
   auto server = std::make_unique<WebServer>(settings(), content());
   Watcher asleep(server->port());
   wait_for_watchers(*server, 1);
-  const std::string small(50'000, 'i');  // of which the sockets between take a hundred
+  const std::string small(50'000, 'i');  // the sockets' buffers hold a hundred of these
   for (int i = 0; i < 50; ++i) {
     server->publish_binary(bytes_of(std::to_string(i) + small));
     std::this_thread::sleep_for(5ms);
@@ -191,7 +191,7 @@ TEST_CASE("images do not pile up before a watcher that sleeps, and the last one 
   server->publish_text(bytes_of("ended"));
   server->drain(10s);
   std::jthread end([&] { server.reset(); });
-  std::this_thread::sleep_for(1s);  // longer than the server waits for its watchers' goodbye
+  std::this_thread::sleep_for(1s);  // longer than the server waits for its watchers to close
   std::vector<std::string> heard;
   while (const auto message = asleep.receive()) heard.push_back(message->data.substr(0, 5));
   REQUIRE(heard.size() == 4);  // one of the fifty

@@ -1,4 +1,4 @@
-// Keys of live streams: their files, and that only who is known gets through.
+// Keys of live streams: their files, and that only known peers get through.
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Two that know each other, and one that nobody knows.
+// Two that know each other, and an unknown one.
 struct Keys {
   TemporaryFolder folder;
   KeyPairFiles receiver = make_key_pair("receiver", folder.path());
@@ -48,7 +48,7 @@ class Sender {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.connect(endpoint);
   }
-  // Waits until it is warned, or refused for good; what it is told then.
+  // Waits until it is warned or refused; returns the message.
   std::string told() {
     try {
       while (!is_warned_) {
@@ -128,7 +128,7 @@ TEST_CASE("a scan is received from a known key, while others are refused and tol
   const std::string wrong = Sender(endpoint, keys.params(keys.sender, keys.stranger)).told();
   CHECK_MESSAGE(wrong.find("is " + keys.stranger.public_file.string() + " its public key?") != std::string::npos,
                 wrong);
-  // As libzmq closes the connection before or after it has said why.
+  // Depending on whether libzmq closes the connection before or after it says why.
   const std::string without = Sender(endpoint, {}).told();
   CHECK_MESSAGE((without.find("it asks for keys") != std::string::npos ||
                  without.find("does it ask for keys?") != std::string::npos),

@@ -1,4 +1,4 @@
-// Monitors: who joins late gets the header and goes on; who is slow loses frames, which are counted; nobody waits for
+// Monitors: a late one gets the header and continues; a slow one loses frames, which are counted; no sender waits for
 // them.
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ using wire_test::StreamMaker;
 
 namespace {
 
-// Sends a frame again and again until so many have joined, who have it then.
+// Sends a frame repeatedly until so many monitors have joined and received it.
 void send_until_joined(FrameSender& sender, const Bytes& frame, std::uint64_t monitors) {
   while (sender.subscriptions() < monitors) {
     sender.send(frame);
@@ -137,7 +137,7 @@ TEST_CASE("a monitor without the keys that are asked for is told so, and ends") 
                                                   stranger.secret_file.string(), scanner.public_file.string())));
   CHECK(report.exit_code == exit_run);
   CHECK_MESSAGE(first_error(report).find("does not know the key 'stranger'") != std::string::npos, first_error(report));
-  // The sender's own watch may hear of it after the monitor.
+  // The sender may learn of it after the monitor.
   for (int waited = 0; waited < 500 && sender.refused_connections() == 0; ++waited)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK(sender.refused_connections() >= 1);

@@ -1,4 +1,4 @@
-// What comes out of frames, and what is booked of those that are damaged, missing or twice there.
+// What comes out of frames, and how damaged, missing and duplicate ones are booked.
 #include "core/testing.hpp"
 #include "gadgets/wire/stream_receiver.hpp"
 #include "tests/gadgets/wire_support.hpp"

@@ -1,4 +1,4 @@
-// Streams for tests of the wire: a toy scanner's header, frames of records or of PETSIRD, in bytes.
+// Streams for tests of the wire, in bytes: a toy scanner's header, frames of records or of PETSIRD.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tofstream::wire_test {
 
 using Bytes = std::vector<std::byte>;
 
-/// The toy scanner, whose ToF bins are made equally wide, as records need them.
+/// The toy scanner with ToF bins of equal width, as records need.
 inline petsird::Header header() {
   petsird::Header made = petsird::toy::header();
   made.scanner.tof_bin_edges_mm[1][1] = {-40, -20, 0, 20, 40};
@@ -73,7 +73,7 @@ class StreamMaker {
     return add({.schema = wire::Schema::petsird, .events = count}, std::exchange(written_, {}));
   }
 
-  /// The frames, with the end behind them.
+  /// The frames, followed by the end.
   std::vector<Bytes> end() {
     whole_.push_back({});
     add({.kind = wire::FrameKind::end}, {});

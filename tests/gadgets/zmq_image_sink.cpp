@@ -1,4 +1,4 @@
-// Estimates over ZeroMQ: who subscribes gets each, who comes late the last one, who is not there holds nobody up.
+// Estimates over ZeroMQ: a subscriber gets each, a late one the last one, and an absent one delays nothing.
 #include <thread>
 
 #include <zmq.hpp>
@@ -58,7 +58,7 @@ struct Fixture {
 TEST_CASE_FIXTURE(Fixture,
                   "a subscriber gets what was published last, then each image as it comes, and the final one") {
   Sink sink("zmq_image_sink", params);
-  sink.send(estimate(0, 1));  // the start image is nobody's
+  sink.send(estimate(0, 1));  // the start image is not sent
   sink.send(estimate(1, 2));
   Subscriber subscriber(endpoint);
   auto [header, voxel] = subscriber.next();

@@ -1,5 +1,5 @@
-// Live streams over ZeroMQ from end to end: what is sent is what arrives, also where senders fail; and runs end at once
-// where nobody is at the other end.
+// Live streams over ZeroMQ from end to end: what is sent arrives, even if senders fail; and runs end at once if there
+// is no peer.
 #include <chrono>
 #include <thread>
 
@@ -95,7 +95,7 @@ gadgets:
   REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
   CHECK(figure(report, "frames") == 3);  // 300 + 0 + 200, 100, the end
   CHECK(kept_events() == 600);
-  CHECK(report.books.received == 1200);  // by who sends, and by who decodes
+  CHECK(report.books.received == 1200);  // by the sender, and by the decoder
   CHECK(report.books.balanced());
   CHECK(kept().at(0).duration_s == doctest::Approx(0.4));
   const std::vector<EventBatch> live = std::move(kept());
@@ -140,7 +140,7 @@ TEST_CASE("a sender that vanishes and comes back is carried on from") {
   const auto frames = maker.end();
   const std::string endpoint = "ipc://" + (folder / "socket").string();
   auto again = frames;
-  again.erase(again.begin() + 1, again.begin() + 3);  // it does not know what came through: frame 3 once too often
+  again.erase(again.begin() + 1, again.begin() + 3);  // it does not know what arrived: frame 3 comes once too often
   std::jthread sender([&] {
     send(endpoint, std::span(frames).first(4));
     send(endpoint, again);

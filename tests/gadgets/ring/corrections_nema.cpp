@@ -1,6 +1,6 @@
 // The NEMA phantom with attenuation, unequal crystals, randoms and a known scatter, through event_corrections: contrast
-// and background against those of ideal data. Expected counts of drawn lines and ToF bins stand for events, so that
-// what differs is the corrections and not noise.
+// and background against those of ideal data. Expected counts of drawn lines and ToF bins stand for events, so that any
+// difference comes from the corrections and not from noise.
 #include <array>
 #include <numbers>
 #include <random>
@@ -51,7 +51,7 @@ NemaLayout nema_layout() {
   return layout;
 }
 
-/// What stands for scatter: a source over and beyond the phantom whose line integrals have a closed form.
+/// Stands for scatter: a source over and beyond the phantom whose line integrals have a closed form.
 struct WideSource {
   static constexpr double radius_mm = 215, y_mm = 20, activity_Bq_mL = 100;
 
@@ -96,7 +96,7 @@ ScatterEstimate coarse_scatter() {
   return estimate;
 }
 
-/// event_corrections with all of these corrections, its files in a folder of its own.
+/// event_corrections with all of these corrections, and with its files in its own folder.
 struct Corrections {
   Corrections() : mu(nema().phantom.mu_image(grid)), gadget("event_corrections", parameters()) {}
   std::string parameters() const {
@@ -191,7 +191,7 @@ Image reconstruct(const EventBatch& events, const std::vector<float>& counts, Li
 
 TEST_CASE("NEMA: corrected data give the contrast and background of ideal data within 3%") {
   const auto projector = make_joseph_projector(grid, {}, Backend::cpu);
-  // Next to no activity: of this scan the delayeds are wanted.
+  // Next to no activity: only the delayeds of this scan are used.
   SimulationOptions options{.seed = 4, .activity_scale = 1e-3, .randoms_cps = randoms_cps, .delayeds = true};
   EventSimulator simulator(ring(), nema().phantom, options);
   const auto scanner = simulator.scanner();
@@ -202,7 +202,7 @@ TEST_CASE("NEMA: corrected data give the contrast and background of ideal data w
   SimulatedEvents made = simulator.next_seconds(10);
   corrections.gadget.send(std::move(made.delayeds));
   EventBatch events = sample.events;
-  events.duration_s = 10;  // that of the delayeds
+  events.duration_s = 10;  // the delayeds' time
   corrections.gadget.send(std::move(events));
   corrections.gadget.finish();
 
@@ -228,11 +228,11 @@ TEST_CASE("NEMA: corrected data give the contrast and background of ideal data w
     counts.push_back(static_cast<float>(t + s + r));
     trues += t, scattered += s, accidental += r;
   }
-  // What is corrected is not small.
+  // The corrections are not small.
   CHECK(scattered > 0.2 * trues);
   CHECK(accidental > 0.2 * trues);
 
-  // So many iterations since randoms and scatter slow EM down in cold spheres.
+  // So many iterations because randoms and scatter slow EM down in cold spheres.
   const Image expected = reconstruct(ideal, ideal_counts, *projector, 24);
   const Image corrected = reconstruct(*corrections.gadget.out.all().back(), counts, *projector, 24);
   const NemaResult one = nema_image_quality(expected, nema_layout());

@@ -1,5 +1,5 @@
-// The gadget: its parameters, what becomes of delayeds, the order and time of events, and one chain from a simulated
-// PETSIRD file to corrected events.
+// The gadget: its parameters, its use of delayeds, the order and time of events, and one chain from a simulated PETSIRD
+// file to corrected events.
 #include <fstream>
 
 #include "core/testing.hpp"
@@ -74,7 +74,7 @@ TEST_CASE("with the delayeds of the whole scan events wait for its end, and keep
     gadget.send(batch_of(10 + k, 4 * k, 4));
     gadget.send(batch_of(pairs, 4 * k, 4, true));
   }
-  REQUIRE(gadget.out.all().size() == 1);  // the scanner, for which a projector prepares meanwhile
+  REQUIRE(gadget.out.all().size() == 1);  // an announcement of the scanner, for which a projector prepares meanwhile
   CHECK(gadget.out.pointer(0)->count == 0);
   CHECK(gadget.out.pointer(0)->duration_s == 0);
   CHECK(gadget.out.pointer(0)->scanner == scanner());
@@ -154,7 +154,7 @@ TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fas
   CHECK(two->exposure == doctest::Approx(0.9 * mean_decay(50, 60, half_life_s("O-15"))));
   CHECK(one->multiplicative[0] == doctest::Approx(one->exposure * static_cast<double>(scanner()->efficiency(17, 1))));
   const double fall = std::exp2(-60 / half_life_s("O-15"));
-  // c falls by the square of what m falls by.
+  // c falls by the square of m's factor.
   CHECK(two->additive[0] / one->additive[0] == doctest::Approx(fall).epsilon(1e-5));
   const double c = 0.5 * (static_cast<double>(one->additive[0]) * one->exposure +
                           static_cast<double>(two->additive[0]) * two->exposure);

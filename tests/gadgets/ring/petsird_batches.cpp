@@ -1,5 +1,5 @@
-// Batches of a PETSIRD stream do not depend on the pieces in which its bytes came, to the last bit of their times: so
-// a live stream is cut into the subsets of its recording.
+// Batches of a PETSIRD stream do not depend, to the last bit of their times, on the pieces in which its bytes came, so
+// that a live stream is cut into the same subsets as its recording.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/io/petsird_toy.hpp"

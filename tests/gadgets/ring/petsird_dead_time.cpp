@@ -1,5 +1,4 @@
-// Dead-time blocks of a PETSIRD stream reach the events' exposure, and with it what event_corrections and subsets make
-// of it.
+// Dead-time blocks of a PETSIRD stream reach the events' exposure, and so event_corrections and subsets.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/io/petsird_toy.hpp"

@@ -1,4 +1,4 @@
-// Movement of bed or gantry, which no gadget corrects, is not passed over without a word.
+// Movement of bed or gantry, which no gadget corrects, is not silently ignored.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "tests/io/petsird_toy.hpp"

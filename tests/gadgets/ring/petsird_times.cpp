@@ -1,5 +1,5 @@
-// The scan time of PETSIRD's events: blocks of any length, cut into batches, joined to batches or without events, and
-// what decay, live time, randoms and subsets by seconds make of it.
+// The scan time of PETSIRD's events: blocks of any length, cut into batches, joined to batches or without events; and
+// its use by decay, live time, randoms and subsets by seconds.
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/from_ring.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using Batches = std::vector<std::shared_ptr<const EventBatch>>;
 
-/// A ring of 8 modules of 4 crystals, all in coincidence but neighbours.
+/// A ring of 8 modules of 4 crystals; all modules but neighbours are in coincidence.
 const Header& header() {
   static const Header made = [] {
     RingScanner ring;
@@ -92,7 +92,7 @@ TEST_CASE("a batch begins where its first event is in its block, however long th
               doctest::Approx(length_s * static_cast<double>(batches[k]->count) / 2000).epsilon(1e-12));
       }
       for (const std::size_t piece : {std::size_t{1}, std::size_t{997}}) {
-        if (piece == 1 && size == 7) continue;  // slow, and nothing new
+        if (piece == 1 && size == 7) continue;  // slow, and tests nothing new
         const Batches pieces = decoded(bytes, parameters, piece);
         REQUIRE(pieces.size() == batches.size());
         for (std::size_t k = 0; k < batches.size(); ++k) {
@@ -105,7 +105,7 @@ TEST_CASE("a batch begins where its first event is in its block, however long th
 }
 
 TEST_CASE("decay is that of the whole block, whatever batches it is cut into") {
-  // Half-life 1 s, a block of 1.728 s: 1.078 where each batch of an eighth has the block's start.
+  // Half-life 1 s, a block of 1.728 s: 1.078 if each batch, an eighth of the block, had the block's start.
   const auto bytes = stream({{{0, 1728}, 4000}});
   for (const int size : {4000, 524, 10}) {
     CAPTURE(size);
@@ -207,7 +207,7 @@ TEST_CASE("delayeds leave before the prompts of their time, at any size of batch
     double prompts_s = 0, delayeds_s = 0;
     for (const auto& batch : decoded(bytes, fmt::format("{{events: both, batch_events: {}}}", size))) {
       (batch->delayed ? delayeds_s : prompts_s) += batch->duration_s;
-      // Those of the block that the batch ends in are still to come.
+      // The events of the block in which the batch ends are still to come.
       if (!batch->delayed) CHECK(delayeds_s >= prompts_s - 0.1 - 1e-9);
     }
     CHECK(delayeds_s == doctest::Approx(2));
@@ -233,9 +233,9 @@ gadgets:
   for (const auto& block : scan.blocks) {
     CHECK(block.interval.start_ms == end_ms);
     end_ms = block.interval.stop_ms;
-    CHECK(end_ms - block.interval.start_ms <= 3);  // 2, and the rounding of both ends to ms
+    CHECK(end_ms - block.interval.start_ms <= 3);  // 2, plus the rounding of both ends to ms
   }
-  // As at the default size: all delayeds fit one batch, which used to leave behind all prompts.
+  // As with the default size: all delayeds fit one batch, which used to leave after all prompts.
   const Batches batches = decoded(bytes, "{events: both, batch_events: 12000}");
   REQUIRE(prompts_of(batches).size() == 4);
   const auto additive = [&](const std::string& randoms) {

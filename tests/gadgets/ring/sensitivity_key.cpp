@@ -1,5 +1,5 @@
-// Under which key a projector's sensitivity is kept on disk: a parameter that changes the sensitivity and is not in the
-// key would give a wrong image without a word.
+// The key under which a projector's sensitivity is kept on disk: a parameter that changes the sensitivity but is not in
+// the key would silently give a wrong image.
 #include <set>
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ TEST_CASE("a ring projector's sensitivity is kept by all parameters but those th
     std::set<std::string> not_in_key;
     for (const ParamInfo& param : gadget->params)
       if (!param.rules.is_in_key) not_in_key.insert(param.name);
-    // The mu map's voxels and the sampling are in the key by what they are, not by how they were asked for.
+    // The mu map's voxels and the sampling are in the key by their values, not by the parameters that chose them.
     CHECK(not_in_key == std::set<std::string>{"tof", "mu_map", "sensitivity", "log_likelihood", "backend"});
   }
 }

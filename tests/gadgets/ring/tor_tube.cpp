@@ -1,4 +1,4 @@
-// The tube that tor_projector takes by itself: what it says of it, and that data without blur do not overshoot by it.
+// The tube that tor_projector chooses itself: what it reports, and that it makes no overshoot with data without blur.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -29,7 +29,7 @@ struct Made {
   std::string tube;
 };
 
-/// The sphere, seen by crystals of 1.55 mm, in voxels of 4 mm. `tube`: of the projector's parameters.
+/// The sphere, seen by crystals of 1.55 mm, in voxels of 4 mm. `tube`: the projector's parameters for it.
 Made reconstruct(const std::string& tube, const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "sphere.yaml") << sphere;

@@ -1,5 +1,5 @@
 // Two strips through whole pipelines: the same events from a file, live and from a journal give the same image, bit for
-// bit; what the gadgets of strips refuse, reject and warn of.
+// bit; what the gadgets of strips refuse, reject and warn about.
 #include <cstring>
 
 #include "kernels/strip/strip_events.hpp"
@@ -32,7 +32,7 @@ RunReport run_well(const std::string& yaml) {
   return report;
 }
 
-/// The image of the events that `source`, gadgets of which the last is `events`, gives.
+/// The image of the events from `source`, which is gadgets ending with `events`.
 std::vector<float> image_of(const std::string& source, const std::string& events = "events") {
   run_well(fmt::format(R"(
 image: {{size: [1, 17, 19], voxel_mm: [4, 16, 16]}}
@@ -65,7 +65,7 @@ TEST_CASE("the same events of two strips from a file, live and from a journal gi
                             "  file: {{use: strip_writer, from: photons, format: {0}, file: {1}/{0}}}\n",
                             format, folder.path().string()))
                 .exit_code == 0);
-  const auto file = [&](const char* format) {  // in batches alike, since sums are rounded batch by batch
+  const auto file = [&](const char* format) {  // in the same batches, since sums are rounded batch by batch
     return fmt::format(
         "  file: {{use: file_source, path: {}/{}, chunk_kib: 17}}\n"
         "  events: {{use: strip_decoder, from: file, format: {}, batch_events: 2000}}\n",
@@ -125,7 +125,7 @@ TEST_CASE("direct reconstruction is counts over sensitivity, a rate where the ti
   test.finish();
   REQUIRE(test.out.size() == 1);
   const Image& image = *test.out[0].image;
-  // Three events in 2 s, of decays in 0.5 mL of which 2 atan(150/130) / pi are recorded.
+  // Three events in 2 s from decays in 0.5 mL, of which the share 2 atan(150/130) / pi is recorded.
   const double sensitivity = 2 * std::atan(150.0 / 130) / 3.14159265358979;
   CHECK(image.voxels[image.grid.index(0, 1, 1)] == doctest::Approx(3 / (2 * 0.5 * sensitivity)).epsilon(1e-5));
   CHECK(image.voxels[image.grid.index(0, 0, 1)] == 0);
