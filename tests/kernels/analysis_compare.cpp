@@ -45,7 +45,7 @@ TEST_CASE("grids that do not match are named, and so are values that are not fin
   moved.grid.origin_mm.z = 3;
   CHECK_THROWS_WITH(compare(a, moved),
                     "images differ in position: the centre of voxel 0 is [-0.5, 0, 0] and [-0.5, 0, 3] mm");
-  moved.grid.origin_mm.z = 5e-4f;  // what a file's rounding may do
+  moved.grid.origin_mm.z = 5e-4f;  // as by rounding in a file
   CHECK(compare(a, moved).nrms == 0);
   CHECK_THROWS_WITH(compare(a, image_of({1, std::nanf("")})),
                     "the reference holds a value that is not finite, at voxel 1");

@@ -6,7 +6,7 @@
 
 namespace tofstream::testing {
 
-/// Blobs of the radius that suits alpha, on lattices centred at the origin.
+/// Blobs with the radius for alpha, on lattices centred at the origin.
 inline Grid blob_grid(int nx, int ny, int nz, float edge_mm, float alpha = 8.3689f) {
   Grid grid = Grid::centred(nx, ny, nz, {edge_mm, edge_mm, edge_mm});
   grid.blob = {uniform_blob_radius_mm(edge_mm, alpha), alpha};

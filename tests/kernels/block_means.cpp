@@ -17,7 +17,7 @@ TEST_CASE("block means are the same values in the mean, at the same places") {
   CHECK(small.grid.size[0] == 3);
   CHECK(small.grid.size[1] == 2);
   CHECK(small.grid.size[2] == 2);
-  // A block's centre is the mean of its voxels' centres, its value that of theirs; a ramp shows both.
+  // A block's centre and value are the means of its voxels' centres and values; a ramp shows both.
   CHECK(small.voxels.span()[0] == doctest::Approx(-3 + (1 + 5 + 20) / 2.0));
   CHECK(small.grid.centre(0, 0, 0).x ==
         doctest::Approx(0.5 * (image.grid.centre(0, 0, 0).x + image.grid.centre(1, 0, 0).x)));

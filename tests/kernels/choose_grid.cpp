@@ -1,4 +1,4 @@
-// The grid that a scanner's figures ask for: field of view, voxels, their limits, what is wished instead.
+// The grid chosen for a scanner's figures: field of view, voxels, their limits, and other wishes.
 #include "kernels/grid/choose_grid.hpp"
 
 #include <cmath>
@@ -41,7 +41,7 @@ namespace {
   return ring;
 }
 
-// How far from the axis detectors lie: at their mean depth of interaction.
+// The detectors' distance from the axis, at their mean depth of interaction.
 double bore_mm(const RingScanner& ring) {
   return static_cast<double>(ring.inner_radius_mm) + ring.layers.front().mean_depth_mm();
 }
@@ -55,7 +55,8 @@ bool is_size(const Grid& grid, int x, int y, int z) {
 TEST_CASE("the field of view is the circle whose lines are all recorded, and the detectors' length") {
   const auto scanner = make_scanner(small());
   const FieldOfView field = field_of_view(*scanner);
-  // The refused line that is nearest to the axis: from the first crystal of a module to the last of the sixth one on.
+  // The refused line nearest to the axis: from the first crystal of a module to the last one of the sixth module after
+  // it.
   const double across = 0.5 * 7 * 6, depth = bore_mm(small());
   const double angle = 6 * 2 * std::numbers::pi / 32 + 2 * std::atan2(across, depth);
   CHECK(field.edges_mm.x == doctest::Approx(2 * std::hypot(across, depth) * std::cos(0.5 * angle)));
@@ -83,7 +84,7 @@ TEST_CASE("a scanner that records all lines, or only some of a part of it, shows
   RingScanner ring = small();
   ring.min_sector_difference = 1;
   CHECK(field_of_view(*make_scanner(ring)).edges_mm.x == doctest::Approx(2 * 0.9 * bore_mm(ring)).epsilon(1e-3));
-  ring.min_sector_difference = 14;  // a circle of less than half the bore
+  ring.min_sector_difference = 14;  // the circle is less than half the bore
   CHECK(field_of_view(*make_scanner(ring)).edges_mm.x == doctest::Approx(2 * 0.9 * bore_mm(ring)).epsilon(1e-3));
 }
 
@@ -122,7 +123,7 @@ TEST_CASE("too many voxels are made larger, step by step") {
   ring.module_pitch_axial_mm = 180;
   const Grid grid = choose_grid(*make_scanner(ring), {});
   CHECK(grid.voxels() <= most_chosen_voxels);
-  CHECK(grid.voxel_mm == Vec3{3, 3, 3});  // of 2.5 mm there would be 102e6, of 3 mm 59e6
+  CHECK(grid.voxel_mm == Vec3{3, 3, 3});  // 2.5 mm would make 102e6 voxels, 3 mm makes 59e6
   CHECK(grid.size[2] == 1200);
 }
 

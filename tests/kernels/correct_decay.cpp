@@ -1,4 +1,4 @@
-// Decay over a stretch of time against quadrature, and half-lives by name.
+// Decay over an interval against quadrature, and half-lives by name.
 #include "kernels/correct/decay.hpp"
 
 using namespace tofstream;

@@ -29,9 +29,9 @@ TEST_CASE("batches come to the GPU whole and in any order, whether their copy ha
   feed.begin(batches[1]);
   feed.begin(batches[1]);
   check_taken(1);
-  check_taken(2);  // which nobody began
+  check_taken(2);  // which was not begun
   feed.begin(batches[0]);
-  check_taken(1);  // another than was begun
+  check_taken(1);  // not the one that was begun
   CHECK(feed.copied_bytes() == 4 * batches[0]->bytes());
   CHECK(feed.copy_seconds() > 0);
   feed.begin(batches[2]);  // never taken

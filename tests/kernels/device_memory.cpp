@@ -1,4 +1,4 @@
-// Device memory comes from a pool of the program's own, beside which others in the process have theirs.
+// Device memory comes from the program's own pool; other code in the process has pools of its own.
 #include "kernels/memory/memory.hpp"
 #include "tests/support/gpu.hpp"
 
@@ -44,7 +44,7 @@ TEST_CASE("memory that is given back can be had again, though the program keeps 
     synchronize(nullptr);
     return static_cast<std::int64_t>(free_device_bytes());
   };
-  // Other programs take memory of the same GPU meanwhile, as other suites of tools/gpu_tests: one quiet moment is
+  // Other programs, such as other suites of tools/gpu_tests, use memory of the same GPU meanwhile: one quiet moment is
   // enough.
   bool taken = false, given_back = false;
   for (int attempt = 0; attempt < 20 && !(taken && given_back); ++attempt) {

@@ -1,4 +1,4 @@
-// The mean depth of interaction, and what it is for: a point far from the axis lies where its lines of response meet.
+// The mean depth of interaction, and its purpose: lines of response of a point far from the axis meet at the point.
 #include "kernels/math/interaction_depth.hpp"
 
 #include "kernels/ring/simulate/event_simulator.hpp"
@@ -33,8 +33,8 @@ RingScanner demo_ring(std::vector<CrystalLayer> layers) {
   return ring;
 }
 
-/// The point that lies nearest to all lines of response of a source at `radius_mm` on the x axis, by least squares: the
-/// sum over lines of (1 - u u^T)(x - a) is 0. Lines end `deeper_mm` behind the detectors' points.
+/// The point nearest to all lines of response of a source at `radius_mm` on the x axis, by least squares: the sum over
+/// lines of (1 - u u^T)(x - a) is 0. Lines end `deeper_mm` deeper than the detectors' points.
 Vec3d meeting_point(const RingScanner& ring, double radius_mm, double deeper_mm = 0) {
   Solid point(Shape::ellipsoid, {radius_mm, 0, 0}, {.01, .01, .01});
   point.activity_Bq_mL = 1e9;
@@ -83,7 +83,8 @@ TEST_CASE("a point off the axis lies where its lines meet") {
   struct Case {
     double radius_mm, bound;
   };
-  // Detectors are those of photons that come along the crystals; oblique ones interact less deep, which leaves some.
+  // Detectors' points are those for photons along the crystals; oblique photons interact less deep, so a small error is
+  // left.
   const RingScanner whole = demo_ring({{20, 0.83}}), layered = demo_ring({{10, 0.83}, {10, 0.83}});
   for (const auto& [radius, bound] : {Case{40, 0.0015}, Case{93, 0.0016}, Case{150, 0.0032}}) {
     CAPTURE(radius);
@@ -93,7 +94,7 @@ TEST_CASE("a point off the axis lies where its lines meet") {
     CHECK(std::abs(met.z) < 0.03);
     CHECK(std::abs(meeting_point(layered, radius).x - radius) < 0.5 * bound * radius);
   }
-  // In the middle of the crystals they were 1 % too far out.
+  // With points in the middle of the crystals they were 1 % too far out.
   const double middle = 10 - whole.layers[0].mean_depth_mm();
   CHECK(meeting_point(whole, 93, middle).x - 93 == doctest::Approx(1.05).epsilon(0.1));
 }

@@ -1,4 +1,4 @@
-// Data that come to the device by way of page-locked memory.
+// Data copied to the device through page-locked memory.
 #include <future>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // List-mode MLEM (Cui et al. 2011, eq. 1) on a toy scanner: for every projector, on CPU and CUDA, the likelihood never
-// falls and counts are preserved; with the TOR a point lands where it is, and ToF converges faster than non-ToF.
+// falls and counts are preserved; with the TOR a point is reconstructed in its place, and ToF converges faster than
+// non-ToF.
 #include <random>
 
 #include "kernels/blob/blob.hpp"
@@ -40,8 +41,8 @@ std::vector<Lor> all_lors() {
   return lors;
 }
 
-/// `count` events of activity spread by `sample` in the plane z = 0, each in the LOR that passes
-/// nearest to it of those with a random first detector, its ToF blurred and binned.
+/// `count` events of activity spread by `sample` in the plane z = 0. Each is in the LOR nearest to it among those with
+/// a random first detector, with ToF blurred and binned.
 template <class Sample>
 EventBatch measure(int count, unsigned seed, Sample&& sample) {
   std::mt19937 engine(seed);
@@ -166,7 +167,7 @@ void check_likelihood_and_counts(ListModeProjector& projector) {
   }
 }
 
-/// Two strips have no ring: their sensitivity is in closed form, their events have ends on the strips.
+/// Two strips are not a ring: their sensitivity has a closed form, and their events end on the strips.
 void check_strips(Backend backend) {
   const Grid pixels = Grid::centred(1, 65, 75, {4, 4, 4});
   for (const StripForm form : {StripForm::gaussian, StripForm::eq7, StripForm::full}) {
@@ -193,7 +194,7 @@ void check_point(ListModeProjector& projector) {
   }
 }
 
-/// The image of the truth: samples of the activity counted in voxels, scaled as an estimate is.
+/// The true image: samples of the activity counted in voxels, with an estimate's scale.
 std::vector<double> truth(const Image& sensitivity) {
   std::vector<double> counts(static_cast<std::size_t>(grid.voxels()), 0.0);
   std::mt19937 engine(99);

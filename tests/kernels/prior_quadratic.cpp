@@ -1,5 +1,5 @@
-// The quadratic penalty and the update that it changes: closed forms, a reference in double precision, and the
-// objective, which an update one step late raises where the penalty is weak.
+// The quadratic penalty and the update with it: closed forms, a reference in double precision, and the objective, which
+// an update one step late raises if the penalty is weak.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -80,13 +80,13 @@ void check_update(Memory memory) {
   const auto values = x.voxels.to_vector();
   CHECK(values[0] == doctest::Approx(1 * 8 / (0.5 * (4 + 4))));
   CHECK(values[1] == doctest::Approx(3 * 2 / (0.5 * (2 - 1))));
-  CHECK(values[2] == doctest::Approx(5 * 6 / (0.5 * 0.2)));  // a tenth of s = 2 in the place of 0.1
+  CHECK(values[2] == doctest::Approx(5 * 6 / (0.5 * 0.2)));  // a tenth of s = 2 in place of 0.1
   CHECK(values[3] == doctest::Approx(7 * 6 / (0.5 * 0.2)));  // s + g is negative
   CHECK(std::vector<float>(values.begin() + 4, values.end()) == std::vector<float>{0, 0, 0});
   CHECK(faults.limited == 3);
   CHECK(faults.not_finite == 2);
 
-  // Where a subset has a sensitivity of its own, its part of the gradient goes with its part of the sensitivity.
+  // If a subset has its own sensitivity, it takes the same share of the gradient as of the sensitivity.
   const Image own = row_of({4, 2, 0, 0}).to(memory), whole = row_of({8, 8, 8, 0}).to(memory);
   const Image pull = row_of({8, -4, 5, 5}).to(memory), counts = row_of({8, 2, 3, 4}).to(memory);
   Image seen = row_of({1, 3, 5, 7}).to(memory);
@@ -94,7 +94,7 @@ void check_update(Memory memory) {
   CHECK(seen.voxels.to_vector() == std::vector<float>{1, 6, 5, 0});
 }
 
-/// Counts of eight lines through four voxels, of a scan that a penalty is to smooth.
+/// Counts of eight lines through four voxels, in a scan that a penalty should smooth.
 struct Toy {
   std::vector<std::array<double, 4>> lines{{1, 0.2, 0, 0}, {0.1, 1, 0.3, 0}, {0, 0.4, 1, 0.1}, {0, 0, 0.2, 1},
                                            {1, 1, 0, 0},   {0, 1, 1, 0},     {0, 0, 1, 1},     {0.5, 0.5, 0.5, 0.5}};
@@ -117,7 +117,7 @@ struct Toy {
       for (std::size_t v = 0; v < 4; ++v) sum[v] += static_cast<float>(lines[i][v] * counts[i] / expected(i, x));
     return row_of(sum);
   }
-  /// The log-likelihood less the penalty.
+  /// The log-likelihood minus the penalty.
   double objective(const std::vector<double>& x, double beta) const {
     double sum = -beta * penalty(sensitivity().grid, Neighbours::all, x);
     for (std::size_t i = 0; i < lines.size(); ++i) sum += counts[i] * std::log(expected(i, x)) - expected(i, x);
@@ -194,7 +194,7 @@ TEST_CASE("a weak penalty: the likelihood less the penalty rises with each updat
     REQUIRE(faults.limited + faults.not_finite == 0);
     const double next = toy.objective(in_double(x), beta);
     CAPTURE(update);
-    CHECK(next > objective - 1e-5);  // what floats resolve of it
+    CHECK(next > objective - 1e-5);  // the resolution of floats
     if (update < 5) CHECK(next > objective);
     objective = next;
     em_update(free, inverse, toy.back_projection(in_double(free)), 1);

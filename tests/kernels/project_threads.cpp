@@ -1,4 +1,4 @@
-// `deterministic` on the CPU: the same bits on any number of threads, of every projector and of the sensitivity.
+// `deterministic` on the CPU: the same bits on any number of threads, for every projector and the sensitivity.
 #include <functional>
 #include <memory>
 
@@ -65,7 +65,7 @@ Make tor(bool deterministic) {
 
 TEST_CASE("a deterministic projector gives the same bits on 1, 2, 3 and 16 threads") {
   for (const TofModel tof : {TofModel{}, TofModel{20, 5}})
-    for (const int count : {500, 60'000}) {  // one slot's work, and all slots'
+    for (const int count : {500, 60'000}) {  // work for one slot, and for all
       const EventBatch events = batch_of(random_lines(grid, count, 5), tof);
       check_projector(joseph(true), events);
       if (count > 500) continue;

@@ -1,4 +1,4 @@
-// The order in which a core visits events: each once, neighbours together, whatever the lines are.
+// The order in which a core visits events: each once, neighbours together, for any lines.
 #include <algorithm>
 #include <vector>
 

@@ -48,7 +48,7 @@ inline std::vector<float> random_numbers(std::int64_t count, std::uint64_t seed,
   return numbers;
 }
 
-/// Everything that a projector makes of the same events, image and values, on the host.
+/// All results of a projector for the same events, image and values, on the host.
 struct Projections {
   std::vector<float> forward, back, em;
   EmTally tally;

@@ -43,7 +43,7 @@ TEST_CASE("points within a solid's box fill its volume, and none lies outside it
     constexpr int points = 200000;
     int inside = 0, outside = 0;
     for (int i = 0; i < points; ++i) {
-      // A box half as large again on every side.
+      // A box larger by half on every side.
       const Vec3d u{2 * random.uniform() - 0.5, 2 * random.uniform() - 0.5, 2 * random.uniform() - 0.5};
       const bool in = solid.contains(box.low + Vec3d{u.x * edge.x, u.y * edge.y, u.z * edge.z});
       inside += in;

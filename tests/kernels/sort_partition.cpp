@@ -39,12 +39,12 @@ EventBatch random_events(std::int64_t count, std::uint64_t seed, bool free_ends 
   batch.additive = Buffer<float>(Memory::host, count);
   for (std::int64_t i = 0; i < count; ++i) {
     batch.tof_mm[i] = tof(random);
-    batch.additive[i] = static_cast<float>(i);  // names the event
+    batch.additive[i] = static_cast<float>(i);  // identifies the event
   }
   return batch;
 }
 
-/// What an event is, wherever it lies in a batch.
+/// An event's values, wherever it lies in a batch.
 std::array<float, 8> contents(const EventView& view, std::int64_t i) {
   const Lor lor = view.lor(i);
   return {lor.end1.x, lor.end1.y, lor.end1.z, lor.end2.x, lor.end2.y, lor.end2.z, lor.tof_mm, view.additive[i]};

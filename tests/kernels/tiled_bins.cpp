@@ -1,4 +1,4 @@
-// The bins that CUDA's projectors sort visits into: in the order of tiles, wide ones and the longest first, as many as
+// The bins that CUDA's projectors sort visits into: in the order of tiles, wide and longest visits first, as many as
 // fit.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
-// The tiles of an image for CUDA's projectors: that each crossing has one, which holds what it reaches and fits.
+// The tiles of an image for CUDA's projectors: each crossing has one, which holds the voxels that it reaches and fits
+// into memory.
 #include "kernels/project/tiled/tiling.hpp"
 
 using namespace tofstream;
@@ -8,7 +9,7 @@ using tiled::Tiling;
 
 namespace {
 
-// Along columns or rows: each cell's tile holds the voxels that the cell reaches, but for those outside the image.
+// Along columns or rows, each cell's tile holds the voxels that the cell reaches, except those outside the image.
 void check_side(const AxisTiles& axis, int k) {
   const int cells = axis.size[k] - 1 + 2 * axis.reach.margin;
   CHECK(axis.core[k] * axis.tiles[k] >= cells);

@@ -1,4 +1,4 @@
-// Batches made one: their events in order, their time together, and which batches may be.
+// Batches joined to one: their events in order, their total time, and which batches may be joined.
 #include <numeric>
 
 #include "kernels/ring/simulate/workloads.hpp"

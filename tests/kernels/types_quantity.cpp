@@ -1,4 +1,4 @@
-// What values are: units, reasons, and what events of several kinds have in common.
+// Quantities: units, reasons, and the common quantity of events of several kinds.
 #include "kernels/types/join_events.hpp"
 #include "kernels/types/quantity.hpp"
 

@@ -1,4 +1,4 @@
-// The EM update: closed forms, voxels outside the scanner's sight, and numbers that overflow.
+// The EM update: closed forms, voxels that the scanner does not see, and overflow.
 #include <limits>
 
 #include "kernels/em/em_update.hpp"
@@ -30,12 +30,12 @@ void check_update(Memory memory) {
   CHECK(em_update(wild, inverse, wild_back, 1) == 4);
   CHECK(wild.voxels.to_vector() == std::vector<float>{0, 0, 0, 0, 0, 0});
 
-  // A subset that does not see what the whole sees leaves it as it is.
+  // A subset leaves voxels unchanged that the whole sees and it does not.
   const Image own = image_of({4, 2, 0, 0.0001f, 3, 0}).to(memory), whole = image_of({8, 8, 8, 8, 0, 0}).to(memory);
   Image seen = image_of({1, 3, 5, 7, 9, 11}).to(memory);
   CHECK(em_update(seen, inverse_sensitivity(own, whole), back, 1) == 0);
   CHECK(seen.voxels.to_vector() == std::vector<float>{2, 3, 5, 7, 0, 0});
-  // However little of the maximum each of two subsets has of a voxel, what the whole sees is seen by one of them.
+  // Even if both of two subsets see little of a voxel, one of them sees it if the whole does.
   const Image left = image_of({9000, 1, 5, 0, 0, 0}).to(memory), right = image_of({1, 9000, 5, 0, 0, 0}).to(memory);
   const Image both = image_of({9001, 9001, 10, 0, 0, 0}).to(memory);
   for (const Image* part : {&left, &right}) CHECK(inverse_sensitivity(*part, both).voxels.to_vector()[2] == 0.2f);

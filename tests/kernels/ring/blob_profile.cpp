@@ -23,7 +23,7 @@ double integral(double end, F&& f) {
   return sum * end / steps;
 }
 
-/// The n-th positive zero of the Bessel function J_7/2, which is that of the spherical one of order 3.
+/// The n-th positive zero of the Bessel function J_7/2, and of the spherical one of order 3.
 double zero_of_bessel(int n) {
   const auto j3 = [](double x) {
     return (15 / (x * x * x) - 6 / x) * std::sin(x) / x - (15 / (x * x) - 1) * std::cos(x) / x;
@@ -81,7 +81,7 @@ TEST_CASE("the clinical blobs' parameters follow from the lattice's frequencies 
   const Blob clinical{2.5f, 8.3689f};
   CHECK(std::abs(spectrum(clinical, 2.0375f, std::sqrt(2.0) / 2.0375)) < 1e-6);
   CHECK(std::abs(spectrum(clinical, 2.0375f, std::sqrt(6.0) / 2.0375)) < 1e-6);
-  CHECK(std::abs(spectrum(clinical, 2.0375f, 2 / 2.0375)) > 1e-4);  // of which the ripple is left
+  CHECK(std::abs(spectrum(clinical, 2.0375f, 2 / 2.0375)) > 1e-4);  // from which the remaining ripple comes
 }
 
 TEST_CASE("the radius of uniform blobs is the literature's") {

@@ -49,11 +49,12 @@ void check_against_reference(Backend backend, CudaPath path = CudaPath::automati
       const Projections expected = project(*make_blob_reference(grid, {}), events, image, values);
       CHECK(error_of_range(found.forward, expected.forward) < 1e-5);
       CHECK(error_of_range(found.back, expected.back) < 1e-5);
-      // A tile's float coordinates show where a line has next to no expectation.
+      // The rounding of a tile's float coordinates shows where a line has next to no expectation.
       CHECK(error_of_range(found.em, expected.em) < (path == CudaPath::tiled ? 1e-4 : 1e-5));
       CHECK(found.tally.used == expected.tally.used);
       CHECK(found.tally.skipped == expected.tally.skipped);
-      // One line of 84 meets the support's last tenths of a millimetre, whose weight a tile's floats know to a percent.
+      // One line of 84 meets only the support's last tenths of a millimetre, where a tile's floats give the weight to a
+      // percent.
       CHECK(found.tally.log_sum ==
             doctest::Approx(expected.tally.log_sum).epsilon(path == CudaPath::tiled ? 2e-4 : 1e-5));
     }
@@ -95,7 +96,7 @@ TEST_CASE("CUDA's blob projector by tiles agrees with the CPU's where paths cros
   CHECK(gpu->plan(events.to(Memory::device).view()) != nullptr);
   const Projections found = project(*gpu, events, image, values);
   const Projections expected = project(*make_blob_projector(grid, {}, Backend::cpu), events, image, values);
-  CHECK(rms_of_range(found.em, expected.em) < 1e-5);  // of a few lines with next to no expectation
+  CHECK(rms_of_range(found.em, expected.em) < 1e-5);  // from a few lines with next to no expectation
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
 }
@@ -137,7 +138,7 @@ TEST_CASE("blobs whose coefficients are a phantom's activity project to its chor
   }
   std::vector<Lor> lors;
   std::vector<double> chords;
-  Grid middle = Grid::centred(3, 3, 3, {4, 4, 4});  // of the insert: every surface is crossed, none grazed
+  Grid middle = Grid::centred(3, 3, 3, {4, 4, 4});  // that of the insert: every surface is crossed, none grazed
   middle.origin_mm = middle.origin_mm + Vec3{20, 10, 0};
   for (const Lor& lor : random_lines(middle, 200, 17)) {
     const Vec3 along = lor.end2 - lor.end1;

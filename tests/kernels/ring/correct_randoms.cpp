@@ -1,5 +1,5 @@
-// Randoms from delayeds: fan sums by modules against brute force, the fit against the true rates, its noise against
-// that of the delayeds themselves.
+// Randoms from delayeds: fan sums by modules against brute force, the fit against the true rates, and its noise against
+// the noise of the delayeds.
 #include <map>
 #include <random>
 

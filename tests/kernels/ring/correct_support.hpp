@@ -9,7 +9,7 @@
 
 namespace tofstream::testing {
 
-/// 16 flat modules of 4x4 crystals around, two rings of them; 512 detectors.
+/// Two rings of 16 flat modules of 4x4 crystals; 512 detectors.
 RingScanner small_ring();
 
 /// Events of random pairs in coincidence and random ToF bins, detector1 > detector2.

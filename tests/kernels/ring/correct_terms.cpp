@@ -42,7 +42,7 @@ std::shared_ptr<const ScatterEstimate> flat_scatter(int tof_samples) {
 
 TEST_CASE("attenuation is exp(-mu L) along lines through a cylinder, on any grid of the map") {
   const EventBatch events = random_events(make_scanner(small_ring()), 4000, 1);
-  // Another centre and voxel than any image would have.
+  // A centre and a voxel size that no image would have.
   Grid grid = Grid::centred(130, 120, 62, {1.7f, 1.9f, 2.3f});
   grid.origin_mm = grid.origin_mm + Vec3{8, -4, 1};
   const Attenuation attenuation(mu_per_mm(grid), Backend::cpu);
@@ -56,7 +56,7 @@ TEST_CASE("attenuation is exp(-mu L) along lines through a cylinder, on any grid
     squares += error * error / 4000;
     mean += error / 4000;
   }
-  CHECK(std::sqrt(squares) < 0.01);  // nearly all of it from lines that graze the edge
+  CHECK(std::sqrt(squares) < 0.01);  // nearly all from lines that graze the edge
   CHECK(std::abs(mean) < 2e-4);
   Image negative = mu_per_mm(grid);
   negative.voxels[5] = -1;

@@ -21,7 +21,7 @@ void check_cuda_joseph(const Grid& grid, JosephSettings settings, const EventBat
   CHECK(error_of_range(actual.em, expected.em) < 1e-5);
   CHECK(actual.tally.used == expected.tally.used);
   CHECK(actual.tally.skipped == expected.tally.skipped);
-  // Terms of either sign cancel in the sum, so its error is judged by their number.
+  // Terms of either sign cancel in the sum, so its error is judged relative to their number.
   CHECK(std::abs(actual.tally.log_sum - expected.tally.log_sum) < 1e-6 * static_cast<double>(batch.count));
   CHECK(inner(actual.forward, values) == doctest::Approx(inner(image, actual.back)).epsilon(1e-5));
 }
@@ -58,7 +58,8 @@ TEST_CASE("Joseph in CUDA equals the reference on W1") {
   check_cuda_joseph(w1.grid, {}, batch);
 }
 
-// RMS: the coordinates of visits are good to 6e-5 voxels, of which a line that grazes the image's corner makes more.
+// RMS, since the coordinates of visits are good to 6e-5 voxels, and a line that grazes the image's corner enlarges that
+// error.
 TEST_CASE("Joseph in CUDA equals the reference where paths cross tiles") {
   if (!gpu_or_skip()) return;
   const Workload w3 = find_workload("W3");  // tiles end along all three axes
@@ -78,7 +79,7 @@ TEST_CASE("Joseph in CUDA equals the reference where paths cross tiles") {
 
 TEST_CASE("lines along the walls of tiles are in the tile that they are counted in") {
   if (!gpu_or_skip()) return;
-  // Ends on the lattice of voxel centres: many lines go through centres all along, which is where tiles meet.
+  // Ends on the lattice of voxel centres: many lines run through voxel centres, which is where tiles meet.
   const Grid grid = Grid::centred(200, 200, 300, {2, 2, 2});
   std::mt19937 engine(3);
   const auto at = [&](int axis, int low, int high) {
@@ -108,7 +109,7 @@ TEST_CASE("lines along the walls of tiles are in the tile that they are counted 
     const Projections expected = project(*make_joseph_projector(grid, {}, Backend::cpu), batch, image, values);
     CHECK(found.tally.used == expected.tally.used);
     CHECK(error_of_range(found.back, expected.back) < 1e-4);  // a tile's crossings keep 6e-5 voxels from its walls
-    CHECK(error_of_range(found.em, expected.em) < 1e-3);      // of lines that have little more weight than that
+    CHECK(error_of_range(found.em, expected.em) < 1e-3);      // from lines with little more weight than that
   }
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("fixed-point sums hold all events along one line of voxels") {
   const Grid grid = Grid::centred(9, 9, 9, {4, 4, 4});
   const Buffer<float> x = Buffer<float>::from(std::vector<float>(729, 1.0f)).to(Memory::device);
   const auto projector = make_joseph_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda);
-  // As many as bring the bound near a power of two from below and from above.
+  // Numbers of events that bring the bound near a power of two from below and from above.
   for (const int count : {32767, 32768, 36000, 65535, 65537, 200000}) {
     CAPTURE(count);
     const std::vector<Lor> same(static_cast<std::size_t>(count), Lor{{-200, 0, 0}, {200, 0, 0}, 0});
@@ -171,7 +172,7 @@ TEST_CASE("fixed-point sums hold all events along one line of voxels") {
 
 TEST_CASE("ratios far beyond the others' leave them their precision") {
   if (!gpu_or_skip()) return;
-  // Voxels at one side of the image are so dark that the lines there have ten thousand times the others' ratio.
+  // Voxels at one side of the image are so dark that the lines there have ten thousand times the ratio of the others.
   const Grid grid = Grid::centred(40, 40, 20, {4, 4, 4});
   const EventBatch batch = batch_of(random_lines(grid, 20000, 9), {8, 0});
   auto image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
@@ -186,7 +187,7 @@ TEST_CASE("ratios far beyond the others' leave them their precision") {
   };
   const auto expected = em_of(*make_joseph_reference(grid, {}));
   const auto actual = em_of(*make_joseph_projector(grid, {.cuda_path = CudaPath::tiled}, Backend::cuda));
-  // Where only ordinary events pass, each voxel to a small part of its own value.
+  // Where only ordinary events pass, each voxel agrees to a small part of its own value.
   int bright = 0;
   double squares = 0;
   for (std::size_t v = 0; v < expected.size(); ++v)

@@ -82,7 +82,7 @@ TEST_CASE("Joseph's EM step is forward, ratio and back; it skips what cannot be 
   EventBatch batch = events_of(c, 2000, 17);
   auto additive = random_numbers(batch.count, 4, 0.1f, 1);
   batch.ends[0][5] = batch.ends[3][5] = 1e4f;  // misses: its expectation is the additive term
-  batch.ends[0][6] = batch.ends[3][6] = 1e4f;  // misses, and has none
+  batch.ends[0][6] = batch.ends[3][6] = 1e4f;  // misses, and has no additive term
   additive[6] = 0;
   additive[7] = -1e6f;
   additive[8] = std::numeric_limits<float>::quiet_NaN();

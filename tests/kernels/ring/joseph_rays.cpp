@@ -1,4 +1,4 @@
-// Joseph's line integrals of an image of ones against what the rule gives by hand, both edge rules.
+// Joseph's line integrals of an image of ones against values worked out by hand, with both edge rules.
 #include "tests/kernels/ring/joseph_support.hpp"
 
 namespace tofstream::testing {

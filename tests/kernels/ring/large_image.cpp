@@ -1,6 +1,6 @@
-// Images so large that the place of their last voxels needs more than 32 bits in bytes: lines near the last voxel weigh
-// the same voxels as on a small grid that is the large one's last corner. The host's image is memory that is never
-// touched elsewhere; the GPU's must fit it.
+// Images so large that the byte offset of their last voxels needs more than 32 bits: lines near the last voxel weigh
+// the same voxels as on a small grid that is the large one's last corner. The host's image is memory that is touched
+// nowhere else; the GPU's must fit.
 #include <sys/mman.h>
 
 #include "kernels/ring/joseph/joseph.hpp"
@@ -81,13 +81,13 @@ void check_at_the_end(Make make, const Grid& grid, Backend backend, CudaPath pat
   const EventBatch there = events.to(memory);
   Buffer<float> forward(memory, events.count);
   projector->forward(there.view(), image.data(), forward.data());
-  // Where a voxel lies at the border of a tube, rounding decides; a wrong place would be an error of some tenths.
+  // Rounding decides about voxels at the border of a tube; a wrong place would be an error of some tenths.
   CHECK(rms_of_range(forward.to_vector(), expected.forward) < 1e-4);
   CHECK(projector->em_step(there.view(), image.data(), sums.data()).used == expected.tally.used);
   CHECK(rms_of_range(corner_of(grid, sums), expected.em) < 3e-5);
 }
 
-/// Zeros that take memory only where they are written to.
+/// Zeros that take memory only where they are written.
 Buffer<float> untouched(std::int64_t size) {
   const std::size_t bytes = static_cast<std::size_t>(size) * sizeof(float);
   void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,4 @@
-// Line integrals of one image, by each backend's own way, against Joseph's projector.
+// Line integrals of one image, by each backend's method, against Joseph's projector.
 #include "kernels/ring/joseph/line_integrals.hpp"
 
 #include "kernels/ring/joseph/joseph.hpp"
@@ -11,14 +11,14 @@ using namespace tofstream::testing;
 
 namespace {
 
-// Of one voxel along each axis, of none that a line can pass unseen, and of more voxels than are kept with neighbours.
+// Images one voxel thick along each axis, of a single voxel, and with more voxels than are kept with their neighbours.
 std::vector<Grid> grids() {
   return {Grid::centred(40, 31, 23, {4, 3, 5}), Grid::centred(1, 30, 20, {4, 4, 4}),
           Grid::centred(30, 1, 20, {4, 4, 4}),  Grid::centred(30, 20, 1, {4, 4, 4}),
           Grid::centred(1, 1, 1, {50, 50, 50}), Grid::centred(220, 210, 190, {1, 1, 1})};
 }
 
-// A patient in air: zero outside a box that reaches one end of the image alone.
+// A patient in air: zero outside a box that reaches only one end of the image.
 Image patient(const Grid& grid) {
   Image image = noise_image(grid, 3);
   const int* size = grid.size;
@@ -34,7 +34,7 @@ std::vector<Image> images() {
   std::vector<Image> result;
   for (const Grid& grid : grids()) result.push_back(noise_image(grid, 3));
   result.push_back(patient(grids()[0]));
-  result.push_back(patient(Grid::centred(90, 80, 40, {2, 2, 4})));  // of more planes than one block
+  result.push_back(patient(Grid::centred(90, 80, 40, {2, 2, 4})));  // more planes than one block takes
   return result;
 }
 

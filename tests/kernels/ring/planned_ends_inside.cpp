@@ -1,5 +1,5 @@
-// Planned projections and EM steps where some lines end inside the image, as where its corners lie beyond the ring:
-// these lines go the direct path beside the tiles.
+// Planned projections and EM steps where some lines end inside the image, as if its corners lie beyond the ring: these
+// lines take the direct path beside the tiles.
 #include "tests/kernels/ring/planned_support.hpp"
 #include "tests/support/gpu.hpp"
 
@@ -8,7 +8,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-/// Lines along y that end inside the image, near its edge: as where the image's corners lie beyond the ring.
+/// Lines along y that end inside the image, near its edge, as if the image's corners lie beyond the ring.
 std::vector<Lor> lines_that_end_inside(const Grid& grid, int count) {
   const auto half = [&](int axis) { return 0.5f * static_cast<float>(grid.size[axis]) * grid.voxel_mm[axis]; };
   std::vector<Lor> lors;
@@ -22,7 +22,7 @@ std::vector<Lor> lines_that_end_inside(const Grid& grid, int count) {
   return lors;
 }
 
-/// Lines of which `cut`, among the others, end inside the image.
+/// Lines, `cut` of which end inside the image, mixed with the others.
 struct PartlyCut {
   std::vector<Lor> lors;
   std::vector<bool> is_cut;
@@ -38,7 +38,7 @@ struct PartlyCut {
   }
 };
 
-/// ToF whose response ends beyond a line that ends inside the image.
+/// A ToF response that extends beyond a line which ends inside the image.
 constexpr TofModel far_reaching[] = {TofModel{}, TofModel{40.5f, 0}, TofModel{30, 40}};
 
 /// Operators whose weights end with the line.
@@ -48,7 +48,7 @@ std::vector<Operator> tubes() {
   return all;
 }
 
-/// The lines between detectors, with terms: every other line that is cut has nothing additive.
+/// The lines between detectors, with terms; every other cut line has no additive term.
 EventBatch between_detectors(const PartlyCut& lines, const TofModel& tof) {
   EventBatch batch = batch_of(lines.lors, tof);
   std::vector<Vec3> positions;

@@ -1,5 +1,5 @@
-// Forward and back projection of events whose plan is made: against the double-precision reference, the projections
-// without a plan, and one another.
+// Forward and back projection of planned events: against the double-precision reference, the projections without a
+// plan, and each other.
 #include "kernels/ring/simulate/workloads.hpp"
 #include "tests/kernels/ring/planned_support.hpp"
 #include "tests/support/gpu.hpp"
@@ -13,7 +13,7 @@ namespace {
 void check_operators(Backend backend, CudaPath path) {
   for (const Operator& of : operators())
     for (const TofModel& tof : {TofModel{}, TofModel{40.5f, 0}, TofModel{7.1f, 0}, TofModel{15, 3}, TofModel{30, 40}}) {
-      // By slice, tiles take ToF where they walk windows: not beside so short a response.
+      // By slice, tiles take ToF only where they walk windows, so not with so short a response.
       if (of.what == "TOR by slice" && tof.sigma_mm > 0 && tof.sigma_mm < 20 && backend == Backend::cuda) {
         const Planned planned(of, batch_of(random_lines(of.grid, 100, 8), tof), backend, path);
         if (!planned.has_plan()) continue;

@@ -1,5 +1,5 @@
 // Planned back projections of values of every sign and size: each keeps its precision, deterministic ones their bits,
-// and what is no number stays where it is.
+// and NaN and infinity do not spread.
 #include <algorithm>
 #include <cstring>
 
@@ -39,8 +39,8 @@ Numbers of_size(const Numbers& values, double low, bool magnitudes) {
   return chosen;
 }
 
-/// How far a back projection of all values is from the sum of those of each power of ten: RMS over voxels, each as a
-/// share of what passes through it of either sign, where that is at least `least` times `unit`. Values are 1e-8 to 1e8
+/// The difference between a back projection of all values and the sum of those of each power of ten: RMS over voxels,
+/// each relative to the sum of magnitudes in it, where that is at least `least` times `unit`. Values are 1e-8 to 1e8
 /// times the unit.
 double error_beside_parts(const Planned& planned, const Numbers& values, double unit, double least) {
   const Numbers all = planned.back(values);
@@ -71,8 +71,8 @@ void check_sizes(Backend backend, bool deterministic) {
   const Planned planned(of, batch, backend, CudaPath::tiled, deterministic);
   Numbers values = random_numbers(batch.count, 2, -1.5f, 1.5f);
   CHECK(error_beside_parts(planned, values, 1, 0.1) < 1e-5);
-  // On a GPU what is far beyond the others goes another way, on coordinates that depart by 4e-6 voxels: so do its
-  // weights, which in voxels that its line hardly meets are no more than that.
+  // On a GPU, values far beyond the others take another path, whose coordinates differ by 4e-6 voxels. So do their
+  // weights, which are no larger than that in voxels that the line hardly meets.
   const double far_beyond = backend == Backend::cuda ? 5e-4 : 1e-5;
   for (std::size_t i = 0; i < values.size(); i += 500) values[i] *= 1e7f;
   CHECK(error_beside_parts(planned, values, 1, 0.1) < far_beyond);
@@ -88,7 +88,7 @@ TEST_CASE("deterministic planned projections on CUDA are the same bit for bit, a
   const Grid w1 = find_workload("W1").grid;
   for (const Operator& of : {joseph(w1), tor(w1, 6)}) {
     CAPTURE(of.what);
-    const EventBatch batch = random_lors(find_workload("W1"), 30'000, 7);  // between detectors: none ends in the image
+    const EventBatch batch = random_lors(find_workload("W1"), 30'000, 7);  // between detectors: none ends inside
     const auto x = random_numbers(of.grid.voxels(), 1, -0.5f, 1.5f), mixed = random_numbers(batch.count, 2, -1, 1);
     const Numbers sizes = values_of_all_sizes(batch.count);
     const Planned first(of, batch, Backend::cuda, CudaPath::automatic, true);
@@ -99,7 +99,7 @@ TEST_CASE("deterministic planned projections on CUDA are the same bit for bit, a
       CHECK(same_bits(again.back(mixed), first.back(mixed)));
       CHECK(same_bits(again.back(sizes), first.back(sizes)));
     }
-    // Powers of two change the exponents alone; these are whole bands of them.
+    // Powers of two change only the exponents; these are whole bands of exponents.
     for (const float factor : {0x1p64f, 0x1p-64f})
       CHECK(same_bits(first.back(times(sizes, factor)), times(first.back(sizes), factor)));
     CHECK(error_of_range(first.back(times(mixed, -1)), times(first.back(mixed), -1)) < 1e-6);

@@ -1,5 +1,5 @@
-// What tests of planned projections share: operators with their references, events whose plan is made, and what holds
-// of them on any backend.
+// What tests of planned projections share: operators with their references, planned events, and what holds for them on
+// any backend.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace tofstream::testing {
 
 using Numbers = std::vector<float>;
 
-/// An operator on each backend; `path` is a GPU's.
+/// An operator on each backend; `path` is for a GPU.
 struct Operator {
   std::string what;
   Grid grid;
@@ -63,7 +63,7 @@ inline std::vector<Operator> operators() {
           blobs(blob_grid(15, 12, 9, 8.15f))};
 }
 
-/// A projector with events that it has planned where it plans any, in its memory.
+/// A projector with events in its memory, planned if it makes plans.
 class Planned {
  public:
   Planned(const Operator& of, const EventBatch& batch, Backend backend, CudaPath path, bool deterministic = false)
@@ -144,8 +144,8 @@ inline Numbers plus(Numbers numbers, float number) {
   return numbers;
 }
 
-/// Everything that holds of planned projections on any backend. Images and values have both signs, so expectations do.
-/// `by_tiles`: on a GPU there is a plan.
+/// Everything that holds for planned projections on any backend. Images and values have both signs, and so have
+/// expectations. `by_tiles`: on a GPU there is a plan.
 inline void check_operator(const Operator& of, const EventBatch& batch, Backend backend, CudaPath path,
                            bool by_tiles = true) {
   CAPTURE(of.what);
@@ -160,7 +160,7 @@ inline void check_operator(const Operator& of, const EventBatch& batch, Backend 
   reference->back(batch.view(), y.data(), expected_back.data());
 
   const Numbers forward = planned.forward(x), back = planned.back(y);
-  // Terms of either sign cancel. A tile's coordinates are floats, and it takes the response of a wide bin by pieces:
+  // Terms of either sign cancel. A tile's coordinates are floats, and it takes the response of a wide bin in pieces:
   // see tor_agreement.cpp.
   const double tolerance = backend == Backend::cuda ? 1.5e-4 : 2e-5;
   CHECK(error_of_range(forward, expected_forward) < tolerance);
@@ -170,10 +170,10 @@ inline void check_operator(const Operator& of, const EventBatch& batch, Backend 
   CHECK(error_of_range(forward, planned.direct_forward(x)) < tolerance);
   CHECK(error_of_range(back, planned.direct_back(y)) < tolerance);
   CHECK(std::abs(inner(forward, y) - inner(x, back)) < 1e-5 * norm_of(forward) * norm_of(y));
-  const float before = largest_of(back);  // more would leave the sums few digits
+  const float before = largest_of(back);  // a larger image would leave the sums few digits
   CHECK(error_of_range(planned.back(y, before), plus(back, before)) < 1e-5);
   const Numbers ones(y.size(), 1.0f);
-  const double order = backend == Backend::cuda ? 3e-6 : 1e-6;  // of additions, which atomics do in any
+  const double order = backend == Backend::cuda ? 3e-6 : 1e-6;  // by the order of additions
   CHECK(error_of_range(planned.back({}), planned.back(ones)) < order);
   planned.drop_plan();
   CHECK(error_of_range(planned.forward(x), planned.direct_forward(x)) < 1e-6);

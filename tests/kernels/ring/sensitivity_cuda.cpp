@@ -20,7 +20,7 @@ detail::PairSample sample_of(const detail::PairList& list, bool exact) {
                : detail::PairSample{list.size(), list.size() / 4 / 7 * 7, 7, 5};
 }
 
-/// What the CPU and CUDA draw; images that many lines miss.
+/// The same pairs on the CPU and CUDA, with images that many lines miss.
 void check_draws(const Scanner& scanner, const Grid& grid) {
   const detail::PairList here(scanner), there(scanner, Memory::device);
   REQUIRE(here.size() == there.size());
@@ -89,7 +89,7 @@ TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") 
   if (!gpu_or_skip()) return;
   const Grid grid = Grid::centred(30, 28, 18, {2, 2, 2.5f});
   const Image mu = testing::cylinder_mu({{9, 7, 3}, {11, 13, 20}, {-35, -50, -15}}, 25);
-  // So few lines go the direct path by default, those of a whole scanner by tiles.
+  // By default so few lines take the direct path; those of a whole scanner go by tiles.
   for (const CudaPath path : {CudaPath::automatic, CudaPath::tiled}) {
     CAPTURE(static_cast<int>(path));
     const Make joseph = [&](Backend backend) { return make_joseph_projector(grid, {.cuda_path = path}, backend); };

@@ -1,5 +1,5 @@
-// What a projector says of its reach: the sensitivity leaves out lines beyond it, and every voxel must still be that of
-// all lines.
+// A projector's stated reach: the sensitivity leaves out lines beyond it, and every voxel must still equal that of all
+// lines.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -53,7 +53,7 @@ double worst_error(ListModeProjector& projector) {
   return worst;
 }
 
-/// A projector that says another reach than its own.
+/// A projector that states a wrong reach.
 class Misstated final : public ListModeProjector {
  public:
   Misstated(std::unique_ptr<ListModeProjector> projector, float reach_mm)
@@ -81,7 +81,7 @@ std::unique_ptr<ListModeProjector> tube(const Grid& grid, float width_voxels) {
   return make_tor_projector(grid, {.response = RadialResponse::gaussian(0.86f * radius, radius)}, Backend::cpu);
 }
 
-// Beside the ring's axis, so that lines pass on every side of it.
+// Off the ring's axis, so that lines pass on every side of it.
 const Grid grid = {{20, 16, 12}, {2, 2, 2.5f}, {-4, -30, -12}};
 
 }  // namespace

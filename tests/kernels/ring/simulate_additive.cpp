@@ -1,4 +1,4 @@
-// What the simulator adds to trues: randoms and delayeds of unequal crystals, and pairs that stand for scatter.
+// What the simulator adds to trues: randoms and delayeds with unequal crystals, and pairs that stand for scatter.
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
 
@@ -43,7 +43,7 @@ TEST_CASE("delayeds come at the randoms' rate, independent of the prompts and wi
 
 namespace {
 
-/// The trues and randoms that each detector counted, and what the scanner's efficiencies let one expect.
+/// The trues and randoms that each detector counted, and those expected by the scanner's efficiencies.
 struct DetectorCounts {
   std::vector<double> trues, randoms, expected_trues, expected_randoms;
   double ratio(bool weak, const Scanner& scanner) const {
@@ -104,7 +104,7 @@ TEST_CASE("unequal crystals record trues and randoms in proportion to the scanne
   }
   const auto freedom = static_cast<double>(two.randoms.size());
   CHECK(chi_square < freedom + 5 * std::sqrt(2 * freedom));
-  // Crystals this large see a few percent more than their centres' lines say: alike with equal ones.
+  // Crystals this large see a few percent more than their centres' lines suggest, equally so if they are alike.
   const double centres = one.ratio(false, *equal.scanner());
   for (const bool weak : {false, true})
     CHECK(two.ratio(weak, *unequal.scanner()) / centres == doctest::Approx(1).epsilon(0.01));

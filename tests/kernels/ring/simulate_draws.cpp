@@ -1,5 +1,5 @@
-// What the Monte Carlo draws from: the normal distribution, the alias table, the slab that a photon enters
-// and the lines of decays, each against its definition.
+// The draws of the Monte Carlo: the normal distribution, the alias table, the slab that a photon enters and the lines
+// of decays, each against its definition.
 #include <numbers>
 
 #include "kernels/ring/simulate/decay_sampler.hpp"
@@ -120,10 +120,10 @@ TEST_CASE("weighted lines of decays are uniform over the disc and the directions
   const double sigma = std::sqrt(squares);
   CHECK(std::abs(upper - 0.5 * kept) < 2.5 * sigma);
   CHECK(std::abs(steep - 0.5 * kept) < 2.5 * sigma);
-  // The share that is seen varies little over the disc: the mean of x is near the half disc's.
+  // The share seen varies little over the disc, so the mean of x is near the half disc's.
   CHECK(x_sum / kept == doctest::Approx(10 - 4 * 50 / (3 * std::numbers::pi)).epsilon(0.05));
-  // Draws x weights, at the rate of draws: the decays a second whose lines are seen, by the solid angle of the
-  // middle as a bound within a few per cent.
+  // Draws x weights at the rate of draws give the decays a second whose lines are seen; the solid angle of the middle
+  // bounds these within a few per cent.
   const double decays = 1000e-3 * 0.5 * std::numbers::pi * 2500 * 10, share = 40 / std::hypot(100.0, 40.0);
   CHECK(sampler.rate() * kept / draws < 1.02 * decays * share);
   CHECK(sampler.rate() * kept / draws > 0.85 * decays * share);

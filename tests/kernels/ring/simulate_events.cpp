@@ -127,8 +127,8 @@ TEST_CASE("the same seed gives the same events on one thread and on two, another
 }
 
 TEST_CASE("counts of pairs are efficiency times the activity along the line") {
-  // Grouped by what efficiency depends on. The phantom is wider than the fan of lines, so that no line
-  // grazes an edge, where the integral varies within a crystal's width.
+  // Grouped by what the efficiency depends on. The phantom is wider than the fan of lines, so that no line grazes an
+  // edge, where the integral would vary within a crystal's width.
   RingScanner ring = ring_of_two_layers();
   ring.min_sector_difference = 7;
   SimulationOptions options;
@@ -248,7 +248,8 @@ TEST_CASE("batches by count and by time agree with the announced rate, and the d
 }
 
 TEST_CASE("acollinearity and positron range widen a point by what they say") {
-  // In a ring of fine crystals, of the distance of a point's lines across z; 0.5 degrees is 1.1 mm FWHM at 250 mm.
+  // In a ring of fine crystals, the spread of the distance of a point's lines across z; 0.5 degrees is 1.1 mm FWHM at
+  // 250 mm.
   RingScanner ring;
   ring.inner_radius_mm = 250;
   ring.modules_transaxial = 64;

@@ -1,5 +1,4 @@
-// Scanners by their figures: positions, numbering, transforms, coincidences and closed-form
-// efficiencies.
+// Scanners made from their figures: positions, numbering, transforms, coincidences and closed-form efficiencies.
 #include <numbers>
 
 #include "kernels/math/interaction_depth.hpp"
@@ -63,7 +62,7 @@ TEST_CASE("a header's transforms of the box give the detectors, and boxes do not
   REQUIRE(geometry.module_transforms.size() == 32);
   double worst = 0;
   for (std::uint32_t d = 0; d < scanner->detectors->size(); ++d) {
-    // The box is about the crystal's centre, in front of which the detector lies.
+    // The box is centred at the crystal; the detector lies in front of that centre.
     const CrystalLayer& layer = ring.layers[d % 24 / 12];
     const Vec3d point = mean - Vec3d{0.5 * layer.depth_mm - layer.mean_depth_mm(), 0, 0};
     const Vec3d placed = apply(geometry.module_transforms[d / 24], apply(geometry.element_transforms[d % 24], point));

@@ -1,5 +1,5 @@
-// Projections on CUDA that do not depend on the order of additions: the same bit for bit at every call, and those of
-// the CPU.
+// Projections on CUDA that do not depend on the order of additions: the same bit for bit at every call, and in
+// agreement with the CPU's.
 #include <cstring>
 
 #include "kernels/ring/joseph/joseph.hpp"
@@ -23,7 +23,7 @@ std::unique_ptr<ListModeProjector> tor(const Grid& grid, Backend backend, bool d
                             backend);
 }
 
-/// Random lines through W1's image; every seventh has something additive.
+/// Random lines through W1's image; every seventh has an additive term.
 EventBatch lines(std::int64_t count, bool tof) {
   EventBatch events = random_lors(find_workload("W1"), count, 5);
   if (!tof) events.tof_mm = {};
@@ -51,7 +51,7 @@ TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those
   const std::vector<float> image = two_halves(grid);
   struct Case {
     Make make;
-    double rms;  // a voxel at the tube's wall may be in it for the one and not for the other
+    double rms;  // a voxel at the tube's wall may be inside for one and outside for the other
   };
   for (const auto& [make, rms] : {Case{joseph, 2e-6}, Case{tor, 1e-5}})
     for (const bool tof : {true, false}) {

@@ -1,5 +1,5 @@
-// The fast TOR projectors against the double-precision reference: every SIMD instruction set and
-// CUDA, every radial response, tubes narrow and wide, anisotropic voxels, lines of every sort.
+// The fast TOR projectors against the double-precision reference: every SIMD instruction set and CUDA, every radial
+// response, narrow and wide tubes, anisotropic voxels, lines of every kind.
 #include "kernels/ring/tor/tor.hpp"
 #include "tests/kernels/line_support.hpp"
 #include "tests/support/gpu.hpp"
@@ -54,7 +54,7 @@ void check_case(const Case& c, Backend backend, CudaPath path = CudaPath::automa
   CAPTURE(c.tof.sigma_mm);
   CAPTURE(c.grid.voxel_mm.z);
   std::vector<Lor> lors = random_lines(c.grid, 60, 42);
-  // Lines that end inside the image go the direct path beside the tiles: see planned_ends_inside.cpp.
+  // Lines that end inside the image take the direct path beside the tiles: see planned_ends_inside.cpp.
   for (const Lor& lor : awkward_lines())
     if (path != CudaPath::tiled || std::abs(lor.end1.x) > 10) lors.push_back(lor);
   const EventBatch events = batch_of(lors, c.tof);
@@ -69,12 +69,12 @@ void check_case(const Case& c, Backend backend, CudaPath path = CudaPath::automa
   const Projections expected =
       project(*make_tor_reference(c.grid, {.response = c.response, .normalise = c.normalise}), events, image, values);
   CHECK(error_of_range(found.forward, expected.forward) < tolerance);
-  // Visits have float coordinates, good to 4e-6 voxels; a tube half a voxel wide is as much as ten times as sensitive.
-  // Where a bin is wider than half a sigma, tiles take its response by pieces (tof_profile.hpp).
+  // Visits have float coordinates, good to 4e-6 voxels; a tube half a voxel wide is up to ten times as sensitive to
+  // errors. If a bin is wider than half a sigma, tiles take its response in pieces (tof_profile.hpp).
   const bool pieces = c.tof.bin_width_mm > 0.5f * c.tof.sigma_mm;
   const double of_path = path != CudaPath::tiled ? tolerance : (pieces ? 1.5e-4 : 5e-5);
-  // A line that meets the image with the last millimetre of a ToF bin's support has a weight that hangs on the rounding
-  // of its place, and of all lines the largest ratio.
+  // A line that meets the image only with the last millimetre of a ToF bin's support has a weight that depends on the
+  // rounding of its position, and the largest ratio of all lines.
   const double of_ratio = c.tof.sigma_mm > 0 ? std::max(of_path, 5e-5) : of_path;
   CHECK(error_of_range(found.back, expected.back) < of_path);
   CHECK(error_of_range(found.em, expected.em) < of_ratio);
@@ -125,8 +125,9 @@ TEST_CASE("CUDA's TOR projector by tiles agrees with the CPU's where paths cross
         const auto gpu = make_tor_projector(grid, {.response = response, .cuda_path = CudaPath::tiled}, Backend::cuda);
         CHECK(gpu->plan(events.to(Memory::device).view()) != nullptr);
         const Projections expected = project(*cpu, events, image, values), found = project(*gpu, events, image, values);
-        // RMS: among so many voxels at the rim of so many tubes rounding decides a few. Lines that meet the image only
-        // where a steep response has all but vanished make the range, and rounding of their distance its error.
+        // RMS, since rounding decides a few of so many voxels at the rims of so many tubes. Lines that meet the image
+        // only where a steep response has almost vanished determine the range, and rounding of their distance its
+        // error.
         CHECK(rms_of_range(found.em, expected.em) < (fwhm < 0.5f * radius ? 1e-3 : 5e-6));
         CHECK(found.tally.used == expected.tally.used);
       }

@@ -1,4 +1,4 @@
-// The tube that is taken where a pipeline does not say it.
+// The tube that is chosen if a pipeline gives none.
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ using namespace tofstream;
 
 namespace {
 
-/// Three crystals in a row, so far apart; none, of which two strips are made, for 0.
+/// Three crystals in a row, so far apart; for 0 a scanner without crystals, as two strips are.
 Scanner with_crystals(float pitch_mm) {
   std::vector<Vec3> positions{{100, 0, 0}, {-100, 0, 0}};
   if (pitch_mm > 0) positions.push_back({100, pitch_mm, 0});

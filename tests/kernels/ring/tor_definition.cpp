@@ -69,7 +69,7 @@ TEST_CASE("a TOR ends at its radius, at the LOR's ends and half a bin beyond thr
   CHECK(weight(grid, f, lor, {}, 5, 5, 4) > 0);       // r = 5.66
   CHECK(weight(grid, f, lor, {}, 6, 4, 4) == 0);      // r = 8
   CHECK(weight(grid, f, lor, {}, 4, 4, 6) > 0);       // z = 8
-  CHECK(weight(grid, f, lor, {}, 4, 4, 7) == 0);      // z = 12, behind the detector
+  CHECK(weight(grid, f, lor, {}, 4, 4, 7) == 0);      // z = 12, beyond the detector
   CHECK(weight(grid, f, lor, {2, 0}, 4, 4, 6) > 0);   // 3 mm from the ToF centre
   CHECK(weight(grid, f, lor, {2, 0}, 4, 4, 3) == 0);  // 9 mm from it
 }
@@ -126,7 +126,7 @@ TEST_CASE("along an axis a uniform image gives the chord within the bounds that 
     for (const float chord : forward_of(*projector, batch_of(lors), image))
       worst = std::max(worst, std::abs(static_cast<double>(chord) / 240 - 1));
     CHECK(worst < most);
-    CHECK(worst > 0.3 * most);  // the bound is no looser than it must be
+    CHECK(worst > 0.3 * most);  // the bound is not too loose
   }
 }
 
@@ -154,7 +154,7 @@ TEST_CASE("normalised by slices, a uniform image gives the chord on every line, 
       add(through, along + Vec3{0.05f * slope(engine), slope(engine), 0});  // oblique
       add(through, along + Vec3{slope(engine), slope(engine), slope(engine)});
     }
-  add({2, 2, 2}, {1, 0, 0});  // between four voxels, which a tube one voxel wide would not meet
+  add({2, 2, 2}, {1, 0, 0});  // between four voxels, none of which a tube one voxel wide would meet
   const EventBatch events = batch_of(lors);
   for (const float width : {1.42f, 2.0f, 3.0f, 5.0f}) {
     CAPTURE(width);

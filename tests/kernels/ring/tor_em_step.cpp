@@ -64,7 +64,7 @@ void check_skipped(Backend backend) {
 
 TEST_CASE("the TOR's EM step on the CPU equals forward, ratio and back") {
   check_fused(Backend::cpu, 6);
-  check_fused(Backend::cpu, 60);  // of more voxels than the kernel keeps weights of
+  check_fused(Backend::cpu, 60);  // more voxels than the kernel keeps weights for
 }
 
 TEST_CASE("the TOR's EM step on CUDA equals forward, ratio and back") {

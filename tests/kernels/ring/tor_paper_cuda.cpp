@@ -35,7 +35,7 @@ std::vector<Case> cases() {
           {blobs, RadialResponse::kaiser_bessel(blobs.blob.alpha, blobs.blob.radius_mm), {40.5f, 0}}};
 }
 
-/// A case's events with additive terms, and what the reference makes of them.
+/// A case's events with additive terms, and the reference's results for them.
 struct Expected {
   Case c;
   EventBatch events;
@@ -77,8 +77,8 @@ struct Expected {
 
 constexpr int switches = 10;
 
-/// The scheme of one combination; small blocks, so that each has several lines a thread and several blocks share
-/// slices.
+/// The scheme with one combination of switches; with small blocks, so that each thread has several lines and several
+/// blocks share slices.
 PaperScheme combination(unsigned bits) {
   const auto on = [&](unsigned bit) { return (bits >> bit & 1u) != 0; };
   return {.structure_of_arrays = on(0),

@@ -1,5 +1,5 @@
-// Cui et al.'s scheme where the CPU can look: lines as they are laid out, and the windows of tiles of slices, walked on
-// the host and held against the double-precision reference.
+// The parts of Cui et al.'s scheme that run on the CPU: the layout of lines, and the windows of tiles of slices, walked
+// on the host and compared with the double-precision reference.
 #include "kernels/project/reference.hpp"
 #include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/ring/tor/paper/scheme.hpp"

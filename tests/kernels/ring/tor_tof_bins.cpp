@@ -1,5 +1,5 @@
-// ToF bins of the TOR and of blobs: whatever their width they add up to non-ToF, on every path, and the quadratics that
-// stand for a bin's response (tof_profile.hpp) are as good as they say.
+// ToF bins of the TOR and of blobs: whatever their width, they add up to non-ToF on every path, and the quadratics that
+// approximate a bin's response (tof_profile.hpp) are as accurate as stated.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -37,7 +37,7 @@ std::vector<Lor> lines_through(const Grid& grid) {
   return random_lines(grid, 14, 11, 150);
 }
 
-/// Each line's bins forward, and all lines' bins back, against non-ToF; and the EM step's two halves against each
+/// Each line's bins forward, and all lines' bins back, against non-ToF; and both halves of the EM step against each
 /// other.
 void check_sums(ListModeProjector& projector, const std::vector<Lor>& lines, float width) {
   const auto image = random_numbers(projector.grid().voxels(), 3, 0.5f, 1.5f);
@@ -53,7 +53,7 @@ void check_sums(ListModeProjector& projector, const std::vector<Lor>& lines, flo
   }
   CHECK(error_of_range(sums, whole.forward) < 1e-3);
   CHECK(error_of_range(found.back, whole.back) < 1e-3);
-  // Lines that meet the image with the end of a bin's support have ratios a million times those of others, and tiles
+  // Lines that meet the image only with the end of a bin's support have ratios a million times the others', and tiles
   // add fixed-point numbers.
   CHECK(inner(found.em, image) == doctest::Approx(static_cast<double>(found.tally.used)).epsilon(2e-4));
 }
@@ -90,7 +90,7 @@ TEST_CASE("a bell and pieces follow a ToF bin's response to what they say, whate
       double worst = 0, squares = 0;
       int count = 0;
       for (double u = 0; u < reach + 1; u += 0.173)
-        for (const double v : {-1.0, -0.6, 0.0, 0.3, 0.9}) {  // of the stretch, from u, about which the piece is taken
+        for (const double v : {-1.0, -0.6, 0.0, 0.3, 0.9}) {  // parts of the piece, which is taken around u
           const auto place = view.nearest(static_cast<float>(u));
           const tor::TofPiece& piece = view.pieces[place.piece];
           const double at = u + v * stretch, from = at - static_cast<double>(place.mm);

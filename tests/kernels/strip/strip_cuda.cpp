@@ -1,4 +1,4 @@
-// The strip projector on CUDA: all forms by all ways against the double-precision reference, and the sums in shared
+// The strip projector on CUDA: all forms by all paths against the double-precision reference, and the sums in shared
 // memory.
 #include <cmath>
 #include <cstring>
@@ -57,7 +57,7 @@ void check_against_reference(const Grid& grid, const StripSettings& settings, co
   }
 }
 
-/// x <- x / s A^T(1 / A x), ten times, on the host but for A and A^T.
+/// x <- x / s A^T(1 / A x), ten times, on the host except for A and A^T.
 std::vector<float> ten_iterations(ListModeProjector& projector, const EventBatch& batch) {
   const Memory memory = memory_of(projector.backend());
   const EventBatch events = batch.to(memory);
@@ -70,16 +70,16 @@ std::vector<float> ten_iterations(ListModeProjector& projector, const EventBatch
     const std::vector<float> sums = sum.to_vector();
     for (std::size_t v = 0; v < estimate.size(); ++v) {
       const float seen = sensitivity.voxels[static_cast<std::int64_t>(v)];
-      estimate[v] = seen > 0 ? estimate[v] * sums[v] / seen : 0;  // the outermost lie on the strips
+      estimate[v] = seen > 0 ? estimate[v] * sums[v] / seen : 0;  // the outermost pixels lie on the strips
     }
   }
   return estimate;
 }
 
-/// EM steps of many events on a grid that takes the fast path: repeated, whole, and as the reference has them.
+/// EM steps of many events on a grid that takes the fast path: repeatable, complete, and equal to the reference's.
 void check_same_bits(const Grid& grid, const StripSettings& settings) {
   const EventBatch few = events_of(settings, 2000);
-  // The same events many times over: a block then adds its sums up more than once.
+  // The same events many times over, so that a block adds up its sums more than once.
   EventBatch many;
   const std::int64_t copies = 1000;
   many.count = copies * few.count;
@@ -92,7 +92,7 @@ void check_same_bits(const Grid& grid, const StripSettings& settings) {
       std::memcpy(to.data() + copy * few.count, from.data(), from.bytes());
   });
   const EventBatch there = many.to(Memory::device);
-  // Ratios from 1 to 1e15: the dark half's are far too large for the others' scale.
+  // Ratios from 1 to 1e15: those of the dark half are far too large for the others' scale.
   for (const float dark : {1.0f, 1e-4f, 1e-9f, 1e-15f}) {
     CAPTURE(dark);
     std::vector<float> image = random_numbers(grid.voxels(), 1, 0.5f, 1.5f);
@@ -108,9 +108,9 @@ void check_same_bits(const Grid& grid, const StripSettings& settings) {
     const std::vector<float> first = run();
     const std::vector<float> second = run();
     CHECK(std::memcmp(first.data(), second.data(), first.size() * sizeof(float)) == 0);
-    // An EM step hands each event out to the pixels, whole; what is rounded is so alike in every copy of an event.
+    // An EM step distributes each event to the pixels as a whole; every copy of an event is rounded alike.
     CHECK(inner(image, first) == doctest::Approx(static_cast<double>(many.count)).epsilon(2e-5));
-    if (dark < 1e-4f) continue;  // beyond, one pixel at an ellipse's border decides about whole events
+    if (dark < 1e-4f) continue;  // darker, a single pixel at an ellipse's border decides about whole events
     std::vector<float> expected(image.size(), 0.0f), scaled(image.size()), actual(image.size());
     make_strip_reference(grid, settings)->em_step(few.view(), image.data(), expected.data());
     for (std::size_t v = 0; v < image.size(); ++v) {  // as an update has them
@@ -161,7 +161,7 @@ TEST_CASE("strips on CUDA: small pixels, images of odd sizes, two rows of an ell
       CHECK(why_strips_are_slow(grid, settings).empty());
       check_against_reference(grid, settings, events);
     }
-    settings.resolution.sigma_z_edge_rise = 0.1f;  // as it was measured
+    settings.resolution.sigma_z_edge_rise = 0.1f;  // as measured
     Grid beside = Grid::centred(1, 111, 133, {2, 2, 2});
     beside.origin_mm = beside.origin_mm + Vec3{0, 17, -40};
     CHECK(why_strips_are_slow(beside, settings).empty());

@@ -1,6 +1,6 @@
 // The mathematics of two strips in double precision: the field's public test values, integrals over the emission angle
-// by brute force, the ellipse, the sensitivity. Public values are those of the tests of JPETTomography/j-pet-mlem-old,
-// src/2d/strip (numbers alone), some of which are in m.
+// by brute force, the ellipse, the sensitivity. Public values are the numbers in the tests of
+// JPETTomography/j-pet-mlem-old, src/2d/strip; some are in m.
 #include "kernels/strip/sensitivity.hpp"
 #include "tests/kernels/strip/strip_support.hpp"
 
@@ -14,7 +14,7 @@ constexpr double degree = std::numbers::pi / 180;
 StripSettings strips(float radius_mm, float length_mm, float sigma_z_mm = 10, float sigma_dl_mm = 40) {
   return {{radius_mm, length_mm}, {sigma_z_mm, sigma_dl_mm}};
 }
-/// Sigma that rises by a tenth, and a coupling of a fifth of what is possible.
+/// A sigma that rises by a tenth, and a coupling of a fifth of the possible.
 StripSettings coupled() {
   StripSettings settings;
   settings.resolution.sigma_z_edge_rise = 0.1f;
@@ -60,7 +60,8 @@ std::vector<Pair> stratified_pairs(const StripSettings& settings, std::uint64_t 
   return pairs;
 }
 
-/// The mean absolute difference of P and the integral over the angles that it stands for, over the mean integral.
+/// The mean absolute difference of P and the integral over the angles that it approximates, divided by the mean
+/// integral.
 double mean_error(StripForm form, const StripSettings& settings) {
   double error = 0, sum = 0;
   for (const Pair& pair : stratified_pairs(settings, 3)) {
@@ -205,7 +206,7 @@ TEST_CASE("Each form of P is the integral over the emission angle to within what
   CHECK(mean_error(StripForm::full, {}) < 0.015);
   CHECK(mean_error(StripForm::eq7, {}) < 0.015);
   CHECK(mean_error(StripForm::gaussian, {}) == doctest::Approx(0.075).epsilon(0.1));
-  // gamma brings the response's curvature in: the expansion is less exact.
+  // gamma brings in the response's curvature, so the expansion is less exact.
   CHECK(mean_error(StripForm::full, coupled()) < 0.018);
   CHECK(mean_error(StripForm::eq7, coupled()) < 0.018);
 }
@@ -259,7 +260,7 @@ TEST_CASE("The ellipse touches its box, and the box of pixels leaves none out") 
           }
       }
     }
-  // Both ends of the box are in it: pixels that lie exactly there.
+  // Pixels exactly at both ends of the box belong to it.
   const auto event = terms_of(StripForm::eq7, settings, strip_response(settings.geometry, Emission{0, 0, 0}));
   const auto at = static_cast<float>(event.half_height()), beside = static_cast<float>(event.half_width());
   const StripBox box = strip_box(event, Grid{{1, 3, 3}, {1, at, beside}, {0, -at, -beside}});

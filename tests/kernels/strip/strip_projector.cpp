@@ -10,7 +10,7 @@ namespace {
 
 constexpr StripForm forms[] = {StripForm::full, StripForm::eq7, StripForm::gaussian};
 
-/// Decays all over the strips' field, and responses that no or hardly any decay gives.
+/// Decays all over the strips' field, and responses that hardly any or no decay gives.
 EventBatch some_events(const StripSettings& settings, int count, std::uint64_t seed) {
   const auto anywhere = [&](std::mt19937_64& generator) {
     std::uniform_real_distribution<double> share(-1, 1);

@@ -1,5 +1,5 @@
-// The Monte Carlo of two strips against the closed form of their sensitivity, the blur it was told and the places it
-// drew; direct reconstruction; a pair of strips as a scanner and back.
+// The Monte Carlo of two strips against the closed form of their sensitivity, the given blur and the drawn places;
+// direct reconstruction; a pair of strips as a scanner and back.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -40,7 +40,7 @@ TEST_CASE("as many events come from a place as the sensitivity's closed form say
     StripSimulator small = simulator({ellipse(y, z, 1, 1, 1e6)}, sharp);
     const double expected = strip_sensitivity(strips, y, z);
     CHECK(small.expected_cps() / small.activity_Bq() == doctest::Approx(expected).epsilon(0.03));
-    // The time that events take is theirs by the activity: pi mm^2 of 4 mm, 1 kBq/mm^3.
+    // The time of the events follows from the activity: pi mm^2 of 4 mm, 1 kBq/mm^3.
     const EventBatch batch = small.next_events(40'000);
     const double decays = 1e6 * 1e-3 * 4 * std::numbers::pi * batch.duration_s;
     CHECK(40'000 / decays == doctest::Approx(expected).epsilon(0.02));
@@ -78,7 +78,7 @@ TEST_CASE("what is measured deviates as the resolution says, also where z and dl
   for (std::int64_t i = 0; i < n; ++i) {
     const auto r = strip_response<double>(events, i);
     const double sum = r.z_up_mm + r.z_down_mm, difference = r.z_up_mm - r.z_down_mm;
-    sum2 += sum * sum / n;  // 0 of an exact response at the centre
+    sum2 += sum * sum / n;  // 0 for an exact response at the centre
     difference2 += difference * difference / n;
     dl2 += r.dl_mm * r.dl_mm / n;
     cross += difference * r.dl_mm / n;  // the exact difference is independent of dl's deviation
@@ -91,7 +91,7 @@ TEST_CASE("what is measured deviates as the resolution says, also where z and dl
 
 TEST_CASE("the resolution along a strip is worse at its end by what it is told") {
   const StripResolution rising{.sigma_z_mm = 5, .sigma_dl_mm = 1e-3f, .sigma_z_edge_rise = 1};
-  StripSimulator off = simulator({ellipse(0, 100, 0.5, 0.5, 1e6)}, rising);  // z_u + z_d = 200 where exact
+  StripSimulator off = simulator({ellipse(0, 100, 0.5, 0.5, 1e6)}, rising);  // z_u + z_d = 200 if exact
   const EventBatch batch = off.next_events(50'000);
   const EventView events = batch.view();
   double variance = 0, expected = 0;

@@ -1,5 +1,5 @@
-// What the tests of the two strips share: P in double precision, the integral over the emission angle that it stands
-// for, and simulated events.
+// What the tests of two strips share: P in double precision, the integral over the emission angle that it approximates,
+// and simulated events.
 #pragma once
 
 #include <array>
@@ -39,9 +39,9 @@ inline double density_of(StripForm form, const StripSettings& settings, const Re
   return density_of<StripForm::gaussian>(settings, response, y, z);
 }
 
-/// The density of measuring `response` of decays at (y, z) whose photons are emitted at the given angles: the integral
-/// over the angle (midpoints, steps of 1 mrad, of which the narrowest response has 20 to a sigma) of a Gaussian
-/// around what ideal strips measure.
+/// The density of measuring `response` for decays at (y, z) with photons at the given angles: the integral over the
+/// angle of a Gaussian around the response of ideal strips. It is taken at midpoints of steps of 1 mrad, of which the
+/// narrowest response has 20 to a sigma.
 inline double angle_integral(const StripSettings& settings, const Response& response, double y, double z,
                              const StripAngles<double>& angles) {
   const StripPrecision<double> c = strip_precision(settings.resolution, settings.geometry, response);
@@ -59,7 +59,7 @@ inline double angle_integral(const StripSettings& settings, const Response& resp
   return sum * step / std::numbers::pi * std::sqrt(c.determinant()) / std::pow(2 * std::numbers::pi, 1.5);
 }
 
-/// Almost all angles: what strips without ends meet.
+/// Almost all angles, as strips without ends see.
 inline StripAngles<double> all_angles() {
   return {-1.55, 1.55};
 }
