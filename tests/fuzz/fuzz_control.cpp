@@ -1,5 +1,5 @@
-// Fuzzes requests to a run: arbitrary bytes, or a value put into a request that is otherwise right, must be a request
-// that is read back the same from its own line, or one that is refused in one line.
+// Fuzzes requests to a run: arbitrary bytes, or a value in an otherwise correct request, must be either a request that
+// is read back the same from its own line, or refused in one line.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

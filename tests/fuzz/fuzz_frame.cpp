@@ -1,5 +1,5 @@
-// Fuzzes the frame decoder: arbitrary bytes, or bytes whose header is made to fit (magic, sizes, checksum), must be a
-// frame that encodes to the same bytes, or a bad one that says why in one line.
+// Fuzzes the frame decoder: arbitrary bytes, or bytes with a fitting header (magic, sizes, checksum), must be either a
+// frame that encodes to the same bytes, or refused in one line.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +20,7 @@ void put(std::span<std::byte> bytes, std::size_t at, std::uint64_t value, std::s
   std::memcpy(bytes.data() + at, &value, size);
 }
 
-// What a fuzzer would not guess; the places are those of share/doc/wire.md.
+// Sets what a fuzzer would not guess, at the places given in share/doc/wire.md.
 void make_fit(std::span<std::byte> bytes) {
   std::memcpy(bytes.data(), frame_magic.data(), frame_magic.size());
   put(bytes, 4, frame_version, 2);
@@ -29,7 +29,7 @@ void make_fit(std::span<std::byte> bytes) {
   put(bytes, 8, crc32c(bytes.subspan(12), crc32c(bytes.first(8))), 4);
 }
 
-// The kinds of records that tofstream comes with, as far as a frame knows them.
+// tofstream's own kinds of records, as far as a frame knows them.
 const bool has_records = [] {
   auto& kinds = tofstream::table_of<RecordKind>();
   kinds.add({.schema = Schema::coincidences, .bytes = 8});

@@ -1,5 +1,5 @@
-// Fuzzes the reader of journals: a sound journal with bytes of the fuzzer's in it, or nothing but those, is read to its
-// end; what is given is as it was written, and a writer that goes on with it leaves a sound end.
+// Fuzzes the reader of journals: a sound journal with some of the fuzzer's bytes, or only these bytes, is read to its
+// end; what the reader gives is as written, and a writer that continues the journal leaves a sound end.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ using Bytes = std::vector<std::byte>;
 
 constexpr std::uint64_t number = 7;  // of the journal
 
-// In memory where the system has such a place; gone at the end.
+// In memory if the system has such a folder; removed at the end.
 class Folder {
  public:
   Folder() {
@@ -55,7 +55,7 @@ void append(Bytes& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
 
-// Entries cut out of the fuzzer's bytes, with headers that fit; a byte that says how long the next one is.
+// Entries made of the fuzzer's bytes, with fitting headers; a byte gives the length of the next one.
 Bytes sound_segment(std::span<const std::byte> given) {
   Bytes bytes;
   append(bytes, journal::encode(journal::SegmentHeader{.journal = number, .segment = 1}));
@@ -90,8 +90,8 @@ std::uint64_t read_all(journal::Reader& reader) {
 
 }  // namespace
 
-// The first byte: 0 rubbish; else a sound segment of the rest, of which so many bytes are then changed as it says, each
-// by three bytes of the fuzzer's: place and value.
+// If the first byte is 0, rubbish; otherwise a sound segment of the rest, in which that many bytes are changed, each by
+// three of the fuzzer's bytes: place and value.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 1) return 0;
   auto given = std::as_bytes(std::span(data, size).subspan(1));

@@ -1,5 +1,5 @@
-// Fuzzes the order of updates that a killed run leaves: arbitrary bytes, or records behind a right first line, are an
-// order that is written and read back the same, or one that is refused in one line.
+// Fuzzes the order of updates that a killed run leaves: arbitrary bytes, or records after a correct first line, are
+// either an order that is written and read back the same, or refused in one line.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Fuzzes the PETSIRD decoder: arbitrary bytes, as a stream, as what follows a good schema, or as what follows a good
-// header, must end with an Error or well, and alike however they are cut into chunks.
+// Fuzzes the PETSIRD decoder: arbitrary bytes, as a stream, after a good schema or after a good header, must end well
+// or with an Error, and with the same result however they are cut into chunks.
 #include <cstdint>
 #include <cstdlib>
 #include <span>

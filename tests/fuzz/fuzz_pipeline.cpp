@@ -1,6 +1,6 @@
-// Fuzzes what reads a pipeline: arbitrary text must give a pipeline or problems, each one line and known to be few, and
-// a pipeline that is good must be the same when its resolved form is read again. No file is opened: the text holds
-// those that it includes or nests, each after a line `# file: NAME`.
+// Fuzzes the reading of pipelines: arbitrary text must give a pipeline, or a bounded number of problems of one line
+// each; and a good pipeline must be the same when its resolved form is read again. No file is opened: the text contains
+// the files that it includes or nests, each after a line `# file: NAME`.
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -26,7 +26,7 @@ constexpr auto enum_names(Mode) {
   return names(Mode::fast, "fast", Mode::exact, "exact");
 }
 
-/// A parameter of each type that there is.
+/// A parameter of each type.
 struct EveryType {
   struct Inner {
     float width = 1;
@@ -117,7 +117,7 @@ struct Sink {
 };
 TOFSTREAM_GADGET(Sink, "sink", "Ends");
 
-std::map<std::string, std::string, std::less<>> files;  // of the text at hand, by name without folder
+std::map<std::string, std::string, std::less<>> files;  // in the text, by name without folder
 
 /// The text up to the first mark; the rest becomes `files`.
 std::string_view take_files(std::string_view text) {

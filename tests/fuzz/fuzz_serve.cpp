@@ -1,5 +1,5 @@
-// Fuzzes what a reconstruction server and its clients say to each other: arbitrary bytes, or a body behind a header
-// that is right, must be a message that is read, or one that is refused in one line; an image likewise.
+// Fuzzes the messages between a reconstruction server and its clients: arbitrary bytes, or a body after a correct
+// header, must be either read as a message or refused in one line; the same for an image.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

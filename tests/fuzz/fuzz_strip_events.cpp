@@ -1,5 +1,5 @@
-// Fuzzes the reader of two strips' events: arbitrary bytes, in one piece and in two, are the same events or refused in
-// one line; events that were read are written and read back the same.
+// Fuzzes the reader of two strips' events: arbitrary bytes give the same events in one piece and in two, or are refused
+// in one line; events that were read are written and read back the same.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

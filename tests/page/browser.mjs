@@ -25,7 +25,7 @@ const { chromium } = createRequire(packages)('playwright-core');
 
 export const folder = mkdtempSync(path.join(os.tmpdir(), 'tofstream-page-'));
 
-// The program, what it has said so far, and a promise of its exit code.
+// The program, its output so far, and a promise of its exit code.
 export function start(args) {
   const run = spawn(path.join(build, 'bin', 'tofstream'), args);
   let said = '';
@@ -35,7 +35,7 @@ export function start(args) {
   return { run, ended: new Promise((resolve) => run.on('exit', (code) => resolve(code))), said: () => said };
 }
 
-// As start, with the page's address once it is there.
+// Like start, and waits for the page's address.
 export async function startWatched(args) {
   const started = start(args);
   const url = await new Promise((resolve, reject) => {
@@ -50,7 +50,7 @@ export async function startWatched(args) {
   return { ...started, url };
 }
 
-// What goes wrong in a browser's console, and what it asks of others, is a failure at the end.
+// Errors in the browser's console, and requests to other hosts, are failures at the end.
 export const complaints = [];
 
 // `before` is called with the page while it is empty.
@@ -60,7 +60,7 @@ export async function open(url, more, viewport, before = () => {}) {
     args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', ...more],
   });
   const page = await browser.newPage({ viewport, reducedMotion: 'reduce', colorScheme: 'light' });
-  page.setDefaultTimeout(60000); // software that draws in place of a GPU, on a busy machine
+  page.setDefaultTimeout(60000); // software draws in place of a GPU, on a busy machine
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => message.type() === 'error' && !message.location().url.includes('/past/') && complaints.push(message.text()));
   page.on('request', (request) => /^https?:/.test(request.url()) && !request.url().startsWith(url) && complaints.push(`asked for ${request.url()}`));

@@ -1,5 +1,5 @@
 // A live scan in a real browser: node live_scan.mjs BUILD_FOLDER. simulate_live sends, live_osem_page reconstructs and
-// shows, the page stops it: what the browser was sent last is the image that was written.
+// shows, the page stops it: the last image sent to the browser is the image that was written.
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -29,7 +29,7 @@ function niftiVoxels(file) {
 
 const total = (estimate) => estimate.codes.reduce((sum, code) => sum + estimate.offset + estimate.scale * code, 0);
 
-// What one of the page's numbers says, without its unit.
+// One of the page's numbers, without its unit.
 const number = (page, name) => page.evaluate((wanted) => {
   const row = [...document.querySelectorAll('#numbers div')].find((div) => div.querySelector('dt').textContent === wanted);
   return row?.querySelector('dd').textContent ?? '';

@@ -1,5 +1,5 @@
 // The live page in a real browser: node watch.mjs BUILD_FOLDER. Starts a run, watches it, moves sliders, stops it.
-// Prints 'skipped: no ...' where there is no browser or the page was not built.
+// Prints 'skipped: no ...' if there is no browser or the page was not built.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -75,7 +75,7 @@ async function setsAParameter(page) {
   const row = page.locator('[data-parameter="page.frames_per_s"]');
   await row.locator('input[type="range"]').focus();
   await page.keyboard.press('End');
-  await page.locator('#colours').focus(); // away, so that the program's word is shown
+  await page.locator('#colours').focus(); // moves the focus away, so that the program's value is shown
   await page.waitForFunction(() => document.querySelector('[data-parameter="page.frames_per_s"] input').value === '60');
   const field = row.locator('input[type="number"]');
   await field.fill('600');
@@ -86,7 +86,7 @@ async function setsAParameter(page) {
   assert.equal(await field.inputValue(), '60');
 }
 
-// What is served is what is installed: each package of which a part is in it, with its licence word by word.
+// The page served is the one installed: it has the full licence of each package of which it contains a part.
 async function carriesLicences(url) {
   const text = await (await fetch(`${url}licences.txt`)).text();
   const packages = text.split(/^(?=@?[a-z][^\s]* \d+\.\d+\.\d+: .+$)/m).slice(1);
@@ -97,7 +97,7 @@ async function carriesLicences(url) {
   for (const part of packages) assert(part.length > 500 && /copyright/i.test(part), `no licence of ${part}`);
 }
 
-// Every control has a name, and the first ones are reached by the tabulator in reading order.
+// Every control has a name, and the tab key reaches the first ones in reading order.
 async function isForKeyboards(page) {
   const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, select, canvas[tabindex]')]
     .filter((e) => !(e.labels?.length || e.ariaLabel || e.textContent.trim())).map((e) => e.id || e.outerHTML));
