@@ -138,7 +138,7 @@ struct EventCorrections {
     if (p_.randoms.from == RandomsFrom::delayeds && prompts_time_.sum_s > 0 && delayeds_ == 0)
       context.log().warning(
           "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
-          "prompts alone (its `events: both` gives the delayeds too)");
+          "only prompts (its `events: both` gives the delayeds too)");
     if (delayeds_ > 0 && available_time().sum_s > 0)
       context.report("randoms_cps", static_cast<double>(delayeds_) / available_time().sum_s);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);

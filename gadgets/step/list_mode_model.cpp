@@ -51,7 +51,7 @@ Grid grid_for(const EventSubset& first, const Estimate& estimate, const Scanner&
   if (!estimate.wish) return grid;
   if (!estimate.image && !first.batches.empty())
     throw std::runtime_error(
-        fmt::format("the gadget before names no scanner ahead of its first subset, so it is too late to choose the "
+        fmt::format("the gadget before gives its first subset before it names a scanner: too late to choose the "
                     "image's grid: write image: {}",
                     grid_in_words(grid)));
   if (estimate.image && !(estimate.image->grid == grid))

@@ -25,7 +25,8 @@ class RecordedOrder {
   RecordedOrder(const std::filesystem::path& follow, const std::filesystem::path& resume) {
     if (follow.empty() && resume.empty()) return;
     if (!follow.empty() && !resume.empty())
-      throw std::invalid_argument("set follow or resume_from: the one reconstructs anew, the other goes on");
+      throw std::invalid_argument(
+          "set follow or resume_from, not both: follow reconstructs from the start, resume_from continues a run");
     log_ = read_update_log(follow.empty() ? resume : follow);
     for (const UpdateRecord& record : log_.updates) require_one_stretch(record);
     if (resume.empty()) return;

@@ -23,8 +23,8 @@ StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store) {
 void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
   if (delayed.value_or(batch.delayed) != batch.delayed)
     throw std::runtime_error(
-        "prompts and delayed coincidences came together: put event_corrections before, which takes the delayeds out, "
-        "or let the decoder give prompts alone");
+        "prompts and delayed coincidences came together: put event_corrections before, which removes the delayeds, "
+        "or let the decoder give only prompts");
   delayed = batch.delayed;
 }
 

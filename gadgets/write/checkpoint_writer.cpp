@@ -50,7 +50,8 @@ struct CheckpointWriter {
   // A scan continues even without checkpoints, as on a full disk; the previous one stays.
   void note_failure(const std::system_error& error, Context& context) {
     context.report("failed", ++failed_);
-    if (failed_ == 1) context.log().warning(fmt::format("no checkpoint (later ones are tried): {}", error.what()));
+    if (failed_ == 1)
+      context.log().warning(fmt::format("this checkpoint was not written, later ones will be tried: {}", error.what()));
   }
 
   Params p_;
