@@ -52,14 +52,14 @@ struct Subset {
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (conventions.md, list-mode EM)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
   std::shared_ptr<const Data> next_batch = {};
-  // Only an announcement has it: a batch without data, which tells the scanner of the data to come.
+  // Only an announcement has it: a batch without data, which names the scanner of the data to come.
   std::shared_ptr<const Data> announced = {};
   // Number of batches at the beginning that were part of an earlier update, though the subset as a whole was not.
   std::size_t known_batches = 0;
   // What an image of the data so far shows, its reference time included; null: not known.
   std::shared_ptr<const Quantity> quantity = {};
 
-  /// A batch that tells the scanner: the announcement's, or the first one. Null where there is neither.
+  /// A batch that names the scanner: the announcement's, or the first one. Null where there is neither.
   const Data* sample() const { return announced ? announced.get() : batches.empty() ? nullptr : batches.front().get(); }
   /// The first batch that was not part of an update before; a replayed subset has none.
   std::size_t first_new() const { return step.iteration == 1 && !step.replayed ? known_batches : batches.size(); }

@@ -16,7 +16,7 @@ namespace tofstream {
 struct StepSettings {
   GadgetBackend backend = BackendChoice::automatic;
   bool log_likelihood = false;    // report it for each iteration
-  std::int64_t planned_from = 0;  // larger batches without a plan, slow on a GPU, are reported; 0: none
+  std::int64_t planned_from = 0;  // from so many events on, batches that a GPU has no plan for are reported; 0: none
 };
 
 /// The memory of a step that holds so many images. Each is as large as the estimate, which is the second input, and so

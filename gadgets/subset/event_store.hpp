@@ -31,7 +31,7 @@ class EventStore {
 
   explicit EventStore(EventStoreSettings settings) : settings_(std::move(settings)) {}
 
-  /// Keeps a batch that is yet to be cut: as it is, or moved from the host to disk where memory is short.
+  /// Returns a batch that is to be cut later: as it is, or moved from the host to disk if memory is short.
   EventBatch hold(EventBatch batch);
 
   /// Stores a subset's events where they can be projected from. For a GPU, batches are joined to the size that it

@@ -18,8 +18,9 @@ class SpilledEvents {
   /// Empty: the system's folder for temporary files.
   explicit SpilledEvents(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Moves the arrays of a batch on the host into the file; their place is free again when the batch and its pieces are
-  /// gone. Throws std::runtime_error, which says what to do, if the folder takes no file or the disk is full.
+  /// Returns a batch on the host with its arrays moved into the file; their place is free again when the batch and its
+  /// pieces are gone. Throws std::runtime_error, which says what to do, if the folder takes no file or the disk is
+  /// full.
   EventBatch put(const EventBatch& batch);
   /// Whether the batch's arrays are in the file already.
   bool has(const EventBatch& batch) const;
