@@ -1,6 +1,8 @@
 // A killed live reconstruction is resumed from its order of updates and its last checkpoint, and ends with the image of
 // an undisturbed run.
 #include <csignal>
+#include <cstdlib>
+#include <random>
 #include <thread>
 
 #include "gadgets/io/checkpoint.hpp"
@@ -23,9 +25,9 @@ const std::filesystem::path& recording() {
   return file;
 }
 
-/// Runs a pipeline whose first gadgets give `sorted`.
+/// Runs a pipeline whose first gadgets give `sorted`; `under`: a command that runs the command.
 CommandResult run_pipeline(const std::filesystem::path& folder, const std::string& source, const std::string& subsets,
-                           const std::string& more) {
+                           const std::string& more, const std::string& under = "") {
   const auto file = folder / "live.yaml";
   std::filesystem::create_directories(folder);
   std::ofstream(file) << R"(
@@ -40,7 +42,8 @@ gadgets:
   checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}
   file: {use: nifti_writer, from: estimate}
 )";
-  return run_command("run " + file.string() + " --quiet --out " + folder.string() + " " + more);
+  return run_line(under + program().string() + " run " + file.string() + " --quiet --out " + folder.string() + " " +
+                  more);
 }
 
 const std::string narrow = "--set image.size=[8,8,8] ";  // an image that some events miss
@@ -140,6 +143,47 @@ TEST_CASE(
       run_pipeline(folder / "offline", replay, cut + "use: subset_builder, reference_s: 1, backend: cpu", "");
   REQUIRE_MESSAGE(offline.code == 0, offline.err);
   check_same_image(folder / "live", folder / "offline");
+  CHECK(books["rejected"] == books_of(folder / "offline")["rejected"]);
+  CHECK(books["reconstructed"] == books_of(folder / "offline")["reconstructed"]);
+}
+
+// TOFSTREAM_KILLS=30 for more of them.
+TEST_CASE("killed at moments of chance, a live run goes on each time and ends with its journal's image and books") {
+  const char* const wish = std::getenv("TOFSTREAM_KILLS");
+  const int kills = wish ? std::stoi(wish) : 3;
+  const TemporaryFolder folder;
+  const std::string endpoint = "ipc://" + (folder / "socket").string(), journal = (folder / "journal").string();
+  const std::string feed = "  feed: {use: zmq_source, endpoint: \"" + endpoint + "\", journal: " + journal +
+                           ", resume: true, late_s: 0.1}\n  sorted: {use: tof_partition, from: feed.events}\n";
+  const std::string replay =
+      "  feed: {use: journal_source, path: " + journal + "}\n  sorted: {use: tof_partition, from: feed.events}\n";
+  const std::string cut = "seconds: 0.5, least_events: 100, iterations: 2, ";
+  std::jthread scanner([&] {
+    run_command("run simulate_live --quiet --out " + (folder / "scanner").string() + " --set endpoint=" + endpoint +
+                fmt::format(" --set photons.seconds={} --set photons.activity_scale=0.003 --set "
+                            "photons.batch_events=400 --set sent.speed=1",
+                            3 * kills));
+  });
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> seconds(0.5, 3);
+  const auto has_begun = [&] { return std::filesystem::exists(folder / "live" / update_log_name); };
+  CommandResult run;
+  for (int k = 0; k <= kills; ++k) {
+    const std::string ended_by = k < kills ? fmt::format("timeout -s KILL {:.3f} ", seconds(random)) : "";
+    run = run_pipeline(folder / "live", feed, cut + "use: live_subsets, final: offline",
+                       has_begun() ? "--set resume_from=" + (folder / "live").string() : "--overwrite", ended_by);
+    CAPTURE(k);
+    if (k < kills) CHECK(run.code == 128 + SIGKILL);
+  }
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  scanner.join();
+  const auto books = books_of(folder / "live");
+  CHECK(books["balanced"] == true);
+  const auto offline =
+      run_pipeline(folder / "offline", replay, cut + "use: subset_builder, reference_s: 1, backend: cpu", "");
+  REQUIRE_MESSAGE(offline.code == 0, offline.err);
+  check_same_image(folder / "live", folder / "offline");
+  CHECK(books["received"] == books_of(folder / "offline")["received"]);
   CHECK(books["rejected"] == books_of(folder / "offline")["rejected"]);
   CHECK(books["reconstructed"] == books_of(folder / "offline")["reconstructed"]);
 }
