@@ -16,6 +16,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/petsird/decoder.hpp"
+#include "gadgets/io/petsird/describe.hpp"
 #include "gadgets/io/petsird/live_time.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
@@ -111,6 +112,8 @@ struct PetsirdDecoder : private petsird::Handler {
     note_detector_depth(petsird::detector_depth_note(header.scanner, depth_));
     quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
     live_time_.emplace(scanner_);
+    context_->report("scanner_in_words", petsird::scanner_in_words(header.scanner));
+    context_->report("time_of_flight", petsird::time_of_flight_in_words(header.scanner));
     edges_mm_ = std::move(header.scanner.tof_bin_edges_mm);
     for (auto& lists : lists_)
       lists.builders.resize(petsird::pair_index({static_cast<std::uint32_t>(scanner_->types.size()), 0}));
@@ -291,6 +294,7 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void report() {
     report_live_time();
+    if (prompts_s_ > 0) context_->report("scan_s", prompts_s_);
     const auto& counts = decoder_->counts();
     context_->report("prompts", static_cast<std::int64_t>(counts.prompts));
     context_->report("delayeds", static_cast<std::int64_t>(counts.delayeds));

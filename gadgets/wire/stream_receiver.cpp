@@ -12,6 +12,7 @@
 
 #include "core/run/run_control.hpp"
 #include "gadgets/io/petsird/decoder.hpp"
+#include "gadgets/io/petsird/describe.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/wire/record_kinds.hpp"
@@ -207,8 +208,11 @@ void StreamReceiver::take_records(const Frame& frame) {
     require_equal_bins(header);
     scanner_ = petsird::to_scanner(header.scanner);
     quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
-    if (const auto* kind = table_of<wire::RecordKind>().find(frame.header.schema); kind && kind->names_detectors)
+    if (const auto* kind = table_of<wire::RecordKind>().find(frame.header.schema); kind && kind->names_detectors) {
       context_.report("detector_depth", petsird::detector_depth_note(header.scanner, {}).words);
+      context_.report("scanner_in_words", petsird::scanner_in_words(header.scanner));
+      context_.report("time_of_flight", petsird::time_of_flight_in_words(header.scanner));
+    }
   }
   Frame shifted = frame;
   shifted.header.start_ns += static_cast<std::uint64_t>(streams_.shift_ns(frame.header.stream));
@@ -219,6 +223,7 @@ void StreamReceiver::take_records(const Frame& frame) {
   }
   context_.books().received(frame.header.events);
   auto batch = std::make_shared<EventBatch>(std::get<EventBatch>(std::move(read)));
+  if (!batch->delayed) scan_s_ += batch->duration_s;
   batch->quantity = quantity_;
   emit_({.events = std::move(batch)});
 }
@@ -271,6 +276,7 @@ void StreamReceiver::report() {
   if (refused_headers_ > 0) figure("refused_headers", refused_headers_);
   context_.report("stream", fmt::format("{:016x}", streams_.stream()));
   context_.report("ended", has_ended());
+  if (scan_s_ > 0) context_.report("scan_s", scan_s_);
   figure("bytes", bytes_);
   figure("frames", counts.frames);
   figure("missing_frames", streams_.missing_frames());

@@ -101,6 +101,7 @@ class StreamReceiver {
   std::shared_ptr<const Quantity> quantity_;  // and what it says of the events
   std::array<std::uint64_t, std::size(wire::frame_fault_names)> bad_{};  // by FrameFault
   std::uint64_t bytes_ = 0;
+  double scan_s_ = 0;  // of the records' prompts
   std::uint64_t refused_headers_ = 0;
   bool has_warned_of_two_ = false;
 };

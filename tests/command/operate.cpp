@@ -175,7 +175,7 @@ TEST_CASE("an image carries what made it, and the report shows it") {
   CHECK(words.out.find("resolved:\n  pipeline: simulate_osem\n") != std::string::npos);
 
   const std::string report = text_of(out / "report.html");
-  CHECK(report.find("image_mip.png of picture") != std::string::npos);
+  CHECK(report.find("image_mip.png: maximum-intensity projections") != std::string::npos);
   CHECK(report.find("data:image/png;base64,iVBORw0KGgo") != std::string::npos);
   CHECK(report.find("Log-likelihood") != std::string::npos);
   for (const char* outside : {"http://", "https://", "<script", "<link"})

@@ -85,7 +85,7 @@ TEST_CASE("an attenuated scan that nobody corrects is marked, and the log names 
   const auto figures = nlohmann::json::parse(text_of(folder / "run.json"))["gadgets"]["file"]["figures"];
   CHECK(figures["quantitative"] == false);
   CHECK(figures["corrections_not_made"] == nlohmann::json{"attenuation", "randoms"});
-  CHECK(holds(text_of(folder / "report.html"), "no: no correction for attenuation, randoms"));
+  CHECK(holds(text_of(folder / "report.html"), "not quantitative: no correction for attenuation, randoms"));
 }
 
 TEST_CASE("a window that leaves out valid events marks the image, its file and its report") {

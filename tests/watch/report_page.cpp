@@ -40,21 +40,63 @@ TEST_CASE("every value in the page is escaped") {
   CHECK_FALSE(holds(page, "<script"));
   CHECK(holds(page, "&lt;/pre&gt;&lt;script&gt;"));
   CHECK(holds(page, "rejected: too &lt;soft&gt;"));
-  CHECK(holds(page, "<h3>&lt;b&gt;</h3>"));
-  CHECK(holds(page, "not drawn: &lt;i&gt;"));
+  CHECK(holds(page, "<p>&lt;b&gt;, not drawn: &lt;i&gt;</p>"));
 }
 
-TEST_CASE("the page has outcome, books, timings, edges, latency, history, pipeline and curves, and loads nothing") {
-  const std::string page = report_html(small_run(), {});
+TEST_CASE("the page is about the scan: image, unit, grid, scanner, duration, events, corrections, convergence") {
+  Json run = small_run();
+  run["gadgets"]["feed"]["figures"] = {{"stream", "0123"},
+                                       {"scanner_in_words", "demo_ring, 820 mm in diameter"},
+                                       {"time_of_flight", "400 ps FWHM"},
+                                       {"scan_s", 130.0}};
+  run["gadgets"]["file"]["figures"] = {{"file", "results/image.nii.gz"},
+                                       {"size", {75.0, 75.0, 37.0}},
+                                       {"voxel_mm", {4.0, 4.0, 4.0}},
+                                       {"iteration", 3},
+                                       {"subsets", 8},
+                                       {"updates", 24},
+                                       {"unit", "Bq/mL"},
+                                       {"not_quantitative", {"no correction for attenuation"}},
+                                       {"corrections_made", {"normalisation"}},
+                                       {"corrections_not_made", {"attenuation", "scatter"}}};
+  const std::string page = report_html(run, {{"image.png: slices", "PNG", ""}});
   for (const char* text :
-       {"small: <span class=\"stopped\">stopped</span>", "<td>received</td><td>2000100</td>",
-        "do not balance: some are on their way", "<td>events</td><td>petsird_decoder</td><td>40</td><td>20</td>",
-        "<td>feed -&gt; events</td><td>block</td><td>40</td>",
-        "<td>20</td><td>0.0125</td><td>0.045</td><td>0.0601</td>",
-        "<td>events</td><td>low_keV</td><td>440</td><td>2</td>", "feed:\n  use: count", "Events received per second",
-        "Log-likelihood, by events", "data:image/svg+xml;base64,PD94bWwg", "<td>compiler</td>"})
+       {"<h1>small: <span class=\"stopped\">stopped</span></h1>",
+        "<figcaption>image.png: slices. Unit: Bq/mL</figcaption>",
+        "<th scope=\"row\">File</th><td>results/image.nii.gz</td>",
+        "<td>Bq/mL, not quantitative: no correction for attenuation</td>",
+        "<td>75 x 75 x 37 voxels of 4 mm, 300 x 300 x 148 mm</td>", "<td>demo_ring, 820 mm in diameter</td>",
+        "<td>400 ps FWHM</td>", "<td>2 min 10 s</td>", "<td>2,000,100, 1.539e+04 a second of the scan</td>",
+        "<td>3 of 8 subsets, 24 updates</td>", "<th scope=\"row\">Corrected for</th><td>normalisation</td>",
+        "<th scope=\"row\">Not corrected for</th><td>attenuation, scatter</td>",
+        "<p class=\"warning\">The image is not quantitative: no correction for attenuation.</p>",
+        "<td>received</td><td>2,000,100</td><td>100 %</td>", "<td>reconstructed</td><td>1,500,000</td><td>75 %</td>",
+        "do not balance: some are on their way", "Events received per second", "Log-likelihood, by events",
+        "<td>events</td><td>low_keV</td><td>440</td><td>2</td>"})
     CHECK_MESSAGE(holds(page, text), text);
+  CHECK(page.find("<h2>Image</h2>") < page.find("<h2>Scan and image</h2>"));
+  CHECK(page.find("<h2>Convergence</h2>") < page.find("<details>"));
+}
+
+TEST_CASE("how the program ran is folded below the scan, in tables that scroll; the page prints, and loads nothing") {
+  const std::string page = report_html(small_run(), {});
+  const std::string folded = page.substr(page.find("<details>"));
+  for (const char* text : {"<td>events</td><td>petsird_decoder</td><td>40</td><td>20</td>",
+                           "<td>feed -&gt; events</td><td>block</td><td>40</td>",
+                           "<td>20</td><td>0.0125</td><td>0.045</td><td>0.0601</td>", "feed:\n  use: count",
+                           "<td>compiler</td>", "<div class=\"scroll\" tabindex=\"0\">\n<table"})
+    CHECK_MESSAGE(holds(folded, text), text);
+  CHECK(holds(page, "@media print"));
+  CHECK(!holds(page, "Events received per second"));  // of a file, which say how fast it was read
   for (const char* text : {"http://", "https://", "src=\"/", "url("}) CHECK_MESSAGE(!holds(page, text), text);
+}
+
+TEST_CASE("events that were lost stand above the image") {
+  Json run = small_run();
+  run["books"]["lost"] = {{"sent, but not received", 200'000}};
+  CHECK(holds(report_html(run, {}), "<p class=\"warning\">10 % of the events were lost"));
+  run["books"]["lost"] = {{"sent, but not received", 20}};
+  CHECK(!holds(report_html(run, {}), "events were lost"));
 }
 
 TEST_CASE("a report of little, of an old program or of a failed run is a page too") {
@@ -68,14 +110,18 @@ TEST_CASE("a report of little, of an old program or of a failed run is a page to
 }
 
 TEST_CASE("a curve of few points or of nothing is left out; one that does not rise is drawn") {
-  CHECK(report_curves(small_run()).size() == 2);
-  Json run;
+  CHECK(likelihood_curves(small_run()).size() == 1);
+  Json run = small_run();
+  CHECK(count_curves(run).empty());  // of a file
+  run["gadgets"]["feed"]["figures"]["stream"] = "0123";
+  CHECK(count_curves(run).size() == 1);
   run["counts"] = {{"seconds", {0, 1}}, {"events", {0, 5}}};
-  CHECK(report_curves(run).empty());
+  CHECK(count_curves(run).empty());
   run["counts"] = {{"seconds", {0, 1, 2}}, {"events", {0, 0, 0}}};
-  CHECK(report_curves(run).empty());
+  CHECK(count_curves(run).empty());
+  run = Json::object();
   run["gadgets"]["a"]["figures"]["log_likelihood"] = {-2.0, nullptr, -2.0};
-  CHECK(report_curves(run).size() == 1);
+  CHECK(likelihood_curves(run).size() == 1);
 }
 
 TEST_CASE("the images that gadgets report are drawn, and one that cannot be says why") {
@@ -92,7 +138,7 @@ TEST_CASE("the images that gadgets report are drawn, and one that cannot be says
   run["gadgets"]["list"]["figures"]["file"] = (folder / "scan.petsird").string();
   const std::vector<ReportPicture> pictures = pictures_of(run);
   REQUIRE(pictures.size() == 3);
-  CHECK(pictures[0].title == "image.nii.gz of file, slices through its centre");
+  CHECK(pictures[0].title == "image.nii.gz: slices through the centre");
   CHECK(pictures[0].png.starts_with("\x89PNG"));
   CHECK(pictures[1].png.starts_with("\x89PNG"));
   CHECK(holds(pictures[2].why, "not a NIfTI-1 image"));
@@ -115,7 +161,7 @@ TEST_CASE("what the run has drawn of an image is shown as it is; an image that i
   run["resolved"]["gadgets"]["picture"]["from"] = "estimate";
   const std::vector<ReportPicture> shown = pictures_of(run);
   REQUIRE(shown.size() == 2);
-  CHECK(shown[0].title == "image.png of picture");
+  CHECK(shown[0].title == "image.png: slices");
   CHECK(shown[0].png == "a picture");
   CHECK(shown[1].png == "another");
 

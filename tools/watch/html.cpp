@@ -31,10 +31,20 @@ std::string escape(std::string_view text) {
   return safe;
 }
 
+std::string facts(const std::vector<std::pair<std::string, std::string>>& rows) {
+  std::string text;
+  for (const auto& [name, value] : rows)
+    if (!value.empty())
+      text += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", escape(name), escape(value));
+  return text.empty() ? text : "<table class=\"facts\">\n" + text + "</table>\n";
+}
+
+// In a box of its own, which scrolls where the page is narrow.
 std::string table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
                   bool numbers) {
   if (rows.empty()) return {};
-  std::string text = numbers ? "<table class=\"numbers\">\n<tr>" : "<table>\n<tr>";
+  std::string text =
+      fmt::format("<div class=\"scroll\" tabindex=\"0\">\n<table{}>\n<tr>", numbers ? " class=\"numbers\"" : "");
   for (const std::string& head : heads) text += fmt::format("<th scope=\"col\">{}</th>", escape(head));
   text += "</tr>\n";
   for (const auto& row : rows) {
@@ -42,7 +52,7 @@ std::string table(const std::vector<std::string>& heads, const std::vector<std::
     for (const std::string& cell : row) text += fmt::format("<td>{}</td>", escape(cell));
     text += "</tr>\n";
   }
-  return text + "</table>\n";
+  return text + "</table>\n</div>\n";
 }
 
 std::string image(std::string_view mime, std::string_view bytes, std::string_view words) {

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tofstream::html {
@@ -14,6 +15,10 @@ std::string escape(std::string_view text);
 /// on are numbers, flush right, where `numbers`.
 std::string table(const std::vector<std::string>& heads, const std::vector<std::vector<std::string>>& rows,
                   bool numbers = true);
+
+/// What is known of a thing, as a table of two columns: what it is, and its value, all escaped. An empty value leaves its
+/// row out.
+std::string facts(const std::vector<std::pair<std::string, std::string>>& rows);
 
 /// An image whose bytes are in the page itself; `mime` such as "image/png". `words` say what it shows.
 std::string image(std::string_view mime, std::string_view bytes, std::string_view words);

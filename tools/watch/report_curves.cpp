@@ -23,6 +23,16 @@ std::vector<double> numbers(const Json& list) {
   return values;
 }
 
+// Events came from a stream: those of a file come as fast as it is read, which says nothing of the scan.
+bool is_live(const Json& run) {
+  const auto gadgets = run.find("gadgets");
+  if (gadgets == run.end()) return false;
+  return std::ranges::any_of(*gadgets, [](const Json& gadget) {
+    const auto figures = gadget.find("figures");
+    return figures != gadget.end() && figures->contains("stream") && gadget.value("messages_in", 0) == 0;
+  });
+}
+
 // Each stretch between two counts at its mean rate, as steps.
 void add_count_rate(const Json& run, std::vector<ReportCurve>& curves) {
   const auto counts = run.find("counts");
@@ -68,9 +78,14 @@ void add_likelihood(const std::string& gadget, const Json& figures, std::vector<
 
 }  // namespace
 
-std::vector<ReportCurve> report_curves(const Json& run) {
+std::vector<ReportCurve> count_curves(const Json& run) {
   std::vector<ReportCurve> curves;
-  add_count_rate(run, curves);
+  if (is_live(run)) add_count_rate(run, curves);
+  return curves;
+}
+
+std::vector<ReportCurve> likelihood_curves(const Json& run) {
+  std::vector<ReportCurve> curves;
   if (const auto gadgets = run.find("gadgets"); gadgets != run.end())
     for (const auto& [name, gadget] : gadgets->items())
       if (const auto figures = gadget.find("figures"); figures != gadget.end()) add_likelihood(name, *figures, curves);

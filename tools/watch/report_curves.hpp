@@ -13,8 +13,10 @@ struct ReportCurve {
   std::string svg;
 };
 
-/// Events received per second over the run (from `counts`), and each gadget's log-likelihood over its updates; what has
-/// too few points is left out.
-std::vector<ReportCurve> report_curves(const nlohmann::ordered_json& run);
+/// Events received per second over the run (from `counts`), of a run whose events came from a stream; what has too few
+/// points is left out.
+std::vector<ReportCurve> count_curves(const nlohmann::ordered_json& run);
+/// Each gadget's log-likelihood over its updates; what has too few points is left out.
+std::vector<ReportCurve> likelihood_curves(const nlohmann::ordered_json& run);
 
 }  // namespace tofstream

@@ -1,78 +1,50 @@
 // The sections of report.html: see report_html.hpp.
 #include "tools/watch/report_html.hpp"
 
-#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/base/atomic_file.hpp"
 #include "tools/watch/html.hpp"
-#include "tools/watch/report_curves.hpp"
+#include "tools/watch/report_json_words.hpp"
+#include "tools/watch/report_scan.hpp"
 #include "tools/watch/yaml_text.hpp"
 
 namespace tofstream {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using namespace report;
 using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::string_view style = R"(
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; color: #222; background: #fff; }
-h1 { font-size: 1.6rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2rem; border-bottom: 1px solid #ccc; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; }
-th, td { text-align: left; padding: .15rem .8rem .15rem 0; vertical-align: top; } .numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; }
-tr + tr td { border-top: 1px solid #eee; } img { max-width: 100%; height: auto; display: block; }
-pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; } .done { color: #17692f; } .stopped { color: #7a5200; } .failed, .aborted { color: #a3141c; }
+:root { color-scheme: light; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 64rem; padding: 0 1rem; color: #222; background: #fff; }
+h1 { font-size: 1.5rem; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin: 1.8rem 0 .5rem; border-bottom: 1px solid #ccc; } h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+.lead { margin: .2rem 0 1rem; color: #555; } .warning { border-left: 4px solid #b25e00; padding: .3rem .8rem; background: #fff6e8; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: .2rem .9rem .2rem 0; vertical-align: top; } .numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right; }
+tr + tr > * { border-top: 1px solid #eee; } .facts th { font-weight: 600; white-space: nowrap; } .facts td { overflow-wrap: anywhere; }
+figure { margin: 0 0 1rem; } figcaption { color: #555; font-size: .9rem; } img { max-width: 100%; height: auto; display: block; }
+pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; } summary { cursor: pointer; font-size: 1.15rem; font-weight: 600; margin-top: 2rem; }
+.done { color: #17692f; } .stopped { color: #7a5200; } .failed, .aborted { color: #a3141c; }
+@media (max-width: 40rem) { body { margin: .8rem auto; padding: 0 .7rem; } .facts th { white-space: normal; } .scroll table { white-space: nowrap; } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; } a { color: inherit; } details:not([open]) { display: none; }
+  figure, tr, h2, h3 { break-inside: avoid; } h2, h3 { break-after: avoid; } .scroll { overflow: visible; } img { max-height: 20cm; width: auto; }
+}
 )";
-
-// A value at a path of keys, or null.
-const Json& at(const Json& json, std::initializer_list<const char*> keys) {
-  static const Json none;
-  const Json* here = &json;
-  for (const char* key : keys) {
-    const auto found = here->is_object() ? here->find(key) : here->end();
-    if (found == here->end()) return none;
-    here = &*found;
-  }
-  return *here;
-}
-
-std::string words(const Json& value) {
-  if (value.is_null()) return "-";
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
-  return value.dump();
-}
-
-std::string fixed(const Json& value) {
-  return value.is_number() ? fmt::format("{:.3f}", value.get<double>()) : words(value);
-}
-
-std::string section(std::string_view title, const std::string& content) {
-  if (content.empty()) return {};
-  return fmt::format("<h2>{}</h2>\n<div class=\"scroll\">\n{}</div>\n", html::escape(title), content);
-}
 
 std::string summary(const Json& run) {
   const std::string outcome = words(at(run, {"outcome"}));
   std::string text =
       fmt::format("<h1>{}: <span class=\"{}\">{}</span></h1>\n", html::escape(words(at(run, {"pipeline"}))),
                   html::escape(outcome), html::escape(outcome));
-  text +=
-      fmt::format("<p>{} to {}, {} s, on {} ({} cores), tofstream {}</p>\n", html::escape(words(at(run, {"started"}))),
-                  html::escape(words(at(run, {"ended"}))), fixed(at(run, {"seconds"})),
-                  html::escape(words(at(run, {"host", "name"}))), html::escape(words(at(run, {"host", "cores"}))),
-                  html::escape(words(at(run, {"versions", "tofstream"}))));
+  text += fmt::format("<p class=\"lead\">{}, on {}, tofstream {}</p>\n", html::escape(words(at(run, {"started"}))),
+                      html::escape(words(at(run, {"host", "name"}))),
+                      html::escape(words(at(run, {"versions", "tofstream"}))));
   return text;
-}
-
-std::string errors(const Json& run) {
-  Rows rows;
-  for (const Json& error : at(run, {"errors"}))
-    rows.push_back({words(at(error, {"gadget"})), words(at(error, {"where"})), words(at(error, {"what"}))});
-  return html::table({"gadget", "where", "what went wrong"}, rows, false);
 }
 
 std::string stalls(const Json& run) {
@@ -80,62 +52,6 @@ std::string stalls(const Json& run) {
   for (const Json& stall : at(run, {"stalls"}))
     rows.push_back({fixed(at(stall, {"at_seconds"})), fixed(at(stall, {"seconds"})), words(at(stall, {"state"}))});
   return html::table({"at s", "nothing moved for s", "who waited for whom"}, rows, false);
-}
-
-std::string images(const std::vector<ReportPicture>& pictures) {
-  std::string text;
-  for (const ReportPicture& picture : pictures)
-    text += fmt::format("<h3>{}</h3>\n{}", html::escape(picture.title),
-                        picture.png.empty() ? fmt::format("<p>not drawn: {}</p>\n", html::escape(picture.why))
-                                            : html::image("image/png", picture.png, picture.title));
-  return text;
-}
-
-// What each image is, as the gadget that wrote it reports.
-std::string image_facts(const Json& run) {
-  const auto listed = [](const Json& values, const char* between) {
-    std::string text;
-    for (const Json& value : values)
-      text +=
-          (text.empty() ? "" : between) + (value.is_number() ? fmt::format("{:g}", value.get<double>()) : words(value));
-    return text.empty() ? std::string("-") : text;
-  };
-  Rows rows;
-  for (const auto& [name, gadget] : at(run, {"gadgets"}).items()) {
-    const Json& figures = at(gadget, {"figures"});
-    if (at(figures, {"unit"}).is_null()) continue;
-    rows.push_back(
-        {name, listed(at(figures, {"size"}), " x "), listed(at(figures, {"voxel_mm"}), " x "),
-         words(at(figures, {"unit"})),
-         at(figures, {"quantitative"}) == true ? "yes" : "no: " + listed(at(figures, {"not_quantitative"}), "; "),
-         listed(at(figures, {"corrections_made"}), ", "), listed(at(figures, {"corrections_not_made"}), ", ")});
-  }
-  return html::table({"image of", "voxels", "mm", "unit", "quantitative", "corrected for", "not corrected for"}, rows,
-                     false);
-}
-
-std::string curves(const Json& run) {
-  std::string text;
-  for (const ReportCurve& curve : report_curves(run))
-    text +=
-        fmt::format("<h3>{}</h3>\n{}", html::escape(curve.title), html::image("image/svg+xml", curve.svg, curve.title));
-  return text;
-}
-
-std::string books(const Json& run) {
-  const Json& all = at(run, {"books"});
-  if (!all.is_object()) return {};
-  Rows rows{{"received", words(at(all, {"received"}))},
-            {"reconstructed", words(at(all, {"reconstructed"}))},
-            {"written", words(at(all, {"written"}))}};
-  for (const char* fate : {"rejected", "lost"})
-    for (const auto& [reason, events] : at(all, {fate}).items())
-      rows.push_back({fmt::format("{}: {}", fate, reason), words(events)});
-  rows.push_back({"discarded with messages that an edge dropped", words(at(all, {"discarded"}))});
-  std::string text = html::table({"events", "number"}, rows);
-  if (at(all, {"balanced"}) == true) return text + "<p>The books balance.</p>\n";
-  return text + fmt::format("<p class=\"failed\">The books do not balance: {}</p>\n",
-                            html::escape(words(at(all, {"difference"}))));
 }
 
 std::string latency(const Json& run) {
@@ -181,14 +97,6 @@ std::string edges(const Json& run) {
                      rows);
 }
 
-std::string changes(const Json& run) {
-  Rows rows;
-  for (const Json& change : at(run, {"parameter_changes"}))
-    rows.push_back({words(at(change, {"when"})), words(at(change, {"gadget"})), words(at(change, {"parameter"})),
-                    words(at(change, {"value"})), words(at(change, {"joined"}))});
-  return html::table({"when", "gadget", "parameter", "value", "set shortly before"}, rows, false);
-}
-
 std::string resolved(const Json& run) {
   const Json& all = at(run, {"resolved"});
   return all.is_object() ? fmt::format("<pre>{}</pre>\n", html::escape(yaml_text(all))) : "";
@@ -204,19 +112,19 @@ std::string versions(const Json& run) {
 }  // namespace
 
 std::string report_html(const Json& run, const std::vector<ReportPicture>& pictures) {
-  std::string body = summary(run);
-  body += section("Errors", errors(run));
-  body += section("Images", image_facts(run) + images(pictures));
-  body += section("Curves", curves(run));
-  body += section("Books", books(run));
-  body += section("Latency, from a message's entry to the end of a sink's work on it", latency(run));
-  body += section("Gadgets", gadgets(run));
-  body += section("Figures", figures(run));
-  body += section("Edges", edges(run));
-  body += section("Parameters that were set during the run", changes(run));
-  body += section("When nothing moved", stalls(run));
-  body += section("Pipeline, every default spelled out", resolved(run));
-  body += section("Versions and host", versions(run));
+  std::string machinery;
+  machinery += section("Latency, from a message's entry to the end of a sink's work on it", latency(run));
+  machinery += section("Gadgets", gadgets(run));
+  machinery += section("Figures", figures(run));
+  machinery += section("Edges", edges(run));
+  machinery += section("When nothing moved", stalls(run));
+  machinery += section("Pipeline, every default spelled out", resolved(run));
+  machinery += section("Versions and host", versions(run));
+  const std::string body = summary(run) + report_warnings(run) + report_scan(run, pictures) +
+                           fmt::format(
+                               "<details>\n<summary>How the program ran: timings, queues, pipeline, "
+                               "versions</summary>\n{}</details>\n",
+                               machinery);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

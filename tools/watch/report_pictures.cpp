@@ -41,9 +41,9 @@ void draw(const std::string& title, const std::filesystem::path& file, std::vect
     const Image image = read_nifti(file);
     ViewSettings view{.width_px = width_px};
     tell_quantity(file, view);
-    pictures.push_back({title + ", slices through its centre", view_png(image, view), ""});
+    pictures.push_back({title + ": slices through the centre", view_png(image, view), ""});
     view.kind = ViewSettings::Kind::mip;
-    pictures.push_back({title + ", maximum-intensity projections", view_png(image, view), ""});
+    pictures.push_back({title + ": maximum-intensity projections", view_png(image, view), ""});
   });
 }
 
@@ -62,8 +62,8 @@ std::string bytes_of(const std::string& file) {
   return bytes;
 }
 
-std::string titled(const std::filesystem::path& file, const std::string& gadget) {
-  return fmt::format("{} of {}", file.filename().string(), gadget);
+std::string titled(const std::filesystem::path& file) {
+  return file.filename().string();
 }
 
 // Which gadget's images one reads; null where run.json does not say.
@@ -84,7 +84,8 @@ std::vector<ReportPicture> pictures_of(const Json& run) {
     for (const char* kind : {picture_figure, projections_figure}) {
       const std::string file = figure(gadget, kind);
       if (file.empty()) continue;
-      const std::string title = titled(file, name);
+      const std::string title =
+          fmt::format("{}: {}", titled(file), kind == picture_figure ? "slices" : "maximum-intensity projections");
       add(pictures, title, [&] { pictures.push_back({title, bytes_of(file), ""}); });
       drawn_sources.insert(source_of(run, name));
     }
@@ -93,7 +94,7 @@ std::vector<ReportPicture> pictures_of(const Json& run) {
     const std::string file = figure(gadget, "file");
     if (!(file.ends_with(".nii") || file.ends_with(".nii.gz")) || !drawn.insert(file).second) continue;
     if (const Json source = source_of(run, name); source.is_null() || !drawn_sources.contains(source))
-      draw(titled(file, name), file, pictures);
+      draw(titled(file), file, pictures);
   }
   return pictures;
 }

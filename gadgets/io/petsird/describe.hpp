@@ -69,6 +69,11 @@ Summary summarise_file(const std::filesystem::path& path);
 /// The time that the stream's events cover, in s.
 double seconds_of(const Summary& summary);
 
+/// "demo_ring, 820 mm in diameter, 145 mm long; 9,216 crystals of 4 x 4 x 20 mm, 36 rings, 32 modules"
+std::string scanner_in_words(const ScannerInformation& scanner);
+/// "636 ps FWHM (95.3 mm), 161 bins", of the pair of types of modules that resolves best; or "none".
+std::string time_of_flight_in_words(const ScannerInformation& scanner);
+
 /// What people ask of a scan: the scanner's size, its ToF, window, duration, counts and rates, and what the file says
 /// of corrections. A line each, ended by '\n'.
 std::string in_words(const Summary& summary);

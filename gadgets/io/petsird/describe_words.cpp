@@ -31,23 +31,6 @@ std::string crystals_in_words(const ScannerInformation& scanner, const RingSize&
                      modules, types > 1 ? fmt::format(" of {} types", types) : "");
 }
 
-// The resolution of the pair of types that resolves best.
-std::string tof_in_words(const ScannerInformation& scanner) {
-  constexpr double half_c_mm_per_ps = 0.299792458 / 2;
-  double fwhm_mm = 0;
-  std::size_t bins = 0;
-  for (std::size_t row = 0; row < scanner.tof_bin_edges_mm.size(); ++row)
-    for (std::size_t column = 0; column < scanner.tof_bin_edges_mm[row].size(); ++column) {
-      const auto edges = scanner.tof_bin_edges_mm[row][column].size();
-      const double fwhm = static_cast<double>(scanner.tof_resolution_fwhm_mm[row][column]);
-      if (edges <= 2 || !(fwhm > 0) || (bins > 0 && fwhm >= fwhm_mm)) continue;
-      fwhm_mm = fwhm;
-      bins = edges - 1;
-    }
-  if (bins == 0) return "none";
-  return fmt::format("{:.0f} ps FWHM ({:.1f} mm), {} bins", fwhm_mm / half_c_mm_per_ps, fwhm_mm, bins);
-}
-
 std::string energy_in_words(const ScannerInformation& scanner) {
   const BinEdges& edges = scanner.event_energy_bin_edges_keV.front();
   const float resolution = scanner.energy_resolution_at_511.empty() ? 0 : scanner.energy_resolution_at_511.front();
@@ -85,7 +68,36 @@ std::string image_in_words(const ScannerInformation& scanner) {
   }
 }
 
+std::string size_in_words(const ScannerInformation& scanner, const RingSize& size) {
+  return fmt::format("{}, {:.4g} mm in diameter, {:.4g} mm long",
+                     scanner.model_name.empty() ? "without a name" : scanner.model_name, size.diameter_mm,
+                     size.axial_length_mm);
+}
+
 }  // namespace
+
+std::string scanner_in_words(const ScannerInformation& scanner) {
+  const RingSize size = ring_size(scanner);
+  const std::string crystals = crystals_in_words(scanner, size);
+  const auto of = crystals.find(" of ");
+  return fmt::format("{}; {} crystals{}", size_in_words(scanner, size), crystals.substr(0, of), crystals.substr(of));
+}
+
+std::string time_of_flight_in_words(const ScannerInformation& scanner) {
+  constexpr double half_c_mm_per_ps = 0.299792458 / 2;
+  double fwhm_mm = 0;
+  std::size_t bins = 0;
+  for (std::size_t row = 0; row < scanner.tof_bin_edges_mm.size(); ++row)
+    for (std::size_t column = 0; column < scanner.tof_bin_edges_mm[row].size(); ++column) {
+      const auto edges = scanner.tof_bin_edges_mm[row][column].size();
+      const double fwhm = static_cast<double>(scanner.tof_resolution_fwhm_mm[row][column]);
+      if (edges <= 2 || !(fwhm > 0) || (bins > 0 && fwhm >= fwhm_mm)) continue;
+      fwhm_mm = fwhm;
+      bins = edges - 1;
+    }
+  if (bins == 0) return "none";
+  return fmt::format("{:.0f} ps FWHM ({:.1f} mm), {} bins", fwhm_mm / half_c_mm_per_ps, fwhm_mm, bins);
+}
 
 std::string in_words(const Summary& summary) {
   const ScannerInformation& scanner = summary.header.scanner;
@@ -93,11 +105,9 @@ std::string in_words(const Summary& summary) {
   const Quantity& quantity = summary.quantity;
   const StreamCounts& counts = summary.counts;
   const double seconds = seconds_of(summary);
-  std::string text = line("scanner", fmt::format("{}, {:.4g} mm in diameter, {:.4g} mm long",
-                                                 scanner.model_name.empty() ? "without a name" : scanner.model_name,
-                                                 size.diameter_mm, size.axial_length_mm));
+  std::string text = line("scanner", size_in_words(scanner, size));
   text += line("crystals", crystals_in_words(scanner, size));
-  text += line("time of flight", tof_in_words(scanner));
+  text += line("time of flight", time_of_flight_in_words(scanner));
   text += line("energy window", energy_in_words(scanner));
   text += line("duration", fmt::format("{:.6g} s from {:.6g} s on, {} time blocks", seconds,
                                        1e-3 * summary.first_start_ms, grouped(counts.time_blocks())));
