@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/base/did_you_mean.hpp"
+#include "core/gadget/waiting.hpp"
 
 namespace tofstream {
 
@@ -42,8 +43,29 @@ void GadgetRecord::book(Account account, std::uint64_t events, std::string_view 
   }
 }
 
+void GadgetRecord::set_waiting_outside(bool waits) {
+  const Clock::time_point now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  if (waits_outside_.exchange(waits)) waited_outside_ += now - waits_since_;
+  waits_since_ = now;
+}
+
+GadgetRecord::Clock::duration GadgetRecord::waited_outside(Clock::time_point now) const {
+  const std::lock_guard lock(mutex_);
+  return waited_outside_ + (waits_outside_ && now > waits_since_ ? now - waits_since_ : Clock::duration{});
+}
+
+std::string GadgetRecord::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
 void GadgetRecord::set_figure(std::string_view key, Figure value) {
   const std::lock_guard lock(mutex_);
+  if (auto* const words = std::get_if<std::string>(&value); words && key == waiting_key) {
+    waiting_ = std::move(*words);
+    return;
+  }
   figures_.insert_or_assign(std::string(key), std::move(value));
 }
 

@@ -37,7 +37,7 @@ class GadgetRecord final : public GadgetServices {
   const std::stop_token& cancel_token() const override { return cancel_; }
   const std::stop_token& stop_token() const override { return stop_; }
   RunControl* control() const override { return control_; }
-  void set_waiting_outside(bool waits) override { waits_outside_ = waits; }
+  void set_waiting_outside(bool waits) override;
   Turn take_turn() override;
 
   void book(Account account, std::uint64_t events, std::string_view reason) override;
@@ -64,6 +64,10 @@ class GadgetRecord final : public GadgetServices {
   std::vector<std::string> files() const;
   // The gadget waits for the outside: see Context::wait_outside.
   bool waits_outside() const { return waits_outside_; }
+  // How long it has done so, up to `now`.
+  Clock::duration waited_outside(Clock::time_point now) const;
+  // What it says that it waits for (core/gadget/waiting.hpp); empty: nothing.
+  std::string waiting() const;
 
   // The following are set before data flows.
   std::string label;              // what log lines begin with; empty: the gadget's name
@@ -85,6 +89,9 @@ class GadgetRecord final : public GadgetServices {
   bool ports_are_known_ = false;
   std::atomic<bool> waits_outside_ = false;
   mutable std::mutex mutex_;
+  Clock::time_point waits_since_{};
+  Clock::duration waited_outside_{};  // before that
+  std::string waiting_;
   BookEntries books_;
   std::map<std::string, Figure> figures_;
   Progress progress_;

@@ -29,6 +29,8 @@ std::string outcome(const RunReport& report) {
   switch (report.phase) {
     case RunPhase::preparing:
       return "preparing";
+    case RunPhase::waiting:
+      return "waiting";
     case RunPhase::running:
       return "running";
     case RunPhase::stopping:

@@ -47,6 +47,7 @@ struct GadgetReport {
   BookEntries books;
   std::map<std::string, Figure> figures;
   Progress progress;
+  std::string waiting;  // what it waits for outside the program (core/gadget/waiting.hpp); empty: nothing
 };
 
 // What passed over one edge, and what waits on it.
@@ -99,9 +100,9 @@ struct CountPoint {
   bool operator==(const CountPoint&) const = default;
 };
 
-// Where a run stands: gadgets are constructed; data flow; sources have ended and the rest drains; it was aborted or has
+// Where a run stands: gadgets are constructed; no data has come, and a gadget says what it waits for; data flow; sources have ended and the rest drains; it was aborted or has
 // failed, and gadgets return from their code; nothing runs any more.
-enum class RunPhase { preparing, running, stopping, ending, over };
+enum class RunPhase { preparing, waiting, running, stopping, ending, over };
 
 struct RunReport {
   std::string pipeline;
@@ -110,11 +111,13 @@ struct RunReport {
   std::chrono::system_clock::time_point started;
   std::chrono::system_clock::time_point ended;
   double seconds = 0;
+  double data_seconds = 0;  // since the first data came from a source; 0: none has
   bool stopped = false;
   bool aborted = false;
-  bool began = false;            // data flowed: the output folder is this run's
-  std::vector<RunFile> files;    // of the run in the output folder, now or before its end
-  std::vector<RunError> errors;  // several only if gadgets could not be constructed
+  bool began = false;                // data flowed: the output folder is this run's
+  std::filesystem::path output_dir;  // empty: none
+  std::vector<RunFile> files;        // of the run in the output folder, now or before its end
+  std::vector<RunError> errors;      // several only if gadgets could not be constructed
   // Gadgets in their own code when the run was cancelled; and those that did not return within the
   // grace period: their threads are still there, so the program must end by std::_Exit.
   std::vector<std::string> running_at_cancel;

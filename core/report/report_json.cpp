@@ -157,6 +157,14 @@ Json edges_json(const std::vector<EdgeReport>& edges) {
   return list;
 }
 
+// What gadgets wait for outside the program: [{gadget, what}].
+Json waiting_json(const RunReport& report) {
+  Json list = Json::array();
+  for (const GadgetReport& gadget : report.gadgets)
+    if (!gadget.waiting.empty()) list.push_back({{"gadget", gadget.name}, {"what", gadget.waiting}});
+  return list;
+}
+
 }  // namespace
 
 std::string run_json(const RunReport& report) {
@@ -174,6 +182,7 @@ std::string run_json(const RunReport& report) {
                   {"started", utc(report.started)},
                   {"ended", report.phase == RunPhase::over ? Json(utc(report.ended)) : Json()},
                   {"seconds", report.seconds},
+                  {"data_seconds", report.data_seconds},
                   {"books", balance_json(report.books)},
                   {"latency", latency_json(report.latency)},
                   {"counts", counts_json(report.counts)},
@@ -214,6 +223,7 @@ nlohmann::ordered_json status_json(const RunReport& report) {
       gadgets[gadget.name]["progress"] = {{"done", progress.done}, {"total", progress.total}, {"unit", progress.unit}};
   return {{"pipeline", report.pipeline},          {"state", outcome(report)},
           {"started", utc(report.started)},       {"seconds", report.seconds},
+          {"data_seconds", report.data_seconds},  {"waiting", waiting_json(report)},
           {"errors", errors_json(report.errors)}, {"parameter_changes", changes_json(report.changes)},
           {"books", balance_json(report.books)},  {"latency", latency_json(report.latency)},
           {"gadgets", std::move(gadgets)},        {"edges", edges_json(report.edges)}};

@@ -95,6 +95,7 @@ class Calls::Outlet final : public EmitTarget {
       Section section(calls_.dispatch_);
       if (state_.launched && !node_.on_graph()) waited = wait_for_room(section, port);
       if (state_.cancelled) throw Cancelled{};
+      if (node_.info().kind == GadgetKind::source) state_.note_data();
       calls_.delivery_.publish(section, node_, port, std::move(message), job_);
       // The one message boundary that a source has.
       if (node_.info().kind == GadgetKind::source && node_.take_new_params()) new_params = node_.params();
@@ -135,16 +136,14 @@ void Calls::start(Node& node) {
     cause = std::current_exception();
   }
   Section section(dispatch_);
+  node.figures.busy += node.on_graph() ? Clock::now() - began : node.busy_in_job(Clock::now());
   --node.in_code;
   section.touch(node);
-  node.figures.busy += Clock::now() - began;
   if (cause) dispatch_.fail(section, node, nullptr, cause);
 }
 
 void Calls::run(Node& node, Job& job, Section::Tickets* mine) {
   const Clock::time_point began = Clock::now();
-  // Only a gadget with its own thread changes this while a job runs.
-  const Clock::duration waited_before = node.on_graph() ? Clock::duration{} : node.figures.waiting_output;
   std::exception_ptr cause;
   std::size_t call = 0;
   try {
@@ -156,8 +155,7 @@ void Calls::run(Node& node, Job& job, Section::Tickets* mine) {
   job.payloads.clear();
   const Clock::time_point ended = Clock::now();
   Section section(dispatch_, mine);
-  Clock::duration busy = ended - began;
-  if (!node.on_graph()) busy -= node.figures.waiting_output - waited_before;
+  const Clock::duration busy = node.on_graph() ? ended - began : node.busy_in_job(ended);
   node.figures.busy += busy;
   if (job.has_input()) count_calls(node, job, busy, ended);
   if (cause) dispatch_.fail(section, node, job.has_input() ? &job.calls[call] : nullptr, cause);

@@ -25,8 +25,14 @@ Control::Control(const Pipeline& pipeline, RunState& state, RunGraph& graph, Dis
   counts_.add(0, {});
 }
 
+void Control::set_folder(std::filesystem::path output_dir, const std::vector<std::string>& more_files) {
+  output_dir_ = std::move(output_dir);
+  for (const std::string& name : more_files) more_files_.push_back({name, ""});
+}
+
 RunReport Control::snapshot() const {
   RunReport report;
+  report.output_dir = output_dir_;
   {
     const std::lock_guard lock(parameters_mutex_);
     report.changes = changes_.changes();
@@ -41,13 +47,15 @@ void Control::read_figures(RunReport& report) const {
   report.resolved = pipeline_.resolved;
   const std::lock_guard lock(state_.mutex);
   read_graph(report);
+  const CountPoint now = count_now();
   report.phase = phase();
   report.started = started_;
   if (began_ != Clock::time_point{}) report.seconds = seconds(Clock::now() - began_);
+  if (state_.data_began) report.data_seconds = seconds(Clock::now() - *state_.data_began);
   report.errors = state_.errors;
   report.running_at_cancel = state_.running_at_cancel;
   report.counts.assign(counts_.entries().begin(), counts_.entries().end());
-  if (const CountPoint now = count_now(); now.seconds > report.counts.back().seconds) report.counts.push_back(now);
+  if (now.seconds > report.counts.back().seconds) report.counts.push_back(now);
   report.stopped = state_.stopping;
   report.aborted = state_.aborted;
 }
@@ -55,17 +63,19 @@ void Control::read_figures(RunReport& report) const {
 // With the lock held, as all that follows.
 void Control::read_graph(RunReport& report) const {
   LatencyHistogram latency;
+  const Clock::time_point now = Clock::now();
   for (const auto& node : graph_.nodes()) {
     const NodeFigures& figures = node->figures;
     report.gadgets.push_back({node->name(), node->info().name, figures.messages_in, figures.messages_out,
-                              figures.events_in, figures.events_out, seconds(figures.busy),
-                              seconds(figures.waiting_output), node->record.books(), node->record.figures(),
-                              node->record.progress()});
+                              figures.events_in, figures.events_out, seconds(figures.busy + node->busy_in_job(now)),
+                              seconds(node->waited_output(now)), node->record.books(), node->record.figures(),
+                              node->record.progress(), node->record.waiting()});
     latency.add(figures.latency);
     for (std::string& file : node->record.files()) report.files.push_back({std::move(file), node->name()});
   }
   for (const auto& edge : graph_.edges())
     report.edges.push_back({edge->description().name, edge->description().settings, edge->figures()});
+  report.files.insert(report.files.end(), more_files_.begin(), more_files_.end());
   report.latency = {latency.count(), latency.quantile_seconds(0.5), latency.quantile_seconds(0.99),
                     latency.max_seconds()};
 }
@@ -79,13 +89,15 @@ CountPoint Control::count_now() const {
     report.events_out = node->figures.events_out;
     now.events += events_received(node->info(), report);
   }
+  if (now.events > 0) state_.note_data();
   return now;
 }
 
 RunPhase Control::phase() const {
   if (state_.cancelled) return RunPhase::ending;
   if (!state_.launched) return RunPhase::preparing;
-  return state_.stopping ? RunPhase::stopping : RunPhase::running;
+  if (state_.stopping) return RunPhase::stopping;
+  return !state_.data_began && graph_.says_what_it_waits_for() ? RunPhase::waiting : RunPhase::running;
 }
 
 std::vector<LiveParameter> Control::live_parameters() const {

@@ -37,6 +37,8 @@ class Control final : public RunControl {
   // Drops everything, because of this error.
   void cancel(RunError error);
 
+  // Where the run's files are, and those that are no gadget's; for reports. Before all else.
+  void set_folder(std::filesystem::path output_dir, const std::vector<std::string>& more_files);
   // The run's clock begins: before gadgets are constructed.
   void begin();
   // Waits until every gadget has ended, or after a cancellation until no gadget code runs: true.
@@ -63,6 +65,9 @@ class Control final : public RunControl {
   RunState& state_;
   RunGraph& graph_;
   Dispatch& dispatch_;
+
+  std::filesystem::path output_dir_;
+  std::vector<RunFile> more_files_;
 
   mutable std::mutex parameters_mutex_;  // taken before that of the state
   std::vector<Value> parameters_;        // of each gadget, as they were set last

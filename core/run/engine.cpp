@@ -24,14 +24,11 @@ constexpr std::size_t most_stalls = 100;  // that are reported: a run that stand
 class RunJsonFile {
  public:
   RunJsonFile(const EngineOptions& options, std::string_view run)
-      : folder_(options.output_dir, run, options.earlier_run) {
-    for (const std::string& name : options.more_files) more_files_.push_back({name, ""});
-  }
+      : folder_(options.output_dir, run, options.earlier_run), more_files_(options.more_files) {}
 
   // A file that is in the way, or a full disk, is found before anything of an earlier run is touched.
   void begin(RunReport report, const Value& parameters) {
     const std::lock_guard lock(mutex_);
-    append(report, more_files_);
     const std::vector<RunFile> own = report.files;
     append(report, folder_.resumed());
     report.phase = RunPhase::running;
@@ -46,13 +43,12 @@ class RunJsonFile {
     if (ended_) return;
     RunReport report = run.snapshot();
     report.phase = RunPhase::running;
-    append(report, more_files_);
     append(report, folder_.resumed());
     AtomicFile file(folder_.path() / "run.json");
     file.write(run_json(report));
     file.commit(AtomicFile::Flush::later);
   }
-  // Lists only the gadgets' files that are there, unless threads are left that may still write.
+  // Lists only the gadgets' files that are there, and those that the caller still writes, unless threads are left that may still write.
   void end(RunReport& report) {
     const std::lock_guard lock(mutex_);
     ended_ = true;
@@ -60,9 +56,9 @@ class RunJsonFile {
     if (report.still_running.empty())
       std::erase_if(report.files, [&](const RunFile& file) {
         std::error_code wrong;
-        return !std::filesystem::exists(folder_.path() / file.name, wrong);
+        const bool is_later = std::ranges::find(more_files_, file.name) != more_files_.end();
+        return !is_later && !std::filesystem::exists(folder_.path() / file.name, wrong);
       });
-    append(report, more_files_);
     write_run_json(report, folder_.path());
   }
 
@@ -74,7 +70,7 @@ class RunJsonFile {
   }
 
   RunFolder folder_;
-  std::vector<RunFile> more_files_;
+  const std::vector<std::string> more_files_;
   std::mutex mutex_;
   bool ended_ = false;
 };
@@ -82,7 +78,9 @@ class RunJsonFile {
 Engine::Engine(Pipeline pipeline, EngineOptions options)
     : options_(std::move(options)),
       run_(std::make_shared<Run>(std::move(pipeline),
-                                 RunSettings{options_.output_dir, options_.name, options_.observer, options_.turns})) {}
+                                 RunSettings{options_.output_dir, options_.name, options_.observer, options_.turns})) {
+  run_->control.set_folder(options_.output_dir, options_.more_files);
+}
 
 Engine::~Engine() {
   run_.reset();  // gadgets go before the lock of the folder that they write to

@@ -95,6 +95,8 @@ struct Node {
   unsigned in_work = 0;                                   // jobs taken and not finished, and tickets
   unsigned in_code = 0;                                   // of these, in the gadget's code now
   std::chrono::steady_clock::time_point in_code_since{};  // the job that began last
+  std::chrono::steady_clock::time_point waits_since{};    // where it waits
+  std::chrono::steady_clock::duration no_work_before{};   // of no_work(), when the job that began last did
   unsigned tickets = 0;       // of these, workers that are on their way: they take a job when they begin
   std::vector<Job> spare;     // finished ones, whose vectors are used again
   double mean_call_ns = 1e9;  // of late
@@ -170,6 +172,22 @@ struct Node {
   void enter_code() {
     ++in_code;
     in_code_since = std::chrono::steady_clock::now();
+    no_work_before = no_work(in_code_since);
+  }
+  // Of a gadget with its own thread: how long it has waited, within its calls, for room behind it or for the outside.
+  std::chrono::steady_clock::duration no_work(std::chrono::steady_clock::time_point now) const {
+    return waited_output(now) + record.waited_outside(now);
+  }
+  // A wait that has not ended included.
+  std::chrono::steady_clock::duration waited_output(std::chrono::steady_clock::time_point now) const {
+    const bool waits = waiting == Waiting::for_room && now > waits_since;
+    return figures.waiting_output + (waits ? now - waits_since : std::chrono::steady_clock::duration{});
+  }
+  // Since the job or start that it is in began, the time in which it worked; a source's one call lasts as long as its
+  // stream. None of a gadget on the flow graph, whose calls may overlap and are short.
+  std::chrono::steady_clock::duration busy_in_job(std::chrono::steady_clock::time_point now) const {
+    if (on_graph() || in_code == 0) return {};
+    return std::max(now - in_code_since - (no_work(now) - no_work_before), std::chrono::steady_clock::duration{});
   }
 
   // Every input has its next message. In a join by origins they may still not belong together.

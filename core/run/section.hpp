@@ -84,6 +84,7 @@ class Section {
   void wait(Node& node, Node::Waiting what, std::size_t port = 0) {
     node.waiting = what;
     node.waiting_port = port;
+    node.waits_since = std::chrono::steady_clock::now();
     --state_.active;
     settle();
     leave();

@@ -24,9 +24,11 @@ constexpr std::size_t most_on_their_way = 64;
 page::EstimateCaption caption_of(const Estimate& estimate, std::uint32_t number, const MessageInfo& info) {
   const UpdateStep& step = estimate.step;
   const auto reasons = estimate.quantity ? not_quantitative_because(*estimate.quantity) : std::vector<std::string>();
+  // A live scan has no iterations before it has ended: its updates are counted.
+  const bool is_live = step.subsets == 0 && step.update > 0;
   return {.number = number,
-          .iteration = static_cast<std::uint32_t>(std::max(step.iteration, 0)),
-          .subset = static_cast<std::uint32_t>(std::max(step.subset + 1, 0)),
+          .iteration = static_cast<std::uint32_t>(is_live ? 0 : std::max(step.iteration, 0)),
+          .subset = static_cast<std::uint32_t>(is_live ? step.update : std::max(step.subset + 1, 0)),
           .end_event = info.end_event,
           .unit = unit_of(estimate),
           .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; "))};
@@ -94,7 +96,7 @@ void LivePage::publish_image(const Taken& taken, bool is_final) try {
   const std::shared_ptr<const Image> image = on_host(*taken.estimate);
   page::EstimateCaption caption = caption_of(*taken.estimate, taken.number, taken.info);
   caption.is_final = is_final;
-  caption.seconds = static_cast<float>(seconds_since_begin());
+  caption.seconds = static_cast<float>(scan_seconds());
   auto message = std::make_shared<const std::string>(page::estimate_message(*image, caption, settings_.most_voxels));
   bool keep = false;
   {
@@ -121,7 +123,8 @@ void LivePage::publish_image(const Taken& taken, bool is_final) try {
 void LivePage::publish_state(bool has_ended) {
   const RunReport report = run_.snapshot();
   PageFigures figures;
-  figures.seconds = seconds_since_begin();
+  note_data(report);
+  figures.seconds = scan_seconds();
   figures.has_ended = has_ended;
   {
     const std::lock_guard lock(mutex_);
@@ -131,6 +134,18 @@ void LivePage::publish_state(bool has_ended) {
     for (const Past& past : past_.entries()) figures.past.push_back(past.entry);
   }
   server_->publish_text(std::make_shared<const std::string>(state_message(run_, report, figures)));
+}
+
+void LivePage::note_data(const RunReport& report) {
+  const std::chrono::duration<double> since(report.data_seconds);
+  const std::lock_guard lock(mutex_);
+  if (since.count() > 0 && !data_began_)
+    data_began_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(since);
+}
+
+double LivePage::scan_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return data_began_ ? std::chrono::duration<double>(Clock::now() - *data_began_).count() : 0;
 }
 
 void LivePage::finish() {
@@ -153,7 +168,8 @@ std::optional<WebFile> LivePage::file(std::string_view path) const {
   const std::lock_guard lock(mutex_);
   for (const Past& past : past_.entries())
     if (past.entry.number == number) return WebFile{"application/octet-stream", past.message};
-  return std::nullopt;
+  if (number == 0 || number > taken_) return std::nullopt;
+  return WebFile{"application/octet-stream", nullptr};  // it was there when the page was told of it
 }
 
 void LivePage::note_shown(std::uint32_t number) {

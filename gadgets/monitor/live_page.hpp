@@ -73,16 +73,18 @@ class LivePage {
   std::optional<WebFile> file(std::string_view path) const;
   void note_shown(std::uint32_t number);
   LatencyFigures shown_locked() const;
-  double seconds_since_begin() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
+  void note_data(const RunReport& report);
+  // Since data began to come, as far as is known; else 0.
+  double scan_seconds() const;
 
   const LivePageSettings settings_;
   RunControl& run_;
   const Logger log_;
-  const Clock::time_point began_ = Clock::now();
   const std::map<std::string, WebFile, std::less<>> files_;
   std::atomic<double> frames_per_second_ = 10;
 
   mutable std::mutex mutex_;
+  std::optional<Clock::time_point> data_began_;
   std::condition_variable_any wake_;
   std::optional<Taken> waiting_, last_;
   std::uint32_t taken_ = 0;

@@ -177,6 +177,7 @@ std::string state_message(const RunControl& run, const RunReport& report, const 
             {"phase", outcome(report)},
             {"ended", page.has_ended},
             {"seconds", page.seconds},
+            {"waiting", Json::array()},
             {"counts", counts_json(count_sample(report, page.seconds))},
             {"books",
              {{"received", books.received},
@@ -192,6 +193,13 @@ std::string state_message(const RunControl& run, const RunReport& report, const 
             {"parameters", Json::array()},
             {"gadgets", Json::array()},
             {"edges", Json::array()}};
+  for (const GadgetReport& gadget : report.gadgets)
+    if (!gadget.waiting.empty()) json["waiting"].push_back({{"gadget", gadget.name}, {"what", gadget.waiting}});
+  if (page.has_ended) {
+    json["folder"] = report.output_dir.string();
+    json["files"] = Json::array();
+    for (const RunFile& file : report.files) json["files"].push_back(file.name);
+  }
   for (const PastEstimate& past : page.past)
     json["past"].push_back({past.number, past.iteration, past.subset, past.seconds});
   for (const LiveParameter& parameter : run.live_parameters()) json["parameters"].push_back(to_json(parameter.value));

@@ -12,7 +12,7 @@
 
 namespace tofstream {
 
-/// Events so far, at a time since the run began.
+/// Events so far, at a time since data began to come.
 struct CountSample {
   double seconds = 0;
   std::uint64_t received = 0, reconstructed = 0, rejected = 0, lost = 0;
@@ -28,7 +28,7 @@ struct PastEstimate {
 
 /// What the monitor knows besides the run's figures.
 struct PageFigures {
-  double seconds = 0;      // since the run began
+  double seconds = 0;      // since data began to come: of a live scan, its time
   bool has_ended = false;  // no estimate follows
   std::uint64_t images = 0;
   LatencyFigures shown;  // from an image's last data's entry until a page had drawn it

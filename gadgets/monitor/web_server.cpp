@@ -105,11 +105,13 @@ class Visit : public std::enable_shared_from_this<Visit> {
     const std::string_view host = view(request[http::field::host]);
     if (!is_own_host(host, hub_.settings.host_names))
       return refuse(request, http::status::forbidden,
-                    "This page is not served under that name: use this machine's address, or name the host in "
-                    "web_monitor's `hosts`.\n");
+                    fmt::format("This page is not served under that name: use this machine's address, or name the host "
+                                "in {}.\n",
+                                hub_.settings.hosts_option));
     const std::string_view path = view(request.target()).substr(0, request.target().find('?'));
     if (websocket::is_upgrade(request)) {
-      if (path != "/live") return refuse(request, http::status::not_found, "WebSockets are at /live.\n");
+      if (path != "/live" || !hub_.content.greeting)
+        return refuse(request, http::status::not_found, "There is no WebSocket here.\n");
       if (!is_own_origin(view(request[http::field::origin]), host))
         return refuse(request, http::status::forbidden, "Another page may not steer this run.\n");
       return upgrade(request);
@@ -118,13 +120,15 @@ class Visit : public std::enable_shared_from_this<Visit> {
       return refuse(request, http::status::method_not_allowed, "Only GET and HEAD.\n");
     std::optional<WebFile> file = hub_.content.file(path);
     if (!file) return refuse(request, http::status::not_found, "There is no such file.\n");
-    respond(request, http::status::ok, std::move(*file), request.keep_alive());
+    const auto status = file->content ? http::status::ok : http::status::no_content;
+    if (!file->content) file->content = std::make_shared<const std::string>();
+    respond(request, status, std::move(*file), request.keep_alive());
   }
 
   static std::string_view view(beast::string_view s) { return {s.data(), s.size()}; }
 
-  void refuse(const Request& request, http::status status, const char* why) {
-    respond(request, status, {"text/plain; charset=utf-8", std::make_shared<const std::string>(why)}, false);
+  void refuse(const Request& request, http::status status, std::string why) {
+    respond(request, status, {"text/plain; charset=utf-8", std::make_shared<const std::string>(std::move(why))}, false);
   }
 
   void respond(const Request& request, http::status status, WebFile file, bool keep_alive) {
@@ -136,7 +140,7 @@ class Visit : public std::enable_shared_from_this<Visit> {
     response->set("Content-Security-Policy", security_policy);
     response->keep_alive(keep_alive);
     if (request.method() != http::verb::head) response->body() = {file.content->data(), file.content->size()};
-    response->content_length(file.content->size());
+    if (status != http::status::no_content) response->content_length(file.content->size());
     stream().expires_after(hub_.settings.silence_timeout);
     // The serializer of a HEAD's answer must not wait for the body that its length announces.
     auto serializer = std::make_shared<http::response_serializer<http::span_body<const char>>>(*response);

@@ -22,13 +22,14 @@ using WebBytes = std::shared_ptr<const std::string>;
 
 struct WebFile {
   std::string type;  // as Content-Type says it
-  WebBytes content;
+  WebBytes content;  // null: what was there is there no more (204, which is no failure to a browser)
 };
 
 struct WebSettings {
   WebAddress address;
-  std::vector<std::string> host_names;  // besides addresses and localhost (web_access.hpp)
-  std::size_t connections = 64;         // at a time; one more takes the place of the one that has been silent longest
+  std::vector<std::string> host_names;                 // besides addresses and localhost (web_access.hpp)
+  std::string hosts_option = "web_monitor's `hosts`";  // where the operator names more of them
+  std::size_t connections = 64;  // at a time; one more takes the place of the one that has been silent longest
   std::chrono::seconds request_timeout{10};  // for a whole request, and until the next one
   std::chrono::seconds silence_timeout{60};  // of a WebSocket that does not answer pings either
 };
@@ -36,7 +37,7 @@ struct WebSettings {
 /// What the server asks for, on its own thread. An exception ends the one connection.
 struct WebContent {
   std::function<std::optional<WebFile>(std::string_view path)> file;  // "/index.html"; null: there is none
-  std::function<std::string()> greeting;                              // the first message to each WebSocket
+  std::function<std::string()> greeting;  // the first message to each WebSocket at /live; null: there are none
   std::function<std::string(std::string_view text)> answer;           // to a message of one; empty: no answer
 };
 

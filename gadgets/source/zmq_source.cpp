@@ -17,7 +17,9 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
+#include "core/gadget/waiting.hpp"
 #include "gadgets/io/wall_clock.hpp"
+#include "gadgets/io/wire/frame.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/stop_descriptor.hpp"
 #include "gadgets/stream_ends.hpp"
@@ -41,6 +43,46 @@ enum class ReceivePattern { pull, sub };
 constexpr auto enum_names(ReceivePattern) {
   return names(ReceivePattern::pull, "pull", ReceivePattern::sub, "sub");
 }
+
+// What the terminal, top and the page are told of a stream that has not come yet, or stands still.
+class Silence {
+ public:
+  Silence(std::string endpoint, Context& context) : endpoint_(std::move(endpoint)), context_(context) {
+    say(fmt::format("waiting for a sender at {}", endpoint_));
+    context.log().info(said_);
+  }
+  ~Silence() { say_waiting(context_, ""); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+  void end(const RawFrame& frame) {
+    last_ = Clock::now();
+    if (said_.empty()) return;
+    const auto header = wire::peek_header(frame.data);
+    const bool is_data = header && header->kind != wire::FrameKind::stream_header;
+    if (!is_data && has_begun_) return;
+    if (is_data && !std::exchange(has_begun_, true)) context_.log().info(fmt::format("data come at {}", endpoint_));
+    say(is_data ? "" : fmt::format("a sender is at {}; waiting for its data", endpoint_));
+  }
+  void look() {
+    const auto silent = std::chrono::floor<std::chrono::seconds>(Clock::now() - last_);
+    if (has_begun_ && silent >= patience) say(fmt::format("no data at {} for {} s", endpoint_, silent.count()));
+  }
+
+ private:
+  static constexpr std::chrono::seconds patience{10};
+
+  void say(std::string words) {
+    said_ = std::move(words);
+    say_waiting(context_, said_);
+  }
+
+  const std::string endpoint_;
+  Context& context_;
+  std::string said_;
+  bool has_begun_ = false;  // data came
+  Clock::time_point last_ = Clock::now();
+};
 
 struct ZmqSource {
   struct Params {
@@ -206,16 +248,23 @@ struct ZmqSource {
   }
 
   void take_all(FrameQueue& queue, StreamReceiver& receiver, const std::stop_token& stop, Context& context) {
+    constexpr std::chrono::seconds between_looks{1};
+    Silence silence(p_.endpoint, context);
     std::optional<Clock::time_point> late, drained;
     while (!receiver.is_complete()) {
       if (receiver.has_ended() && !late) late = after(p_.late_s);
       if (stop.stop_requested() && !drained) drained = after(p_.drain_s);
       if (drained && Clock::now() >= *drained) return leave_out(queue, receiver);
-      auto frame = context.wait_outside([&] { return queue.take(late); });
-      if (frame)
+      const auto look = Clock::now() + between_looks;
+      auto frame = context.wait_outside([&] { return queue.take(late ? std::min(*late, look) : look); });
+      if (frame) {
+        silence.end(*frame);
         receiver.take(std::move(*frame));
-      else if (late || queue.is_over())
+      } else if (queue.is_over() || (late && Clock::now() >= *late)) {
         return;
+      } else if (!late) {
+        silence.look();
+      }
     }
   }
 

@@ -37,25 +37,59 @@ class FrameSender::Sockets {
       connect();
   }
   ~Sockets() {
-    if (stop_.stop_requested()) socket_.set(zmq::sockopt::linger, 0);
+    if (stop_.stop_requested() || has_given_up_) socket_.set(zmq::sockopt::linger, 0);
   }
   Sockets(const Sockets&) = delete;
   Sockets& operator=(const Sockets&) = delete;
 
   bool send(zmq::message_t message) {
     if (is_pub()) return publish(std::move(message));
-    while (!socket_.send(message, zmq::send_flags::dontwait)) {
+    constexpr std::chrono::milliseconds between_looks{100};
+    const auto began = Clock::now();
+    Saying saying(settings_, began);
+    while (!has_given_up_ && !socket_.send(message, zmq::send_flags::dontwait)) {
       guard_.throw_if_refused();
       if (stop_.stop_requested()) return false;
-      wait_for(ZMQ_POLLOUT, std::chrono::milliseconds(-1));
+      const bool is_alone = !guard_.is_connected();
+      has_given_up_ = is_alone && settings_.may_wait && !settings_.may_wait();
+      saying.look(is_alone);
+      if (!has_given_up_) wait_for(ZMQ_POLLOUT, between_looks);
     }
-    return true;
+    return !has_given_up_;
   }
 
+  bool has_lost_receiver() const { return !is_pub() && guard_.has_left(); }
   std::uint64_t refused_connections() const { return guard_.refused(); }
   std::uint64_t subscriptions() const { return subscriptions_; }
 
  private:
+  // What is said of one wait for a receiver.
+  class Saying {
+   public:
+    Saying(const Settings& settings, Clock::time_point began) : settings_(settings), began_(began) {}
+    ~Saying() {
+      if (is_said_) settings_.say_waiting("");
+    }
+    Saying(const Saying&) = delete;
+    Saying& operator=(const Saying&) = delete;
+
+    void look(bool is_alone) {
+      const auto waited = std::chrono::floor<std::chrono::seconds>(Clock::now() - began_);
+      if (!is_alone || !settings_.say_waiting || Clock::now() - began_ < settings_.patience || waited == said_) return;
+      said_ = waited;
+      const std::string words = fmt::format("no receiver at {} for {} s; waiting (Ctrl-C ends)", settings_.endpoint,
+                                            std::max(waited.count(), std::chrono::seconds::rep{1}));
+      settings_.say_waiting(words);
+      if (!std::exchange(is_said_, true) && settings_.warn) settings_.warn(words);
+    }
+
+   private:
+    const Settings& settings_;
+    const Clock::time_point began_;
+    std::chrono::seconds said_{-1};
+    bool is_said_ = false;
+  };
+
   bool is_pub() const { return settings_.pattern == SendPattern::pub; }
 
   void connect() {
@@ -133,6 +167,7 @@ class FrameSender::Sockets {
   std::vector<std::byte> header_;  // of the stream, as a frame
   std::uint64_t subscriptions_ = 0;
   std::int64_t present_ = 0;  // monitors
+  bool has_given_up_ = false;
 };
 
 FrameSender::FrameSender(Settings settings, const std::stop_token& stop)
@@ -151,6 +186,10 @@ bool FrameSender::send(std::vector<std::byte> frame) {
 bool FrameSender::send_in_place(std::span<const std::byte> frame) {
   const auto keep = [](void*, void*) {};
   return sockets_->send(zmq::message_t(const_cast<std::byte*>(frame.data()), frame.size(), keep));
+}
+
+bool FrameSender::has_lost_receiver() const {
+  return sockets_->has_lost_receiver();
 }
 
 std::uint64_t FrameSender::refused_connections() const {

@@ -1,6 +1,7 @@
 // Sends messages live over ZeroMQ, as they are: to one receiver, or to any number of monitors.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,6 +33,11 @@ class FrameSender {
     int high_water_mark = 1000;  // frames that wait in ZeroMQ, for each monitor
     double linger_s = 60;        // how long, at the end, what waits is waited for; monitors, until they have left
     std::function<void(std::string_view)> warn = {};
+    // push, where there is no receiver: says so every second once it has waited for `patience`, and says nothing ("")
+    // when there is one again; and whether to go on waiting. Once it may not, it has given up, and sends no more.
+    std::function<void(std::string_view)> say_waiting = {};
+    std::function<bool()> may_wait = {};
+    std::chrono::milliseconds patience{10'000};
   };
   /// The receiver may come later. Throws std::invalid_argument or std::runtime_error in one line for an endpoint or
   /// keys that cannot be used. From the stop on nobody waits, also not the destructor.
@@ -41,12 +47,14 @@ class FrameSender {
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
 
-  /// push waits for a receiver that has room; false at the stop. Throws std::runtime_error in one line where the
+  /// push waits for a receiver that has room; false at the stop, and where it has given up. Throws std::runtime_error in one line where the
   /// receiver refuses the keys. The header of a stream is kept, and pub sends it again to each new monitor.
   bool send(std::vector<std::byte> frame);
   /// The same without a copy: the bytes must outlive what is made of them.
   bool send_in_place(std::span<const std::byte> frame);
 
+  /// push: a receiver was there, and none is now. The next one knows nothing of what was sent.
+  bool has_lost_receiver() const;
   std::uint64_t refused_connections() const;
   /// Monitors that have joined so far, as often as they did.
   std::uint64_t subscriptions() const;

@@ -79,7 +79,8 @@ class SocketGuard::Watch {
         monitor_(context, zmq::socket_type::pair) {
     require_endpoint(settings_.endpoint, settings_.keys.any());
     if (settings_.keys.any()) apply_keys();
-    constexpr int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+    constexpr int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                           ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                            ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
     if (zmq_socket_monitor(socket_.handle(), monitor_endpoint, events) != 0) throw zmq::error_t();
     monitor_.connect(monitor_endpoint);
@@ -101,6 +102,8 @@ class SocketGuard::Watch {
           settings_.endpoint, settings_.largest_message));
   }
 
+  bool is_connected() const { return peer_ == Peer::there; }
+  bool has_left() const { return peer_ == Peer::gone; }
   std::uint64_t refused() const { return refused_; }
   int refused_descriptor() const { return refused_event_.number(); }
   void throw_if_refused() const {
@@ -193,6 +196,10 @@ class SocketGuard::Watch {
     std::memcpy(&event, parts[0].data(), sizeof(event));
     std::memcpy(&value, parts[0].data<char>() + sizeof(event), sizeof(value));
     if (event == ZMQ_EVENT_ACCEPTED || event == ZMQ_EVENT_CONNECTED) return unfinished_.opened(static_cast<int>(value));
+    if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED || event == ZMQ_EVENT_DISCONNECTED) {
+      peer_ = event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED ? Peer::there : Peer::gone;
+      return;
+    }
     ++refused_;
     const Fault fault = fault_of(event, value);
     if (binds())
@@ -261,6 +268,8 @@ class SocketGuard::Watch {
   bool has_warned_of_cut_ = false;  // of the receiving thread
   zmq::socket_t zap_, monitor_;
   SecretKey own_;
+  enum class Peer { not_yet, there, gone };
+  std::atomic<Peer> peer_ = Peer::not_yet;  // of the end that connects, its one other end
   std::atomic<std::uint64_t> refused_ = 0;
   std::string refused_key_;  // the latest that is unknown, and where it came from
   std::set<Fault> warned_of_;
@@ -276,6 +285,14 @@ SocketGuard::SocketGuard(zmq::context_t& context, zmq::socket_t& socket, Setting
     : watch_(std::make_unique<Watch>(context, socket, std::move(settings))) {}
 
 SocketGuard::~SocketGuard() = default;
+
+bool SocketGuard::is_connected() const {
+  return watch_->is_connected();
+}
+
+bool SocketGuard::has_left() const {
+  return watch_->has_left();
+}
 
 std::uint64_t SocketGuard::refused() const {
   return watch_->refused();

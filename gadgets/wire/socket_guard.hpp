@@ -58,6 +58,10 @@ class SocketGuard {
   /// Connections so far whose handshake failed, of unknown keys, of none, or of what is no ZeroMQ, or which were cut
   /// since their message had no end.
   std::uint64_t refused() const;
+  /// For the end that connects: the other end is there, and has shaken hands.
+  bool is_connected() const;
+  /// It was there, and is not any more.
+  bool has_left() const;
   /// A descriptor that is readable once the other end has refused this one, which connects; it refuses for good. Then
   /// throw_if_refused() throws std::runtime_error, in one line.
   int refused_descriptor() const;

@@ -7,14 +7,18 @@
 
 #include <fmt/format.h>
 
+#include "core/gadget/waiting.hpp"
 #include "gadgets/io/random_identity.hpp"
 #include "gadgets/io/wall_clock.hpp"
 
 namespace tofstream {
 namespace {
 
-FrameSender::Settings warning_to(FrameSender::Settings to, const Context& context) {
+// `context` outlives the sender.
+FrameSender::Settings speaking_to(FrameSender::Settings to, Context& context) {
   to.warn = [log = context.log()](std::string_view text) { log.warning(text); };
+  to.say_waiting = [&context](std::string_view what) { say_waiting(context, std::string(what)); };
+  to.may_wait = [&context] { return !context.stopping(); };
   return to;
 }
 
@@ -24,15 +28,15 @@ StreamSender::StreamSender(Settings settings, const Context& context)
     : settings_(std::move(settings)),
       context_(context),
       stream_(random_identity()),
-      sender_(warning_to(settings_.to, context), context.cancel_token()) {}
+      sender_(speaking_to(settings_.to, context_), context.cancel_token()) {}
 
-void StreamSender::send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s) {
+bool StreamSender::send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s) {
   send_header_when_due();
   wait_until(scanned_s);
   header.sequence = sequence_++;
   header.first_event = events_;
   events_ += header.events;
-  seal_and_send(header, std::move(frame));
+  return seal_and_send(header, std::move(frame));
 }
 
 void StreamSender::finish(std::uint64_t end_ns, Context& context) {
@@ -54,11 +58,14 @@ void StreamSender::wait_until(double scanned_s) {
   const auto due =
       *began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(scanned_s / settings_.speed));
   constexpr std::chrono::milliseconds look_around{50};
-  while (Clock::now() < due && !context_.stopping() && !context_.cancelled())
-    std::this_thread::sleep_until(std::min(due, Clock::now() + look_around));
+  context_.wait_outside([&] {
+    while (Clock::now() < due && !context_.stopping() && !context_.cancelled())
+      std::this_thread::sleep_until(std::min(due, Clock::now() + look_around));
+  });
 }
 
 void StreamSender::send_header_when_due() {
+  if (sender_.has_lost_receiver()) header_sent_.reset();
   const auto now = Clock::now();
   const std::chrono::duration<double> repeat(settings_.repeat_header_s);
   const bool is_due = header_sent_ && repeat.count() > 0 && now - *header_sent_ >= repeat;
@@ -69,11 +76,11 @@ void StreamSender::send_header_when_due() {
   header_sent_ = now;
 }
 
-void StreamSender::seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame) {
+bool StreamSender::seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame) {
   header.stream = stream_;
   header.sent_ns = wall_clock_ns();
   wire::seal_frame(header, frame);
-  sender_.send(std::move(frame));
+  return context_.wait_outside([&] { return sender_.send(std::move(frame)); });
 }
 
 }  // namespace tofstream

@@ -26,6 +26,8 @@ inline constexpr auto* linger_words =
     "How long, at the end, a receiver is given to take what waits, and monitors to leave";
 inline constexpr auto* repeat_header_words =
     "The header is sent again so often, for receivers that come late; 0: never. To a monitor it is sent when it comes";
+/// Of events that send() did not send, in the books.
+inline constexpr auto* not_sent_words = "not sent: the run was stopped while no receiver was there";
 inline constexpr auto* send_speed_words = "Scan time a second: 1 sends as the scanner does; 0: as fast as it goes";
 
 class StreamSender {
@@ -36,13 +38,16 @@ class StreamSender {
     double speed = 0;             // scan time a second; 0: as fast as it goes
   };
   StreamSender(Settings settings, const Context& context);
+  StreamSender(const StreamSender&) = delete;
+  StreamSender& operator=(const StreamSender&) = delete;
 
   /// The payload of the header's frame: a PETSIRD stream to the end of its header. Before all else.
   void set_header(std::vector<std::byte> payload) { header_payload_ = std::move(payload); }
 
   /// A frame of data, of kind, schema, events and times; its payload lies behind room for the header. Waits first until
-  /// `scanned_s` of the scan are over, by `speed`.
-  void send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s);
+  /// `scanned_s` of the scan are over, by `speed`. False: it was not sent, as the run is being ended, or was stopped
+  /// while there was no receiver.
+  bool send(wire::FrameHeader header, std::vector<std::byte> frame, double scanned_s);
   /// The end of the stream, at this scanner time; and the figures of run.json.
   void finish(std::uint64_t end_ns, Context& context);
 
@@ -51,10 +56,10 @@ class StreamSender {
 
   void wait_until(double scanned_s);
   void send_header_when_due();
-  void seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame);
+  bool seal_and_send(wire::FrameHeader header, std::vector<std::byte> frame);
 
   const Settings settings_;
-  const Context context_;  // for its stop tokens
+  Context context_;  // for its stop tokens, and to say what it waits for
   std::vector<std::byte> header_payload_;
   const std::uint64_t stream_;
   std::uint64_t sequence_ = 1, events_ = 0;

@@ -43,8 +43,14 @@ inline std::string provenance_of(const Estimate& estimate, const MessageInfo& ev
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
-/// Reports to run.json what a writer's image is: size, voxel_mm, iteration, subsets, updates, unit, quantitative and
-/// why not, which corrections were made and which were not.
+/// "iteration 3"; of a live scan, which has no iterations before it has ended, "update 120".
+inline std::string step_words(const UpdateStep& step) {
+  return step.subsets == 0 && step.update > 0 ? fmt::format("update {}", step.update)
+                                              : fmt::format("iteration {}", step.iteration);
+}
+
+/// Reports to run.json what a writer's image is: size, voxel_mm, iteration (but not of a live scan that has not ended),
+/// subsets, updates, unit, quantitative and why not, which corrections were made and which were not.
 inline void report_image(const Estimate& estimate, Context& context) {
   const Grid& grid = estimate.image->grid;
   std::vector<double> size, voxel_mm;
@@ -55,7 +61,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   context.report("size", size);
   context.report("voxel_mm", voxel_mm);
   const UpdateStep& step = estimate.step;
-  context.report("iteration", std::int64_t{step.iteration});
+  if (step.subsets > 0 || step.update == 0) context.report("iteration", std::int64_t{step.iteration});
   if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
   if (step.update > 0) context.report("updates", step.update);
   if (!estimate.quantity) return;

@@ -63,7 +63,7 @@ struct NiftiWriter {
     const std::filesystem::path target = context.output_file(file);
     const std::string label = last_->quantity ? ", " + label_of(*last_->quantity) : "";
     write_nifti(target, *on_host(*last_),
-                {.description = fmt::format("tofstream, iteration {}{}", last_->step.iteration, label),
+                {.description = fmt::format("tofstream, {}{}", step_words(last_->step), label),
                  .unit = unit_of(*last_),
                  .comment = provenance(context)});
     context.report("file", target.string());

@@ -73,19 +73,21 @@ struct ZmqPetsirdSink {
 
   void send_frame() {
     auto frame = frame_.take();
-    sent_events_ += frame.header.events;
-    sender_.send(frame.header, std::move(frame.bytes), 1e-9 * static_cast<double>(frame_.scanned_ns()));
+    const bool is_sent =
+        sender_.send(frame.header, std::move(frame.bytes), 1e-9 * static_cast<double>(frame_.scanned_ns()));
+    (is_sent ? sent_events_ : unsent_events_) += frame.header.events;
   }
 
   void book(Context& context) {
-    context.books().received(sent_events_);
+    context.books().received(sent_events_ + unsent_events_);
     context.books().written(std::exchange(sent_events_, 0));
+    context.books().lost(std::exchange(unsent_events_, 0), not_sent_words);
   }
 
   const std::uint64_t frame_events_;
   StreamSender sender_;
   wire::TimeBlockFrame frame_;
-  std::uint64_t sent_events_ = 0;
+  std::uint64_t sent_events_ = 0, unsent_events_ = 0;  // that are not in the books yet
   petsird::TimeBlockCutter cutter_;
 };
 

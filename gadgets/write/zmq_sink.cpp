@@ -63,8 +63,10 @@ struct ZmqSink {
     wire::write_records(batch, std::span(frame).subspan(wire::header_bytes));
     // Counts the time that all batches stand for: when each begins is known only to a time block.
     if (!batch.delayed) scanned_s_ += batch.duration_s;
-    sender_.send(header, std::move(frame), scanned_s_);
-    context.books().written(header.events);
+    if (sender_.send(header, std::move(frame), scanned_s_))
+      context.books().written(header.events);
+    else
+      context.books().lost(header.events, not_sent_words);
     end_ns_ = header.start_ns + header.duration_ns;
   }
 

@@ -1,63 +1,17 @@
-// A run that is watched and steered from outside, and what it leaves: report, provenance.
+// A run that is watched and steered from outside while it goes, and what it leaves: report, provenance.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 
+#include "tests/command/background_run.hpp"
 #include "tests/command/command.hpp"
 #include "tests/support/skip.hpp"
 
 using namespace tofstream;
 
 namespace {
-
-// A run in the background with its results in `out`; it is stopped at the end of the scope at the latest.
-class BackgroundRun {
- public:
-  explicit BackgroundRun(const std::string& arguments) {
-    const std::string line = "exec " + program().string() + " run " + arguments + " --quiet --out " + out.string() +
-                             " >" + (folder_ / "stdout").string() + " 2>" + (folder_ / "stderr").string();
-    process_ = ::fork();
-    if (process_ == 0) {
-      ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      ::_exit(127);
-    }
-    for (int i = 0; i < 500 && !std::filesystem::exists(socket); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  ~BackgroundRun() {
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
-  BackgroundRun(const BackgroundRun&) = delete;
-  BackgroundRun& operator=(const BackgroundRun&) = delete;
-
-  int wait() {
-    int status = 0;
-    ::waitpid(process_, &status, 0);
-    process_ = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  // Waits until data flow.
-  void wait_for_events() const {
-    for (int i = 0; i < 200; ++i) {
-      const CommandResult asked = run_command("control " + out.string() + " --json");
-      if (asked.code == 0 && asked.json()["status"]["books"]["received"] > 0) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    FAIL("no events came: ", text_of(folder_ / "stderr"));
-  }
-  std::string err() const { return text_of(folder_ / "stderr"); }
-
- private:
-  const TemporaryFolder folder_;
-  pid_t process_ = -1;
-
- public:
-  const std::filesystem::path out = folder_ / "out", socket = out / "control.sock";
-};
 
 // A scan that would take an hour, cut by a gadget with a live parameter.
 const std::string endless =

@@ -2,6 +2,7 @@
 #include "gadgets.hpp"
 
 #include "core/gadget/spill.hpp"
+#include "core/gadget/waiting.hpp"
 
 void tofstream::Spill<tofstream::test::Batch>::encode(const test::Batch& batch, SpillWriter& to) {
   to.value(batch.number);
@@ -395,6 +396,17 @@ struct OutsideWait {
   }
 };
 TOFSTREAM_GADGET(OutsideWait, "outside_wait", "A source that waits for somebody else");
+
+struct LateSender {
+  void run(Emit<Batch>& emit, std::stop_token, Context& context) {
+    say_waiting(context, "waiting for a sender at the door");
+    context.wait_outside([] { sleep_ms(300); });
+    say_waiting(context, "");
+    sleep_ms(100);
+    for (std::uint64_t i = 0; i < 3; ++i) emit(Batch{.number = i});
+  }
+};
+TOFSTREAM_GADGET(LateSender, "late_sender", "A source that says for whom it waits");
 
 struct SlowStart {
   void run(Emit<Batch>&, std::stop_token, Context& context) {

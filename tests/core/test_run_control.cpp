@@ -119,6 +119,54 @@ gadgets:
   CHECK(witness.numbers["collect"] == counted(300));
 }
 
+TEST_CASE(
+    "a run whose source waits for a sender is waiting, and says for whom; that time is neither busy nor the scan's") {
+  Witness witness;
+  Engine engine(parse_pipeline(R"(
+gadgets:
+  feed: {use: late_sender}
+  last: {use: collect, from: feed}
+)",
+                               "test.yaml"));
+  RunReport report;
+  std::jthread running([&] { report = engine.run(); });
+  RunReport now;
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  do now = engine.snapshot();
+  while (now.phase != RunPhase::waiting && std::chrono::steady_clock::now() < patience);
+  CHECK(outcome(now) == "waiting");
+  CHECK(now.gadgets[0].waiting == "waiting for a sender at the door");
+  CHECK(now.data_seconds == 0);
+  CHECK(!now.gadgets[0].figures.contains("waiting"));
+  running.join();
+  CHECK(outcome(report) == "done");
+  CHECK(report.gadgets[0].waiting.empty());
+  CHECK(report.gadgets[0].busy_seconds > 0.09);
+  CHECK(report.gadgets[0].busy_seconds < 0.3);
+  CHECK(report.data_seconds > 0);
+  CHECK(report.data_seconds < report.seconds - 0.3);
+}
+
+TEST_CASE(
+    "a source that goes on is busy in a snapshot, though its one call has not ended; where it waits for room it is "
+    "not") {
+  Witness witness;
+  Engine engine(parse_pipeline(R"(
+gadgets:
+  feed: {use: count, endless: true, pause_ms: 5}
+  last: {use: collect, from: feed}
+)",
+                               "test.yaml"));
+  witness.on_sink = [&](std::uint64_t number) {
+    if (number < 20) return;
+    const RunReport now = engine.snapshot();
+    CHECK(now.gadgets[0].busy_seconds > 0.05);
+    CHECK(now.gadgets[0].busy_seconds <= now.seconds);
+    engine.request_stop();
+  };
+  CHECK(engine.run().exit_code == 0);
+}
+
 TEST_CASE("a run says where it stands: preparing, running, over") {
   Witness witness;
   Engine engine(parse_pipeline(R"(

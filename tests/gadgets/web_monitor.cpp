@@ -161,8 +161,46 @@ TEST_CASE("past estimates may be asked for by the numbers that the state names")
   const HttpAnswer first = ask(port_of(test), "/past/1");
   CHECK(first.status == 200);
   CHECK(at<float>(first.body, 64) == 1);
+  // What was thinned out meanwhile is no failure to a browser that was told of it.
+  for (std::uint32_t i = 1; i <= 12; ++i) {
+    const HttpAnswer answer = ask(port_of(test), fmt::format("/past/{}", i));
+    CHECK((answer.status == 200 || answer.status == 204));
+    CHECK(answer.body.empty() == (answer.status == 204));
+  }
   for (const char* wrong : {"/past/2222", "/past/", "/past/x", "/past/1x", "/past/-1", "/past/99999999999"})
     CHECK(ask(port_of(test), wrong).status == 404);
+}
+
+TEST_CASE("a state says what the run waits for, and at the end where its files are") {
+  RunReport report;
+  report.phase = RunPhase::waiting;
+  report.gadgets = {{.name = "feed", .waiting = "waiting for a sender at tcp://127.0.0.1:5555"}};
+  report.output_dir = "results";
+  report.files = {{"image.nii.gz", "file"}, {"report.html", ""}};
+  const FakeRun run;
+  json state = json::parse(state_message(run, report, {}));
+  CHECK(state["phase"] == "waiting");
+  CHECK(state["seconds"] == 0);
+  REQUIRE(state["waiting"].size() == 1);
+  CHECK(state["waiting"][0]["gadget"] == "feed");
+  CHECK(state["waiting"][0]["what"] == "waiting for a sender at tcp://127.0.0.1:5555");
+  CHECK(!state.contains("files"));
+  state = json::parse(state_message(run, report, {.has_ended = true}));
+  CHECK(state["folder"] == "results");
+  CHECK(state["files"] == json{"image.nii.gz", "report.html"});
+}
+
+TEST_CASE("of a live scan the update is told, which has no iteration before it has ended") {
+  FakeRun run;
+  MonitorTest test("web_monitor", "address: 127.0.0.1:0\nframes_per_s: 60", ".", &run);
+  Watcher page(port_of(test));
+  Estimate live = estimate(5, 1);
+  live.step.subsets = 0;
+  live.step.update = 37;
+  test.send(live);
+  const std::string image = image_numbered(page, 1);
+  CHECK(at<std::uint32_t>(image, 12) == 0);
+  CHECK(at<std::uint32_t>(image, 16) == 37);
 }
 
 TEST_CASE("a page sets parameters and stops the run, and is told what is wrong") {

@@ -1,35 +1,20 @@
 // The Prometheus endpoint, scraped as Prometheus does.
 #include "tools/watch/metrics.hpp"
 
-#include <boost/asio/ip/tcp.hpp>
+#include <sstream>
 
 #include "fake_run.hpp"
+#include "tests/watch/scrape.hpp"
 
 using namespace tofstream;
 using namespace tofstream::test;
 
 namespace {
 
-std::string scrape(int port) {
-  boost::asio::ip::tcp::iostream stream;
-  stream.expires_after(std::chrono::seconds(10));
-  stream.connect("127.0.0.1", std::to_string(port));
-  stream << "GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n" << std::flush;
-  std::string text, line;
-  std::size_t length = 0;
-  while (std::getline(stream, line) && line != "\r") {
-    if (line.starts_with("Content-Length: ")) length = std::stoul(line.substr(16));
-    text += line + "\n";
-  }
-  std::string body(length, '\0');
-  stream.read(body.data(), static_cast<std::streamsize>(length));
-  return text + "\n" + body;
-}
-
 std::string refusal(const std::string& address, bool is_public = false) {
   FakeRun run;
   try {
-    const MetricsEndpoint endpoint(run, address, is_public);
+    const MetricsEndpoint endpoint(run, {address, is_public});
   } catch (const std::runtime_error& error) {
     return error.what();
   }
@@ -43,7 +28,7 @@ TEST_CASE("a scrape says what an edge that spills has on disk") {
   run.report.edges[0].limits.policy = EdgePolicy::spill;
   run.report.edges[0].figures.spilled_bytes = 5000;
   run.report.edges[0].figures.disk_bytes = 3000;
-  const MetricsEndpoint endpoint(run, "127.0.0.1:0", false);
+  const MetricsEndpoint endpoint(run, {"127.0.0.1:0"});
   const std::string text = scrape(endpoint.port());
   for (const char* line : {"tofstream_edge_spilled_bytes_total{edge=\"feed -> events\"} 5000",
                            "tofstream_edge_disk_bytes{edge=\"feed -> events\"} 3000"})
@@ -53,7 +38,7 @@ TEST_CASE("a scrape says what an edge that spills has on disk") {
 TEST_CASE("a scrape holds gadgets, edges, books, latency and the state of the run") {
   FakeRun run;
   run.report.books.lost["sent, but not \"received\""] = 7;
-  const MetricsEndpoint endpoint(run, "127.0.0.1:0", false);
+  const MetricsEndpoint endpoint(run, {"127.0.0.1:0"});
   const std::string text = scrape(endpoint.port());
   CHECK(text.starts_with("HTTP/1.1 200"));
   for (const char* line : {"tofstream_run_state{state=\"running\"} 1", "tofstream_run_state{state=\"stopping\"} 0",
@@ -72,9 +57,36 @@ TEST_CASE("a scrape holds gadgets, edges, books, latency and the state of the ru
     CHECK_MESSAGE(text.find(std::string("\n") + line) != std::string::npos, line);
 }
 
+TEST_CASE("every family is tofstream's own, and has its words and its type") {
+  FakeRun run;
+  const MetricsEndpoint endpoint(run, {"127.0.0.1:0"});
+  std::istringstream text(scrape(endpoint.port()));
+  int lines = 0;
+  for (std::string line; std::getline(text, line);) {
+    if (line.empty() || line.ends_with('\r') || line.starts_with("HTTP/")) continue;
+    ++lines;
+    CHECK_MESSAGE((line.starts_with("tofstream_") || line.starts_with("# HELP tofstream_") ||
+                   line.starts_with("# TYPE tofstream_")),
+                  line);
+  }
+  CHECK(lines > 30);
+}
+
+TEST_CASE("a name that was made to point here gets nothing, a name that was given does") {
+  FakeRun run;
+  const MetricsEndpoint endpoint(run, {.address = "127.0.0.1:0", .hosts = {"console"}});
+  const std::string foreign = scrape(endpoint.port(), "evil.example");
+  CHECK(foreign.starts_with("HTTP/1.1 403"));
+  CHECK(foreign.find("tofstream_") == std::string::npos);
+  CHECK(foreign.find("name the host in --metrics-host") != std::string::npos);
+  CHECK(scrape(endpoint.port(), "").starts_with("HTTP/1.1 403"));
+  for (const char* own : {"console:9464", "127.0.0.1", "[::1]:80", "localhost"})
+    CHECK_MESSAGE(scrape(endpoint.port(), own).starts_with("HTTP/1.1 200"), own);
+}
+
 TEST_CASE("each scrape sees the run as it is then") {
   FakeRun run;
-  const MetricsEndpoint endpoint(run, "localhost:0", false);
+  const MetricsEndpoint endpoint(run, {"localhost:0"});
   CHECK(scrape(endpoint.port()).find("state=\"running\"} 1") != std::string::npos);
   run.report.phase = RunPhase::stopping;
   CHECK(scrape(endpoint.port()).find("state=\"stopping\"} 1") != std::string::npos);
@@ -90,6 +102,6 @@ TEST_CASE("an address that others can reach wants to be asked for, and a list of
     CHECK_MESSAGE(refusal(address).ends_with(": cannot listen there: give a free host:port, such as 127.0.0.1:9464"),
                   address);
   FakeRun run;
-  const MetricsEndpoint taken(run, "127.0.0.1:0", false);
+  const MetricsEndpoint taken(run, {"127.0.0.1:0"});
   CHECK(refusal("127.0.0.1:" + std::to_string(taken.port())).find("cannot listen there") != std::string::npos);
 }

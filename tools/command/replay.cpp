@@ -62,6 +62,7 @@ void replay_to_endpoint(JournalReplay& frames, Options options) {
   const auto began = Clock::now();
   options.to.pattern = options.pattern == "pub" ? SendPattern::pub : SendPattern::push;
   options.to.warn = [](std::string_view text) { fmt::print(stderr, "warning: {}\n", text); };
+  options.to.say_waiting = [](std::string_view) {};  // a warning says it once, and nobody asks for more
   const auto sender = from_input([&] { return std::make_unique<FrameSender>(options.to); });
   Sent sent = send(frames, options, *sender, {});
   if (options.to.pattern == SendPattern::pub) sent.monitors = sender->subscriptions();

@@ -58,13 +58,14 @@ class ProgressLine {
 
  private:
   void show(const Engine& engine, const std::stop_token& stop) {
-    const auto begin = std::chrono::steady_clock::now();
     const auto pause = terminal_ ? 250ms : 10'000ms;
     std::unique_lock lock(mutex_);
     while (!wake_.wait_for(lock, stop, pause, [&] { return stop.stop_requested(); })) {
       if (stop.stop_requested()) return;
-      const std::string line =
-          text(engine.snapshot(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+      const RunReport now = engine.snapshot();
+      // The log has said what it waits for: a file of lines need not repeat it while no data come.
+      if (!terminal_ && now.phase == RunPhase::waiting) continue;
+      const std::string line = text(now);
       if (line.empty()) continue;
       fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", printable(line), terminal_ ? "" : "\n");
       std::fflush(stderr);
@@ -72,9 +73,12 @@ class ProgressLine {
     }
   }
 
-  static std::string text(const RunReport& report, double seconds) {
+  // The time is that since data came: the scan's, where one is live.
+  static std::string text(const RunReport& report) {
+    const double seconds = report.data_seconds > 0 ? report.data_seconds : report.seconds;
     std::string line;
     double slowest = 1;
+    bool waits = false;
     for (const auto& gadget : report.gadgets) {
       const Progress& p = gadget.progress;
       if (p.done <= 0) continue;
@@ -84,8 +88,14 @@ class ProgressLine {
                              : fmt::format("{}: {:.4g} {}", gadget.name, p.done, p.unit);
       if (p.total > 0) slowest = std::min(slowest, p.done / p.total);
     }
+    for (const auto& gadget : report.gadgets) {
+      if (gadget.waiting.empty()) continue;
+      waits = true;
+      line += fmt::format("{}{}: {}", line.empty() ? "" : "   ", gadget.name, gadget.waiting);
+    }
     if (line.empty()) return line;
     line += fmt::format("   {}", duration(seconds));
+    if (waits) return line;
     if (slowest > 0.01 && slowest < 1)
       line += fmt::format(", about {} left", duration(seconds * (1 - slowest) / slowest));
     return line;
@@ -208,8 +218,7 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
     control = &opened;
     std::optional<ProgressLine> progress;
     std::optional<MetricsEndpoint> metrics;
-    if (!settings.metrics.empty())
-      from_input([&] { metrics.emplace(engine.control(), settings.metrics, settings.metrics_public); });
+    if (!settings.metrics.address.empty()) from_input([&] { metrics.emplace(engine.control(), settings.metrics); });
     if (metrics && !settings.quiet) fmt::print(stderr, "metrics: port {}\n", metrics->port());
     if (!settings.quiet && !settings.json) progress.emplace(engine);
     report = engine.run();

@@ -8,6 +8,7 @@
 #include "core/pipeline/pipeline.hpp"
 #include "core/report/run_folder.hpp"
 #include "tools/command/command_line.hpp"
+#include "tools/watch/metrics.hpp"
 
 namespace tofstream::command {
 
@@ -18,8 +19,7 @@ struct RunSettings {
   bool verbose = false;          // at the end also what each gadget did: messages, events, time
   bool quiet = false;            // no progress
   std::filesystem::path trace;   // of the run, for Perfetto; empty: none
-  std::string metrics;           // host:port of the Prometheus endpoint; empty: none
-  bool metrics_public = false;   // others than this machine may ask it
+  MetricsSettings metrics;       // of the Prometheus endpoint; without an address: none
   std::string control = "none";  // path of the control socket; empty: in the output folder; "none": none
   bool nvtx = false;             // mark the gadgets' calls for Nsight Systems
 };

@@ -1,6 +1,8 @@
 // `tofstream top RUN`: a run as it goes, in the terminal: rates, queues, latency, books, progress.
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <thread>
 
@@ -11,6 +13,7 @@
 #include "core/base/printable.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/watch/control_client.hpp"
+#include "tools/watch/report_html.hpp"
 #include "tools/watch/top_view.hpp"
 
 namespace tofstream::command {
@@ -47,6 +50,25 @@ void show(const std::string& page, bool terminal) {
   std::fflush(stdout);
 }
 
+// Of a run that has ended, from its folder: ": done", and a line each for image and report. Only "\n" where there is no
+// such folder.
+std::string what_is_left(const std::filesystem::path& run) try {
+  const auto folder = std::filesystem::is_directory(run) ? run : run.parent_path();
+  std::ifstream file(folder / "run.json");
+  const Json json = Json::parse(file);
+  if (json.at("exit_code").is_null()) return ": it was killed\n";
+  std::string text = fmt::format(": {}\n", json.at("outcome").get<std::string>());
+  for (const auto& [name, gadget] : json.at("gadgets").items())
+    if (const Json& figures = gadget.at("figures"); figures.contains("file"))
+      text +=
+          fmt::format("{}: {}\n", figures.contains("voxel_mm") ? "image" : "file", figures["file"].get<std::string>());
+  if (std::filesystem::exists(folder / report_html_name))
+    text += fmt::format("report: {}\n", (folder / report_html_name).string());
+  return text;
+} catch (const std::exception&) {
+  return "\n";
+}
+
 void top(const Options& options) {
   ControlClient client = from_input([&] { return ControlClient(options.run); });
   const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.once && !options.json;
@@ -66,7 +88,7 @@ void top(const Options& options) {
     } while (!options.once);
   } catch (const NoRun& gone) {
     if (options.once) throw InputError(gone.what());
-    fmt::print(stderr, "{}\n", gone.what());
+    fmt::print(stderr, "{}", printable_lines(gone.what() + what_is_left(options.run)));
   }
 }
 

@@ -3,18 +3,19 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <prometheus/client_metric.h>
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/metric_type.h>
+#include <prometheus/text_serializer.h>
 
 #include "gadgets/io/wire/loopback.hpp"
+#include "gadgets/monitor/web_server.hpp"
 
 namespace tofstream {
 namespace {
@@ -68,9 +69,10 @@ void add_books(Families& families, const BookBalance& books) {
 
 void add_run(Families& families, const RunReport& report) {
   const std::string now = outcome(report);
-  for (const char* state : {"preparing", "running", "stopping", "ending"})
+  for (const char* state : {"preparing", "waiting", "running", "stopping", "ending"})
     families.gauge("run_state", "1 for the state that the run is in", {{"state", state}}, now == state ? 1 : 0);
   families.gauge("run_seconds", "Since the run began", {}, report.seconds);
+  families.gauge("run_data_seconds", "Since data began to come; 0: none has", {}, report.data_seconds);
   std::uint64_t changes = 0;
   for (const ParameterChange& change : report.changes) changes += 1 + change.joined;
   families.counter("run_parameter_changes_total", "Live parameters that were set", {}, number(changes));
@@ -104,6 +106,8 @@ void add_gadget(Families& families, const GadgetReport& gadget) {
   };
   by_reason("rejected_events_total", "Events booked as rejected", gadget.books.rejected);
   by_reason("lost_events_total", "Events booked as lost", gadget.books.lost);
+  families.gauge("waiting", "1 where the gadget says that it waits for something outside the program", labels,
+                 gadget.waiting.empty() ? 0 : 1);
   if (gadget.progress.total > 0)
     families.gauge("progress_ratio", "How far the gadget is", labels, gadget.progress.done / gadget.progress.total);
 }
@@ -138,57 +142,54 @@ std::vector<MetricFamily> families_of(const RunReport& report) {
   return families.take();
 }
 
-class Snapshot final : public prometheus::Collectable {
- public:
-  explicit Snapshot(const RunControl& run) : run_(run) {}
-  std::vector<MetricFamily> Collect() const override { return families_of(run_.snapshot()); }
-
- private:
-  const RunControl& run_;
-};
+std::string scrape(const RunControl& run) {
+  return prometheus::TextSerializer().Serialize(families_of(run.snapshot()));
+}
 
 [[noreturn]] void refuse(const std::string& address, const char* why) {
   throw std::runtime_error(fmt::format("--metrics {}: {}", address, why));
 }
 
-// The server underneath would take "9464", or a list, and listen for all the world.
-void require_address(const std::string& address, bool is_public) {
+constexpr const char* cannot_listen = "cannot listen there: give a free host:port, such as 127.0.0.1:9464";
+
+WebAddress metrics_address(const std::string& address, bool is_public) {
   const auto colon = address.rfind(':');
-  const bool has_port = colon != std::string::npos && colon > 0 && colon + 1 < address.size() &&
-                        address.find_first_not_of("0123456789", colon + 1) == std::string::npos;
-  if (!has_port || address.find_first_of(", ") != std::string::npos)
-    refuse(address, "cannot listen there: give a free host:port, such as 127.0.0.1:9464");
+  const bool has_port = colon != std::string::npos && colon > 0 && colon + 1 < address.size();
+  const bool is_list = address.find_first_of(", ") != std::string::npos;
+  if (!has_port || is_list) refuse(address, cannot_listen);
   if (!is_public && !is_loopback(address.substr(0, colon)))
     refuse(address, "is open to the network, and there is no password: use 127.0.0.1, or add --metrics-public");
+  try {
+    return web_address(address, true);
+  } catch (const std::invalid_argument&) {
+    refuse(address, cannot_listen);
+  }
 }
 
-std::unique_ptr<prometheus::Exposer> listen(const std::string& address) try {
-  const std::string local = "localhost:";
-  return std::make_unique<prometheus::Exposer>(
-      address.starts_with(local) ? "127.0.0.1:" + address.substr(local.size()) : address, 1);
-} catch (const std::exception&) {
-  refuse(address, "cannot listen there: give a free host:port, such as 127.0.0.1:9464");
+std::unique_ptr<WebServer> listen(const RunControl& run, const MetricsSettings& settings) {
+  const WebAddress address = metrics_address(settings.address, settings.is_public);
+  WebContent content;
+  content.file = [&run](std::string_view path) -> std::optional<WebFile> {
+    if (path != "/metrics") return std::nullopt;
+    return WebFile{"text/plain; version=0.0.4; charset=utf-8", std::make_shared<const std::string>(scrape(run))};
+  };
+  try {
+    return std::make_unique<WebServer>(
+        WebSettings{.address = address, .host_names = settings.hosts, .hosts_option = "--metrics-host"},
+        std::move(content));
+  } catch (const std::runtime_error&) {
+    refuse(settings.address, cannot_listen);
+  }
 }
 
 }  // namespace
 
-struct MetricsEndpoint::Server {
-  Server(const RunControl& run, const std::string& address)
-      : snapshot(std::make_shared<Snapshot>(run)), exposer(listen(address)) {
-    exposer->RegisterCollectable(snapshot);
-  }
-  std::shared_ptr<Snapshot> snapshot;
-  std::unique_ptr<prometheus::Exposer> exposer;
-};
-
-MetricsEndpoint::MetricsEndpoint(const RunControl& run, const std::string& address, bool is_public) {
-  require_address(address, is_public);
-  server_ = std::make_unique<Server>(run, address);
-}
+MetricsEndpoint::MetricsEndpoint(const RunControl& run, const MetricsSettings& settings)
+    : server_(listen(run, settings)) {}
 MetricsEndpoint::~MetricsEndpoint() = default;
 
 int MetricsEndpoint::port() const {
-  return server_->exposer->GetListeningPorts().front();
+  return server_->port();
 }
 
 }  // namespace tofstream

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "gadgets/io/grouped.hpp"
+#include "tools/watch/report_html.hpp"
+
 namespace tofstream {
 namespace {
 
@@ -87,6 +89,8 @@ std::string run_end(const RunReport& report) {
   }
   text += events_line(report, image);
   if (image) text += corrections_line(*image);
+  if (std::ranges::find(report.files, report_html_name, &RunFile::name) != report.files.end())
+    text += fmt::format("report: {}\n", (report.output_dir / report_html_name).string());
   return text + fmt::format("{} after {:.3g} s\n", outcome(report), report.seconds);
 }
 

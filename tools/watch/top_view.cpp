@@ -65,13 +65,16 @@ double total_of(const Json& entries) {
 std::string head(const Json& status, const Json& before, const Rates& rates) {
   const Json& books = status.at("books");
   const double received = books.at("received").get<double>();
-  std::string text =
-      fmt::format("{}   {}   {:.1f} s   {} events", status.at("pipeline").get<std::string>(),
-                  status.at("state").get<std::string>(), status.at("seconds").get<double>(), short_number(received));
+  const double since_data = status.value("data_seconds", 0.0);
+  std::string text = fmt::format(
+      "{}   {}   {:.1f} s   {} events", status.at("pipeline").get<std::string>(), status.at("state").get<std::string>(),
+      since_data > 0 ? since_data : status.at("seconds").get<double>(), short_number(received));
   if (!before.is_null())
     if (const auto rate = rates.of(received, before.at("books").at("received").get<double>()))
       text += fmt::format("   {} events/s", short_number(*rate));
   text += '\n';
+  for (const Json& wait : status.value("waiting", Json::array()))
+    text += fmt::format("{:<9} {}\n", wait.at("gadget").get<std::string>(), wait.at("what").get<std::string>());
   const double settled = books.at("reconstructed").get<double>() + books.at("written").get<double>() +
                          total_of(books.at("rejected")) + total_of(books.at("lost")) +
                          books.at("discarded").get<double>();

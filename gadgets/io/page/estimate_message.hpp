@@ -19,7 +19,7 @@ inline constexpr std::size_t estimate_header_bytes = 96;
 /// What is said of an estimate besides its voxels.
 struct EstimateCaption {
   std::uint32_t number = 0;     // of the estimates that this monitor took, from 1
-  std::uint32_t iteration = 0;  // from 1
+  std::uint32_t iteration = 0;  // from 1; 0: of a live scan, whose updates are counted instead
   std::uint32_t subset = 0;     // from 1
   bool is_final = false;
   float seconds = 0;                          // since the run began
