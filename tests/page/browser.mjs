@@ -62,7 +62,8 @@ export async function open(url, more, viewport, before = () => {}) {
   const page = await browser.newPage({ viewport, reducedMotion: 'reduce', colorScheme: 'light' });
   page.setDefaultTimeout(60000); // software draws in place of a GPU, on a busy machine
   page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => message.type() === 'error' && !message.location().url.includes('/past/') && complaints.push(message.text()));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('response', (response) => response.status() >= 400 && complaints.push(`${response.status()} of ${response.url()}`));
   page.on('request', (request) => /^https?:/.test(request.url()) && !request.url().startsWith(url) && complaints.push(`asked for ${request.url()}`));
   before(page);
   await page.goto(url);

@@ -35,10 +35,10 @@ const number = (page, name) => page.evaluate((wanted) => {
   return row?.querySelector('dd').textContent ?? '';
 }, name);
 
+const began = Date.now();
 let run, sender, browser;
 try {
   run = await receive();
-  sender = send();
   const estimates = [];
   const watched = await open(run.url, ['--disable-3d-apis'], { width: 900, height: 700 }, (page) => {
     page.on('websocket', (socket) => socket.on('framereceived', ({ payload }) => {
@@ -48,7 +48,20 @@ try {
   browser = watched.browser;
   const { page } = watched;
 
-  await captionSays(page, 'live: iteration');
+  await captionSays(page, `Waiting for a sender at ${endpoint}`);
+  assert.equal(await page.locator('#phase').textContent(), 'waiting');
+  assert.equal(await page.locator('#clock').textContent(), '', 'a scan that has not begun has no time');
+  assert.equal(await page.locator('#views').isHidden(), true, 'an empty box stands for an image');
+  assert.equal(await page.locator('#stop').isEnabled(), true, 'a run that waits cannot be stopped');
+  const waited = Date.now() - began;
+  sender = send();
+  await captionSays(page, 'live: update');
+  await page.waitForFunction(() => document.querySelector('#phase').textContent === 'running');
+  const clock = await page.locator('#clock').textContent();
+  const seconds = clock.split(':').reduce((sum, part) => 60 * sum + Number(part), 0);
+  assert(seconds <= (Date.now() - began - waited) / 1000 + 1, `${clock} is not the scan's time`);
+  assert.match(await page.locator('#scale-high').textContent(), /^[0-9][0-9,.]* Bq\/mL$/);
+  assert.match(await page.locator('#point').textContent(), /^At the crosshair, \(-?\d+, -?\d+, -?\d+\) mm: [0-9].* Bq\/mL$/);
   const first = estimates.at(-1);
   await page.waitForFunction((before) => Number(document.querySelector('#caption').dataset.number) > before, first.number);
   while (estimates.at(-1).endEvent <= first.endEvent) await page.waitForTimeout(50);
@@ -61,6 +74,9 @@ try {
   await page.locator('#stop-now').click();
   await captionSays(page, 'final:');
   assert.equal(await run.ended, 0, run.said());
+  const left = await page.locator('#files').textContent();
+  assert.equal(left, `Image: ${path.join(out, 'image.nii.gz')}. Report: ${path.join(out, 'report.html')}`);
+  assert.match(await page.locator('#numbers').textContent(), /Mean rate/, 'a scan that has ended has a rate');
   const last = estimates.at(-1);
   assert(last.isFinal, 'the last image is not said to be the final one');
   assert.equal(last.shrink, 1);

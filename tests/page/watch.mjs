@@ -60,6 +60,37 @@ async function changesTheView(page) {
   await page.locator('#high').fill('100');
 }
 
+// The patient's sides stand whole on all four sides of each view; the crosshair leaves its point free, and can go.
+async function marksSidesAndPoint(page) {
+  const marks = await page.evaluate(() => {
+    const box = (element) => (({ left, top, right, bottom }) => ({ left, top, right, bottom }))(element.getBoundingClientRect());
+    return {
+      views: box(document.querySelector('#views')), projection: box(document.querySelector('#projection')),
+      letters: [...document.querySelectorAll('#views .letter')].map((e) => ({ of: e.parentElement.dataset.of, text: e.textContent, ...box(e) })),
+      cross: [...document.querySelectorAll('#views .cross[data-of=coronal] line')].map((e) => ['x1', 'y1', 'x2', 'y2'].map((key) => Number(e.getAttribute(key)))),
+    };
+  });
+  const of = (name) => marks.letters.filter((letter) => letter.of === name).map((letter) => letter.text).join('');
+  assert.deepEqual([of('transverse'), of('coronal'), of('sagittal'), of('projection')], ['RLAP', 'RLSI', 'APSI', 'RLSI']);
+  for (const letter of marks.letters)
+    assert(letter.left >= marks.views.left && letter.right <= marks.views.right && letter.top >= marks.views.top && letter.bottom <= marks.views.bottom,
+      `the letter ${letter.text} of ${letter.of} is cut`);
+  assert.equal(marks.cross.length, 4);
+  const point = [marks.cross.find((line) => line[0] === line[2])[0], marks.cross.find((line) => line[1] === line[3])[1]];
+  for (const [x1, y1, x2, y2] of marks.cross) {
+    const near = Math.min(Math.hypot(x1 - point[0], y1 - point[1]), Math.hypot(x2 - point[0], y2 - point[1]));
+    assert(near >= 14, `the crosshair comes within ${near} pixels of its point`);
+  }
+  const [first, second] = [marks.cross[0], marks.cross[1]];
+  const slice = second[2] - first[0]; // from the left edge to the right one
+  const wide = marks.projection.right - marks.projection.left;
+  assert(Math.abs(wide - slice) < 2, `the projection is ${wide} pixels wide, the coronal slice ${slice}`);
+  await page.locator('#crosshair').uncheck();
+  assert.equal(await page.locator('#views .cross').count(), 0);
+  await page.locator('#crosshair').check();
+  assert.doesNotMatch(await page.locator('.scale').textContent(), /e[+-]/);
+}
+
 async function looksBack(page) {
   await page.locator('#time').focus();
   await page.keyboard.press('Home');
@@ -81,6 +112,9 @@ async function setsAParameter(page) {
   await field.fill('600');
   await field.press('Enter');
   await page.waitForFunction(() => document.querySelector('.wrong').textContent.includes('frames_per_s'));
+  await page.locator('#colours').focus();
+  await page.waitForFunction(() => document.querySelector('[data-parameter="page.frames_per_s"] input').value === '60');
+  assert.equal(await row.locator('.wrong').textContent(), '', 'the refusal stays when the value is good again');
   await page.reload();
   await captionSays(page, 'live:');
   assert.equal(await field.inputValue(), '60');
@@ -123,6 +157,8 @@ async function stops(page, run) {
   assert.equal(await run.ended, 0, run.said());
   await page.waitForTimeout(300);
   assert.equal(await page.locator('#notice').isHidden(), true, 'a run that has ended is no lost connection');
+  const left = await page.locator('#files').textContent();
+  assert(left.includes(path.join(folder, 'image.nii.gz')) && left.includes(path.join(folder, 'report.html')), left);
 }
 
 const softwareGl = ['--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
@@ -136,6 +172,7 @@ try {
   await carriesLicences(run.url);
   await watchesTheEstimate(desktop.page);
   await isForKeyboards(desktop.page);
+  await marksSidesAndPoint(desktop.page);
   await changesTheView(desktop.page);
   await looksBack(desktop.page);
   await setsAParameter(desktop.page);
@@ -145,6 +182,8 @@ try {
   await captionSays(phone.page, 'live: iteration');
   assert((await levels(phone.page, '#slices-canvas')).deviation > 5, 'without WebGL2 the slices are blank');
   assert(await phone.page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is wider than a phone');
+  const fold = await phone.page.evaluate(() => Math.max(...['#numbers', '#views'].map((id) => document.querySelector(id).getBoundingClientRect().bottom)));
+  assert(fold <= 844, `counts and image end ${fold} pixels down a phone`);
 
   await stops(desktop.page, run);
   const report = JSON.parse(readFileSync(path.join(folder, 'run.json'), 'utf8'));

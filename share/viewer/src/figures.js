@@ -10,10 +10,17 @@ function total(reasons) {
   return Object.values(reasons).reduce((sum, n) => sum + n, 0);
 }
 
+// Over the last seconds; of a scan that has ended, over all of it.
+function rateOf(state, samples) {
+  if (state.ended) return ['Mean rate', state.seconds > 0 ? state.books.received / state.seconds : 0];
+  const rates = ratesOf(samples.slice(-6), 0.05);
+  return ['Rate', rates.length ? rates.reduce((sum, r) => sum + r[1], 0) / rates.length : 0];
+}
+
 function numbersOf(state, samples) {
   const { books } = state;
-  const rates = ratesOf(samples.slice(-6), 0.05);
-  const numbers = [['Received', count(books.received)], ['Rate', `${count(rates.length ? rates.reduce((sum, r) => sum + r[1], 0) / rates.length : 0)}/s`]];
+  const [rateName, rate] = rateOf(state, samples);
+  const numbers = [['Received', count(books.received)], [rateName, `${count(rate)}/s`]];
   if (books.written > 0) numbers.push(['Written', count(books.written)]);
   if (books.reconstructed > 0 || books.written === 0) numbers.push(['Reconstructed', count(books.reconstructed)]);
   numbers.push(['Rejected', count(total(books.rejected) + books.discarded)], ['Lost', count(total(books.lost))]);

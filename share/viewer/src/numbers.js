@@ -8,6 +8,18 @@ export function count(n) {
   return size >= 100 || Number.isInteger(n) ? String(Math.round(n)) : n.toPrecision(3);
 }
 
+// A voxel's value: three digits, "2,140", "0.0213".
+export function quantity(x) {
+  if (!Number.isFinite(x)) return '-';
+  if (x === 0) return '0';
+  const rounded = Number(x.toPrecision(3));
+  const size = Math.abs(rounded);
+  if (size >= 1e-3 && size < 1e9) return rounded.toLocaleString('en-GB', { maximumFractionDigits: 6 });
+  const power = Math.floor(Math.log10(size));
+  const digits = [...String(power)].map((digit) => (digit === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[digit])).join('');
+  return `${Number((rounded / 10 ** power).toPrecision(3))} × 10${digits}`;
+}
+
 export function duration(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   const two = (n) => String(n).padStart(2, '0');

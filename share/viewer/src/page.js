@@ -4,7 +4,9 @@ import { Connection } from './connection.js';
 import { parseEstimate, robustMaximum } from './estimate.js';
 import { Graph } from './graph.js';
 import { showGadgets, showNumbers } from './figures.js';
-import { count, duration, html } from './numbers.js';
+import { layOut } from './layout.js';
+import { count, duration, html, quantity } from './numbers.js';
+import { Overlay, sideAt } from './overlay.js';
 import { Parameters } from './parameters.js';
 import { Past } from './past.js';
 import { drawCounts } from './plot.js';
@@ -27,7 +29,9 @@ let due = { image: false, projection: false };
 const past = new Past();
 const projection = new Projection($('projection'));
 const graph = new Graph($('graph'));
-const slices = await makeSlices($('slices'), view.table);
+const overlay = new Overlay($('views'));
+const slices = await makeSlices($('slices'), view.table, () => drawOver());
+let laid = null; // where slices and projection lie, and of which image in which room
 
 // The window in the image's units: of its robust maximum, or as it was held.
 function windowOf(estimate) {
@@ -37,10 +41,34 @@ function windowOf(estimate) {
 
 function look(estimate) {
   shown = estimate;
-  const [width, depth, height] = estimate.size.map((n, k) => n * estimate.voxelMm[k]);
-  $('views').style.aspectRatio = (width + depth) / (height + depth); // of the slices, side by side as they are
+  for (const part of document.querySelectorAll('.of-image')) part.hidden = false;
   projection.show(estimate);
   due = { image: true, projection: true };
+}
+
+// Anew where the image's edges or the page's width have changed.
+function place(estimate) {
+  const mm = estimate.size.map((n, k) => n * estimate.voxelMm[k]);
+  const width = $('views').clientWidth;
+  const most = Math.max(260, Math.min(0.66 * window.innerHeight, 900));
+  const key = JSON.stringify([mm, width, most]);
+  if (laid?.key === key) return;
+  laid = { key, width, mm, ...layOut(mm, [width, most]) };
+  $('views').style.height = `${laid.height}px`;
+  projection.place(laid.tiles.projection);
+}
+
+// The crosshair, the patient's sides, and the value at the point.
+function drawOver() {
+  if (!shown || !laid) return;
+  const point = slices.point;
+  const pixelsAMm = laid.tiles.coronal[2] / laid.mm[0];
+  overlay.draw(laid.tiles, point, pixelsAMm * Math.max(...shown.voxelMm), projection.degrees);
+  const voxel = point.map((share, k) => Math.min(Math.max(Math.floor(share * shown.size[k]), 0), shown.size[k] - 1));
+  const [i, j, k] = voxel;
+  const value = shown.offset + shown.scale * shown.codes[(k * shown.size[1] + j) * shown.size[0] + i];
+  const mm = voxel.map((n, axis) => Math.round(shown.originMm[axis] + n * shown.voxelMm[axis]));
+  $('point').textContent = `At the crosshair, (${mm.join(', ')}) mm: ${`${quantity(value)} ${shown.unit}`.trim()}`;
 }
 
 function redraw() {
@@ -48,7 +76,7 @@ function redraw() {
 }
 
 function describe(estimate) {
-  const step = estimate.iteration > 0 ? `iteration ${estimate.iteration}, update ${estimate.subset}` : 'start image';
+  const step = estimate.iteration > 0 ? `iteration ${estimate.iteration}, update ${estimate.subset}` : `update ${estimate.subset}`;
   const of = estimate.shrink > 1 ? `, ${estimate.shrink}³ voxels averaged` : '';
   const [x, y, z] = estimate.size;
   const when = estimate === newest ? (estimate.isFinal ? 'final' : 'live') : 'past';
@@ -61,8 +89,11 @@ function describe(estimate) {
 function showScale(low, high, unit) {
   const context = $('scale').getContext('2d');
   context.putImageData(new ImageData(view.table.slice(), 256, 1), 0, 0);
-  $('scale-low').textContent = low.toPrecision(3);
-  $('scale-high').textContent = `${high.toPrecision(3)} ${unit}`.trim();
+  $('scale-low').textContent = quantity(low);
+  $('scale-middle').textContent = quantity((low + high) / 2);
+  $('scale-high').textContent = `${quantity(high)} ${unit}`.trim();
+  $('low-text').textContent = `${view.low} %`;
+  $('high-text').textContent = `${view.high} %`;
 }
 
 let isDrawing = false;
@@ -73,8 +104,9 @@ async function draw() {
     const estimate = shown;
     const [low, high] = windowOf(estimate);
     try {
-      const room = await slices.draw(estimate, view.colours, view.table, low, high);
-      if (room) projection.place(room);
+      place(estimate);
+      await slices.draw(estimate, view.colours, view.table, low, high, laid.tiles, laid.width, laid.height);
+      drawOver();
     } catch (error) {
       notice(`The slices cannot be drawn: ${error.message}`);
     }
@@ -99,7 +131,29 @@ function notice(text) {
 function showPhase(phase) {
   $('phase').textContent = phase;
   $('phase').dataset.phase = phase;
-  $('stop').disabled = phase !== 'running' || !hello?.steering;
+  $('stop').disabled = (phase !== 'running' && phase !== 'waiting') || !hello?.steering;
+}
+
+// What the run waits for; and before the first image the same, in its place.
+function showWaiting(message) {
+  const lines = message.waiting.map((wait) => wait.what);
+  const isBefore = message.phase === 'waiting';
+  $('waiting').hidden = lines.length === 0 || isBefore;
+  $('waiting').textContent = lines.join('; ');
+  if (!shown) $('caption').textContent = isBefore ? lines.join('; ').replace(/^./, (c) => c.toUpperCase()) : 'No estimate yet.';
+}
+
+// Where the run's files are, once no other estimate comes.
+function showFiles(message) {
+  $('files').hidden = !message.ended || message.files.length === 0;
+  if ($('files').hidden) return;
+  const path = (name) => (message.folder ? `${message.folder}/${name}` : name);
+  const of = (wanted) => message.files.filter((name) => wanted.test(name)).map(path);
+  const [images, reports] = [of(/\.(nii|nii\.gz)$/), of(/^report\.html$/)];
+  const parts = [];
+  if (images.length > 0) parts.push(`Image: ${images.join(', ')}`);
+  if (reports.length > 0) parts.push(`Report: ${reports.join(', ')}`);
+  $('files').textContent = parts.length > 0 ? parts.join('. ') : `Files: ${message.files.map(path).join(', ')}`;
 }
 
 function showTime() {
@@ -144,11 +198,15 @@ const connection = new Connection({
     const rates = ratesOf(states[0], message);
     states = [...states.slice(-4), message];
     ended = message.ended;
-    samples.push(message.counts);
+    const last = samples[samples.length - 1];
+    if (!last || message.counts[0] > last[0]) samples.push(message.counts);
     if (samples.length > 1200) samples = samples.filter((_, k) => k % 2 === 0);
     showPhase(ended ? (message.phase === 'stopping' ? 'stopped' : 'done') : message.phase);
-    $('clock').textContent = duration(message.seconds);
+    $('clock').textContent = message.seconds > 0 ? duration(message.seconds) : '';
+    showWaiting(message);
+    showFiles(message);
     showNumbers($('numbers'), message, samples);
+    $('rate').hidden = samples.length < 2;
     drawCounts($('plot'), samples);
     graph.show(rates, message.edges);
     showGadgets($('gadgets').tBodies[0], hello, message, rates);
@@ -185,9 +243,12 @@ $('colours').addEventListener('change', () => {
 for (const which of ['low', 'high'])
   $(which).addEventListener('input', () => {
     view[which] = Number($(which).value);
-    $(`${which}-text`).textContent = `${view[which]} %`;
     redraw();
   });
+$('crosshair').addEventListener('change', () => {
+  overlay.hasCross = $('crosshair').checked;
+  drawOver();
+});
 $('hold').addEventListener('change', () => {
   view.held = $('hold').checked && shown ? robustMaximum(shown) : null;
   redraw();
@@ -210,6 +271,8 @@ function turn(degrees) {
   projection.degrees = degrees;
   $('angle').value = degrees;
   $('angle-text').textContent = `${degrees}°`;
+  $('projection').dataset.right = sideAt(degrees);
+  overlay.turn(degrees);
   due.projection = shown !== null;
 }
 $('turn').setAttribute('aria-pressed', String(turning));

@@ -2,10 +2,19 @@
 // says of it is shown.
 import { html } from './numbers.js';
 
-function stepOf(parameter) {
-  if (parameter.kind === 'integer') return 1;
-  if (parameter.lo === null || parameter.hi === null) return 'any';
-  return 10 ** Math.floor(Math.log10((parameter.hi - parameter.lo) / 200));
+const wide = 1000; // times the value: a limit that far away is no end for a slider
+
+// The ends of its slider: its limits, or where there are none within reach, what is some times the value. They grow with it.
+function endsOf(parameter, value) {
+  const reach = 4 * Math.max(Math.abs(value), Math.abs(Number(parameter.default) || 0), parameter.kind === 'integer' ? 5 : 1e-9);
+  const isNear = (limit) => limit !== null && Math.abs(limit) <= wide * reach;
+  const low = isNear(parameter.lo) ? parameter.lo : value < 0 ? -reach : 0;
+  return { min: low, max: isNear(parameter.hi) ? parameter.hi : Math.max(reach, low + reach) };
+}
+
+function stepOf(parameter, { min, max }) {
+  if (parameter.kind === 'integer') return Math.max(1, 10 ** Math.floor(Math.log10((max - min) / 200)));
+  return 10 ** Math.floor(Math.log10((max - min) / 200));
 }
 
 function inputsOf(parameter, id, label) {
@@ -17,8 +26,8 @@ function inputsOf(parameter, id, label) {
   if (parameter.lo !== null) limits.min = parameter.lo;
   if (parameter.hi !== null) limits.max = parameter.hi;
   const field = html('input', { ...common, type: 'number', ...limits });
-  if (parameter.lo === null || parameter.hi === null) return [field];
-  return [field, html('input', { type: 'range', id: `${id}-slider`, 'aria-label': label, ...limits, step: stepOf(parameter) })];
+  const ends = endsOf(parameter, Number(parameter.value));
+  return [field, html('input', { type: 'range', id: `${id}-slider`, 'aria-label': label, ...ends, step: stepOf(parameter, ends) })];
 }
 
 function read(parameter, input) {
@@ -32,7 +41,14 @@ function read(parameter, input) {
   }
 }
 
+// A slider whose end is not the parameter's goes on growing.
+function stretch(parameter, input, value) {
+  const ends = endsOf(parameter, Number(value));
+  if (ends.max > Number(input.max) || ends.min < Number(input.min)) Object.assign(input, ends, { step: stepOf(parameter, ends) });
+}
+
 function write(parameter, input, value) {
+  if (input.type === 'range') stretch(parameter, input, value);
   if (parameter.kind === 'boolean') input.checked = value === true;
   else input.value = parameter.kind === 'list' ? JSON.stringify(value) : value ?? '';
 }
@@ -53,15 +69,16 @@ export class Parameters {
     const label = parameter.unit ? `${name}, in ${parameter.unit}` : name;
     const inputs = inputsOf(parameter, id, label);
     const wrong = html('p', { class: 'wrong', role: 'alert' });
-    const range = parameter.lo !== null && parameter.hi !== null ? ` (${parameter.lo} to ${parameter.hi})` : '';
+    const range = parameter.lo !== null && parameter.hi !== null ? ` (${parameter.lo} to ${parameter.hi})` : parameter.lo !== null ? ` (from ${parameter.lo})` : '';
     const element = html('div', { class: 'parameter', 'data-parameter': name },
       html('label', { class: 'name', for: id }, parameter.unit ? `${name} [${parameter.unit}]` : name), inputs[0],
       ...inputs.slice(1), html('p', { class: 'doc', id: `${id}-doc` }, `${parameter.doc}${range}.`), wrong);
-    const row = { parameter, inputs, element, isBusy: false };
+    const row = { parameter, inputs, element, wrong, isBusy: false };
     for (const input of inputs) {
       input.disabled = !maySteer;
       input.addEventListener('input', () => {
         row.isBusy = true; // what the program says meanwhile does not move it from under the finger
+        wrong.textContent = '';
         for (const other of inputs) if (other !== input) other.value = input.value;
       });
       input.addEventListener('change', async () => {
@@ -73,7 +90,9 @@ export class Parameters {
     return row;
   }
 
+  // The program's value stands again, and so nothing is wrong any more.
   write(row, value) {
+    row.wrong.textContent = '';
     for (const input of row.inputs) write(row.parameter, input, value);
   }
 

@@ -35,7 +35,7 @@ export class Past {
 
   async fetch(number) {
     if (!this.fetched.has(number)) {
-      const answer = fetch(`past/${number}`).then(async (response) => (response.ok ? parseEstimate(await response.arrayBuffer()) : null));
+      const answer = fetch(`past/${number}`).then(async (response) => (response.status === 200 ? parseEstimate(await response.arrayBuffer()) : null));
       this.fetched.set(number, answer.catch(() => null));
     }
     const estimate = await this.fetched.get(number);

@@ -27,8 +27,8 @@ export function project(volume, degrees) {
   const [nx, ny, nz] = volume.size;
   const [dx, dy] = volume.edges;
   const step = Math.min(dx, dy);
-  const half = 0.5 * Math.hypot(nx * dx, ny * dy);
-  const count = Math.max(2, Math.floor((2 * half) / step));
+  const half = 0.5 * Math.max(nx * dx, ny * dy); // the circle about the axis: what a scanner sees of the corners is nothing
+  const count = Math.max(2, Math.round((2 * half) / step));
   const cos = Math.cos((degrees * Math.PI) / 180);
   const sin = Math.sin((degrees * Math.PI) / 180);
   const image = new Float32Array(count * nz);

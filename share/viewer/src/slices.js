@@ -1,5 +1,6 @@
-// Three slices through a point: by NiiVue where the browser has WebGL2, else plainly on a 2D canvas.
-import { MULTIPLANAR_TYPE, NVImage, Niivue, SHOW_RENDER, SLICE_TYPE } from '@niivue/niivue';
+// Three slices through a point: by NiiVue where the browser has WebGL2, else plainly on a 2D canvas. Where they lie is the
+// page's (layout.js), and so is what is drawn over them (overlay.js).
+import { NVImage, Niivue, SHOW_RENDER, SLICE_TYPE } from '@niivue/niivue';
 import { colourNames, niivueColours, paint } from './colours.js';
 import { niftiOf, sameGrid } from './estimate.js';
 
@@ -26,24 +27,46 @@ function onKeys(canvas, move) {
   });
 }
 
+// Of [x, y, z] as shares of the image along LPS: where the slices are.
+const centre = [0.5, 0.5, 0.5];
+
 class NiivueSlices {
-  async begin(parent, table) {
+  async begin(parent, table, moved) {
     const canvas = newCanvas(parent);
     this.view = new Niivue({
-      backColor: [table[0] / 255, table[1] / 255, table[2] / 255, 1], crosshairColor: [0.2, 0.55, 0.95, 0.8], crosshairWidth: 0.4, crosshairGap: 4, dragAndDropEnabled: false, fontMinPx: 11,
-      isRadiologicalConvention: true, sagittalNoseLeft: true, loadingText: '', logLevel: 'error', multiplanarShowRender: SHOW_RENDER.NEVER,
-      multiplanarLayout: MULTIPLANAR_TYPE.GRID, multiplanarPadPixels: 6, scrollRequiresFocus: true,
-      viewModeHotKey: '', clipPlaneHotKey: '', cycleClipPlaneHotKey: '',
+      backColor: [table[0] / 255, table[1] / 255, table[2] / 255, 1], crosshairWidth: 0, dragAndDropEnabled: false,
+      isOrientationTextVisible: false, isRadiologicalConvention: true, sagittalNoseLeft: true, loadingText: '', logLevel: 'error',
+      multiplanarShowRender: SHOW_RENDER.NEVER, scrollRequiresFocus: true, viewModeHotKey: '', clipPlaneHotKey: '', cycleClipPlaneHotKey: '',
     });
     await this.view.attachToCanvas(canvas);
     this.view.setSliceType(SLICE_TYPE.MULTIPLANAR);
     for (const name of colourNames) this.view.addColormap(name, niivueColours(name));
+    this.view.onLocationChange = () => moved();
     onKeys(canvas, (x, y, z) => this.view.moveCrosshairInVox(x, y, z));
     this.shown = null;
     return this;
   }
 
-  async draw(estimate, colours, table, low, high) {
+  // NiiVue's own point is in RAS.
+  get point() {
+    if (!this.shown) return centre;
+    const [x, y, z] = this.view.scene.crosshairPos;
+    return [1 - x, 1 - y, z];
+  }
+
+  place(tiles, width, height) {
+    const kinds = [['transverse', SLICE_TYPE.AXIAL], ['coronal', SLICE_TYPE.CORONAL], ['sagittal', SLICE_TYPE.SAGITTAL]];
+    const layout = kinds.map(([name, sliceType]) => {
+      const [left, top, w, h] = tiles[name];
+      return { sliceType, position: [left / width, top / height, w / width, h / height] };
+    });
+    const text = JSON.stringify(layout);
+    if (text === this.layout) return;
+    this.layout = text;
+    this.view.setCustomLayout(layout);
+  }
+
+  async draw(estimate, colours, table, low, high, tiles, width, height) {
     const sameAsBefore = sameGrid(this.shown, estimate);
     if (!sameAsBefore) {
       const image = await NVImage.new(niftiOf(estimate), 'estimate.nii', colours, 1, null, low, high, true, 0.02, false, false);
@@ -57,75 +80,83 @@ class NiivueSlices {
     Object.assign(volume, { cal_min: low, cal_max: high });
     this.view.opts.backColor = [table[0] / 255, table[1] / 255, table[2] / 255, 1];
     if (volume.colormap !== colours) volume.colormap = colours;
+    this.place(tiles, width, height);
     this.view.updateGLVolume();
-    return this.room();
-  }
-
-  // Where the three leave room: beside the transverse slice, under the sagittal one, in CSS pixels.
-  room() {
-    const place = (kind) => this.view.screenSlices.find((tile) => tile.axCorSag === kind)?.leftTopWidthHeight;
-    const [transverse, sagittal] = [place(SLICE_TYPE.AXIAL), place(SLICE_TYPE.SAGITTAL)];
-    if (!transverse || !sagittal) return null;
-    const ratio = this.view.canvas.width / Math.max(this.view.canvas.clientWidth, 1);
-    return [sagittal[0], transverse[1], sagittal[2], transverse[3]].map((x) => x / ratio);
   }
 }
 
 class PlainSlices {
-  begin(parent) {
+  begin(parent, table, moved) {
     this.canvas = newCanvas(parent);
     this.canvas.setAttribute('aria-label', help + ' This browser has no WebGL2, so they are drawn plainly.');
     this.small = document.createElement('canvas');
-    this.point = null;
-    onKeys(this.canvas, (...by) => {
-      if (!this.last) return;
-      this.point = this.point.map((p, k) => Math.min(Math.max(p + by[k], 0), this.last[0].size[k] - 1));
-      this.draw(...this.last);
-    });
+    this.voxel = null;
+    this.moved = moved;
+    onKeys(this.canvas, (...by) => this.last && this.move(this.voxel.map((p, k) => p + by[k])));
+    for (const kind of ['pointerdown', 'pointermove'])
+      this.canvas.addEventListener(kind, (event) => event.buttons === 1 && this.last && this.pick(event.offsetX, event.offsetY));
     return this;
   }
 
-  draw(estimate, colours, table, low, high) {
-    if (!this.last || !sameGrid(this.last[0], estimate)) this.point = estimate.size.map((n) => n >> 1);
-    this.last = [estimate, colours, table, low, high];
-    const { size, codes, voxelMm: mm, scale, offset } = estimate;
+  get point() {
+    return this.last ? this.voxel.map((p, k) => (p + 0.5) / this.last[0].size[k]) : centre;
+  }
+
+  move(voxel) {
+    this.voxel = voxel.map((p, k) => Math.min(Math.max(p, 0), this.last[0].size[k] - 1));
+    this.draw(...this.last);
+    this.moved();
+  }
+
+  // What lies under the pointer becomes the point.
+  pick(x, y) {
+    const [estimate, , , , , tiles] = this.last;
+    for (const [name, [left, top, width, height]] of Object.entries(tiles)) {
+      const [u, v] = [(x - left) / width, (y - top) / height];
+      if (name === 'projection' || u < 0 || v < 0 || u >= 1 || v >= 1) continue;
+      const [nx, ny, nz] = estimate.size;
+      const [i, j, k] = this.voxel;
+      const along = (share, n) => Math.floor(share * n);
+      this.move({ transverse: [along(u, nx), along(v, ny), k], coronal: [along(u, nx), j, along(1 - v, nz)], sagittal: [i, along(u, ny), along(1 - v, nz)] }[name]);
+    }
+  }
+
+  draw(estimate, colours, table, low, high, tiles, width, height) {
+    if (!this.last || !sameGrid(this.last[0], estimate)) this.voxel = estimate.size.map((n) => n >> 1);
+    this.last = [estimate, colours, table, low, high, tiles, width, height];
+    const { size, codes, scale, offset } = estimate;
     const [nx, ny, nz] = size;
-    const [x, y, z] = this.point;
+    const [x, y, z] = this.voxel;
     const at = (i, j, k) => codes[(k * ny + j) * nx + i];
-    const [w, d, h] = [nx * mm[0], ny * mm[1], nz * mm[2]];
-    // What is seen, from the left and from the top, as NiiVue has it: coronal, sagittal, and transverse below.
-    const planes = [
-      { columns: nx, rows: nz, left: 0, top: 0, width: w, height: h, at: (u, v) => at(u, y, nz - 1 - v) },
-      { columns: ny, rows: nz, left: w, top: 0, width: d, height: h, at: (u, v) => at(x, u, nz - 1 - v) },
-      { columns: nx, rows: ny, left: 0, top: h, width: w, height: d, at: (u, v) => at(u, v, z) },
-    ];
+    const planes = {
+      transverse: { columns: nx, rows: ny, at: (u, v) => at(u, v, z) },
+      coronal: { columns: nx, rows: nz, at: (u, v) => at(u, y, nz - 1 - v) },
+      sagittal: { columns: ny, rows: nz, at: (u, v) => at(x, u, nz - 1 - v) },
+    };
     const ratio = window.devicePixelRatio || 1;
-    const width = (this.canvas.width = Math.max(1, this.canvas.clientWidth * ratio));
-    const height = (this.canvas.height = Math.max(1, this.canvas.clientHeight * ratio));
+    Object.assign(this.canvas, { width: Math.max(1, Math.round(width * ratio)), height: Math.max(1, Math.round(height * ratio)) });
     const context = this.canvas.getContext('2d');
     context.fillStyle = `rgb(${table[0]}, ${table[1]}, ${table[2]})`;
-    context.fillRect(0, 0, width, height);
-    const fit = Math.min(width / (w + d), height / (h + d));
-    const [left, top] = [(width - fit * (w + d)) / 2, (height - fit * (h + d)) / 2];
-    for (const plane of planes) {
+    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    for (const [name, plane] of Object.entries(planes)) {
       const samples = new Uint16Array(plane.columns * plane.rows);
       for (let v = 0; v < plane.rows; v++) for (let u = 0; u < plane.columns; u++) samples[v * plane.columns + u] = plane.at(u, v);
       paint(this.small, samples, plane.columns, plane.rows, table, (low - offset) / scale, (high - offset) / scale);
-      context.drawImage(this.small, left + fit * plane.left, top + fit * plane.top, fit * plane.width, fit * plane.height);
+      context.drawImage(this.small, ...tiles[name].map((edge) => edge * ratio));
     }
-    return [left + fit * w, top + fit * h, fit * d, fit * d].map((x) => x / ratio);
   }
 }
 
-// Either of the two: draw(estimate, colour map's name, its table, low, high) gives, or promises, the rectangle that is left
-// free: left, top, width and height in CSS pixels.
-export async function makeSlices(parent, table) {
+// Either of the two. draw(estimate, colour map's name, its table, low, high, tiles, width, height) draws, or promises to,
+// into the tiles of a room of this many CSS pixels; `point` is where the slices are, as shares of the image along LPS;
+// `moved` is called when it has moved.
+export async function makeSlices(parent, table, moved) {
   if (document.createElement('canvas').getContext('webgl2')) {
     try {
-      return await new NiivueSlices().begin(parent, table);
+      return await new NiivueSlices().begin(parent, table, moved);
     } catch (error) {
       console.warn('NiiVue does not work here:', error);
     }
   }
-  return new PlainSlices().begin(parent);
+  return new PlainSlices().begin(parent, table, moved);
 }
