@@ -29,7 +29,7 @@ tr + tr > * { border-top: 1px solid #eee; } .facts th { font-weight: 600; white-
 figure { margin: 0 0 1rem; } figcaption { color: #555; font-size: .9rem; } img { max-width: 100%; height: auto; display: block; }
 pre { background: #f5f5f5; padding: .8rem; overflow-x: auto; } summary { cursor: pointer; font-size: 1.15rem; font-weight: 600; margin-top: 2rem; }
 .done { color: #17692f; } .stopped { color: #7a5200; } .failed, .aborted { color: #a3141c; }
-@media (max-width: 40rem) { body { margin: .8rem auto; padding: 0 .7rem; } .facts th { white-space: normal; } .scroll table { white-space: nowrap; } }
+@media (max-width: 40rem) { body { margin: .8rem auto; padding: 0 .7rem; } .facts th { white-space: normal; } details .scroll table { white-space: nowrap; } }
 @media print {
   body { margin: 0; max-width: none; font-size: 10pt; } a { color: inherit; } details:not([open]) { display: none; }
   figure, tr, h2, h3 { break-inside: avoid; } h2, h3 { break-after: avoid; } .scroll { overflow: visible; } img { max-height: 20cm; width: auto; }

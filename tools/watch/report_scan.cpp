@@ -88,13 +88,15 @@ std::string correction_list(const Json& image, const char* key) {
 std::string scanner(const Json& run) {
   const std::string words = text_of(figure(run, "scanner_in_words"));
   if (!words.empty()) return words;
-  const std::string name = text_of(figure(run, "scanner"));
-  return name.empty() ? text_of(at(run, {"resolved", "scanner"})) : name;
+  for (const auto& [name, gadget] : at(run, {"resolved", "gadgets"}).items())  // of a simulation
+    if (const std::string simulated = text_of(at(gadget, {"scanner"})); !simulated.empty()) return simulated;
+  return text_of(figure(run, "scanner"));
 }
 
 std::string scan_facts(const Json& run) {
   const Json& image = image_of(run);
-  const double scan_s = number(figure(run, "scan_s"));
+  double scan_s = number(figure(run, "scan_s"));
+  if (scan_s == 0) scan_s = number(figure(run, "seconds"));  // of a simulation
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& [name, gadget] : at(run, {"gadgets"}).items())
     rows.emplace_back("File", text_of(at(gadget, {"figures", "file"})));

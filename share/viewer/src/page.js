@@ -211,7 +211,7 @@ const connection = new Connection({
     graph.show(rates, message.edges);
     showGadgets($('gadgets').tBodies[0], hello, message, rates);
     parameters.show(message.parameters);
-    past.update(message.past);
+    past.update(message.past, ended);
     showTime();
   },
   image(buffer) {

@@ -7,15 +7,18 @@ export class Past {
   }
 
   clear() {
-    Object.assign(this, { entries: [], chosen: null, fetched: new Map() });
+    Object.assign(this, { entries: [], chosen: null, fetched: new Map(), isOver: false });
   }
 
   get isLive() {
     return this.chosen === null;
   }
 
-  // As the program lists them: [number, iteration, subset, seconds] each.
-  update(list) {
+  // As the program lists them: [number, iteration, subset, seconds] each. Once the run is over, what was not fetched
+  // cannot be any more.
+  update(list, isOver) {
+    this.isOver = isOver;
+    if (isOver) list = list.filter((entry) => this.fetched.has(entry[0]));
     this.entries = list.map(([number, iteration, subset, seconds]) => ({ number, iteration, subset, seconds }));
     const there = new Set(list.map((entry) => entry[0]));
     for (const number of this.fetched.keys()) if (!there.has(number) && number !== this.chosen?.number) this.fetched.delete(number);
@@ -45,7 +48,7 @@ export class Past {
 
   // One after the other, so that they are there when the slider moves, and after the run has ended.
   async fetchNext() {
-    if (this.isFetching || document.hidden) return;
+    if (this.isFetching || this.isOver || document.hidden) return;
     const next = this.entries.find((entry) => !this.fetched.has(entry.number));
     if (!next) return;
     this.isFetching = true;
