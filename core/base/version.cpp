@@ -19,4 +19,12 @@ std::string_view build_flags() {
   return TOFSTREAM_BUILD_FLAGS;
 }
 
+std::string compiler() {
+#ifdef __clang__
+  return __VERSION__;  // it names itself
+#else
+  return "GCC " __VERSION__;
+#endif
+}
+
 }  // namespace tofstream

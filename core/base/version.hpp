@@ -1,5 +1,6 @@
 // The version of this program, and what it was built from.
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace tofstream {
@@ -12,7 +13,10 @@ std::string_view version();
 // The commit that was checked out, with -dirty if files differed from it; "unknown" if there was no repository.
 std::string_view commit();
 
-// "Release, -O3 -DNDEBUG, CUDA"
+// "Release, -O3 -DNDEBUG, CUDA 13.0.48"
 std::string_view build_flags();
+
+// "GCC 12.2.0", "Clang 14.0.6"
+std::string compiler();
 
 }  // namespace tofstream

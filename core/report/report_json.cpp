@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 
 #include "core/base/atomic_file.hpp"
+#include "core/base/gpus.hpp"
 #include "core/base/version.hpp"
 #include "core/gadget/value_json.hpp"
 
@@ -36,11 +37,11 @@ Json host_json() {
 }
 
 Json versions_json() {
-  return {{"tofstream", version()},
-          {"commit", commit()},
-          {"flags", build_flags()},
-          {"compiler", __VERSION__},
-          {"tbb", TBB_runtime_version()}};
+  static const Gpus gpus = gpus_of_this_machine();
+  Json json{{"tofstream", version()}, {"commit", commit()},           {"flags", build_flags()},
+            {"compiler", compiler()}, {"tbb", TBB_runtime_version()}, {"gpus", gpus.names}};
+  if (!gpus.driver.empty()) json["gpu_driver"] = gpus.driver;
+  return json;
 }
 
 Json errors_json(const std::vector<RunError>& errors) {

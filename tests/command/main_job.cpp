@@ -115,12 +115,15 @@ TEST_CASE("the resolution model's pipeline runs, and every iteration can be writ
     CHECK(std::filesystem::exists(out / "psf" / name));
 }
 
-TEST_CASE("the version names the commit and the flags that the program was built from") {
+TEST_CASE("the version names commit, flags, compiler and GPUs, and what the program is not for") {
   const auto said = run_command("--version");
   CHECK(said.code == 0);
   CHECK(said.out.find("tofstream ") == 0);
   CHECK(said.out.find(" (") != std::string::npos);
-  CHECK(said.out.find("), commit ") != std::string::npos);
+  CHECK(said.out.find("), commit ") < said.out.find('\n'));
+  CHECK(said.out.find("\ncompiler: ") != std::string::npos);
+  CHECK(said.out.find("; GPUs here: ") != std::string::npos);
+  CHECK(said.out.find("not for clinical use") != std::string::npos);
 }
 
 TEST_CASE("without a GPU the CUDA backend says so, and auto takes the CPU") {

@@ -323,8 +323,8 @@ Program::Program(const char* name, const char* words) : Command(std::make_shared
   app_->require_subcommand(1);
 }
 
-void Program::version(const std::string& text) {
-  keep(app_->set_version_flag("--version", text));
+void Program::version(std::function<std::string()> text) {
+  keep(app_->set_version_flag("--version", std::move(text)));
 }
 
 void Program::before_run(std::function<void()> action) {

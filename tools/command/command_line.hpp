@@ -123,7 +123,7 @@ class Program : public Command {
  public:
   Program(const char* name, const char* words);
 
-  void version(const std::string& text);  // what --version prints
+  void version(std::function<std::string()> text);  // what --version prints
   void before_run(std::function<void()> action);
 
   /// Reads the line and runs what it asks for; --help and --version print. Throws InputError where the line is wrong,

@@ -9,7 +9,9 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/base/gpus.hpp"
 #include "core/base/printable.hpp"
 #include "core/base/version.hpp"
 #include "tools/command/errors.hpp"
@@ -27,8 +29,16 @@ int fail_output(const Program& app, const std::error_code& cause) {
   return fail(app, 1, fmt::format("cannot write to standard output: {}", cause.message()));
 }
 
-std::string version_line(const Program& app) {
-  return fmt::format("{} {} ({}), commit {}", app.name(), version(), build_flags(), commit());
+// The first line stands alone for who reads it by a script.
+std::string version_lines(const Program& app) {
+  const Gpus gpus = gpus_of_this_machine();
+  const std::string driver = gpus.driver.empty() ? "" : fmt::format(" (driver {})", gpus.driver);
+  return fmt::format(
+      "{} {} ({}), commit {}\n"
+      "compiler: {}; GPUs here: {}{}\n"
+      "Apache License 2.0. For research: not a medical device, and not for clinical use.",
+      app.name(), version(), build_flags(), commit(), compiler(),
+      gpus.names.empty() ? "none" : fmt::format("{}", fmt::join(gpus.names, ", ")), driver);
 }
 
 // What was printed may still wait in the buffer: a full disk shows itself when that is written.
@@ -41,7 +51,7 @@ int delivered(const Program& app) {
 }  // namespace
 
 int run_app(Program& app, int argc, char** argv) {
-  app.version(version_line(app));
+  app.version([&app] { return version_lines(app); });
   // Every error of every command arrives here.
   try {
     app.run(argc, argv);
