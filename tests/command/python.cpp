@@ -152,3 +152,47 @@ TEST_CASE("aborted or killed while Python hangs, the program leaves no Python be
   run.signal(SIGKILL);
   CHECK(run.child_is_gone());
 }
+
+TEST_CASE("the gadget and the test in the document of Python gadgets run as they are printed") {
+  if (skip_without_numpy()) return;
+  const std::filesystem::path document = "share/doc/python-gadgets.md";
+  if (!std::filesystem::exists(document)) return skip_test("sources beside the test");
+  const TemporaryFolder folder;
+  const std::string text = text_of(document);
+  for (const std::string name : {"gate.py", "test_gate.py"}) {
+    const std::string fence = "```python\n";
+    const std::size_t at = text.find(fence + "# " + name + "\n");
+    REQUIRE(at != std::string::npos);
+    const std::size_t begin = at + fence.size();
+    std::ofstream(folder / name) << text.substr(begin, text.find("```", begin) - begin);
+  }
+  const auto ran =
+      run_line("cd " + folder.path().string() + " && PYTHONPATH=$(" + program().string() + " gadgets --python) " +
+               python_with_numpy() + " -c 'import test_gate; test_gate.test_late_events_are_rejected()'");
+  CHECK_MESSAGE(ran.code == 0, ran.err);
+}
+
+TEST_CASE(
+    "tofstream.testing gives events that a gadget takes, an even image, and an Info that refuses what it has not") {
+  if (skip_without_numpy()) return;
+  const auto ran =
+      run_line("PYTHONPATH=$(" + program().string() + " gadgets --python) " + python_with_numpy() + R"( -c '
+import numpy as np
+from tofstream.testing import Info, events, image
+batch = events(1000)
+assert len(batch) == 1000 and batch.tof_mm.dtype == np.float32 and batch.detector1.max() < len(batch.detector_positions)
+assert np.all(batch.detector1 != batch.detector2) and np.array_equal(events(5).tof_mm, events(5).tof_mm)
+assert image((4, 5, 6)).voxels.shape == (6, 5, 4)
+info = Info(batch, sequence=7)
+info.report("mean", 1.5)
+info.reject(2, "late")
+assert (info.sequence, info.duration_s, info.reported, info.rejected) == (7, 1.0, {"mean": 1.5}, {"late": 2})
+try:
+    Info(sequenze=7)
+except TypeError as error:
+    assert "an info has no sequenze: use sequence" in str(error)
+else:
+    raise AssertionError
+')");
+  CHECK_MESSAGE(ran.code == 0, ran.err);
+}

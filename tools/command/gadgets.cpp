@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string name;
-  bool json = false, markdown = false;
+  bool json = false, markdown = false, python = false;
   const Option* plugins = nullptr;
 };
 
@@ -56,6 +56,8 @@ void print_markdown(const std::vector<const GadgetInfo*>& gadgets) {
 }
 
 void show(const Options& options) {
+  if (options.python)
+    return fmt::print("{}\n", find_shared_file("python/tofstream/__init__.py").parent_path().parent_path().string());
   if (options.plugins->is_given() && options.name.empty()) return print_plugins(options.json);
   const std::vector<const GadgetInfo*> gadgets = wanted(options.name);
   if (options.json)
@@ -76,6 +78,8 @@ void add_gadgets(Command& app) {
   command.add_option("name", options->name, "A gadget").suggests(suggest_gadgets).takes_no_files();
   command.add_flag("--json", options->json, "Print JSON");
   command.add_flag("--markdown", options->markdown, "Print the reference page");
+  command.add_flag("--python", options->python,
+                   "Print the folder of the Python package, for PYTHONPATH where gadgets in Python are tested");
   options->plugins = &add_plugin_list(command);
   command.footer("Example: tofstream gadgets tor_projector");
   command.on_run([options] { show(*options); });
