@@ -1,5 +1,5 @@
-// Reads a file or a pipe in pieces as they come (short reads), so that a slow pipe delivers each
-// piece at once.
+// Reads a file or a pipe in pieces as they come (short reads), so that a slow pipe delivers each piece at once. What gzip
+// packed is unpacked.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -15,6 +15,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/unpack.hpp"
 #include "gadgets/payloads.hpp"
 
 namespace tofstream {
@@ -26,7 +27,8 @@ struct FileSource {
     int chunk_kib = 1024;
   };
   static constexpr auto params =
-      describe(param<&Params::path>("path", required, reads_file, "File or named pipe to read; - is standard input"),
+      describe(param<&Params::path>("path", required, reads_file,
+                                    "File or named pipe to read, which gzip may have packed; - is standard input"),
                param<&Params::chunk_kib>("chunk_kib", range(1, 1 << 20), unit("KiB"), "Largest piece read at once"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
@@ -43,16 +45,17 @@ struct FileSource {
   void run(Emit<ByteBlock>& emit, std::stop_token stop) {
     const Descriptor file(path_);
     const std::size_t piece = piece_of(file.number);
+    Unpacker unpacker(chunk_bytes_);
+    const auto give = [&](std::vector<std::byte>&& bytes) { emit(ByteBlock{std::move(bytes)}); };
     while (!stop.stop_requested()) {
       if (!readable(file.number)) continue;
-      ByteBlock block;
-      block.data.resize(piece);
-      const ssize_t got = ::read(file.number, block.data.data(), piece);
+      std::vector<std::byte> bytes(piece);
+      const ssize_t got = ::read(file.number, bytes.data(), piece);
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got < 0) throw std::runtime_error(fmt::format("cannot read {}: {}", path_.string(), std::strerror(errno)));
-      if (got == 0) return;
-      block.data.resize(static_cast<std::size_t>(got));
-      emit(std::move(block));
+      bytes.resize(static_cast<std::size_t>(got));
+      if (got == 0) return unpacker.finish(give);
+      unpacker.push(std::move(bytes), give);
     }
   }
 
@@ -90,7 +93,7 @@ struct FileSource {
   std::size_t chunk_bytes_;
 };
 
-TOFSTREAM_GADGET(FileSource, "file_source", "Reads a file or a pipe, piece by piece");
+TOFSTREAM_GADGET(FileSource, "file_source", "Reads a file or a pipe, piece by piece; what gzip packed is unpacked");
 
 }  // namespace
 }  // namespace tofstream

@@ -130,3 +130,47 @@ TEST_CASE("an image larger than memory, an output that cannot be written, a disk
   CHECK_MESSAGE(text_of(folder / "err").find("image") != std::string::npos, text_of(folder / "err"));
   CHECK_FALSE(std::filesystem::exists(folder / "full/image.nii"));
 }
+
+TEST_CASE("a file of another format is named, with what tofstream reads and where to read on") {
+  using namespace std::string_literals;
+  const std::string dicom = std::string(128, '\0') + "DICM" + std::string(100, '\0');
+  for (const auto& [bytes, name] : {std::pair{"Data filename: scan.cdf\nNumber of events: 10\nData mode: list-mode\n"s,
+                                              "this is a CASToR header; "},
+                                    {"!INTERFILE :=\n!imaging modality := PT\n"s, "this is an Interfile header; "},
+                                    {"root\0\0\xf5\x5e\0\0\0\0"s, "this is a ROOT file, such as GATE writes; "},
+                                    {"\x89HDF\r\n\x1a\n1234567890"s, "this is an HDF5 file; "},
+                                    {dicom, "this is a DICOM file; "}}) {
+    check_fails(reconstruct(bytes), 1, name);
+    check_fails(reconstruct(bytes), 1, "tofstream reads PETSIRD in its binary form, which begins with 'yardl'");
+    check_fails(reconstruct(bytes), 1, "tofstream docs files, 'Other formats'");
+  }
+  check_fails(reconstruct("\x28\xb5\x2f\xfd 1234567890"s), 1, "this is a zstd file; unpack it (zstd -d)");
+  CHECK(run_command("docs files 'Other formats'").code == 0);
+}
+
+TEST_CASE(
+    "PETSIRD that gzip packed is read as it is, by run, inspect and from a pipe, and one that is cut short is "
+    "refused") {
+  const TemporaryFolder folder;
+  const std::string plain = (folder / "scan.petsird").string(), packed = plain + ".gz";
+  std::ofstream(plain, std::ios::binary) << good_stream();
+  REQUIRE(run_line("gzip -k " + plain).code == 0);
+  CHECK(run_command("inspect --json " + packed).json() == run_command("inspect --json " + plain).json());
+  const std::string run =
+      "run listmode_osem --quiet --backend cpu --set projected.sensitivity.cache=false --set image.size=[16,16,8] "
+      "--set image.voxel_mm=[16,16,16] --set projected.deterministic=true";
+  for (const std::string& file : {plain, packed}) {
+    const auto ran =
+        run_command(run + " --input " + file + " --out " + (folder / "out").string() + file.substr(plain.size()));
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  }
+  const auto piped = run_line("cat " + packed + " | " + program().string() + " " + run + " --input - --out " +
+                              (folder / "piped").string());
+  REQUIRE_MESSAGE(piped.code == 0, piped.err);
+  for (const char* other : {"out.gz", "piped"})
+    CHECK(run_command("compare --json " + (folder / "out/image.nii.gz").string() + " " +
+                      (folder / other / "image.nii.gz").string())
+              .json()["max_abs"] == 0);
+  const std::string bytes = text_of(packed);
+  check_fails(reconstruct(bytes.substr(0, bytes.size() / 2)), 1, "the file was cut short, get a fresh copy");
+}

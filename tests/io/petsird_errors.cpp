@@ -43,7 +43,7 @@ toy::Bytes with(const std::vector<std::uint64_t>& varints) {
 
 TEST_CASE("PETSIRD errors: what is not a PETSIRD stream") {
   check_error({}, "is empty (0 bytes)");
-  check_error(from_text("pipeline: x\nimage: y\n"), "byte 0: this is text, not a PETSIRD binary stream");
+  check_error(from_text("pipeline: x\nimage: y\n"), "byte 0: this is text; tofstream reads PETSIRD in its binary form");
   check_error(from_text("hi\n"), "byte 0: this is text");
   check_error(from_text("{\"yardl\":{\"version\":1}}"), "byte 0: this is JSON");
   check_error(from_text("\x89HDF\r\n\x1a\n123456"), "byte 0: this is an HDF5 file");

@@ -13,6 +13,7 @@
 
 #include "gadgets/io/petsird/time_block_cutter.hpp"
 #include "gadgets/io/random_identity.hpp"
+#include "gadgets/io/unpack.hpp"
 #include "gadgets/io/wire/time_block_frame.hpp"
 
 namespace tofstream::serve {
@@ -52,7 +53,9 @@ class PetsirdFrames::Reader {
     input_.read(reinterpret_cast<char*>(chunk.data()), chunk_bytes);
     chunk.resize(static_cast<std::size_t>(input_.gcount()));
     if (input_.bad()) throw std::runtime_error("the recording cannot be read any further: is its disk broken?");
-    if (!chunk.empty()) return cutter_.push(chunk);
+    const auto cut = [this](Bytes&& bytes) { cutter_.push(bytes); };
+    if (!chunk.empty()) return unpacker_.push(std::move(chunk), cut);
+    unpacker_.finish(cut);
     cutter_.finish();
     is_over_ = true;
     if (!frame_.empty()) take_frame();
@@ -85,6 +88,7 @@ class PetsirdFrames::Reader {
   }
 
   std::ifstream input_;
+  Unpacker unpacker_;
   const std::size_t frame_bytes_;
   petsird::TimeBlockCutter cutter_;
   wire::TimeBlockFrame frame_;

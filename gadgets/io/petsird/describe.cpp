@@ -13,6 +13,7 @@
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/ring_size.hpp"
 #include "gadgets/io/quantity_json.hpp"
+#include "gadgets/io/unpack.hpp"
 
 namespace tofstream::petsird {
 namespace {
@@ -137,11 +138,15 @@ Summary summarise_file(const std::filesystem::path& path) {
   if (!file) throw Error(fmt::format("{} cannot be read; give an existing file", path.string()));
   Summariser summariser;
   Decoder decoder(summariser);
-  std::vector<char> buffer(1 << 18);
+  Unpacker unpacker;
+  const auto decode = [&](std::vector<std::byte>&& bytes) { decoder.push(bytes); };
   while (file) {
-    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
-    decoder.push(std::as_bytes(std::span(buffer).first(static_cast<std::size_t>(file.gcount()))));
+    std::vector<std::byte> buffer(1 << 18);
+    file.read(reinterpret_cast<char*>(buffer.data()), static_cast<std::streamsize>(buffer.size()));
+    buffer.resize(static_cast<std::size_t>(file.gcount()));
+    unpacker.push(std::move(buffer), decode);
   }
+  unpacker.finish(decode);
   if (file.bad()) throw Error(fmt::format("{} cannot be read to its end; check the disk", path.string()));
   decoder.finish();
   return summariser.summary(decoder);

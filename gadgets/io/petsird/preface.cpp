@@ -1,12 +1,12 @@
-// Reads the preface and recognises what people give by mistake: text, HDF5, JSON lines, another
-// version.
+// Reads the preface; what people give by mistake is named, be it another format or another version.
 #include "gadgets/io/petsird/preface.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "gadgets/io/first_bytes.hpp"
 #include "gadgets/io/petsird/error.hpp"
 
 namespace tofstream::petsird {
@@ -14,6 +14,16 @@ namespace {
 
 constexpr std::size_t magic_word = 5;  // "yardl"; then four bytes of version
 constexpr std::uint64_t longest_schema = 16 << 20;
+constexpr std::size_t told_by = 4096;  // so many bytes at most say what a file is instead
+
+std::string what_is_wrong(const FileKind& kind) {
+  constexpr auto* reads = "tofstream reads PETSIRD in its binary form, which begins with 'yardl'";
+  if (!kind.is_packed.empty()) return fmt::format("this is {}; unpack it ({}): {}", kind.name, kind.is_packed, reads);
+  const char* remedy = kind.name == "text" || kind.name == "unknown data"
+                           ? "give another file"
+                           : "convert it (tofstream docs files, 'Other formats')";
+  return fmt::format("this is {}; {}: {}", kind.name, reads, remedy);
+}
 
 }  // namespace
 
@@ -22,7 +32,7 @@ bool Preface::read(Input& input) {
     const std::span<const std::byte> byte = input.take(1);
     if (byte.empty()) return false;
     magic_[magic_size_++] = std::to_integer<unsigned char>(byte.front());
-    if (magic_size_ == magic_.size()) check();
+    if (magic_size_ == magic_.size()) check(input.rest());
   }
   if (schema_size_ == 0) {
     if (!input.varint(schema_size_, 64)) return false;
@@ -38,7 +48,7 @@ bool Preface::read(Input& input) {
   return schema_.size() == schema_size_;
 }
 
-void Preface::check() const {
+void Preface::check(std::span<const std::byte> next) const {
   const auto read = magic_.begin() + static_cast<std::ptrdiff_t>(magic_size_);
   if (std::equal(magic_.begin(), read, stream_magic.begin())) return;
   if (magic_size_ == magic_.size() && std::equal(magic_.begin(), magic_.begin() + magic_word, stream_magic.begin())) {
@@ -48,19 +58,10 @@ void Preface::check() const {
                     "write the file with yardl 0.6",
                     version));
   }
-  const std::string start(magic_.begin(), read);
-  if (start.find("HDF") == 1) {
-    throw Error("PETSIRD stream, byte 0: this is an HDF5 file; convert it to PETSIRD's binary encoding");
-  }
-  if (start.front() == '{') {
-    throw Error("PETSIRD stream, byte 0: this is JSON; convert it to PETSIRD's binary encoding");
-  }
-  const bool text =
-      std::all_of(magic_.begin(), read, [](unsigned char c) { return std::isprint(c) != 0 || std::isspace(c) != 0; });
-  throw Error(
-      fmt::format("PETSIRD stream, byte 0: {}, not a PETSIRD binary stream, which begins with "
-                  "'yardl'; give another file",
-                  text ? "this is text" : "unknown data"));
+  const std::span<const std::byte> known = std::as_bytes(std::span(magic_)).first(magic_size_);
+  std::vector<std::byte> start(known.begin(), known.end());
+  start.insert(start.end(), next.begin(), next.begin() + static_cast<std::ptrdiff_t>(std::min(next.size(), told_by)));
+  throw Error("PETSIRD stream, byte 0: " + what_is_wrong(kind_of_file(start)));
 }
 
 std::string Preface::place() const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "gadgets/io/petsird/input.hpp"
@@ -17,8 +18,9 @@ class Preface {
   /// Reads on; true once the schema is there. Throws Error if this is not a PETSIRD binary stream.
   bool read(Input& input);
   const std::string& schema_text() const { return schema_; }
-  /// Throws Error if what was read so far cannot begin a PETSIRD stream.
-  void check() const;
+  /// Throws Error if what was read so far cannot begin a PETSIRD stream. `next`: bytes that follow it, as far as they
+  /// are there, by which other formats are told apart.
+  void check(std::span<const std::byte> next = {}) const;
   /// What is being read.
   std::string place() const;
 
