@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -136,13 +137,12 @@ struct Estimate {
   std::shared_ptr<const Quantity> quantity = {};  // what its values are; null: not known, as for a start image
   std::optional<GridWish> wish = {};              // of an announcement; with an image, what its grid must be
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
-  Rejected rejected = {};  // of the data of all updates so far, those before a checkpoint included
+  Rejected rejected = {};     // of the data of all updates so far, those before a checkpoint included
+  std::string filtered = {};  // by a post-filter, in words: "smoothed by 5 mm FWHM"; empty: as the update made it
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const {
-    Estimate estimate{step, std::move(other), quantity};
-    estimate.rejected = rejected;
-    return estimate;
+    return {.step = step, .image = std::move(other), .quantity = quantity, .rejected = rejected, .filtered = filtered};
   }
   bool is_announcement() const { return !image; }
   std::size_t bytes() const { return image ? image->bytes() : 0; }

@@ -36,10 +36,17 @@ inline std::string unit_of(const Estimate& estimate) {
   return estimate.quantity ? unit_of(*estimate.quantity) : "";
 }
 
+/// What a file's description says of the values: ", Bq/mL", ", smoothed by 5 mm FWHM, Bq/mL, not quantitative: ...".
+inline std::string label_of(const Estimate& estimate) {
+  return (estimate.filtered.empty() ? "" : ", " + estimate.filtered) +
+         (estimate.quantity ? ", " + label_of(*estimate.quantity) : "");
+}
+
 /// The provenance of an image that a run makes of this estimate, as JSON.
 inline std::string provenance_of(const Estimate& estimate, const MessageInfo& events, Context& context) {
   std::map<std::string, std::string> also;
   if (estimate.quantity) also["quantity"] = to_json(*estimate.quantity).dump(-1, ' ', true);
+  if (!estimate.filtered.empty()) also["filtered"] = nlohmann::ordered_json(estimate.filtered).dump();
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
@@ -50,7 +57,7 @@ inline std::string step_words(const UpdateStep& step) {
 }
 
 /// Reports to run.json what a writer's image is: size, voxel_mm, iteration (but not of a live scan that has not ended),
-/// subsets, updates, unit, quantitative and why not, which corrections were made and which were not.
+/// subsets, updates, filtered, unit, quantitative and why not, which corrections were made and which were not.
 inline void report_image(const Estimate& estimate, Context& context) {
   const Grid& grid = estimate.image->grid;
   std::vector<double> size, voxel_mm;
@@ -64,6 +71,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   if (step.subsets > 0 || step.update == 0) context.report("iteration", std::int64_t{step.iteration});
   if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
   if (step.update > 0) context.report("updates", step.update);
+  if (!estimate.filtered.empty()) context.report("filtered", estimate.filtered);
   if (!estimate.quantity) return;
   const Quantity& quantity = *estimate.quantity;
   const auto reasons = not_quantitative_because(quantity);

@@ -61,9 +61,8 @@ struct NiftiWriter {
 
   void write(const std::filesystem::path& file, Context& context) const {
     const std::filesystem::path target = context.output_file(file);
-    const std::string label = last_->quantity ? ", " + label_of(*last_->quantity) : "";
     write_nifti(target, *on_host(*last_),
-                {.description = fmt::format("tofstream, {}{}", step_words(last_->step), label),
+                {.description = fmt::format("tofstream, {}{}", step_words(last_->step), label_of(*last_)),
                  .unit = unit_of(*last_),
                  .comment = provenance(context)});
     context.report("file", target.string());

@@ -77,7 +77,7 @@ TEST_CASE("graph writes a figure in the format that the file's ending says") {
   CHECK(text.str().find("stroke-dasharray") != std::string::npos);
   REQUIRE(run_command("graph listmode_osem -o " + dot).code == 0);
   CHECK(text_of(dot).starts_with("digraph"));
-  CHECK(run_command("graph listmode_osem --format json").json()["gadgets"].size() == 8);
+  CHECK(run_command("graph listmode_osem --format json").json()["gadgets"].size() == 9);
   CHECK(run_command("graph record").out.find("flowchart LR") != std::string::npos);
   // Eight gadgets in a row would be twice as wide as a screen.
   CHECK(run_command("graph listmode_osem").out.find("flowchart TB") != std::string::npos);

@@ -129,3 +129,34 @@ TEST_CASE("event_corrections and the projector have one mu map, or the log names
   CHECK(holds(differ.err, "projected has "));
   CHECK(holds(differ.out, "not quantitative: not the same mu map"));
 }
+
+TEST_CASE("post_filter_mm smooths what is written, by one number or three, and every word about the image says so") {
+  const TemporaryFolder folder;
+  simulate(folder / "scan.petsird", "--no-attenuation --events 60000");
+  const auto run = [&](const std::string& more, const char* out) {
+    const auto ran =
+        run_command("run listmode_osem --set file.file=image.nii --set projected.deterministic=true --input " +
+                    (folder / "scan.petsird").string() + coarse + more + " --out " + (folder / out).string());
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return read_nifti(folder / out / "image.nii");
+  };
+  const Image sharp = run("", "sharp"), smooth = run("--set post_filter_mm=12", "smooth");
+  run("--set post_filter_mm=[6,6,12]", "three");
+  const Cylinder middle{{0, 0, 0}, 60, 40};
+  CHECK(statistics(smooth, middle).mean == doctest::Approx(statistics(sharp, middle).mean).epsilon(0.02));
+  CHECK(statistics(smooth, middle).std < 0.5 * statistics(sharp, middle).std);
+  CHECK(header_text(folder / "sharp/image.nii", 148, 80) == "tofstream, iteration 2, Bq/mL");
+  CHECK(header_text(folder / "smooth/image.nii", 148, 80) == "tofstream, iteration 2, smoothed by 12 mm FWHM, Bq/mL");
+  CHECK(header_text(folder / "smooth/image.nii", 328, 16) == "Bq/mL");
+  CHECK(holds(header_text(folder / "three/image.nii", 148, 80), "smoothed by 6 x 6 x 12 mm FWHM"));
+  const auto image = run_command("inspect --json " + (folder / "smooth/image.nii").string()).json();
+  CHECK(image["filtered"] == "smoothed by 12 mm FWHM");
+  CHECK(image["provenance"]["filtered"] == "smoothed by 12 mm FWHM");
+  CHECK(image["quantity"]["quantitative"] == true);
+  CHECK(holds(run_command("inspect " + (folder / "smooth/image.nii").string()).out,
+              "filtered        smoothed by 12 mm FWHM\n"));
+  const auto report = nlohmann::json::parse(text_of(folder / "smooth/run.json"));
+  CHECK(report["gadgets"]["file"]["figures"]["filtered"] == "smoothed by 12 mm FWHM");
+  CHECK_FALSE(
+      nlohmann::json::parse(text_of(folder / "sharp/run.json"))["gadgets"]["file"]["figures"].contains("filtered"));
+}

@@ -63,6 +63,7 @@ ordered_json inspect_image(const std::string& file) {
                       {"lowest", lowest},
                       {"highest", highest}};
   if (const auto quantity = read_nifti_quantity(file)) result["quantity"] = to_json(*quantity);
+  if (const std::string filtered = read_nifti_filter(file); !filtered.empty()) result["filtered"] = filtered;
   const auto provenance = ordered_json::parse(comment, nullptr, false);
   if (provenance.is_object() && provenance.contains("resolved")) {
     result["provenance"] = provenance;
@@ -149,6 +150,8 @@ void print_image(const ordered_json& image) {
   } else {
     print_line("unit", "not said");
   }
+  if (const auto filtered = image.find("filtered"); filtered != image.end())
+    print_line("filtered", filtered->get<std::string>());
   if (const auto comment = image.find("comment"); comment != image.end())
     print_line("comment", comment->get<std::string>());
   if (const auto made_by = image.find("provenance"); made_by != image.end())

@@ -14,4 +14,11 @@ std::optional<Quantity> read_nifti_quantity(const std::filesystem::path& path) t
   return std::nullopt;  // from another program or version
 }
 
+std::string read_nifti_filter(const std::filesystem::path& path) {
+  const auto provenance = nlohmann::ordered_json::parse(read_nifti_comment(path), nullptr, false);
+  if (!provenance.is_object()) return {};
+  const auto filtered = provenance.find("filtered");
+  return filtered != provenance.end() && filtered->is_string() ? filtered->get<std::string>() : "";
+}
+
 }  // namespace tofstream

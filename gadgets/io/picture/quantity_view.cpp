@@ -15,6 +15,12 @@ void tell_quantity(const Quantity& quantity, ViewSettings& settings) {
 
 void tell_quantity(const std::filesystem::path& nifti, ViewSettings& settings) {
   if (const auto quantity = read_nifti_quantity(nifti)) tell_quantity(*quantity, settings);
+  tell_filter(read_nifti_filter(nifti), settings);
+}
+
+void tell_filter(const std::string& filtered, ViewSettings& settings) {
+  if (filtered.empty()) return;
+  settings.note = settings.note.empty() ? filtered : filtered + "; " + settings.note;
 }
 
 }  // namespace tofstream
