@@ -17,10 +17,10 @@ void require_endpoint(const std::string& endpoint, bool has_keys) {
     throw std::invalid_argument(
         fmt::format("endpoint '{}': write tcp://127.0.0.1:PORT, or ipc://PATH for a socket in a folder", endpoint));
   if (!has_keys && !is_loopback(endpoint.substr(tcp.size(), colon - tcp.size())))
-    throw std::invalid_argument(
-        fmt::format("endpoint '{}' is open to the network, which needs keys: make them with 'tofstream keys new NAME "
-                    "-o FOLDER' and name them under 'keys' (--key; share/doc/network.md), or use tcp://127.0.0.1:PORT",
-                    endpoint));
+    throw std::invalid_argument(fmt::format(
+        "endpoint '{}' is open to the network, which needs keys: make them with 'tofstream keys new NAME "
+        "-o FOLDER' and name them under 'keys' (--key; tofstream docs network), or use tcp://127.0.0.1:PORT",
+        endpoint));
 }
 
 }  // namespace tofstream

@@ -27,7 +27,7 @@ namespace {
 
 constexpr auto* zap_endpoint = "inproc://zeromq.zap.01";  // where libzmq asks, by RFC 27
 constexpr auto* monitor_endpoint = "inproc://handshakes";
-constexpr auto* keys_help = "make them with 'tofstream keys new' (share/doc/network.md)";
+constexpr auto* keys_help = "make them with 'tofstream keys new' (tofstream docs network)";
 
 std::string text_of(const zmq::message_t& message) {
   return {static_cast<const char*>(message.data()), message.size()};

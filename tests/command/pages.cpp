@@ -79,7 +79,7 @@ TEST_CASE("graph writes a figure in the format that the file's ending says") {
   CHECK(text_of(dot).starts_with("digraph"));
   CHECK(run_command("graph listmode_osem --format json").json()["gadgets"].size() == 9);
   CHECK(run_command("graph record").out.find("flowchart LR") != std::string::npos);
-  // Eight gadgets in a row would be twice as wide as a screen.
+  // Nine gadgets in a row would be twice as wide as a screen.
   CHECK(run_command("graph listmode_osem").out.find("flowchart TB") != std::string::npos);
   CHECK(text_of(dot).find("rankdir=TB") != std::string::npos);
 }
@@ -163,4 +163,46 @@ TEST_CASE("list names what comes with the program, with a line each") {
   const auto wrong = run_command("list pipeline");
   CHECK(wrong.code == 2);
   CHECK(wrong.err.find("pipelines") != std::string::npos);
+}
+
+TEST_CASE("docs lists the documents, prints one or a section of it, and names the nearest") {
+  const auto all = run_command("docs");
+  REQUIRE_MESSAGE(all.code == 0, all.err);
+  CHECK(all.out.find("\nnetwork ") != std::string::npos);
+  CHECK(all.out.find("\nreference/command ") != std::string::npos);
+  const auto whole = run_command("docs network");
+  CHECK(whole.out.starts_with("# "));
+  CHECK(run_command("docs share/doc/network.md").out == whole.out);  // as documents name each other
+  const auto section = run_command("docs how-to 'look a gadget'");
+  CHECK(section.out.starts_with("## Look a gadget up\n"));
+  CHECK(section.out.find("## Complete and check") == std::string::npos);
+  CHECK(std::filesystem::exists(
+      run_command("docs how-to --path").out.substr(0, run_command("docs how-to --path").out.size() - 1)));
+  const auto wrong = run_command("docs netwrok");
+  CHECK(wrong.code == 2);
+  CHECK(wrong.err ==
+        "tofstream: there is no document 'netwrok', did you mean 'network'? (tofstream docs lists them)\n");
+  const auto nothing = run_command("docs how-to nothing");
+  CHECK(nothing.code == 2);
+  CHECK(nothing.err.find("how-to has no section 'nothing'") != std::string::npos);
+}
+
+TEST_CASE("every document that a message, a pipeline or an example names is there") {
+  if (!std::filesystem::exists("share/doc")) return skip_test("sources beside the test");
+  const std::string mark = "tofstream docs ";
+  std::size_t found = 0;
+  for (const char* folder : {"core", "gadgets", "kernels", "tools", "pipelines", "share/examples", "share/templates"})
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (!entry.is_regular_file() || entry.path().filename() == "docs.cpp") continue;
+      const std::string text = text_of(entry.path());
+      for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+        const std::size_t begin = at + mark.size();
+        const std::string name =
+            text.substr(begin, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", begin) - begin);
+        CAPTURE(entry.path().string());
+        CHECK_MESSAGE(std::filesystem::exists("share/doc/" + name + ".md"), name);
+        ++found;
+      }
+    }
+  CHECK(found > 10);
 }

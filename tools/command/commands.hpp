@@ -15,6 +15,7 @@ void add_gadgets(Command& app);
 void add_graph(Command& app);
 void add_schema(Command& app);
 void add_list(Command& app);
+void add_docs(Command& app);
 void add_simulate(Command& app);
 void add_record(Command& app);
 void add_replay(Command& app);

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   add_graph(app);
   add_schema(app);
   add_list(app);
+  add_docs(app);
   add_simulate(app);
   add_record(app);
   add_replay(app);

@@ -55,7 +55,7 @@ void add_record(Command& app) {
   command.footer(
       "Example: tofstream record monday.journal --endpoint tcp://127.0.0.1:5555\n"
       "Ends with the stream, or at the first interrupt. Then: tofstream inspect monday.journal\n"
-      "From another machine, with keys (share/doc/network.md): --endpoint tcp://*:5555 --key me.secret.yaml "
+      "From another machine, with keys (tofstream docs network): --endpoint tcp://*:5555 --key me.secret.yaml "
       "--allowed-keys senders");
   command.on_run([options] { record(*options); });
 }

@@ -1,4 +1,4 @@
-"""Receives the images of a running reconstruction (share/doc/images-on-the-wire.md) until the final one, and keeps it.
+"""Receives the images of a running reconstruction (tofstream docs images-on-the-wire) until the final one, and keeps it.
 
 usage: receive_images.py tcp://127.0.0.1:5556 IMAGE.npy
 """

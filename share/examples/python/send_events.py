@@ -1,4 +1,4 @@
-"""Sends list mode live, in frames of share/doc/wire.md: a header, then random coincidences, ten frames a second.
+"""Sends list mode live, in frames as `tofstream docs wire` has them: a header, then random coincidences, ten frames a second.
 
 usage: send_events.py tcp://127.0.0.1:5555 HEADER.petsird DETECTORS FRAMES   (tofstream simulate --header-only)
 """

@@ -6,7 +6,7 @@
     def gate(events, info):
         return events[events.tof_mm < 100]
 
-A pipeline runs it by `{use: python, script: gate.py, from: ...}`; share/doc/python-gadgets.md says all there is.
+A pipeline runs it by `{use: python, script: gate.py, from: ...}`; `tofstream docs python-gadgets` says all there is.
 """
 
 try:
