@@ -23,3 +23,4 @@ if(failed)
   file(REMOVE_RECURSE ${OUTPUT})
   message(FATAL_ERROR "the live page does not bundle: see ${WORK}/build.log")
 endif()
+# SPDX-License-Identifier: Apache-2.0

@@ -100,3 +100,4 @@ function(tofstream_export name)
   install(TARGETS tofstream_${name} EXPORT tofstreamTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_INCLUDEDIR}/tofstream)
 endfunction()
+# SPDX-License-Identifier: Apache-2.0

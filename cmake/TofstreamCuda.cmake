@@ -23,3 +23,4 @@ if(TOFSTREAM_CUDA)
   endif()
 endif()
 message(STATUS "tofstream: CUDA ${TOFSTREAM_HAVE_CUDA}")
+# SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ pkg_check_modules(ZMQ REQUIRED IMPORTED_TARGET libzmq)
 # first: all that uses it would be built again.
 set_target_properties(PkgConfig::ZMQ PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${ZMQ_INCLUDEDIR}"
                                                 INTERFACE_COMPILE_OPTIONS "")
+# SPDX-License-Identifier: Apache-2.0

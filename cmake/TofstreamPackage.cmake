@@ -63,3 +63,4 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/tofstreamConfig.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tofstreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/tofstreamConfig.cmake ${CMAKE_BINARY_DIR}/tofstreamConfigVersion.cmake
         DESTINATION ${package_dir})
+# SPDX-License-Identifier: Apache-2.0

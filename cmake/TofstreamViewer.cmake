@@ -18,3 +18,4 @@ else()
   message(STATUS "tofstream: live page OFF, as there is no npm here")
 endif()
 install(DIRECTORY ${viewer_output} DESTINATION ${CMAKE_INSTALL_DATADIR}/tofstream OPTIONAL)
+# SPDX-License-Identifier: Apache-2.0

@@ -3,3 +3,4 @@
 execute_process(COMMAND git -C ${source} describe --always --dirty OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE
                 ERROR_QUIET)
 file(CONFIGURE OUTPUT ${output} CONTENT "#define TOFSTREAM_COMMIT \"${commit}\"\n")
+# SPDX-License-Identifier: Apache-2.0

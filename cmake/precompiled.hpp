@@ -21,3 +21,4 @@
 #include <vector>
 
 #include <fmt/format.h>
+// SPDX-License-Identifier: Apache-2.0

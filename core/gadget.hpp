@@ -44,3 +44,4 @@
   const ::tofstream::GadgetRegistration<Type> TOFSTREAM_UNIQUE_NAME(gadget_registration_, __COUNTER__){name, doc}; \
   }                                                                                                                \
   static_assert(true, "TOFSTREAM_GADGET is followed by a semicolon")
+// SPDX-License-Identifier: Apache-2.0

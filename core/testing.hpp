@@ -4,3 +4,4 @@
 #include "core/gadget.hpp"
 #include "core/gadget/collecting_emit.hpp"
 #include "core/run/gadget_test.hpp"
+// SPDX-License-Identifier: Apache-2.0

@@ -129,3 +129,4 @@ struct ImageParams {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

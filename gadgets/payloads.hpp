@@ -186,3 +186,4 @@ struct PayloadName<Estimate> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

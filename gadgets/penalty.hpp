@@ -42,3 +42,4 @@ Penalty penalty_on(const Estimate& estimate, const Gradient& gradient) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

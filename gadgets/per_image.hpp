@@ -29,3 +29,4 @@ class PerImage {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

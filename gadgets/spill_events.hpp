@@ -59,3 +59,4 @@ struct Spill<EventBatch> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ class StopDescriptor {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

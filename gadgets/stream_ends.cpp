@@ -13,3 +13,4 @@ std::string gadgets_at(std::string_view stream_end) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

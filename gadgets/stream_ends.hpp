@@ -16,3 +16,4 @@ inline constexpr const char* sends_images = "sends images";
 std::string gadgets_at(std::string_view stream_end);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

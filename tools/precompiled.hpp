@@ -3,3 +3,4 @@
 #include "cmake/precompiled.hpp"
 
 #include <nlohmann/json.hpp>
+// SPDX-License-Identifier: Apache-2.0

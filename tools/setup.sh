@@ -55,3 +55,4 @@ build_preset() {
 mkdir -p "$root/build"
 # Compilations are kept inside the tree unless the user keeps a cache elsewhere: a clean checkout builds fast again.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$root}" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS="pch_defines,time_macros,include_file_mtime,include_file_ctime"
+# SPDX-License-Identifier: Apache-2.0

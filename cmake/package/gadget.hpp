@@ -3,3 +3,4 @@
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/sort/select.hpp"
+// SPDX-License-Identifier: Apache-2.0

@@ -79,3 +79,4 @@ void AtomicFile::fail(const char* action, int cause) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ class AtomicFile {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,4 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -10,3 +10,4 @@ namespace tofstream {
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

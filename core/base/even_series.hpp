@@ -46,3 +46,4 @@ class EvenSeries {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -42,3 +42,4 @@ Gpus gpus_of_this_machine(const std::filesystem::path& folder) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

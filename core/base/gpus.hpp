@@ -16,3 +16,4 @@ struct Gpus {
 Gpus gpus_of_this_machine(const std::filesystem::path& folder = "/proc/driver/nvidia");
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

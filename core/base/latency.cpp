@@ -31,3 +31,4 @@ double LatencyHistogram::quantile_seconds(double fraction) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

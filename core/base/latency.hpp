@@ -28,3 +28,4 @@ class LatencyHistogram {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

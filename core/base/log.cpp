@@ -62,3 +62,4 @@ std::string one_line(std::string_view text) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

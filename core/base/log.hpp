@@ -19,3 +19,4 @@ void set_log_level(std::string_view level);
 std::string one_line(std::string_view text);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -20,3 +20,4 @@ bool make_folder(const fs::path& folder) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -10,3 +10,4 @@ namespace tofstream {
 bool make_folder(const std::filesystem::path& folder);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -91,3 +91,4 @@ std::vector<std::byte> FilePlace::read() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

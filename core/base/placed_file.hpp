@@ -55,3 +55,4 @@ struct FilePlace {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

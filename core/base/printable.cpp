@@ -88,3 +88,4 @@ std::string printable_lines(std::string_view text) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -36,3 +36,4 @@ void print_printable(std::FILE* to, fmt::format_string<const Args&...> format, c
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -58,3 +58,4 @@ PrivateTemporaryFolder::~PrivateTemporaryFolder() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

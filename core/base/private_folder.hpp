@@ -31,3 +31,4 @@ class PrivateTemporaryFolder {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -83,3 +83,4 @@ void SpillFile::give_back(const FilePlace& place) noexcept {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

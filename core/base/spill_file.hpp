@@ -61,3 +61,4 @@ class SpillFile : public std::enable_shared_from_this<SpillFile> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -20,3 +20,4 @@ int open_unnamed_file(const std::filesystem::path& folder) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

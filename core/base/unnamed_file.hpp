@@ -9,3 +9,4 @@ namespace tofstream {
 int open_unnamed_file(const std::filesystem::path& folder);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

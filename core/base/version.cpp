@@ -28,3 +28,4 @@ std::string compiler() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -20,3 +20,4 @@ std::string_view build_flags();
 std::string compiler();
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

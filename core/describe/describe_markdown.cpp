@@ -96,3 +96,4 @@ std::string reference_markdown(std::span<const GadgetInfo* const> gadgets, std::
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ namespace tofstream {
 std::string reference_markdown(std::span<const GadgetInfo* const> gadgets, std::span<const std::string> with_example);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -138,3 +138,4 @@ Json gadget_json(const GadgetInfo& gadget, const std::string& example) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ std::string flow_text(const Value& value);
 std::string ports_in_words(const std::vector<PortInfo>& ports, const GadgetInfo& gadget);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -259,3 +259,4 @@ nlohmann::ordered_json graph_json(const Pipeline& pipeline) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,4 @@ std::string dot_text(const Pipeline& pipeline);
 nlohmann::ordered_json graph_json(const Pipeline& pipeline);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -340,3 +340,4 @@ Json pipeline_schema(const Registry& known) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

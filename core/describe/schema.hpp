@@ -16,3 +16,4 @@ nlohmann::ordered_json pipeline_schema(const Registry& known);
 nlohmann::ordered_json param_schema(const ParamInfo& param);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

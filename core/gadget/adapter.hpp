@@ -322,3 +322,4 @@ struct GadgetRegistration {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -121,3 +121,4 @@ class TestContext : private detail::RecordHolder, public Context {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

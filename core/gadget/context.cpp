@@ -32,3 +32,4 @@ void Logger::warning(std::string_view text) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -198,3 +198,4 @@ class Context {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

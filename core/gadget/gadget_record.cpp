@@ -147,3 +147,4 @@ std::vector<std::string> GadgetRecord::files() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

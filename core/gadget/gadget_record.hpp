@@ -100,3 +100,4 @@ class GadgetRecord final : public GadgetServices {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

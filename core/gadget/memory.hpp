@@ -29,3 +29,4 @@ constexpr std::size_t memory_sum(std::size_t a, std::size_t b) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -9,3 +9,4 @@ std::string demangled(const std::type_info& type) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -130,3 +130,4 @@ struct Payload {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -119,3 +119,4 @@ class Emit {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

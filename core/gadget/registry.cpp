@@ -118,3 +118,4 @@ Registry& registry() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

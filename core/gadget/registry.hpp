@@ -122,3 +122,4 @@ Registry& registry();
 // A name for an object that registers something: TOFSTREAM_UNIQUE_NAME(scanner_registration_, __COUNTER__).
 #define TOFSTREAM_JOIN_TOKENS(a, b) a##b
 #define TOFSTREAM_UNIQUE_NAME(a, b) TOFSTREAM_JOIN_TOKENS(a, b)
+// SPDX-License-Identifier: Apache-2.0

@@ -35,3 +35,4 @@ constexpr const char* runtime_key_doc(std::string_view name) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

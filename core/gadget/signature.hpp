@@ -371,3 +371,4 @@ constexpr bool check_gadget() {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

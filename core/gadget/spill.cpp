@@ -61,3 +61,4 @@ void SpillReader::read(std::span<std::byte> to) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -95,3 +95,4 @@ class SpillReader {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,4 @@ class Turn {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

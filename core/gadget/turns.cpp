@@ -143,3 +143,4 @@ void Turns::Place::leave() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

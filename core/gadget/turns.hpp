@@ -92,3 +92,4 @@ class Turns {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,4 @@ Json to_json(const Figure& figure) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -14,3 +14,4 @@ nlohmann::ordered_json to_json(const Value& value);
 nlohmann::ordered_json to_json(const Figure& figure);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

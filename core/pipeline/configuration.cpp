@@ -147,3 +147,4 @@ std::vector<SetOption> apply_sets(Value& document, const std::vector<SetOption>&
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -36,3 +36,4 @@ std::vector<SetOption> apply_sets(Value& document, const std::vector<SetOption>&
 Location option_place(const std::string& text);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -174,3 +174,4 @@ void check_joins(const std::vector<PipelineGadget>& gadgets, const std::vector<P
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

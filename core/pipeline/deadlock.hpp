@@ -13,3 +13,4 @@ void check_joins(const std::vector<PipelineGadget>& gadgets, const std::vector<P
                  const std::vector<std::size_t>& order, Problems& errors, Problems& warnings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

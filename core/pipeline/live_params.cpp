@@ -50,3 +50,4 @@ std::shared_ptr<const void> changed_params(const PipelineGadget& gadget, std::st
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

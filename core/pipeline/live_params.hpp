@@ -15,3 +15,4 @@ std::shared_ptr<const void> changed_params(const PipelineGadget& gadget, std::st
                                            Value& current, Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

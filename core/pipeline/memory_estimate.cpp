@@ -233,3 +233,4 @@ nlohmann::ordered_json memory_json(const MemoryEstimate& estimate, const Machine
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

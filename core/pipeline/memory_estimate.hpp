@@ -73,3 +73,4 @@ std::string memory_table(const MemoryEstimate& estimate, const MachineMemory& ma
 nlohmann::ordered_json memory_json(const MemoryEstimate& estimate, const MachineMemory& machine);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

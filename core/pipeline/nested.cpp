@@ -284,3 +284,4 @@ FlatPipeline flatten(Value document, const std::filesystem::path& file, const Pi
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

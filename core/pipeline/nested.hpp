@@ -34,3 +34,4 @@ FlatPipeline flatten(Value document, const std::filesystem::path& file, const Pi
                      Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

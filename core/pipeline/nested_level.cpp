@@ -120,3 +120,4 @@ std::pair<std::string, std::string> split_name(const std::string& text) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

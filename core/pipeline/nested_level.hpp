@@ -48,3 +48,4 @@ void bind_inputs(const Value& from, const std::string& label, const Location& wh
 std::pair<std::string, std::string> split_name(const std::string& text);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

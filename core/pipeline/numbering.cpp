@@ -54,3 +54,4 @@ void check_numbering(const std::vector<PipelineGadget>& gadgets, const std::vect
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

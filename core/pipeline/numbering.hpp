@@ -13,3 +13,4 @@ void check_numbering(const std::vector<PipelineGadget>& gadgets, const std::vect
                      const std::vector<std::size_t>& order, Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

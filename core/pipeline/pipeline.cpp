@@ -173,3 +173,4 @@ Pipeline parse_pipeline(std::string_view text, const std::string& name, const Pi
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -176,3 +176,4 @@ Pipeline parse_pipeline(std::string_view text, const std::string& name, const Pi
                         const Registry& known = registry());
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

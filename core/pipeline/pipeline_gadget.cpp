@@ -188,3 +188,4 @@ void check_gadget(PipelineGadget& gadget, const Value& defaults, const Registry&
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

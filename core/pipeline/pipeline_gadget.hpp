@@ -10,3 +10,4 @@ namespace tofstream {
 void check_gadget(PipelineGadget& gadget, const Value& defaults, const Registry& known, Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

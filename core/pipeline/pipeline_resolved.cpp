@@ -97,3 +97,4 @@ Value resolved_pipeline(const std::string& name, const std::vector<PipelineGadge
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ Value resolved_pipeline(const std::string& name, const std::vector<PipelineGadge
                         const std::vector<PipelineEdge>& edges);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

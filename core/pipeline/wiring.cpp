@@ -293,3 +293,4 @@ std::vector<std::size_t> topological_order(const std::vector<PipelineGadget>& ga
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ std::vector<std::size_t> topological_order(const std::vector<PipelineGadget>& ga
                                            const std::vector<PipelineEdge>& edges, Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -68,3 +68,4 @@ constexpr PluginRecord plugin_record(std::string_view gadget) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

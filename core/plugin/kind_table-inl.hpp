@@ -21,3 +21,4 @@ KindRegistration<Kind>::KindRegistration(const Kind& kind) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -109,3 +109,4 @@ struct KindRegistration {
   const ::tofstream::KindRegistration<Kind> TOFSTREAM_UNIQUE_NAME(kind_registration_, __COUNTER__)(__VA_ARGS__); \
   }                                                                                                              \
   static_assert(true, "TOFSTREAM_KIND is followed by a semicolon")
+// SPDX-License-Identifier: Apache-2.0

@@ -120,3 +120,4 @@ void check_record(const PluginRecord& record) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,4 @@ PluginRecord own_record();
 void check_record(const PluginRecord& record);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

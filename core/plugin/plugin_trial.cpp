@@ -107,3 +107,4 @@ std::string in_child_process(const std::function<void()>& attempt) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -12,3 +12,4 @@ namespace tofstream {
 std::string in_child_process(const std::function<void()>& attempt);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

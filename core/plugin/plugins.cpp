@@ -165,3 +165,4 @@ PluginScan load_plugins(const std::vector<fs::path>& folders, Registry& known) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

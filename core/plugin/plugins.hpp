@@ -39,3 +39,4 @@ std::vector<std::filesystem::path> plugin_folders(const std::vector<std::filesys
 PluginScan load_plugins(const std::vector<std::filesystem::path>& folders, Registry& known = registry());
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

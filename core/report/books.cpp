@@ -150,3 +150,4 @@ BookBalance settle_books(const Pipeline& pipeline, const std::vector<GadgetRepor
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,4 @@ BookBalance settle_books(const Pipeline& pipeline, const std::vector<GadgetRepor
 std::uint64_t events_received(const GadgetInfo& info, const GadgetReport& report);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

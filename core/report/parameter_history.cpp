@@ -28,3 +28,4 @@ void ParameterHistory::join_or_append(ParameterChange change) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

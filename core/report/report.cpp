@@ -85,3 +85,4 @@ std::string run_table(const RunReport& report) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

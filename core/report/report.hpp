@@ -151,3 +151,4 @@ void write_run_json(const RunReport& report, const std::filesystem::path& output
 std::string run_table(const RunReport& report);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

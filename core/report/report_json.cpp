@@ -231,3 +231,4 @@ nlohmann::ordered_json status_json(const RunReport& report) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

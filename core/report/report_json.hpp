@@ -10,3 +10,4 @@ namespace tofstream {
 nlohmann::ordered_json status_json(const RunReport& report);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

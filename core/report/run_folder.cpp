@@ -235,3 +235,4 @@ std::vector<RunFile> files_of_run(const fs::path& folder) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

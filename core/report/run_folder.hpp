@@ -59,3 +59,4 @@ class RunFolder {
 std::vector<RunFile> files_of_run(const std::filesystem::path& folder);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -222,3 +222,4 @@ Fate Calls::meet_fault(Node& node, std::uint64_t number) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -40,3 +40,4 @@ class Calls {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

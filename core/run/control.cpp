@@ -207,3 +207,4 @@ std::vector<std::string> Control::in_code() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -80,3 +80,4 @@ class Control final : public RunControl {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

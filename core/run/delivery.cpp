@@ -148,3 +148,4 @@ void Delivery::publish(Section& section, Node& node, std::size_t port, Message m
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,4 @@ class Delivery {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

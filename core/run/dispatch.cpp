@@ -215,3 +215,4 @@ void Dispatch::fail(Section& section, const Node& node, const Call* call, std::e
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

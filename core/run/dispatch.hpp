@@ -58,3 +58,4 @@ class Dispatch {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -125,3 +125,4 @@ void Edge::count_drop(const Message& message) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -116,3 +116,4 @@ class Edge {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

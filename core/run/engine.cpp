@@ -221,3 +221,4 @@ std::vector<Problem> Engine::set_parameter(std::string_view gadget, std::string_
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -86,3 +86,4 @@ class Engine {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,4 @@ Fate meet_fault(const FaultSettings& fault, std::uint64_t number, const std::fun
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -14,3 +14,4 @@ enum class Fate { pass, drop, duplicate };
 Fate meet_fault(const FaultSettings& fault, std::uint64_t number, const std::function<bool()>& go_on);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,4 @@ void FlowGraph::release() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

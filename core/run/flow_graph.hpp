@@ -39,3 +39,4 @@ class FlowGraph {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

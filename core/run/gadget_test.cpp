@@ -98,3 +98,4 @@ GadgetInfo registered_gadget(std::string_view name) {
 
 }  // namespace detail
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -125,3 +125,4 @@ class GadgetTest : public RegisteredGadgetTest<detail::output_t<G>> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

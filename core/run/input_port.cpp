@@ -54,3 +54,4 @@ std::uint64_t InputPort::least_origin() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ class InputPort {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

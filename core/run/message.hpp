@@ -35,3 +35,4 @@ inline void widen(MessageInfo& info, const MessageInfo& other) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,4 @@ void Node::release_places(Job& job) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -265,3 +265,4 @@ struct Node {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,4 @@ class Observer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,4 @@ void Run::abandon() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ struct Run {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

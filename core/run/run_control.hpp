@@ -46,3 +46,4 @@ class RunControl {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,4 @@ RunError spill_error(const Edge& edge, const std::exception& cause) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

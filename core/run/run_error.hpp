@@ -15,3 +15,4 @@ RunError error_of(const Node& node, std::exception_ptr cause);
 RunError spill_error(const Edge& edge, const std::exception& cause);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -131,3 +131,4 @@ std::uint64_t RunGraph::progress_changes() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,4 @@ class RunGraph {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,4 @@ struct RunState {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -147,3 +147,4 @@ class Section {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

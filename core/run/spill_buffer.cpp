@@ -149,3 +149,4 @@ void SpillBuffer::add_figures(EdgeFigures& figures) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

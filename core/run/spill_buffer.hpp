@@ -85,3 +85,4 @@ class SpillBuffer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

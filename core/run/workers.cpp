@@ -180,3 +180,4 @@ std::shared_ptr<SpillChunk> Workers::next_move(Edge& edge) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -63,3 +63,4 @@ class Workers final : public FlowGraph::Worker {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -193,3 +193,4 @@ Value load_from(const std::filesystem::path& file, const Location& mention, Prob
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

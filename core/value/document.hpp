@@ -21,3 +21,4 @@ Value load_document(const std::filesystem::path& file, Problems& problems);
 Value load_from(const std::filesystem::path& file, const Location& mention, Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

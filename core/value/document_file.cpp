@@ -52,3 +52,4 @@ Value load_document(const std::filesystem::path& file, Problems& problems) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -166,3 +166,4 @@ constexpr auto names(E first, const char* name, Rest... rest) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -103,3 +103,4 @@ std::vector<std::string> choice_list(const Choices& choices) {
 
 }  // namespace detail
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

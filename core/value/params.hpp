@@ -359,3 +359,4 @@ void read_value(const Reading& from, T& out) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -128,3 +128,4 @@ bool Reading::is_default_word(std::string_view word) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

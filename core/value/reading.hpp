@@ -56,3 +56,4 @@ class Reading {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -102,3 +102,4 @@ void Problems::add_root_cause(const Location& where, std::string message) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

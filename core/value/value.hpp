@@ -92,3 +92,4 @@ class Problems {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

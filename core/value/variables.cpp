@@ -237,3 +237,4 @@ void substitute_variables(Value& document, const Value& given, const VariableNam
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

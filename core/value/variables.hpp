@@ -21,3 +21,4 @@ void collect_variable_uses(const Value& value, VariableNames& names);
 void substitute_variables(Value& document, const Value& given, const VariableNames& used, Problems& problems);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,4 @@ TOFSTREAM_GADGET(BlobToVoxelsGadget, "blob_to_voxels", "Samples an image of blob
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

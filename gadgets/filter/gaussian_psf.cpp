@@ -97,3 +97,4 @@ TOFSTREAM_GADGET(GaussianPsfAdjoint, "gaussian_psf_adjoint",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

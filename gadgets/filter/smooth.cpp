@@ -89,3 +89,4 @@ TOFSTREAM_GADGET(Smooth, "smooth",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -127,3 +127,4 @@ CheckpointStep checkpoint_step(const std::filesystem::path& file_or_folder) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

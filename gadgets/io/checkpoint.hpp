@@ -38,3 +38,4 @@ std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_f
 CheckpointStep checkpoint_step(const std::filesystem::path& file_or_folder);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -66,3 +66,4 @@ FileKind kind_of_file(std::span<const std::byte> bytes) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ struct FileKind {
 FileKind kind_of_file(std::span<const std::byte> start);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,4 @@ inline std::string grouped(std::uint64_t number) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,4 @@ Quantity quantity_from_json(const Json& json) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

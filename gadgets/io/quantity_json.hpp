@@ -17,3 +17,4 @@ nlohmann::ordered_json to_json(const Quantity& quantity);
 Quantity quantity_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -13,3 +13,4 @@ inline std::uint64_t random_identity() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ std::string ScannerKind::problem() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,4 @@ extern template struct KindRegistration<ScannerKind>;
 //                       .writer = "plate_writer");
 #define TOFSTREAM_SCANNER(key_in_yaml, ...) \
   TOFSTREAM_KIND(::tofstream::ScannerKind, ::tofstream::ScannerKind{.key = key_in_yaml, __VA_ARGS__})
+// SPDX-License-Identifier: Apache-2.0

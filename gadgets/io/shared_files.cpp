@@ -106,3 +106,4 @@ fs::path find_shared(const std::string& kind, const std::string& name) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

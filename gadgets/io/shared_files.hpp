@@ -27,3 +27,4 @@ std::vector<std::filesystem::path> yaml_files_in(const std::filesystem::path& fo
 std::vector<std::string> shared_names(const std::string& kind);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

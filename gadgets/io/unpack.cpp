@@ -123,3 +123,4 @@ void Unpacker::finish(const Give& give) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

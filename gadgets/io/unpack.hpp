@@ -35,3 +35,4 @@ class Unpacker {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -164,3 +164,4 @@ void UpdateLogWriter::write(const std::string& line) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -66,3 +66,4 @@ class UpdateLogWriter {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,4 @@ class StreamClock {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

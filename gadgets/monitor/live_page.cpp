@@ -193,3 +193,4 @@ LatencyFigures LivePage::shown_locked() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -101,3 +101,4 @@ class LivePage {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -225,3 +225,4 @@ std::string answer_message(const PageRequests& requests, std::string_view text) 
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ struct PageRequests {
 std::string answer_message(const PageRequests& requests, std::string_view text);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

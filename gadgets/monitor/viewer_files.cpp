@@ -59,3 +59,4 @@ std::map<std::string, WebFile, std::less<>> viewer_files(const fs::path& folder)
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ std::filesystem::path viewer_folder();
 std::map<std::string, WebFile, std::less<>> viewer_files(const std::filesystem::path& folder);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

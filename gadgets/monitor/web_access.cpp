@@ -85,3 +85,4 @@ bool is_own_origin(std::string_view origin, std::string_view host) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

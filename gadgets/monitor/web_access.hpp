@@ -27,3 +27,4 @@ bool is_own_host(std::string_view host, const std::vector<std::string>& names);
 bool is_own_origin(std::string_view origin, std::string_view host);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -91,3 +91,4 @@ TOFSTREAM_GADGET(WebMonitor, "web_monitor",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -402,3 +402,4 @@ void WebServer::drain(std::chrono::milliseconds limit) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -66,3 +66,4 @@ class WebServer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,4 @@ TOFSTREAM_GADGET(QuadraticPrior, "quadratic_prior",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

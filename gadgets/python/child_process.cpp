@@ -235,3 +235,4 @@ void ChildProcess::end(std::chrono::milliseconds grace) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -68,3 +68,4 @@ class ChildProcess {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -291,3 +291,4 @@ Accepted<Estimate> accept(const Json& header, PythonSession& session, const Exch
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -49,3 +49,4 @@ Accepted<Estimate> accept(const Json& header, PythonSession& session, const Exch
                           std::type_identity<Estimate>);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -329,3 +329,4 @@ const bool is_registered = [] {
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -175,3 +175,4 @@ void PythonSession::send(const Json& message) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

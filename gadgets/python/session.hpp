@@ -135,3 +135,4 @@ class PythonSession {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

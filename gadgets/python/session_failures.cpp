@@ -80,3 +80,4 @@ void PythonSession::fail_raised(const Json& error, Context& context) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -108,3 +108,4 @@ bool SharedArena::contains(const void* pointer, std::size_t bytes) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

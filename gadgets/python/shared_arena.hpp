@@ -55,3 +55,4 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

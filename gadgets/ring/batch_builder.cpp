@@ -108,3 +108,4 @@ void trim(EventBatch& batch) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -92,3 +92,4 @@ class BatchBuilder {
 void trim(EventBatch& batch);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

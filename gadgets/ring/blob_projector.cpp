@@ -50,3 +50,4 @@ TOFSTREAM_PROJECTOR(
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

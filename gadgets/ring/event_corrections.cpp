@@ -363,3 +363,4 @@ TOFSTREAM_GADGET(EventCorrections, "event_corrections",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -106,3 +106,4 @@ struct EventCorrectionsParams {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -55,3 +55,4 @@ TOFSTREAM_PROJECTOR(JosephProjector, "joseph_projector",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

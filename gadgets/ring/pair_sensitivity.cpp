@@ -105,3 +105,4 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ ListModeSensitivity pair_sensitivity(const char* name, const typename Type::Para
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

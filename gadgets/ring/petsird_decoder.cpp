@@ -338,3 +338,4 @@ TOFSTREAM_GADGET(PetsirdDecoder, "petsird_decoder", "Decodes list mode in the st
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

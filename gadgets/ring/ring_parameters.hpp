@@ -57,3 +57,4 @@ struct SensitivityParams {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -139,3 +139,4 @@ TOFSTREAM_GADGET(Simulator, "simulator", "Simulates list mode of a phantom in a 
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -33,3 +33,4 @@ TOFSTREAM_GADGET(TofWindow, "tof_window", "Rejects events far from the middle of
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -153,3 +153,4 @@ TOFSTREAM_PROJECTOR(TorProjector, "tor_projector",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -97,3 +97,4 @@ TOFSTREAM_GADGET(FileSource, "file_source", "Reads a file or a pipe, piece by pi
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -58,3 +58,4 @@ TOFSTREAM_GADGET(JournalSource, "journal_source", "Replays a recorded stream fro
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -302,3 +302,4 @@ TOFSTREAM_GADGET(ZmqSource, "zmq_source",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -58,3 +58,4 @@ void ImageQuantity::warn_once(const std::string& text, Context& context) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -34,3 +34,4 @@ class ImageQuantity {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -148,3 +148,4 @@ std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settin
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

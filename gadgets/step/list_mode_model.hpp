@@ -44,3 +44,4 @@ extern template class Step<EventBatch>;
 using ListModeStep = Step<EventBatch>;
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ std::string ProjectorKind::problem() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -98,3 +98,4 @@ ProjectorKind projector_kind(const char* name) {
 #define TOFSTREAM_PROJECTOR(Type, name, doc)                                           \
   TOFSTREAM_KIND(::tofstream::ProjectorKind, ::tofstream::projector_kind<Type>(name)); \
   TOFSTREAM_GADGET(::tofstream::ListModeGadget<Type>, name, doc)
+// SPDX-License-Identifier: Apache-2.0

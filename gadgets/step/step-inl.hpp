@@ -178,3 +178,4 @@ void Step<Data>::report(const Projected& projected, const Image& estimate, Conte
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

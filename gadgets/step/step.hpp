@@ -73,3 +73,4 @@ class Step {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -63,3 +63,4 @@ class SystemModel {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -110,3 +110,4 @@ TOFSTREAM_GADGET(StripDecoder, "strip_decoder", "Decodes a file of two strips' e
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

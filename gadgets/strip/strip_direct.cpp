@@ -95,3 +95,4 @@ TOFSTREAM_GADGET(StripDirect, "strip_direct",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

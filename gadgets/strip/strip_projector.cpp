@@ -76,3 +76,4 @@ TOFSTREAM_PROJECTOR(StripProjector, "strip_projector",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -77,3 +77,4 @@ TOFSTREAM_GADGET(StripSimulatorSource, "strip_simulator",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

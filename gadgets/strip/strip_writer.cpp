@@ -56,3 +56,4 @@ TOFSTREAM_GADGET(StripWriter, "strip_writer", "Writes two strips' events as text
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

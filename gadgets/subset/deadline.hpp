@@ -69,3 +69,4 @@ class Deadline {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,4 @@ class EmptiedTime {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

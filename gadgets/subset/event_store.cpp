@@ -91,3 +91,4 @@ std::string EventStore::in_words() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

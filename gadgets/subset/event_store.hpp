@@ -71,3 +71,4 @@ class EventStore {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

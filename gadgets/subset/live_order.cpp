@@ -45,3 +45,4 @@ void LiveOrder::note(const LiveUpdate& update) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -76,3 +76,4 @@ class LiveOrder {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -113,3 +113,4 @@ TOFSTREAM_GADGET(LiveSubsets, "live_subsets",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -302,3 +302,4 @@ void LiveUpdates<Data>::report(Context& context) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -107,3 +107,4 @@ class LiveUpdates {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

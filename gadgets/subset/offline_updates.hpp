@@ -95,3 +95,4 @@ class OfflineUpdates {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -69,3 +69,4 @@ class RecordedOrder {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -68,3 +68,4 @@ bool SpilledEvents::has(const EventBatch& batch) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

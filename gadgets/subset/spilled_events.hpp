@@ -39,3 +39,4 @@ class SpilledEvents {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

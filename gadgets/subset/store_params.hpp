@@ -31,3 +31,4 @@ EventStoreSettings store_settings(const Params& p) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

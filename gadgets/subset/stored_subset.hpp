@@ -31,3 +31,4 @@ struct StoredSubset {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

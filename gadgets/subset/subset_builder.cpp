@@ -214,3 +214,4 @@ TOFSTREAM_GADGET(SubsetBuilder, "subset_builder",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

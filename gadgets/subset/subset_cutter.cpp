@@ -93,3 +93,4 @@ StoredEvents SubsetCutter::close(EventStore& store) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

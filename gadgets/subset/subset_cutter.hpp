@@ -64,3 +64,4 @@ class SubsetCutter {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,4 @@ std::shared_ptr<const Quantity> SubsetQuantity::get(double reference_s) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

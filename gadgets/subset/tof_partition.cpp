@@ -46,3 +46,4 @@ TOFSTREAM_GADGET(TofPartition, "tof_partition",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

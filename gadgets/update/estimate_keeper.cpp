@@ -89,3 +89,4 @@ const Image& InverseSensitivities::of_whole(const Projected& projected) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

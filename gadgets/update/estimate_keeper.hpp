@@ -69,3 +69,4 @@ class InverseSensitivities {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -98,3 +98,4 @@ TOFSTREAM_GADGET(OsemUpdate, "osem_update", "Multiplies the estimate by back pro
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

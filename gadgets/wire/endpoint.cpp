@@ -24,3 +24,4 @@ void require_endpoint(const std::string& endpoint, bool has_keys) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

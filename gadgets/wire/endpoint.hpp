@@ -10,3 +10,4 @@ namespace tofstream {
 void require_endpoint(const std::string& endpoint, bool has_keys);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

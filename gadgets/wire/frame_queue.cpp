@@ -109,3 +109,4 @@ FrameQueue::Figures FrameQueue::figures() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

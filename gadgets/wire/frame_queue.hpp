@@ -83,3 +83,4 @@ class FrameQueue {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

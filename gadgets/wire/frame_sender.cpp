@@ -201,3 +201,4 @@ std::uint64_t FrameSender::subscriptions() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ class FrameSender {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,4 @@ std::shared_ptr<journal::Writer> open_journal(const JournalOption& option, const
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ inline constexpr auto* sync_words =
 std::shared_ptr<journal::Writer> open_journal(const JournalOption& option, const Context& context);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

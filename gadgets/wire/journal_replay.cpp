@@ -50,3 +50,4 @@ void report_damage(const JournalReplay& replay, Context& context) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ class JournalReplay {
 void report_damage(const JournalReplay& replay, Context& context);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -122,3 +122,4 @@ KeyPairFiles make_key_pair(const std::string& name, const fs::path& folder) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -42,3 +42,4 @@ struct KeyPairFiles {
 KeyPairFiles make_key_pair(const std::string& name, const std::filesystem::path& folder);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -23,3 +23,4 @@ RawFrame Spill<RawFrame>::decode(SpillReader& from) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,4 @@ struct Spill<RawFrame> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

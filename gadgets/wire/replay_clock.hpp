@@ -41,3 +41,4 @@ class ReplayClock {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -325,3 +325,4 @@ std::chrono::milliseconds SocketGuard::longest_wait() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

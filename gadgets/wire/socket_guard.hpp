@@ -80,3 +80,4 @@ class SocketGuard {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ std::vector<std::byte> encode_stream_header(petsird::Header header) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

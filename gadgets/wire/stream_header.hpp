@@ -17,3 +17,4 @@ petsird::Header stream_header(const std::string& scanner, double crystal_efficie
 std::vector<std::byte> encode_stream_header(petsird::Header header);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

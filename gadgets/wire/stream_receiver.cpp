@@ -291,3 +291,4 @@ void StreamReceiver::report() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -107,3 +107,4 @@ class StreamReceiver {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

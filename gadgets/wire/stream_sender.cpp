@@ -84,3 +84,4 @@ bool StreamSender::seal_and_send(wire::FrameHeader header, std::vector<std::byte
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

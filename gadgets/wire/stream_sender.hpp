@@ -68,3 +68,4 @@ class StreamSender {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

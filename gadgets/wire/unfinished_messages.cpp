@@ -127,3 +127,4 @@ std::size_t UnfinishedMessages::cut() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ class UnfinishedMessages {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

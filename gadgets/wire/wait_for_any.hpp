@@ -22,3 +22,4 @@ inline void wait_for_any(std::span<zmq::pollitem_t> items, std::chrono::millisec
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

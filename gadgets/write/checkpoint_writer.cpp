@@ -63,3 +63,4 @@ TOFSTREAM_GADGET(CheckpointWriter, "checkpoint_writer", "Writes the estimate now
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -37,3 +37,4 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

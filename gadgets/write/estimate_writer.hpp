@@ -121,3 +121,4 @@ inline std::filesystem::path numbered(const std::filesystem::path& file, const U
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -78,3 +78,4 @@ TOFSTREAM_GADGET(NiftiWriter, "nifti_writer", "Writes the image as NIfTI (float3
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ TOFSTREAM_GADGET(NullSink, "null_sink", "Counts events and forgets them");
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

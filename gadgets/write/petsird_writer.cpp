@@ -167,3 +167,4 @@ TOFSTREAM_GADGET(PetsirdWriter, "petsird_writer", "Writes simulated list mode in
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

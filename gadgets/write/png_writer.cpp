@@ -123,3 +123,4 @@ TOFSTREAM_GADGET(PngWriter, "png_writer", "Draws slices and maximum-intensity pr
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -49,3 +49,4 @@ TOFSTREAM_GADGET(Recorder, "recorder", "Keeps the frames of a live stream in a j
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -190,3 +190,4 @@ TOFSTREAM_GADGET(ZmqImageSink, "zmq_image_sink", "Publishes each estimate over Z
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -96,3 +96,4 @@ TOFSTREAM_GADGET(ZmqPetsirdSink, "zmq_petsird_sink",
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -93,3 +93,4 @@ TOFSTREAM_GADGET(ZmqSink, "zmq_sink", "Sends simulated list mode live over ZeroM
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -50,3 +50,4 @@ Image block_means(const Image& image, int factor) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ int shrink_factor(const Grid& grid, std::size_t most_voxels);
 Image block_means(const Image& image, int factor);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

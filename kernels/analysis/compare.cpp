@@ -94,3 +94,4 @@ Comparison compare(const Image& image, const Image& reference) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

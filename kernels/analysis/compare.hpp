@@ -24,3 +24,4 @@ Comparison compare(const Image& image, const Image& reference);
 void require_same_grid(const Grid& a, const Grid& b);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -80,3 +80,4 @@ NemaResult nema_image_quality(const Image& image, const NemaLayout& layout) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -51,3 +51,4 @@ struct NemaResult {
 NemaResult nema_image_quality(const Image& image, const NemaLayout& layout);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

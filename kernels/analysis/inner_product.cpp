@@ -37,3 +37,4 @@ double inner_product(const Image& a, const Image& b) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

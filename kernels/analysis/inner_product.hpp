@@ -10,3 +10,4 @@ namespace tofstream {
 double inner_product(const Image& a, const Image& b);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

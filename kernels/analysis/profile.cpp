@@ -50,3 +50,4 @@ std::vector<double> profile(const Image& image, Vec3 from_mm, Vec3 to_mm, int po
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

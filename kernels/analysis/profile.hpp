@@ -13,3 +13,4 @@ namespace tofstream {
 std::vector<double> profile(const Image& image, Vec3 from_mm, Vec3 to_mm, int points);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

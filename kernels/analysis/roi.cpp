@@ -154,3 +154,4 @@ RoiStatistics statistics(const Image& image, const Disc& region, int subsamples)
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -42,3 +42,4 @@ RoiStatistics statistics(const Image& image, const Cylinder& region, int subsamp
 RoiStatistics statistics(const Image& image, const Disc& region, int subsamples = 10);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

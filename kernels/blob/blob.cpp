@@ -41,3 +41,4 @@ double BlobProfile::operator()(double r_mm) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

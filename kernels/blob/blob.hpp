@@ -28,3 +28,4 @@ class BlobProfile {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

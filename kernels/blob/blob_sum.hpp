@@ -68,3 +68,4 @@ struct BlobSum {
 void sample_blobs_cuda(const BlobSum& sum, const float* coefficients, const Grid& grid, float* voxels, Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

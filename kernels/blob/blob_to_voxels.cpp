@@ -81,3 +81,4 @@ void detail::sample_blobs_cuda(const BlobSum&, const float*, const Grid&, float*
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,4 @@ class BlobToVoxels {
 Grid covering_voxels(const Grid& blobs, Vec3 voxel_mm);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ void sample_blobs_cuda(const BlobSum& sum, const float* coefficients, const Grid
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

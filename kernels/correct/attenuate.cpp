@@ -24,3 +24,4 @@ void attenuate_cuda(float*, const float*, std::int64_t, Stream) {
 #endif
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -12,3 +12,4 @@ void attenuate(float* values, const float* integrals, std::int64_t count, Memory
 void attenuate_cuda(float* values, const float* integrals, std::int64_t count, Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

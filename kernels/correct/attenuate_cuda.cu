@@ -21,3 +21,4 @@ void attenuate_cuda(float* values, const float* integrals, std::int64_t count, S
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,4 @@ double mean_decay(double start_s, double duration_s, double half_life_s) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

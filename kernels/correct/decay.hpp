@@ -20,3 +20,4 @@ std::vector<std::string> known_isotopes();
 double mean_decay(double start_s, double duration_s, double half_life_s);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

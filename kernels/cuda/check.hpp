@@ -26,3 +26,4 @@ inline void check_launch(const char* kernel, std::source_location where = std::s
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ std::shared_ptr<const DeviceSetUp> set_up_device_ahead() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,4 @@ class DeviceSetUp {
 std::shared_ptr<const DeviceSetUp> set_up_device_ahead();
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -18,3 +18,4 @@ __device__ inline std::int64_t element() {
 }
 
 }  // namespace tofstream::elementwise
+// SPDX-License-Identifier: Apache-2.0

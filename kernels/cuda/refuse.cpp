@@ -13,3 +13,4 @@ void refuse_cuda() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ namespace tofstream {
 [[noreturn]] void refuse_cuda();
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -63,3 +63,4 @@ std::vector<double> time_ms(Backend backend, int warm_ups, int repeats, const st
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -13,3 +13,4 @@ namespace tofstream {
 std::vector<double> time_ms(Backend backend, int warm_ups, int repeats, const std::function<void()>& work);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

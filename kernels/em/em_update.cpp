@@ -172,3 +172,4 @@ UpdateFaults update_cuda(const PenalisedArrays&, std::int64_t, Stream) {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

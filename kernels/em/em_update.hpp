@@ -57,3 +57,4 @@ UpdateFaults penalised_em_update(Image& estimate, const Image& inverse_sensitivi
                                  double time_fraction, const PenaltyTerm& penalty, Stream stream = nullptr);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -84,3 +84,4 @@ UpdateFaults update_cuda(const PenalisedArrays& arrays, std::int64_t voxels, Str
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

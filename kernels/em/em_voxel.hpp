@@ -91,3 +91,4 @@ std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream str
 UpdateFaults update_cuda(const PenalisedArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ namespace tofstream::detail {
 void blur_cuda(float* image, float* scratch, const Grid& grid, const Buffer<float> (&weights)[3], Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -166,3 +166,4 @@ void detail::blur_cuda(float*, float*, const Grid&, const Buffer<float> (&)[3], 
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

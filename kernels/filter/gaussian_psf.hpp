@@ -42,3 +42,4 @@ class GaussianPsf {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

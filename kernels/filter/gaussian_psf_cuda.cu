@@ -43,3 +43,4 @@ void blur_cuda(float* image, float* scratch, const Grid& grid, const Buffer<floa
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -226,3 +226,4 @@ std::string grid_in_words(const Grid& grid) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ Grid grid_about(const std::array<int, 3>& size, Vec3 voxel_mm, Vec3 centre_mm, B
 std::string grid_in_words(const Grid& grid);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

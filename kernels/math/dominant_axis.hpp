@@ -25,3 +25,4 @@ template <EqualAxes rule, class T>
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

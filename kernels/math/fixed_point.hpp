@@ -32,3 +32,4 @@ TOFSTREAM_HOST_DEVICE inline int mean_exponent(Sum sum, unsigned count) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -7,3 +7,4 @@
 #else
 #define TOFSTREAM_HOST_DEVICE
 #endif
+// SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,4 @@ void limit_instruction_set(const std::string& name) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

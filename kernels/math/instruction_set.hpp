@@ -16,3 +16,4 @@ std::vector<std::string> instruction_sets();
 void limit_instruction_set(const std::string& name);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

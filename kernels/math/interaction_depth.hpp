@@ -17,3 +17,4 @@ inline double mean_interaction_depth(double depth, double attenuation) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -223,3 +223,4 @@ HWY_INLINE V error_function_complement(V x) {
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_MATH_LANES_INL
+// SPDX-License-Identifier: Apache-2.0

@@ -80,3 +80,4 @@ TOFSTREAM_HOST_DEVICE inline T zero_where(bool condition, T value) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

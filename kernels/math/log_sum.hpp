@@ -32,3 +32,4 @@ class LogSum {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,4 @@ TOFSTREAM_HOST_DEVICE inline double quotient(double x, double y, [[maybe_unused]
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@
 #ifdef HWY_TARGET_INCLUDE
 #include <hwy/foreach_target.h>
 #endif
+// SPDX-License-Identifier: Apache-2.0

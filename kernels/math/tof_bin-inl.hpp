@@ -56,3 +56,4 @@ TOFSTREAM_HOST_DEVICE inline V bin_integral(const TofBin& bin, V z) {
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_MATH_TOF_BIN_INL
+// SPDX-License-Identifier: Apache-2.0

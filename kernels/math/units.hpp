@@ -11,3 +11,4 @@ inline constexpr double mL_per_mm3 = 1e-3;
 inline constexpr double speed_of_light_mm_ps = 0.299792458;
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ TOFSTREAM_HOST_DEVICE T norm(Vec3Of<T> a) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -71,3 +71,4 @@ TOFSTREAM_HOST_DEVICE inline double as_double(int n) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

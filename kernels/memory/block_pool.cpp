@@ -53,3 +53,4 @@ std::size_t BlockPool::kept_bytes() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

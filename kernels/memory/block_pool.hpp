@@ -42,3 +42,4 @@ class BlockPool {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ Stream bring_stream() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,4 @@ Data bring_to_device(const Data& data) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

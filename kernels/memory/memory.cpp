@@ -361,3 +361,4 @@ void require_cuda() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

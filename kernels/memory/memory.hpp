@@ -174,3 +174,4 @@ class Buffer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ void differentiate_cuda(const QuadraticArrays&, std::int64_t, Stream) {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

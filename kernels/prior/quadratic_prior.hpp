@@ -16,3 +16,4 @@ enum class Neighbours { faces, all };
 Image quadratic_gradient(const Image& image, Neighbours neighbours, double beta, Stream stream = nullptr);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

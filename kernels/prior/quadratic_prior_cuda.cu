@@ -20,3 +20,4 @@ void differentiate_cuda(const QuadraticArrays& arrays, std::int64_t voxels, Stre
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -36,3 +36,4 @@ struct QuadraticArrays {
 void differentiate_cuda(const QuadraticArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

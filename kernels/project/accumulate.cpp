@@ -69,3 +69,4 @@ void SlotImages::add_images(float* target, int images) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

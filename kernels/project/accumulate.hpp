@@ -41,3 +41,4 @@ class SlotImages {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -85,3 +85,4 @@ class TracingKernel final : public CpuKernel {
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_PROJECT_CPU_KERNEL_INL
+// SPDX-License-Identifier: Apache-2.0

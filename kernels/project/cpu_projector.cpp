@@ -39,3 +39,4 @@ EmTally CpuProjector::em_step(const EventView& events, const float* image, float
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -48,3 +48,4 @@ class CpuProjector final : public ListModeProjector {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -12,3 +12,4 @@ enum class CudaPath {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

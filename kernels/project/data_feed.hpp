@@ -70,3 +70,4 @@ class DataFeed {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

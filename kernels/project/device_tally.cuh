@@ -27,3 +27,4 @@ __device__ inline void add_tally(bool used, bool skipped, double logarithm, Devi
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

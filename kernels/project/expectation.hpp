@@ -16,3 +16,4 @@ TOFSTREAM_HOST_DEVICE inline bool usable(T expectation) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,4 @@ class ListModeProjector : public Projector<EventView> {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

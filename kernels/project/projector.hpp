@@ -61,3 +61,4 @@ class Projector {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

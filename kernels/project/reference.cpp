@@ -77,3 +77,4 @@ EmTally ReferenceProjector::em_step(const EventView& events, const float* image,
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

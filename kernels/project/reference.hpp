@@ -38,3 +38,4 @@ class ReferenceProjector : public ListModeProjector {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

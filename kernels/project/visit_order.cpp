@@ -62,3 +62,4 @@ std::span<const std::uint32_t> VisitOrder::of(const EventView& events) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

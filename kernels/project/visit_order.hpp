@@ -39,3 +39,4 @@ class VisitOrder {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

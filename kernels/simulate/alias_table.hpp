@@ -52,3 +52,4 @@ class AliasTable {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -203,3 +203,4 @@ Image Phantom::image(const Layer& layer, const Grid& grid, int samples) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,4 @@ class Phantom {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

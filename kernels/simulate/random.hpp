@@ -51,3 +51,4 @@ class RandomStream {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -144,3 +144,4 @@ std::vector<Solid> rods_of(const RodSector& sector, Vec3d centre_mm, double half
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -95,3 +95,4 @@ struct RodSector {
 std::vector<Solid> rods_of(const RodSector& sector, Vec3d centre_mm, double half_length_mm);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

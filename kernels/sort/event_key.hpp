@@ -108,3 +108,4 @@ struct PieceKey {
 };
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -109,3 +109,4 @@ void gather_cpu(const std::uint32_t* from, const std::uint32_t* order, std::int6
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

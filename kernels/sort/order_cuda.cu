@@ -87,3 +87,4 @@ void gather_cuda(const std::uint32_t* from, const std::uint32_t* order, std::int
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -170,3 +170,4 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

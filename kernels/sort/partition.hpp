@@ -42,3 +42,4 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
                                          Stream stream = nullptr);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

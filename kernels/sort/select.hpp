@@ -32,3 +32,4 @@ EventBatch select(EventBatch batch, Keep&& keep) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

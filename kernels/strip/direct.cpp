@@ -21,3 +21,4 @@ std::int64_t add_direct(const StripGeometry& strips, const EventView& events, Im
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

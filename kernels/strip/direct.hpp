@@ -14,3 +14,4 @@ namespace tofstream {
 std::int64_t add_direct(const StripGeometry& strips, const EventView& events, Image& counts);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

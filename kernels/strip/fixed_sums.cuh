@@ -80,3 +80,4 @@ struct FixedScale {
 };
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

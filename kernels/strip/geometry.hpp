@@ -76,3 +76,4 @@ TOFSTREAM_HOST_DEVICE inline StripAngles<T> strip_angles(const StripGeometry& st
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -192,3 +192,4 @@ TOFSTREAM_HOST_DEVICE inline V strip_density(const StripEventTerms<T>& event, co
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_STRIP_KERNEL_INL
+// SPDX-License-Identifier: Apache-2.0

@@ -143,3 +143,4 @@ TOFSTREAM_HOST_DEVICE inline StripBox strip_box(const StripEventTerms<T>& event,
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -66,3 +66,4 @@ std::unique_ptr<ListModeProjector> make_strip_reference(const Grid& grid, const 
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

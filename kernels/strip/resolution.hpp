@@ -50,3 +50,4 @@ TOFSTREAM_HOST_DEVICE inline StripPrecision<T> strip_precision(const StripResolu
 void validate(const StripGeometry& strips, const StripResolution& resolution);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

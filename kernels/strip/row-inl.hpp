@@ -144,3 +144,4 @@ struct PixelRow {
 };
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,4 @@ Image strip_sensitivity_image(const StripGeometry& strips, const Grid& grid) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

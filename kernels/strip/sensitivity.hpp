@@ -23,3 +23,4 @@ std::vector<StripAngles<float>> strip_pixel_angles(const StripGeometry& strips, 
 Image strip_sensitivity_image(const StripGeometry& strips, const Grid& grid);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -220,3 +220,4 @@ EventBatch StripSimulator::next_events(std::int64_t count) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

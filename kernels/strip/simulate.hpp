@@ -49,3 +49,4 @@ class StripSimulator {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -80,3 +80,4 @@ std::string why_strips_are_slow_on_cuda(const Grid&, const StripSettings&) {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ std::string why_strips_are_slow(const Grid& grid, const StripSettings& settings)
 std::unique_ptr<ListModeProjector> make_strip_reference(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ std::unique_ptr<ListModeProjector> make_strip_cuda(const Grid& grid, const Strip
 std::string why_strips_are_slow_on_cuda(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

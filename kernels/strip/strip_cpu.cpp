@@ -164,3 +164,4 @@ std::unique_ptr<ListModeProjector> make_strip_cpu(const Grid& grid, const StripS
 
 }  // namespace tofstream
 #endif
+// SPDX-License-Identifier: Apache-2.0

@@ -75,3 +75,4 @@ struct StripStore {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

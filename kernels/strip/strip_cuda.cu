@@ -72,3 +72,4 @@ std::string why_strips_are_slow_on_cuda(const Grid& grid, const StripSettings& s
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

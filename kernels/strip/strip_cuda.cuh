@@ -43,3 +43,4 @@ class EmOfRows {
 };
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

@@ -126,3 +126,4 @@ struct WarpSum {
 };
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

@@ -193,3 +193,4 @@ void queue_em_of_warps(StripForm form, const Model& model, const EventView& even
 }
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

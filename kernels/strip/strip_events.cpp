@@ -23,3 +23,4 @@ EventBatch make_strip_batch(std::shared_ptr<const Scanner> scanner, std::int64_t
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ inline bool is_measurable(const StripGeometry& strips, const StripResponse<float
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

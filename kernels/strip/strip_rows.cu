@@ -239,3 +239,4 @@ void EmOfRows::queue(const Model& model, const EventView& events, const float* i
 }
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

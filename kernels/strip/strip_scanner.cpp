@@ -36,3 +36,4 @@ StripGeometry strip_geometry(const Scanner& scanner) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

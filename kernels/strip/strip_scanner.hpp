@@ -18,3 +18,4 @@ std::shared_ptr<const Scanner> make_strip_scanner(const std::string& name, const
 StripGeometry strip_geometry(const Scanner& scanner);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

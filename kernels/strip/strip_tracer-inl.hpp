@@ -233,3 +233,4 @@ class StripTracer {
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_STRIP_TRACER_INL
+// SPDX-License-Identifier: Apache-2.0

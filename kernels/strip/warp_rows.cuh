@@ -378,3 +378,4 @@ class Rows {
 };
 
 }  // namespace tofstream::strip
+// SPDX-License-Identifier: Apache-2.0

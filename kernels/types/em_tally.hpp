@@ -21,3 +21,4 @@ struct EmTally {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -78,3 +78,4 @@ std::size_t EventBatch::bytes() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -178,3 +178,4 @@ void for_each_array_pair(BatchA& a, BatchB& b, Visit&& visit) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ namespace tofstream::detail {
 void fill_cuda(float* numbers, float value, std::int64_t count, Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

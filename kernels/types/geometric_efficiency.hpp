@@ -55,3 +55,4 @@ struct GeometricEfficiency {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -77,3 +77,4 @@ void validate(const Grid& grid);
 void validate_basis(const Grid& grid);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

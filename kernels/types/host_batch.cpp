@@ -11,3 +11,4 @@ EventBatch host_batch(EventBatch batch) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -9,3 +9,4 @@ namespace tofstream {
 EventBatch host_batch(EventBatch batch);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -76,3 +76,4 @@ void detail::fill_cuda(float*, float, std::int64_t, Stream) {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

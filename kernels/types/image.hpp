@@ -24,3 +24,4 @@ struct Image {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -86,3 +86,4 @@ std::vector<std::vector<EventBatch>> groups_to_join(std::vector<EventBatch> batc
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,4 @@ EventBatch join_events(std::span<const EventBatch> batches, Memory memory, Strea
 std::vector<std::vector<EventBatch>> groups_to_join(std::vector<EventBatch> batches, std::int64_t most_events);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

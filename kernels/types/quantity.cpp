@@ -106,3 +106,4 @@ void QuantitySoFar::add(const std::shared_ptr<const Quantity>& quantity) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

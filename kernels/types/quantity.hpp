@@ -82,3 +82,4 @@ class QuantitySoFar {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

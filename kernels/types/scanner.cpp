@@ -102,3 +102,4 @@ void Scanner::validate() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

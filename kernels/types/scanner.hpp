@@ -59,3 +59,4 @@ struct Scanner {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ const { metafile } = await build({
 });
 await writeFile(path.join(output, 'licences.txt'), await licences(metafile));
 await copyFile(path.join(source, 'index.html'), path.join(output, 'index.html')); // last: it says that the rest is there
+// SPDX-License-Identifier: Apache-2.0

@@ -174,3 +174,4 @@ TEST_CASE(
   const std::string bytes = text_of(packed);
   check_fails(reconstruct(bytes.substr(0, bytes.size() / 2)), 1, "the file was cut short, get a fresh copy");
 }
+// SPDX-License-Identifier: Apache-2.0

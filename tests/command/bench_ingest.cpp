@@ -19,3 +19,4 @@ TEST_CASE("bench ingest measures records and PETSIRD with and without a journal"
   CHECK(std::filesystem::is_empty(folder.path()));
   CHECK(run_bench("ingest --scanner none").code == 2);
 }
+// SPDX-License-Identifier: Apache-2.0

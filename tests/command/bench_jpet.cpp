@@ -68,3 +68,4 @@ TEST_CASE("bench jpet says what is wrong with a peer, and where there is no GPU"
   CHECK(none.code == 1);
   CHECK(none.err.find("CUDA") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

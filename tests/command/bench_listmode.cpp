@@ -126,3 +126,4 @@ TEST_CASE("a peer of another interface, name or backend is refused, with what to
     CHECK_MESSAGE(cpu.find("it projects on the CPU: give --backend cpu") != std::string::npos, cpu);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ TEST_CASE("a wrong --cuda-path is answered with the words that there are") {
                 path.err);
   CHECK(path.err.find("->") == std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

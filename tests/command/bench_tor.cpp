@@ -59,3 +59,4 @@ TEST_CASE("a pipeline reconstructs by the paper's scheme the image that it makes
   REQUIRE_MESSAGE(compared.code == 0, compared.err);
   CHECK(compared.json()["nrms"].get<double>() < 1e-3);  // the paper samples ToF at a bin's centre
 }
+// SPDX-License-Identifier: Apache-2.0

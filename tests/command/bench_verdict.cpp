@@ -60,3 +60,4 @@ TEST_CASE("rows that do not hold are found, by their names") {
   CHECK_FALSE(command::is_accurate(std::numeric_limits<double>::quiet_NaN()));
   CHECK_FALSE(command::is_accurate(std::numeric_limits<double>::infinity()));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,4 @@ TEST_CASE("results of a changed tree, or of no commit, are not taken in") {
   CHECK(record("abc1234-dirty").text.find("of a changed tree (abc1234-dirty)") != std::string::npos);
   CHECK(record("").text.find("names no commit") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

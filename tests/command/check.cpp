@@ -191,3 +191,4 @@ TEST_CASE("a join that may stop for good is a warning before the run, with its p
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.json()["gadgets"]["sum"]["figures"]["sum"] == 2 * 200 * 200);  // 1 + 3 + ... + 399 is 200 squared
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -73,3 +73,4 @@ inline CommandResult run_bench(const std::string& arguments) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -84,3 +84,4 @@ TEST_CASE("the scripts for zsh and fish are read by their shells without a compl
   }
   if (!has_shell("zsh") || !has_shell("fish")) return skip_test("zsh and fish");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -50,3 +50,4 @@ TEST_CASE("delayeds without a gadget that takes them are refused") {
   CHECK(ran.code == 1);
   CHECK(ran.err.find("event_corrections") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

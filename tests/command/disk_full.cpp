@@ -90,3 +90,4 @@ TEST_CASE("an output that is full is no success") {
     CHECK(text_of(err) == "tofstream: cannot write to standard output: No space left on device\n");
   }
 }
+// SPDX-License-Identifier: Apache-2.0

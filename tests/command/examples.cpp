@@ -69,3 +69,4 @@ TEST_CASE("the example of a sender in Python says how it is used where it is giv
   CHECK(said.err.find("usage: send_events.py tcp://") != std::string::npos);
   CHECK(said.err.find("Traceback") == std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -124,3 +124,4 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   CHECK(std::abs(last["background_mean"]["difference"].get<double>()) < 0.15);
   CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == doctest::Approx(5300).epsilon(0.15));
 }
+// SPDX-License-Identifier: Apache-2.0

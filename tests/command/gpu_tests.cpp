@@ -99,3 +99,4 @@ TEST_CASE("gpu_tests writes down nothing of a changed tree, without a GPU, or of
   CHECK(build.run("kernels") == 2);
   CHECK_FALSE(std::filesystem::exists(build.report));
 }
+// SPDX-License-Identifier: Apache-2.0

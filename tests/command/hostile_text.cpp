@@ -103,3 +103,4 @@ gadgets:
   check_harmless(text_of(folder / "list"));
   check_harmless(text_of(folder / "sent.log"), false);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -175,3 +175,4 @@ TEST_CASE("what is no journal is refused in one line") {
                   result.err);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

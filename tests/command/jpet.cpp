@@ -145,3 +145,4 @@ TEST_CASE("the script of figure 3 measures, draws, and says that so few events a
   for (const char* picture : {"view_image_0050.png", "view_direct.png", "profile.png"})
     CHECK(std::filesystem::file_size(out / picture) > 5000);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -61,3 +61,4 @@ TEST_CASE("a count may be written as 2e3") {
   REQUIRE_MESSAGE(made.code == 0, made.err);
   CHECK(run_command("inspect --json " + file).json()["prompts"] == 2000);
 }
+// SPDX-License-Identifier: Apache-2.0

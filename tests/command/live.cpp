@@ -201,3 +201,4 @@ TEST_CASE("an order that is damaged starts nothing, and one line says where") {
     CHECK(!std::filesystem::exists(folder / "out/image.nii.gz"));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

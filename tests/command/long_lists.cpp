@@ -62,3 +62,4 @@ TEST_CASE("bench longlist says what an iteration takes, and the file it writes h
   const auto run_report = nlohmann::json::parse(text_of(folder / "out" / "run.json"));
   CHECK(run_report["gadgets"]["projected"]["figures"]["projecting_s"].get<double>() > 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -134,3 +134,4 @@ TEST_CASE("without a GPU the CUDA backend says so, and auto takes the CPU") {
   CHECK(result.code == 2);
   CHECK(result.err.find("CUDA") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

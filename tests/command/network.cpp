@@ -59,3 +59,4 @@ TEST_CASE("the header that a sender of one's own needs is a PETSIRD file without
   CHECK(about["prompts"] == 0);
   CHECK(about["detection_bins"].get<int>() > 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -56,3 +56,4 @@ TEST_CASE("a program that is killed in the middle leaves no file that passes for
   CHECK_FALSE(std::filesystem::exists(folder / "scan.petsird"));
   CHECK(nlohmann::json::parse(text_of(folder / "run.json"))["exit_code"].is_null());  // how it ended is not known
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -155,3 +155,4 @@ TEST_CASE("metrics refuse the open network") {
   CHECK(open.code == 2);
   CHECK(open.err.find("is open to the network") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

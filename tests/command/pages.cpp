@@ -206,3 +206,4 @@ TEST_CASE("every document that a message, a pipeline or an example names is ther
     }
   CHECK(found > 10);
 }
+// SPDX-License-Identifier: Apache-2.0

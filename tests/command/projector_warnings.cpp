@@ -47,3 +47,4 @@ TEST_CASE("a response narrower than the voxels can hold is warned of") {
   CHECK(warns(said_of("tor_projector, fwhm_mm: 2"), "a FWHM of 2 mm is narrower than the voxels can hold"));
   CHECK(!warns(said_of("tor_projector"), "narrower than"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -196,3 +196,4 @@ else:
 ')");
   CHECK_MESSAGE(ran.code == 0, ran.err);
 }
+// SPDX-License-Identifier: Apache-2.0

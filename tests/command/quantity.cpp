@@ -160,3 +160,4 @@ TEST_CASE("post_filter_mm smooths what is written, by one number or three, and e
   CHECK_FALSE(
       nlohmann::json::parse(text_of(folder / "sharp/run.json"))["gadgets"]["file"]["figures"].contains("filtered"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -155,3 +155,4 @@ TEST_CASE("an output folder that is a file is said in our words") {
     CHECK_MESSAGE(std::ranges::count(refused.err, '\n') == 1, refused.err);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -156,3 +156,4 @@ TEST_CASE_FIXTURE(Server, "send says what is wrong, whose fault it is, and ends 
   CHECK(nobody.code == 1);
   CHECK(nobody.err.find("start one there, tofstream serve") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

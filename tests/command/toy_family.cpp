@@ -78,3 +78,4 @@ TEST_CASE("without its plug-in a family's scanner, gadgets and records are unkno
   CHECK(gadgets.code == 2);
   CHECK_MESSAGE(gadgets.err.find("probe_decoder") != std::string::npos, gadgets.err);
 }
+// SPDX-License-Identifier: Apache-2.0

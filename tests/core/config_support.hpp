@@ -57,3 +57,4 @@ struct Files : TemporaryFolder {
 };
 
 }  // namespace tofstream::test
+// SPDX-License-Identifier: Apache-2.0

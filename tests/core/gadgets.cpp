@@ -436,3 +436,4 @@ TOFSTREAM_GADGET(FailWhenWaited, "fail_when_waited", "Fails while another gadget
 
 }  // namespace
 }  // namespace tofstream::test
+// SPDX-License-Identifier: Apache-2.0

@@ -112,3 +112,4 @@ struct StringMaker<std::vector<std::string>> {
   }
 };
 }  // namespace doctest
+// SPDX-License-Identifier: Apache-2.0

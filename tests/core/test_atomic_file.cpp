@@ -88,3 +88,4 @@ TEST_CASE("errors name the file and the cause") {
   }
   CHECK(is_empty(folder));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -88,3 +88,4 @@ TEST_CASE("in a gadget's own test nothing is cancelled until the test says so") 
   CHECK(test.context.cancelled());
   CHECK_THROWS_WITH(test.finish(), "an error of its own");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -239,3 +239,4 @@ gadgets:
   CHECK(pipeline.edges[0].settings.messages == 80);
   CHECK(pipeline.edges[1].settings.messages == 64);
 }
+// SPDX-License-Identifier: Apache-2.0

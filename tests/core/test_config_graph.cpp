@@ -185,3 +185,4 @@ TEST_CASE("a gadget may not take the runtime's names") {
           info.params.push_back(std::move(fault));
         }).front() == "gadget 'pair': a parameter may not be named 'fault', a key of the runtime");
 }
+// SPDX-License-Identifier: Apache-2.0

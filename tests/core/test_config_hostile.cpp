@@ -82,3 +82,4 @@ TEST_CASE("every gadget reads from every other") {
   for (int i = 1; i < 300; ++i) text += fmt::format("  f{0}: {{use: count}}\n  p{0}: {{use: pass, from: *all}}\n", i);
   CHECK(problems_of(text).size() <= Problems::most);
 }
+// SPDX-License-Identifier: Apache-2.0

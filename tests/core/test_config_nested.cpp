@@ -208,3 +208,4 @@ TEST_CASE("files that multiply are stopped") {
   REQUIRE(!problems.empty());
   CHECK(problems[0].find("do nested pipelines multiply?") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -74,3 +74,4 @@ TEST_CASE("a resolved pipeline gives itself: nested ones are in place") {
       parse_pipeline(to_json(pipeline.resolved).dump(), "resolved.json", {.sets = {"x/p.delay_ms=3"}});
   CHECK(resolved_text(changed, "x/p", "delay_ms") == "3");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -142,3 +142,4 @@ TEST_CASE("variables pass through includes: the including file's win, and what i
         Lines{name + ":1:10: include: '${x}.yaml' cannot hold a variable: files are included before variables are "
                      "known"});
 }
+// SPDX-License-Identifier: Apache-2.0

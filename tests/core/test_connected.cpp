@@ -130,3 +130,4 @@ TEST_CASE("a gadget that is made from YAML finds the ports disconnected that the
   CHECK_THROWS_WITH(some.context.disconnect("hihg"), doctest::Contains("did you mean 'high'?"));
   CHECK_THROWS_AS(GadgetTest<Branches>("{}", ".", nullptr, {"mask", "lwo"}), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

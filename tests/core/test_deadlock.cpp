@@ -112,3 +112,4 @@ TEST_CASE("a gadget on a feedback cycle must not swallow messages") {
                      .warnings)
             .empty());
 }
+// SPDX-License-Identifier: Apache-2.0

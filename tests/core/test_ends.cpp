@@ -271,3 +271,4 @@ gadgets:
   CHECK(json["versions"].contains("tofstream"));
   CHECK(json["host"]["cores"] >= 1);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -296,3 +296,4 @@ gadgets:
   CHECK(report.exit_code == 0);
   CHECK(witness.numbers["collect"] == counted(400));
 }
+// SPDX-License-Identifier: Apache-2.0

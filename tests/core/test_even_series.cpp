@@ -55,3 +55,4 @@ gadgets:
   CHECK(report.counts.back().events == report.books.received);
   CHECK(report.books.received == 50);
 }
+// SPDX-License-Identifier: Apache-2.0

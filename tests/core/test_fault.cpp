@@ -81,3 +81,4 @@ TEST_CASE("a delay holds one message up, or every one, and an abort does not wai
   CHECK(report.exit_code == exit_abort);
   CHECK(report.still_running.empty());
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -254,3 +254,4 @@ TEST_CASE("an announcement passes by gadgets whose authors know nothing of it") 
   expecting.send(std::make_shared<const A>(), std::make_shared<const Picture>());
   CHECK(expecting.out.size() == 1);
 }
+// SPDX-License-Identifier: Apache-2.0

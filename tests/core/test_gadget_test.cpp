@@ -114,3 +114,4 @@ TEST_CASE("a gadget of the registry is tested by its name") {
   using Batch = test::Batch;
   CHECK_THROWS_WITH(RegisteredGadgetTest<Batch>("projcet"), "no gadget is called 'projcet', did you mean 'project'?");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ TEST_CASE("GPUs and their driver are named by the driver's files") {
   CHECK(none.names.empty());
   CHECK(none.driver.empty());
 }
+// SPDX-License-Identifier: Apache-2.0

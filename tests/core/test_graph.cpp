@@ -128,3 +128,4 @@ TEST_CASE("a name that would be markup is only a name") {
   CHECK(dot.find("g0 [label=\"\\\"<b>#1;&amp;\\\\`\\ncount, source\",") != std::string::npos);
   CHECK(dot.starts_with("digraph \"a \\\"b\\\" <c>\" {\n"));
 }
+// SPDX-License-Identifier: Apache-2.0

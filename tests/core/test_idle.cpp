@@ -138,3 +138,4 @@ gadgets:
   CHECK(was_stopped(report));
   CHECK(witness.numbers["project"].size() > 20);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -78,3 +78,4 @@ TEST_CASE("a source that kept something says when it came") {
   CHECK(seen()[1].ingress >= began);
   CHECK(report.latency.max_seconds >= 5);
 }
+// SPDX-License-Identifier: Apache-2.0

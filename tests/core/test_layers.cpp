@@ -181,3 +181,4 @@ TEST_CASE("what an author includes is light: no oneTBB, YAML, JSON, fmt or spdlo
   }
   CHECK(seen.size() >= 8);
 }
+// SPDX-License-Identifier: Apache-2.0

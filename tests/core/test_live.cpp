@@ -196,3 +196,4 @@ TEST_CASE("a slider that is dragged for a day leaves a bounded history, in which
   CHECK(last == "99999");
   CHECK(std::ranges::is_sorted(history.changes(), {}, &ParameterChange::first));
 }
+// SPDX-License-Identifier: Apache-2.0

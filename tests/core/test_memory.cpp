@@ -162,3 +162,4 @@ TEST_CASE("the table and its JSON say the same") {
   CHECK(json["machine"]["device_bytes"].is_null());
   CHECK(host_memory_bytes() > mib);
 }
+// SPDX-License-Identifier: Apache-2.0

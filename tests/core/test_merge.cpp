@@ -148,3 +148,4 @@ gadgets:
   CHECK(with.exit_code == 0);
   CHECK(witness.numbers["masking"] == std::vector<std::uint64_t>{0, 0, 0, 1000, 1001, 1002});
 }
+// SPDX-License-Identifier: Apache-2.0

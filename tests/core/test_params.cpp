@@ -286,3 +286,4 @@ TEST_CASE("a word stands for all defaults of a map, and one value for all of a l
   CHECK(flow_text(detail::write_value(Lattice{})) == "auto");
   CHECK(flow_text(detail::write_value(Lattice{.size = std::array{1, 2, 3}})) == "{size: [1, 2, 3], edges_mm: [1, 1]}");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -59,3 +59,4 @@ TEST_CASE("another user's plug-in is skipped, by itself or behind a link") {
   fs::create_symlink(file, folder.path / "x.so");
   CHECK(problem_of_only(folder.path).starts_with("belongs to another user (uid 65534)"));
 }
+// SPDX-License-Identifier: Apache-2.0

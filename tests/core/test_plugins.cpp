@@ -173,3 +173,4 @@ TEST_CASE("what a library registers besides gadgets is added at once, or kept fo
   CHECK(added == 1);
   CHECK(registered.extensions.size() == 1);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -48,3 +48,4 @@ TEST_CASE("lines of the log and problems of a document are one line, whoever the
   CHECK(one_line("first\nsecond \x1b[1m\n") == "first second \\x1b[1m");
   CHECK(Problem{{}, "gadget 'a\nb\x1b': unknown"}.text() == "gadget 'a\\nb\\x1b': unknown");
 }
+// SPDX-License-Identifier: Apache-2.0

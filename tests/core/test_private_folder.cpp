@@ -59,3 +59,4 @@ TEST_CASE("a private temporary folder is new each time, closed to others, and go
   }
   CHECK_FALSE(fs::exists(was));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -125,3 +125,4 @@ TEST_CASE("200 random graphs with faults, stops and aborts all end, and their bo
     }
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -219,3 +219,4 @@ TEST_CASE("without a run a gadget finds no control, and a test may give it one o
   steered.send(Batch{.number = Steersman::offset + 11});
   CHECK(run.said == std::vector<std::string>{"shifted.by=1000000", "stop"});
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -238,3 +238,4 @@ TEST_CASE("where no folder can be made, one line in our words says what is in th
     CHECK_MESSAGE(report.errors[0].text().find(says) != std::string::npos, report.errors[0].text());
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -307,3 +307,4 @@ TEST_CASE("spill is refused where a payload cannot be put on disk, and its setti
                                   setting)) ==
           Lines{"pipe.yaml:3:39: gadgets.x: disk_bytes, spill_folder and bytes: 0 are for an edge with policy: spill"});
 }
+// SPDX-License-Identifier: Apache-2.0

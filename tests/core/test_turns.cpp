@@ -221,3 +221,4 @@ TEST_CASE("two engines in one process share by turns, each with its own folder, 
     CHECK(std::filesystem::exists(folder.path / std::to_string(k) / "run.json"));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (control_request_line(twice) != again) std::abort();
   return 0;
 }
+// SPDX-License-Identifier: Apache-2.0

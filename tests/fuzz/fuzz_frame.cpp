@@ -53,3 +53,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (encode_frame(frame.header, frame.payload) != bytes) std::abort();
   return 0;
 }
+// SPDX-License-Identifier: Apache-2.0

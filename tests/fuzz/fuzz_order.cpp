@@ -46,3 +46,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (again.updates != log.updates || again.has_ended != log.has_ended) std::abort();
   return 0;
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!whole.error && !(whole == pieces)) std::abort();
   return 0;
 }
+// SPDX-License-Identifier: Apache-2.0

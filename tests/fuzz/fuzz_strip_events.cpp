@@ -54,3 +54,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || !same(*whole, *again)) std::abort();
   return 0;
 }
+// SPDX-License-Identifier: Apache-2.0

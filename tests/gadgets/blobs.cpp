@@ -55,3 +55,4 @@ TEST_CASE("what reads voxels refuses blobs when the start image comes") {
   RegisteredGadgetTest<Estimate> blur("gaussian_psf");
   CHECK_THROWS_WITH(blur.send(estimate(0, false, 1)), doctest::Contains("blob_to_voxels"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -172,3 +172,4 @@ TEST_CASE("a subset names the first batch of the one that follows it") {
   for (std::size_t s = 0; s + 1 < 6; ++s) CHECK(subsets[s]->next_batch == subsets[s + 1]->batches.front());
   CHECK(subsets[5]->next_batch == nullptr);
 }
+// SPDX-License-Identifier: Apache-2.0

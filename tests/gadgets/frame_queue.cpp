@@ -97,3 +97,4 @@ TEST_CASE("a stop lets go who is held back; a failure comes behind the frames be
   CHECK(is_frame(q.queue.take({}), 1));
   CHECK_THROWS_WITH(q.queue.take({}), "full");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -164,3 +164,4 @@ TEST_CASE("a run that reconstructs nothing fails, says why and leaves no image")
   const Made live_too = run("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "live", as_it_comes);
   CHECK(live_too.report.exit_code == 1);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -126,3 +126,4 @@ TEST_CASE(
   RegisteredGadgetTest<EventBatch> moving("petsird_decoder");
   CHECK_THROWS_WITH(decode(moving, "all_block_types.petsird"), doctest::Contains("the bed moves at"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -252,3 +252,4 @@ TEST_CASE("a source alone records; one that nothing keeps, or resumes from nothi
   CHECK(report.exit_code == exit_config);
   CHECK(first_error(report).find("resume needs the journal to go on with") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -124,3 +124,4 @@ TEST_CASE("a file in the folder of keys that is no key locks out its owner alone
   fs::remove(two.public_file);
   CHECK_THROWS_WITH(read(), doctest::Contains("holds no *.public.yaml that is a key"));
 }
+// SPDX-License-Identifier: Apache-2.0

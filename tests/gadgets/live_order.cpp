@@ -124,3 +124,4 @@ TEST_CASE("without a deadline nothing is given up") {
   CHECK(!deadline.note(1e9));
   CHECK(deadline.missed() == 0);
 }
+// SPDX-License-Identifier: Apache-2.0

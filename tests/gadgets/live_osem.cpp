@@ -287,3 +287,4 @@ TEST_CASE(
   for (const char* key : {"latency_ms_p50", "latency_ms_p99", "latency_ms_max"})
     CHECK(std::get<double>(figures.at(key)) > 10);
 }
+// SPDX-License-Identifier: Apache-2.0

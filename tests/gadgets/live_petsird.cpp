@@ -68,3 +68,4 @@ TEST_CASE("live_osem_petsird makes of time blocks as they come the image that of
   for (const float value : live.voxels.span()) sum += value;
   CHECK(sum > 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -331,3 +331,4 @@ TEST_CASE("subsets that wait go together where the deadline is not met, and noth
   CHECK(said[0].find("no idle iterations: ") != std::string::npos);
   CHECK(said[1].find("larger subsets: ") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

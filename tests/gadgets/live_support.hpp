@@ -72,3 +72,4 @@ inline std::string receiving_records(const std::string& endpoint, const std::str
 }
 
 }  // namespace tofstream::live_test
+// SPDX-License-Identifier: Apache-2.0

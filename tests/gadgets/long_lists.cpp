@@ -76,3 +76,4 @@ TEST_CASE("events that come from pinned memory or from disk give the same back p
     CHECK(expected[0] == expected[3]);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,4 @@ TEST_CASE("without a run, or where it would not fit, an image is written without
   run.report.resolved.set("pipeline", Value::scalar(std::string(longest_nifti_comment, 'x')));
   CHECK(written_by(&run) == "");
 }
+// SPDX-License-Identifier: Apache-2.0

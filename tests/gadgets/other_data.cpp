@@ -247,3 +247,4 @@ TEST_CASE("a subset of one kind of data is refused by a projector of another bef
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

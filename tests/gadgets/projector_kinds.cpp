@@ -125,3 +125,4 @@ TEST_CASE("a run that is being ended does not wait for a sensitivity, nor keeps 
   CHECK(pair_sensitivity(settings, *with.scanner, *projector, goes_on).image.grid == with.grid);
   before ? ::setenv("XDG_CACHE_HOME", kept.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
 }
+// SPDX-License-Identifier: Apache-2.0

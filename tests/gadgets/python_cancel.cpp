@@ -94,3 +94,4 @@ TEST_CASE("an abort ends a slow script, also while it is being loaded") {
     CHECK(child_processes().empty());
   }
 }
+// SPDX-License-Identifier: Apache-2.0

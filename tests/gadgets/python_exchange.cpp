@@ -286,3 +286,4 @@ TEST_CASE("an empty batch goes through") {
   python->send(ten_detector_batch(0));
   CHECK(python->out.pointer(0)->count == 0);
 }
+// SPDX-License-Identifier: Apache-2.0

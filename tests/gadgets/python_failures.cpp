@@ -197,3 +197,4 @@ TEST_CASE("nothing is left behind: no process, no shared memory, no socket") {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) CHECK(line.find("memfd:tofstream") == std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

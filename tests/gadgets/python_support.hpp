@@ -74,3 +74,4 @@ std::string failure_of(const std::string& script, const std::string& more = "") 
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -130,3 +130,4 @@ TEST_CASE("an update takes a penalty on its own estimate alone") {
   update.send(projected, std::make_shared<const Penalty>(right));
   CHECK(update.out[1].image->voxels.to_vector() == std::vector<float>{0.5f, 0.5f});
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -95,3 +95,4 @@ TEST_CASE("attenuation is corrected where the sensitivity holds the map, and map
   attenuated[Correction::randoms].state = CorrectionState::made;
   CHECK(imaged.of(attenuated, mu).marks.size() == 1);
 }
+// SPDX-License-Identifier: Apache-2.0

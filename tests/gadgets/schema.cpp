@@ -147,3 +147,4 @@ TEST_CASE("an objection names the key") {
   const std::string text = objections_to(with_writer("{use: petsird_writer, from: photons, fil: x}"));
   CHECK(text.find("fil") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -102,3 +102,4 @@ TEST_CASE(
   CHECK(nlohmann::json::parse(read_nifti_comment(folder / "image.nii"))["filtered"] == words);
   CHECK(read_nifti_filter(folder / "image.nii") == words);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,4 @@ TEST_CASE("bytes, frames and events may spill; subsets, back projections and est
   CHECK(!payload_type<Projected>().spill);
   CHECK(!payload_type<Estimate>().spill);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -249,3 +249,4 @@ TEST_CASE("few events make fewer subsets, so that none has less than the least")
     CHECK(gadget.out.size() == static_cast<std::size_t>(subsets));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -212,3 +212,4 @@ TEST_CASE("with keys, whole messages pass, and one of many parts, which would fi
   CHECK(receiver.cut() > 0);
   CHECK(receiver.messages == whole);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -37,3 +37,4 @@ TEST_CASE("a WebSocket is opened by the page itself or by no browser") {
                               "https://127.0.0.1:8080", "127.0.0.1:8080"})
     CHECK_FALSE(is_own_origin(foreign, "127.0.0.1:8080"));
 }
+// SPDX-License-Identifier: Apache-2.0

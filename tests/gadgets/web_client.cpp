@@ -129,3 +129,4 @@ std::string Connection::read_to_end(std::chrono::seconds limit) {
 }
 
 }  // namespace tofstream::web_test
+// SPDX-License-Identifier: Apache-2.0

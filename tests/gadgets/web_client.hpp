@@ -63,3 +63,4 @@ class Connection {
 };
 
 }  // namespace tofstream::web_test
+// SPDX-License-Identifier: Apache-2.0

@@ -345,3 +345,4 @@ gadgets:
   REQUIRE(report.changes.size() == 1);
   CHECK(report.changes[0].parameter == "brightness");
 }
+// SPDX-License-Identifier: Apache-2.0

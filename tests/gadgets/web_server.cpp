@@ -241,3 +241,4 @@ TEST_CASE("the server's end closes the watchers' connections in order, and an ad
   CHECK_FALSE(watcher.receive());
   end.join();
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,4 @@ TEST_CASE("public addresses are refused for want of keys, others because they ar
                                "127.0.0.1:5555", "tcp://:5555"})
     CHECK_THROWS_WITH(require_endpoint(endpoint, true), doctest::Contains("write tcp://127.0.0.1:PORT"));
 }
+// SPDX-License-Identifier: Apache-2.0

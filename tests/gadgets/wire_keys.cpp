@@ -186,3 +186,4 @@ TEST_CASE("a key that is added or taken away while the receiver runs counts from
   CHECK(refusal(keys.stranger).find("does not know the key 'stranger'") != std::string::npos);
   CHECK(unreadable > 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -142,3 +142,4 @@ TEST_CASE("a monitor without the keys that are asked for is told so, and ends") 
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   CHECK(sender.refused_connections() >= 1);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -262,3 +262,4 @@ TEST_CASE("two senders at once are both taken, to the end of both, and the log s
   const Receiving waits({a[0], a[1], b[0], b[1], a[2], b[2]}, OnNewStream::go_on, long_ns);
   CHECK(!waits.is_complete);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -100,3 +100,4 @@ class StreamMaker {
 };
 
 }  // namespace tofstream::wire_test
+// SPDX-License-Identifier: Apache-2.0

@@ -119,3 +119,4 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
                   python_with_numpy(), file);
   CHECK(std::system(shape.c_str()) == 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -222,3 +222,4 @@ TEST_CASE("an endpoint that is taken, or public, starts nothing") {
     CHECK_MESSAGE(first_error(report).find("is open to the network") != std::string::npos, first_error(report));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -109,3 +109,4 @@ TEST_CASE("an estimate's message says what its values are, and why they are not 
   CHECK(message.size() == begin + 2U * 12);
   CHECK(at<std::uint16_t>(message, message.size() - 2) == 65535);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -128,3 +128,4 @@ TEST_CASE("gzip takes no more than a hundredth more room than zlib's level 3, wh
     CHECK(static_cast<double>(compressed(image).size()) < 1.01 * static_cast<double>(zlib_level_3(image).size()));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

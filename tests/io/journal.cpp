@@ -323,3 +323,4 @@ TEST_CASE("a writer that is killed leaves all that was acknowledged, and no more
     CHECK(writer.entries_before() == got.numbers.size());
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -173,3 +173,4 @@ TEST_CASE("a checkpoint of version 2, whose JSON is the quantity alone, is read"
   CHECK(read->quantity->unit == "Bq/mL");
   CHECK(std::ranges::equal(read->image.voxels.span(), image.voxels.span()));
 }
+// SPDX-License-Identifier: Apache-2.0

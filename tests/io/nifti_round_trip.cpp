@@ -283,3 +283,4 @@ TEST_CASE("what cannot be written leaves nothing behind") {
   CHECK_THROWS_AS(write_nifti(folder / "taken.nii", image), std::runtime_error);
   CHECK(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()) == 1);
 }
+// SPDX-License-Identifier: Apache-2.0

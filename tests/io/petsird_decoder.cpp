@@ -135,3 +135,4 @@ TEST_CASE("PETSIRD decoder: exceptions of the handler pass through") {
   CHECK_THROWS_AS(decoder.push(bytes), std::out_of_range);
   CHECK_THROWS_AS(decoder.push(bytes), Error);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -84,3 +84,4 @@ TEST_CASE("PETSIRD summary: of a file, or why there is none") {
   std::filesystem::remove(path);
   CHECK_THROWS_AS(summarise_file(path), Error);
 }
+// SPDX-License-Identifier: Apache-2.0

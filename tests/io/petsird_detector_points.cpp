@@ -148,3 +148,4 @@ TEST_CASE("a material attenuates by its atoms and density, or by its name") {
   CHECK(per_cm({1, "", 7, {{175, 71}}, {0}}) == 0);
   CHECK(per_cm(scintillator(3, 0.0702)) == doctest::Approx(0.702).epsilon(1e-6));
 }
+// SPDX-License-Identifier: Apache-2.0

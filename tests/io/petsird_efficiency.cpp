@@ -117,3 +117,4 @@ TEST_CASE("PETSIRD scanner model: pairs without a table of their own get one") {
   CHECK(model->efficiency(15, 1) == doctest::Approx(crystal_pair_efficiency(scanner, {1, 3}, {0, 1})));
   CHECK(model->efficiency(15, 1) > 0);
 }
+// SPDX-License-Identifier: Apache-2.0

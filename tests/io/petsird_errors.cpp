@@ -229,3 +229,4 @@ TEST_CASE("PETSIRD errors: headers that do not fit together") {
   check([](S& s) { s.efficiencies.module_pair_efficiencies[1][0][0].values[0].pop_back(); },
         "has a row of 7 for 8 bins");
 }
+// SPDX-License-Identifier: Apache-2.0

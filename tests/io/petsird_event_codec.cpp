@@ -69,3 +69,4 @@ TEST_CASE("PETSIRD events: nothing is decoded where nothing is allowed, or nothi
   rest = {};
   CHECK(decode_events(rest, decoded, {10, 10, 10}) == 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -49,3 +49,4 @@ TEST_CASE("PETSIRD geometry: gantryAlignment is applied on request only") {
   scanner.gantry_alignment.reset();
   check_near(bin_centre(scanner, {0, 0}, Frame::aligned), {110, -2, -2});
 }
+// SPDX-License-Identifier: Apache-2.0

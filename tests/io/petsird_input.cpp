@@ -81,3 +81,4 @@ TEST_CASE("PETSIRD input: skipping varints stops exactly behind the last") {
     }
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -275,3 +275,4 @@ TEST_CASE("PETSIRD interop: v0.9.1, with the faults of its generator") {
   CHECK(scanner.delayed_event_policy == CoincidencePolicy::none);
   CHECK(to_scanner(scanner)->detectors->size() == 16 * 12 + 5 * 15);
 }
+// SPDX-License-Identifier: Apache-2.0

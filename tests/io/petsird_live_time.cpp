@@ -89,3 +89,4 @@ TEST_CASE("live fractions that do not fit the scanner are refused, by the block'
   check({{}, {{{{1}, {1, 1}, {1, 1, 1}}}}}, "some pair of types");
   check({{}, {{{{1}, {1, 1}}}, {{}, {}}}}, "some pair of modules");
 }
+// SPDX-License-Identifier: Apache-2.0

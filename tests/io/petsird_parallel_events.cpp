@@ -179,3 +179,4 @@ TEST_CASE("PETSIRD events: who gives up waits for the cores, and what the receiv
   CHECK_THROWS_WITH(cores.wait(), "no room");
   CHECK_FALSE(cores.wait().has_value());
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -66,3 +66,4 @@ TEST_CASE("a quantity goes through JSON as it is, and says what people look for"
   CHECK(json.at("corrections").at("decay").at("state") == "made");
   CHECK(quantity_from_json(json) == quantity);
 }
+// SPDX-License-Identifier: Apache-2.0

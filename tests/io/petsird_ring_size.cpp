@@ -46,3 +46,4 @@ TEST_CASE("PETSIRD summary in words: what a person asks of a scan") {
                            "its events need randoms", "image           auto is {size: [", "format          PETSIRD "})
     CHECK_MESSAGE(words.find(text) != std::string::npos, text);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -104,3 +104,4 @@ TEST_CASE("PETSIRD schema: what is not a schema is refused with a reason") {
   contains(with_type(R"({"map":{}})"), "is unknown");
   contains(with_type("[]"), "a union has no cases");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -70,3 +70,4 @@ TEST_CASE("a stream that is cut short is an error, as for the decoder") {
   stream.resize(stream.size() / 2);
   CHECK_THROWS_AS(cut(stream, 100), tofstream::petsird::Error);
 }
+// SPDX-License-Identifier: Apache-2.0

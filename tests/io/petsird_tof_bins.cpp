@@ -33,3 +33,4 @@ TEST_CASE("PETSIRD ToF: tables are found for a pair in either order") {
   CHECK(tof_resolution_fwhm_mm(scanner, {1, 1}) == 24);
   CHECK_THROWS_AS(tof_edges(scanner, {2, 0}), Error);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -267,3 +267,4 @@ inline Bytes read_file(const std::filesystem::path& path) {
 }
 
 }  // namespace tofstream::petsird::toy
+// SPDX-License-Identifier: Apache-2.0

@@ -292,3 +292,4 @@ TEST_CASE("PETSIRD versions: exam information of another shape is left out") {
   CHECK(recording.header.exam->modality == "PT");
   CHECK(recording.header.exam->subject == Subject{});
 }
+// SPDX-License-Identifier: Apache-2.0

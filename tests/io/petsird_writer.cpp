@@ -104,3 +104,4 @@ TEST_CASE("PETSIRD writer: what the sink throws passes through") {
       Writer([](std::span<const std::byte>) { throw std::runtime_error("disk full"); }, toy::header()).flush(),
       std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -169,3 +169,4 @@ TEST_CASE("a mistake in a phantom is one line that says where and what") {
   refused("  - {shape: sphere, diameter_mm: 3, mu_per_cm: 1\n", "p.yaml:4:1: ");
   CHECK_THROWS_AS(formats::read_phantom("share/phantoms"), std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

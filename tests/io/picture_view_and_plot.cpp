@@ -255,3 +255,4 @@ TEST_CASE("colour maps run from end to end, and take values outside to the neare
   CHECK(colour_map("hot") == ColourMap::hot);
   CHECK_THROWS_AS(colour_map("jet"), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

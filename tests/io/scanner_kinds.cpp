@@ -43,3 +43,4 @@ TEST_CASE("a file that is of no kind of scanner is told which kinds there are, a
   CHECK(kinds.problem_of(kinds.at("strips")) == "two kinds of scanners have the key 'strips': rename one");
   CHECK(kinds.problem_of({.key = "plates"}) == "the kind of scanner 'plates' lacks its key or its header");
 }
+// SPDX-License-Identifier: Apache-2.0

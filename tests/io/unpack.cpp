@@ -108,3 +108,4 @@ TEST_CASE("formats are told apart by their first bytes") {
   CHECK(name("") == "unknown data");
   CHECK(kind_of_file(bytes_of("\x28\xb5\x2f\xfd")).is_packed == "zstd -d");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -18,3 +18,4 @@ TEST_CASE("times of a stream begin with the time of day and go on by the steady 
   const auto apart = static_cast<std::int64_t>(wall_clock_ns() - now.ns(StreamClock::Steady::now()));
   CHECK(std::abs(apart) < 60'000'000'000);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -172,3 +172,4 @@ TEST_CASE("a frame that cannot be is not made") {
   Bytes small(header_bytes - 1);
   CHECK_THROWS_AS(seal_frame(data_header(), small), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -114,3 +114,4 @@ TEST_CASE("what is no image of voxels cannot be encoded") {
   other.grid.blob = {2, 8};
   CHECK_THROWS_AS(encode_image(other, voxels()), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

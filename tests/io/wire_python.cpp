@@ -76,3 +76,4 @@ TEST_CASE("the Python sender sends a header, events without a gap, and the end")
   sender.join();
   CHECK(ended == 0);
 }
+// SPDX-License-Identifier: Apache-2.0

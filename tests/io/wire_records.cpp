@@ -120,3 +120,4 @@ TEST_CASE("a kind of records has a number of its own, and says how its events be
   CHECK(kinds.find(first_plugin_schema) == nullptr);
   CHECK(record_bytes(first_plugin_schema) == 0);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -101,3 +101,4 @@ TEST_CASE("more gaps than are kept are still counted") {
   CHECK(order.take(data(1)) == Arrival::duplicate);  // too late to tell it from a duplicate
   CHECK(order.take(data(2 * frames - 1)) == Arrival::wanted);
 }
+// SPDX-License-Identifier: Apache-2.0

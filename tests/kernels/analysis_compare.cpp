@@ -50,3 +50,4 @@ TEST_CASE("grids that do not match are named, and so are values that are not fin
   CHECK_THROWS_WITH(compare(a, image_of({1, std::nanf("")})),
                     "the reference holds a value that is not finite, at voxel 1");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ TEST_CASE("a profile keeps the border's value half a voxel outwards, and goes no
   CHECK_THROWS_AS(profile(image, {-3.1f, 0, 0}, {3, 0, 0}, 3), std::invalid_argument);
   CHECK_THROWS_AS(profile(image, {-3, 0, 0}, {3, 0, 0}, 1), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -127,3 +127,4 @@ TEST_CASE("NEMA layouts that cannot be evaluated are refused") {
   CHECK_THROWS_AS(nema_image_quality(image, l), std::invalid_argument);
   CHECK_THROWS_AS(nema_image_quality(Image::zeros(grid), layout()), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -14,3 +14,4 @@ inline Grid blob_grid(int nx, int ny, int nz, float edge_mm, float alpha = 8.368
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -113,3 +113,4 @@ TEST_CASE("CUDA samples blobs as the CPU does") {
   CHECK(error_of_range(found.voxels.to_vector(), expected.voxels.to_vector()) < 2e-6);
   CHECK_THROWS_AS(sample(coefficients), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

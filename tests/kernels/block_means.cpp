@@ -27,3 +27,4 @@ TEST_CASE("block means are the same values in the mean, at the same places") {
   CHECK(small.voxels.span()[11] == doctest::Approx(-3 + 59 - 2.5));
   CHECK_THROWS_AS(block_means(image, 0), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

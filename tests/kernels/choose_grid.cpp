@@ -155,3 +155,4 @@ TEST_CASE("a grid's words are what a pipeline has to say to get it") {
   CHECK(grid_in_words(grid_about({135, 135, 49}, {3, 3, 3}, {10, -20.5f, 300})) ==
         "{size: [135, 135, 49], voxel_mm: [3, 3, 3], centre_mm: [10, -20.5, 300]}");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,4 @@ TEST_CASE("isotopes have their half-lives, and an unknown one is told which are 
   for (const std::string& name : known_isotopes()) CHECK(half_life_s(name) > 0);
   CHECK_THROWS_WITH(half_life_s("F18"), doctest::Contains("F-18"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ TEST_CASE("a child process gets no copy of pinned memory") {
   }
   FAIL("the buffer lies in no mapping");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -58,3 +58,4 @@ TEST_CASE("memory that is given back can be had again, though the program keeps 
   CHECK(taken);
   CHECK(given_back);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -150,3 +150,4 @@ TEST_CASE("the Gaussian on CUDA equals the CPU's") {
       REQUIRE(std::abs(cpu.voxels[v] - values[static_cast<std::size_t>(v)]) < 1e-6f);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -98,3 +98,4 @@ TEST_CASE("a point off the axis lies where its lines meet") {
   const double middle = 10 - whole.layers[0].mean_depth_mm();
   CHECK(meeting_point(whole, 93, middle).x - 93 == doctest::Approx(1.05).epsilon(0.1));
 }
+// SPDX-License-Identifier: Apache-2.0

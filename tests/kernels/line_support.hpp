@@ -63,3 +63,4 @@ inline Image noise_image(const Grid& grid, unsigned seed) {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,4 @@ TEST_CASE("The ToF bin integral in single precision equals the one in double") {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -82,3 +82,4 @@ TEST_CASE("a sum of logarithms is exact to a double's rounding, for the smallest
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,4 @@ TEST_CASE("without a GPU nothing is brought, and it is said why") {
   CHECK_THROWS_WITH_AS(bring_to_device(random_lors(find_workload("W1"), 10, 1)),
                        doctest::Contains(why_no_cuda().c_str()), std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

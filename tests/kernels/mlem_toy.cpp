@@ -265,3 +265,4 @@ TEST_CASE("MLEM with the TOR projector puts a point source where it is, with ToF
 TEST_CASE("MLEM with the TOR projector converges faster with ToF on the same events") {
   check_convergence(*tor());
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -207,3 +207,4 @@ TEST_CASE("a weak penalty: the likelihood less the penalty rises with each updat
   CHECK(penalty(grid, Neighbours::all, end) < 0.9 * penalty(grid, Neighbours::all, in_double(free)));
   CHECK(objective > toy.objective(in_double(free), beta));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,4 @@ TEST_CASE("After an exception slot images are clean") {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

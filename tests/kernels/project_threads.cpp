@@ -105,3 +105,4 @@ TEST_CASE("sensitivities of deterministic projectors have the same bits on 1, 2,
                         });
     }
 }
+// SPDX-License-Identifier: Apache-2.0

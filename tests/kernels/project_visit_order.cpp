@@ -74,3 +74,4 @@ TEST_CASE("events without ToF are told apart by where their middles lie") {
       {{{-100, 50, 0}, {100, 50, 0}, 0}, {{-100, -50, 0}, {100, -50, 0}, 0}, {{-100, 50, 0}, {100, 50, 0}, 0}}, {});
   CHECK(order_of(batch) == std::vector<std::uint32_t>{0, 2, 1});
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -127,3 +127,4 @@ void for_each_instruction_set(const Check& check) {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -176,3 +176,4 @@ TEST_CASE("solids and phantoms refuse what makes no sense") {
   cold.activity_Bq_mL = -1;
   CHECK_THROWS_WITH_AS(Phantom("p", {cold}), doctest::Contains("solid 1 ('cold')"), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

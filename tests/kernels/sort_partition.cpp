@@ -221,3 +221,4 @@ TEST_CASE("CUDA sorts and cuts as the CPU does") {
     }
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ TEST_CASE("visits have bins by tile, kind and length, which are as fine as memor
     }
   }
 }
+// SPDX-License-Identifier: Apache-2.0

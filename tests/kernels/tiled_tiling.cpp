@@ -77,3 +77,4 @@ TEST_CASE("the tiles of the largest images have voxels beyond 2^32") {
   CHECK(tiling.voxels() == 2 * 5'033'164'800);
   CHECK(tiling.first_voxel(static_cast<std::uint32_t>(tiling.count() - 1)) == 5'033'164'800);
 }
+// SPDX-License-Identifier: Apache-2.0

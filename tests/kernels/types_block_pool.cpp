@@ -60,3 +60,4 @@ TEST_CASE("where the system refuses, kept blocks go back to it first") {
   pool.trim();
   CHECK(room == 100 * 4096);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -78,3 +78,4 @@ TEST_CASE("only events of one kind are joined, in groups as large as asked for")
   REQUIRE(groups.size() == 1);
   CHECK(groups.front().size() == 1);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -88,3 +88,4 @@ TEST_CASE("batches keep their quantity through copies, and joined ones have that
   const EventBatch batches[] = {a, b};
   CHECK(join_events(batches, Memory::host).quantity->rejecting == Words{"gate"});
 }
+// SPDX-License-Identifier: Apache-2.0

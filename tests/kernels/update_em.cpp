@@ -75,3 +75,4 @@ TEST_CASE("the EM update refuses other grids and impossible time fractions") {
   for (const float fraction : {-0.1f, 1.0f, std::nanf("")})
     CHECK_THROWS_AS(inverse_sensitivity(x, fraction), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -83,3 +83,4 @@ for arguments in "near_middle" "Bad_Name" "osem_update" "other --in imag" "other
   [ "$(wc -l <"$work/err")" -eq 1 ] && [ ! -s "$work/out" ] || { cat "$work/err" >&2; fail "new-gadget $arguments says:"; }
 done
 [ ! -e "$work/plugins/other" ] || fail "a refused gadget left a folder"
+# SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,4 @@ if ! grep -q 'CMAKE_BUILD_TYPE:STRING=Debug' CMakeCache.txt; then
 fi
 [ "$looked" -ge 3 ] || complain "only $looked programs and libraries in $build"
 exit "$wrong"
+# SPDX-License-Identifier: Apache-2.0

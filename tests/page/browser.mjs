@@ -72,3 +72,4 @@ export async function open(url, more, viewport, before = () => {}) {
 
 export const captionSays = (page, part) => page.waitForFunction((text) => document.querySelector('#caption').textContent.includes(text), part);
 export const imageNumber = (page) => page.evaluate(() => Number(document.querySelector('#caption').dataset.number ?? 0));
+// SPDX-License-Identifier: Apache-2.0

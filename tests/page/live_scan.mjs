@@ -98,3 +98,4 @@ try {
   await browser?.close();
   rmSync(folder, { recursive: true, force: true });
 }
+// SPDX-License-Identifier: Apache-2.0

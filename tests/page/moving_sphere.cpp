@@ -40,3 +40,4 @@ TOFSTREAM_GADGET(MovingSphere, "moving_sphere", "Estimates of a sphere that move
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -198,3 +198,4 @@ try {
   await Promise.all(browsers.map((browser) => browser.close()));
   rmSync(folder, { recursive: true, force: true });
 }
+// SPDX-License-Identifier: Apache-2.0

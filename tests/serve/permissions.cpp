@@ -178,3 +178,4 @@ TEST_CASE("a harmless gadget that is an end of the stream is one that the server
     if (gadget->harmless && gadget->kind == GadgetKind::source)
       CHECK_MESSAGE(gadget->stream_end == takes_live_stream, gadget->name);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -119,3 +119,4 @@ TEST_CASE("an error is told though its words are no UTF-8") {
   REQUIRE(errors.size() == 1);
   CHECK(contains(errors[0].get<std::string>(), "cannot open"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -329,3 +329,4 @@ TEST_CASE("a recording goes over the wire in frames whose payloads are together 
   CHECK(sequence == 10);  // eight time blocks
   CHECK_THROWS_WITH_AS(PetsirdFrames("/nowhere"), doctest::Contains("cannot open /nowhere"), std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

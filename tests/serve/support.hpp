@@ -125,3 +125,4 @@ inline Outcome reconstruct_recording(Client& client, const Hello& hello) {
 }
 
 }  // namespace tofstream::serve::test
+// SPDX-License-Identifier: Apache-2.0

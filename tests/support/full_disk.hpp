@@ -29,3 +29,4 @@ class FullDisk {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,4 @@ class WithoutGpu {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,4 @@ inline std::filesystem::path interop_folder_or_skip() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

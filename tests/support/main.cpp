@@ -59,3 +59,4 @@ extern "C" const char* __tsan_default_options() {
   return "ignore_noninstrumented_modules=1";
 }
 #endif
+// SPDX-License-Identifier: Apache-2.0

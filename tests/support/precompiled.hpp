@@ -9,3 +9,4 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+// SPDX-License-Identifier: Apache-2.0

@@ -58,3 +58,4 @@ inline std::size_t count_files(const std::filesystem::path& folder, const std::s
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

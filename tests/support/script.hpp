@@ -23,3 +23,4 @@ inline std::filesystem::path script_or_skip(const std::string& name) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -30,3 +30,4 @@ inline void skip_test(const std::string& what, const char* demand = nullptr) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

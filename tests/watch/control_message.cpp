@@ -104,3 +104,4 @@ TEST_CASE("live parameters are listed with what a slider needs") {
   CHECK(p["lowest"] == 0);
   CHECK(p["highest"] == 2000);
 }
+// SPDX-License-Identifier: Apache-2.0

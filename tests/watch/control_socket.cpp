@@ -178,3 +178,4 @@ TEST_CASE_FIXTURE(Fixture, "clients are answered while others come and go on oth
   clients.clear();
   CHECK(answered == 100);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -71,3 +71,4 @@ class FakeRun final : public RunControl {
 };
 
 }  // namespace tofstream::test
+// SPDX-License-Identifier: Apache-2.0

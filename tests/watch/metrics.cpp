@@ -105,3 +105,4 @@ TEST_CASE("an address that others can reach wants to be asked for, and a list of
   const MetricsEndpoint taken(run, {"127.0.0.1:0"});
   CHECK(refusal("127.0.0.1:" + std::to_string(taken.port())).find("cannot listen there") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -179,3 +179,4 @@ TEST_CASE("a pipeline as YAML reads back as it was") {
         "name: x\nempty: {}\ntext: \"12\"\nnumber: 12\nlist: [1, 2.5, 3]\nnested:\n  a: true\n  b: ~\nodd: \"a: b # "
         "c\"\n");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -68,3 +68,4 @@ TEST_CASE("a run without an image tells its files and events, and one without ei
   report.books = {};
   CHECK(run_end(report) == "done after 42.7 s\n");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ TEST_CASE("a name is cut between its letters") {
   report.pipeline = "\xc3\xa4\xc3\xb6\xc3\xbc";
   CHECK(top_view(status_json(report), nullptr, 3).starts_with("\xc3\xa4\n"));
 }
+// SPDX-License-Identifier: Apache-2.0

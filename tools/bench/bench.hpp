@@ -53,3 +53,4 @@ void add_wrong_option(Command& line, double& share);
   const ::tofstream::command::BenchRegistration TOFSTREAM_UNIQUE_NAME(                      \
       bench_registration_, __COUNTER__)(::tofstream::command::Bench{name, words, declare}); \
   static_assert(true, "TOFSTREAM_BENCH is followed by a semicolon")
+// SPDX-License-Identifier: Apache-2.0

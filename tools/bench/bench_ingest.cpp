@@ -122,3 +122,4 @@ TOFSTREAM_BENCH("ingest", "Events a second that a live source takes in and decod
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -188,3 +188,4 @@ TOFSTREAM_BENCH("jpet", "An MLEM iteration of two strips: all forms, all paths, 
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

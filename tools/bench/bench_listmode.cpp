@@ -356,3 +356,4 @@ TOFSTREAM_BENCH("listmode", "What list-mode ToF EM must reach on an H200, and wh
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

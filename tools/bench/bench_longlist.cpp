@@ -262,3 +262,4 @@ TOFSTREAM_BENCH("longlist", "An iteration over a billion events that come from h
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -147,3 +147,4 @@ std::unique_ptr<ListModeProjector> made_wrong(std::unique_ptr<ListModeProjector>
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

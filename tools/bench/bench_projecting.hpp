@@ -111,3 +111,4 @@ ProjectionsNrms planned_nrms(ListModeProjector& projector, const EventView& ther
 std::unique_ptr<ListModeProjector> made_wrong(std::unique_ptr<ListModeProjector> projector, double share);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -249,3 +249,4 @@ TOFSTREAM_BENCH("projectors", "ns an event of forward, back and fused EM step, C
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -159,3 +159,4 @@ TOFSTREAM_BENCH("python", "Round trip of a batch through a Python gadget, beside
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -286,3 +286,4 @@ TOFSTREAM_BENCH("runtime", "The runtime's own cost a message, beside raw oneTBB"
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -205,3 +205,4 @@ TOFSTREAM_BENCH("sensitivity", "Seconds for the sensitivity image of whole scann
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

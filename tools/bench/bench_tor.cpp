@@ -121,3 +121,4 @@ TOFSTREAM_BENCH("tor", "Tubes of response on the GPU: all paths, or the tables o
 }  // namespace
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

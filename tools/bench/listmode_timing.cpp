@@ -274,3 +274,4 @@ ListmodeTiming::PeerTimes ListmodeTiming::peer(const ListmodeCase& c, Peer& peer
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

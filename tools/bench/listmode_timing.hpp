@@ -95,3 +95,4 @@ class ListmodeTiming {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

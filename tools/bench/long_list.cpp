@@ -92,3 +92,4 @@ void write_petsird(const RingScanner& ring, const Batches& batches, const std::f
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,4 @@ std::int64_t count_of(const Batches& batches);
 void write_petsird(const RingScanner& ring, const Batches& batches, const std::filesystem::path& file);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

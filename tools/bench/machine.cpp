@@ -30,3 +30,4 @@ nlohmann::ordered_json machine() {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -9,3 +9,4 @@ namespace tofstream::command {
 nlohmann::ordered_json machine();
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

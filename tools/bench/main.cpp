@@ -24,3 +24,4 @@ int main(int argc, char** argv) {
   }
   return run_app(program, argc, argv);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -84,3 +84,4 @@ inline constexpr std::array<double, 5> sort_ms = {64, 110, 162, 210, 262};  // 1
 inline constexpr Pair peak_lines = {16.5, 10.5};
 
 }  // namespace tofstream::command::paper
+// SPDX-License-Identifier: Apache-2.0

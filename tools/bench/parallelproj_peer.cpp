@@ -112,3 +112,4 @@ void ParallelprojPeer::back(const float* values, float* image) const {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

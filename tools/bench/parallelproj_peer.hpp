@@ -40,3 +40,4 @@ class ParallelprojPeer : public Peer {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ class Peer {
 std::unique_ptr<Peer> open_peer(const std::string& library, Backend backend);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -94,3 +94,4 @@ PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, st
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,4 @@ PremadeStream premade_stream(const std::string& scanner, wire::Schema schema, st
                              std::uint64_t frame_events);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

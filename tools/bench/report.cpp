@@ -33,3 +33,4 @@ void add_wrong_option(Command& line, double& share) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

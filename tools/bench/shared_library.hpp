@@ -35,3 +35,4 @@ class SharedLibrary {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

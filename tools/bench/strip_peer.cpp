@@ -72,3 +72,4 @@ void StripPeer::check(const char* error) const {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

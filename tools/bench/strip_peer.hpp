@@ -33,3 +33,4 @@ class StripPeer {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -152,3 +152,4 @@ StripTiming::PeerTimes StripTiming::peer(StripPeer& peer) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

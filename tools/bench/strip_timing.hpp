@@ -49,3 +49,4 @@ class StripTiming {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

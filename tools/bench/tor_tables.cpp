@@ -375,3 +375,4 @@ TorTable measure_paths(const TorTableSettings& settings) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

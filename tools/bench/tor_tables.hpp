@@ -31,3 +31,4 @@ const std::vector<TorTableMaker>& paper_tables();
 TorTable measure_paths(const TorTableSettings& settings);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -130,3 +130,4 @@ std::int64_t TorTiming::checked() const {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ class TorTiming {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -38,3 +38,4 @@ inline std::vector<std::string> failures(const nlohmann::ordered_json& rows,
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -243,3 +243,4 @@ void add_analyse(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ void add_bench(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -107,3 +107,4 @@ void add_check(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -371,3 +371,4 @@ template Option& Command::add_option(const char*, std::vector<int>&, const char*
 template Option& Command::add_option(const char*, std::vector<float>&, const char*);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -135,3 +135,4 @@ class Program : public Command {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

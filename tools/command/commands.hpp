@@ -43,3 +43,4 @@ const Option& add_plugin_list(Command& command);
 void print_plugins(bool json);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -202,3 +202,4 @@ void add_complete(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -104,3 +104,4 @@ void add_control(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -18,3 +18,4 @@ void deliver(std::string_view text, const std::filesystem::path& file) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -10,3 +10,4 @@ namespace tofstream::command {
 void deliver(std::string_view text, const std::filesystem::path& file);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -142,3 +142,4 @@ void add_docs(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

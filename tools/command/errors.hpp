@@ -28,3 +28,4 @@ auto from_input(Read&& read) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

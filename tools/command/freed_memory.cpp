@@ -48,3 +48,4 @@ FreedMemory::FreedMemory() = default;
 #endif
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

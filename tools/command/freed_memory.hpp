@@ -18,3 +18,4 @@ class FreedMemory {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -86,3 +86,4 @@ void add_gadgets(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,4 @@ void add_graph(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

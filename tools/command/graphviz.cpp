@@ -83,3 +83,4 @@ std::string graphviz_svg(const std::string& dot) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

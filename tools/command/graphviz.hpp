@@ -10,3 +10,4 @@ namespace tofstream::command {
 std::string graphviz_svg(const std::string& dot);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

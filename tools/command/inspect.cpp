@@ -187,3 +187,4 @@ void add_inspect(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

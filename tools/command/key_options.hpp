@@ -17,3 +17,4 @@ inline void add_key_options(Command& command, KeyParams& keys, bool can_bind, bo
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

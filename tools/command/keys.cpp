@@ -47,3 +47,4 @@ void add_keys(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

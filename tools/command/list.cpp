@@ -48,3 +48,4 @@ void add_list(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -42,3 +42,4 @@ int main(int argc, char** argv) {
   add_plugins(app);
   return run_app(app, argc, argv);
 }
+// SPDX-License-Identifier: Apache-2.0

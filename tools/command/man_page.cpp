@@ -80,3 +80,4 @@ std::string man_page(const Command& program) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ namespace tofstream::command {
 std::string man_page(const Command& program);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ MissingInputs missing_inputs(const Pipeline& pipeline) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

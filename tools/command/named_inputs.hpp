@@ -14,3 +14,4 @@ struct MissingInputs {
 MissingInputs missing_inputs(const Pipeline& pipeline);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -308,3 +308,4 @@ void add_new_gadget(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,4 @@ std::string OptionSets::in_options(std::string errors) const {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,4 @@ class OptionSets {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -72,3 +72,4 @@ void add_phantom(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -100,3 +100,4 @@ void print_plugins(bool json) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -133,3 +133,4 @@ void add_profile(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

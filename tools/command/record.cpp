@@ -61,3 +61,4 @@ void add_record(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -55,3 +55,4 @@ void add_reference(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -167,3 +167,4 @@ void add_replay(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

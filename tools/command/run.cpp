@@ -47,3 +47,4 @@ void add_run(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -70,3 +70,4 @@ int run_app(Program& app, int argc, char** argv) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ namespace tofstream::command {
 int run_app(Program& app, int argc, char** argv);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

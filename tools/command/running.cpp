@@ -243,3 +243,4 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

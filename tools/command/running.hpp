@@ -39,3 +39,4 @@ Pipeline load(const std::string& name, const PipelineOptions& options);
 void run_pipeline(Pipeline pipeline, const RunSettings& settings);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ std::vector<fs::path> Scaffold::write() const {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

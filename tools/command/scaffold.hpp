@@ -30,3 +30,4 @@ class Scaffold {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,4 @@ void add_schema(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -321,3 +321,4 @@ void add_send(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

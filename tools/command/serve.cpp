@@ -106,3 +106,4 @@ void add_serve(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -69,3 +69,4 @@ std::vector<SharedLine> shared_lines(const std::string& kind) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

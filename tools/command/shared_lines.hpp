@@ -20,3 +20,4 @@ std::vector<SharedLine> shared_lines(const std::string& kind);
 std::string first_sentence(std::string_view pipeline);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

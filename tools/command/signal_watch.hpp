@@ -64,3 +64,4 @@ class SignalWatch {
 };
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

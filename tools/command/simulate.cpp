@@ -116,3 +116,4 @@ void add_simulate(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

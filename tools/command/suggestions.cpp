@@ -66,3 +66,4 @@ Suggestions suggest_settings(const Given& given) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

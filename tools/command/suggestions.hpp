@@ -18,3 +18,4 @@ Suggestions suggest_gadgets(const Given& given);
 Suggestions suggest_settings(const Given& given);
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

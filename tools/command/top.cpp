@@ -108,3 +108,4 @@ void add_top(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -70,3 +70,4 @@ void add_view(Command& app) {
 }
 
 }  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0

@@ -9,3 +9,4 @@ def commit_of(program):
     version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout
     commit = re.search(r"commit (\S+)", version)
     return commit and commit[1]
+# SPDX-License-Identifier: Apache-2.0

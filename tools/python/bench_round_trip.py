@@ -42,3 +42,4 @@ class RoundTrip:
         copy = tofstream.empty_like(array)
         np.copyto(copy, array)
         return copy
+# SPDX-License-Identifier: Apache-2.0

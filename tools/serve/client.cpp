@@ -219,3 +219,4 @@ Json reconstruct(Client& client, const Hello& hello, const FrameReader& next, co
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -75,3 +75,4 @@ nlohmann::ordered_json reconstruct(Client& client, const Hello& hello, const Fra
                                    const std::stop_token& abort = {});
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

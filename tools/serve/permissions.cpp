@@ -309,3 +309,4 @@ Pipeline permitted_pipeline(const Hello& hello, const Permissions& permissions) 
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -25,3 +25,4 @@ std::vector<std::string> offered_pipelines(const Permissions& permissions);
 Pipeline permitted_pipeline(const Hello& hello, const Permissions& permissions);
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -110,3 +110,4 @@ std::uint64_t PetsirdFrames::scanned_ns() const {
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -28,3 +28,4 @@ class PetsirdFrames {
 };
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -172,3 +172,4 @@ Bytes make_image(std::span<const std::byte> image, std::string_view provenance) 
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

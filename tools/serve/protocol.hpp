@@ -85,3 +85,4 @@ ImageBody read_image_body(const Message& message);
 std::vector<std::byte> make_image(std::span<const std::byte> image, std::string_view provenance);
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -109,3 +109,4 @@ void connect_ends(Pipeline& pipeline, const std::shared_ptr<SessionLink>& link, 
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,4 @@ void connect_ends(Pipeline& pipeline, const std::shared_ptr<SessionLink>& link, 
 std::string parameter_text(const PipelineGadget& gadget, std::string_view name);
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

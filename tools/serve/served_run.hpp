@@ -47,3 +47,4 @@ class ServedRun {
 };
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

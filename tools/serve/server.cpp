@@ -371,3 +371,4 @@ void Server::abort() {
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,4 @@ class Server {
 };
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -128,3 +128,4 @@ Json Session::status() const {
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -81,3 +81,4 @@ class Session {
 };
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ void SessionLink::put_image(std::vector<std::byte> message, const std::stop_toke
 }
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -56,3 +56,4 @@ class SessionLink {
 };
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

@@ -117,3 +117,4 @@ void ChromeTrace::flush() {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

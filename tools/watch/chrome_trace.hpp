@@ -48,3 +48,4 @@ class ChromeTrace final : public Observer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -63,3 +63,4 @@ Json answer_control_request(RunControl& run, const ControlRequest& request) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,4 @@ nlohmann::ordered_json ControlClient::ask(const ControlRequest& request) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ class ControlClient {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -105,3 +105,4 @@ Json refuse_control_request(std::string_view why) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -44,3 +44,4 @@ nlohmann::ordered_json answer_control_request(RunControl& run, const ControlRequ
 nlohmann::ordered_json refuse_control_request(std::string_view why);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -185,3 +185,4 @@ ControlServer::ControlServer(RunControl& run, const fs::path& socket)
 ControlServer::~ControlServer() = default;
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

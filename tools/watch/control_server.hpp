@@ -30,3 +30,4 @@ class ControlServer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ std::string image(std::string_view mime, std::string_view bytes, std::string_vie
 }
 
 }  // namespace tofstream::html
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ std::string facts(const std::vector<std::pair<std::string, std::string>>& rows);
 std::string image(std::string_view mime, std::string_view bytes, std::string_view words);
 
 }  // namespace tofstream::html
+// SPDX-License-Identifier: Apache-2.0

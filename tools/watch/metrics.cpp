@@ -193,3 +193,4 @@ int MetricsEndpoint::port() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

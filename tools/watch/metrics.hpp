@@ -34,3 +34,4 @@ class MetricsEndpoint {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -35,3 +35,4 @@ std::unique_ptr<Observer> make_nvtx_ranges() {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

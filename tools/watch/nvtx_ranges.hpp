@@ -12,3 +12,4 @@ namespace tofstream {
 std::unique_ptr<Observer> make_nvtx_ranges();
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

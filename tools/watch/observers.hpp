@@ -42,3 +42,4 @@ class Observers final : public Observer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

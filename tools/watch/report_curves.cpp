@@ -93,3 +93,4 @@ std::vector<ReportCurve> likelihood_curves(const Json& run) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

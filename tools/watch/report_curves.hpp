@@ -20,3 +20,4 @@ std::vector<ReportCurve> count_curves(const nlohmann::ordered_json& run);
 std::vector<ReportCurve> likelihood_curves(const nlohmann::ordered_json& run);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -150,3 +150,4 @@ void end_with_report_html(RunReport& report, const std::filesystem::path& output
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,4 @@ void write_report_html(const nlohmann::ordered_json& run, const std::filesystem:
 void end_with_report_html(RunReport& report, const std::filesystem::path& output_dir);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -100,3 +100,4 @@ std::vector<ReportPicture> pictures_of(const Json& run) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -95,3 +95,4 @@ std::string run_end(const RunReport& report) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

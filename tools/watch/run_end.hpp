@@ -12,3 +12,4 @@ namespace tofstream {
 std::string run_end(const RunReport& report);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -185,3 +185,4 @@ std::string top_view(const Json& status, const Json& before, std::size_t columns
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ std::string top_view(const nlohmann::ordered_json& status, const nlohmann::order
 std::string short_number(double value);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ std::string yaml_text(const Json& value) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -11,3 +11,4 @@ namespace tofstream {
 std::string yaml_text(const nlohmann::ordered_json& value);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -52,3 +52,4 @@ std::optional<ReplayBegin> find_begin(Reader& reader, const ReplayFrom& from) {
 }
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ struct ReplayBegin {
 std::optional<ReplayBegin> find_begin(Reader& reader, const ReplayFrom& from);
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -124,3 +124,4 @@ std::optional<SegmentHeader> decode_segment(std::span<const std::byte> bytes, st
 }
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

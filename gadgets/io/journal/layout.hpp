@@ -61,3 +61,4 @@ std::optional<EntryHeader> decode_entry(std::span<const std::byte> bytes);
 std::optional<SegmentHeader> decode_segment(std::span<const std::byte> bytes, std::string& wrong);
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -228,3 +228,4 @@ std::optional<std::uint64_t> Reader::find_entry(std::uint64_t from) const {
 }
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -112,3 +112,4 @@ std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(const std::filesystem::path& file);
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

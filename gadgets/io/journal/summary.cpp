@@ -85,3 +85,4 @@ ordered_json to_json(const Summary& summary) {
 }
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,4 @@ Summary summarise(const std::filesystem::path& journal);
 nlohmann::ordered_json to_json(const Summary& summary);
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -204,3 +204,4 @@ std::shared_ptr<Writer> shared_writer(const std::filesystem::path& folder, const
 }
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

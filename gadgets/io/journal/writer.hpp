@@ -92,3 +92,4 @@ class Writer {
 std::shared_ptr<Writer> shared_writer(const std::filesystem::path& folder, const WriterOptions& options = {});
 
 }  // namespace tofstream::journal
+// SPDX-License-Identifier: Apache-2.0

@@ -145,3 +145,4 @@ void write_gzip(std::span<const Bytes> input, const std::function<void(Bytes)>& 
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ void write_gzip(std::span<const std::span<const std::byte>> input,
                 const std::function<void(std::span<const std::byte>)>& write);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ std::uint32_t checksum_of_mu_map(const Image& mu) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

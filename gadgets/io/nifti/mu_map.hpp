@@ -20,3 +20,4 @@ inline constexpr auto* mu_map_words =
     "sensitivity holds it, need the same one: put it at the pipeline's top";
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

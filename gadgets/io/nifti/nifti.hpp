@@ -35,3 +35,4 @@ Image read_nifti(const std::filesystem::path& path);
 std::string read_nifti_comment(const std::filesystem::path& path);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,4 @@ void write_nifti_bytes(const std::filesystem::path& path, std::span<const std::b
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,4 @@ void write_nifti_bytes(const std::filesystem::path& path, std::span<const std::b
                        std::span<const std::byte> voxels);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

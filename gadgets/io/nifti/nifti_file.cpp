@@ -128,3 +128,4 @@ void read_nifti_lines(const fs::path& path, const nifti_image& header, std::int6
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ void read_nifti_lines(const std::filesystem::path& path, const nifti_image& head
                       const std::function<float*(std::int64_t line)>& place);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

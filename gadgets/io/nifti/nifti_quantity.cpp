@@ -22,3 +22,4 @@ std::string read_nifti_filter(const std::filesystem::path& path) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

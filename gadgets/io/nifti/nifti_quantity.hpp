@@ -17,3 +17,4 @@ std::optional<Quantity> read_nifti_quantity(const std::filesystem::path& path);
 std::string read_nifti_filter(const std::filesystem::path& path);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

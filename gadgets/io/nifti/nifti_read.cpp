@@ -122,3 +122,4 @@ std::string read_nifti_comment(const fs::path& path) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

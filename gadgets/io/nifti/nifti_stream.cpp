@@ -74,3 +74,4 @@ bool NiftiStream::skip(std::int64_t bytes) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

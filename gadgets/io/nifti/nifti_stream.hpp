@@ -33,3 +33,4 @@ class NiftiStream {
 };
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -89,3 +89,4 @@ void write_nifti(const std::filesystem::path& path, const Image& image, const Ni
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

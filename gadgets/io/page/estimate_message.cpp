@@ -122,3 +122,4 @@ std::string estimate_message(const Image& image, const EstimateCaption& caption,
 }
 
 }  // namespace tofstream::page
+// SPDX-License-Identifier: Apache-2.0

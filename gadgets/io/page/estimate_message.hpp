@@ -34,3 +34,4 @@ struct EstimateCaption {
 std::string estimate_message(const Image& image, const EstimateCaption& caption, std::size_t most_voxels);
 
 }  // namespace tofstream::page
+// SPDX-License-Identifier: Apache-2.0

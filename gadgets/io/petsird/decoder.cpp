@@ -396,3 +396,4 @@ std::uint64_t Decoder::offset() const {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

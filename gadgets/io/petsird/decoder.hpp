@@ -76,3 +76,4 @@ class Decoder {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

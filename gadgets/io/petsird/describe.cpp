@@ -207,3 +207,4 @@ json to_json(const Summary& summary) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

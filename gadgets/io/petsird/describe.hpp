@@ -83,3 +83,4 @@ std::string in_words(const Summary& summary);
 nlohmann::json to_json(const Summary& summary);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

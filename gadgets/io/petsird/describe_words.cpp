@@ -123,3 +123,4 @@ std::string in_words(const Summary& summary) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

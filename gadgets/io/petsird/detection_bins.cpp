@@ -110,3 +110,4 @@ std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

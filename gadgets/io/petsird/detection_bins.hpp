@@ -66,3 +66,4 @@ std::vector<Point> crystal_centres(const ScannerInformation& scanner, std::size_
 Point moved_by(const Transform& transform, const Point& point);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

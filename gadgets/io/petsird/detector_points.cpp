@@ -198,3 +198,4 @@ DetectorDepthNote detector_depth_note(const ScannerInformation& scanner, const D
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

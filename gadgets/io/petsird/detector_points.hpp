@@ -36,3 +36,4 @@ struct DetectorDepthNote {
 DetectorDepthNote detector_depth_note(const ScannerInformation& scanner, const DetectorDepth& depth);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

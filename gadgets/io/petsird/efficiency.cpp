@@ -69,3 +69,4 @@ double crystal_pair_efficiency(const ScannerInformation& scanner, Crystal a, Cry
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

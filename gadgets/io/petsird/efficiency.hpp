@@ -26,3 +26,4 @@ double bin_pair_efficiency(const ScannerInformation& scanner, DetectionBin a, De
 double crystal_pair_efficiency(const ScannerInformation& scanner, Crystal a, Crystal b);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,4 @@ class DataError : public std::runtime_error {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -155,3 +155,4 @@ void append_varint(std::vector<std::byte>& bytes, std::uint64_t value) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -50,3 +50,4 @@ constexpr std::size_t varint_size(std::uint64_t value) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -221,3 +221,4 @@ struct Header {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

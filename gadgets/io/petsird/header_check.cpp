@@ -237,3 +237,4 @@ CheckedHeader check_header(Header& header) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ struct CheckedHeader {
 CheckedHeader check_header(Header& header);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

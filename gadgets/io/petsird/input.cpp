@@ -32,3 +32,4 @@ std::uint64_t Input::skip_varints(std::uint64_t count) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -91,3 +91,4 @@ constexpr std::uint64_t to_zigzag(std::int64_t value) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -107,3 +107,4 @@ double LiveTime::mean(double start_s, double duration_s) const {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -31,3 +31,4 @@ class LiveTime {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -83,3 +83,4 @@ BulkMaterial scintillator(std::uint32_t id, double attenuation_per_mm) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ std::optional<double> attenuation_per_mm(const BulkMaterial& material);
 BulkMaterial scintillator(std::uint32_t id, double attenuation_per_mm);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -270,3 +270,4 @@ struct Members<SinglesHistogramBlock> {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -134,3 +134,4 @@ std::optional<ParallelEvents::Failure> ParallelEvents::wait() {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -55,3 +55,4 @@ class ParallelEvents {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ const Plan& Planner::skip(const Type& type) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -346,3 +346,4 @@ bool Planner::bind(Step& step, const Part& part, const std::string& path) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -350,3 +350,4 @@ std::string PlanReader::path() const {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

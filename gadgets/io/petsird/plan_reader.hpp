@@ -85,3 +85,4 @@ class PlanReader {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

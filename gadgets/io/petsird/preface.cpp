@@ -69,3 +69,4 @@ std::string Preface::place() const {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

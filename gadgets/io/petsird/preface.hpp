@@ -32,3 +32,4 @@ class Preface {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -98,3 +98,4 @@ void state_simulation(Header& header, const Quantity& quantity) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ Quantity quantity_of(const Header& header);
 void state_simulation(Header& header, const Quantity& quantity);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

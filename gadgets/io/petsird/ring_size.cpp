@@ -99,3 +99,4 @@ RingSize ring_size(const ScannerInformation& scanner) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,4 @@ struct RingSize {
 RingSize ring_size(const ScannerInformation& scanner);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -333,3 +333,4 @@ Schema::Schema(std::string_view json_text) : sha256_(sha256_hex(json_text)), ver
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

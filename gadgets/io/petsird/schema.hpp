@@ -83,3 +83,4 @@ class Schema {
 std::string sha256_hex(std::string_view text);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -318,3 +318,4 @@ std::string standard_schema_text(Version version) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

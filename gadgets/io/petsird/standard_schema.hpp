@@ -12,3 +12,4 @@ namespace tofstream::petsird {
 std::string standard_schema_text(Version version);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -225,3 +225,4 @@ const Plan& plan_stream(Planner& planner, const Schema& schema, StreamState& sta
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

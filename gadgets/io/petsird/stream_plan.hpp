@@ -48,3 +48,4 @@ struct StreamHooks {
 const Plan& plan_stream(Planner& planner, const Schema& schema, StreamState& state, const StreamHooks& hooks);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ void TimeBlockCutter::on_block_end(BlockKind kind) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ class TimeBlockCutter : private Handler {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -96,3 +96,4 @@ inline constexpr std::array<const char*, 7> block_kind_names{
     "event", "external_signal", "bed_movement", "gantry_movement", "dead_time", "singles_histogram", "unknown"};
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

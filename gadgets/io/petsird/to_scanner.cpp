@@ -151,3 +151,4 @@ std::shared_ptr<const Scanner> to_scanner(const ScannerInformation& scanner, con
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

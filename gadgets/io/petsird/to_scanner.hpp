@@ -17,3 +17,4 @@ namespace tofstream::petsird {
 std::shared_ptr<const Scanner> to_scanner(const ScannerInformation& scanner, const DetectorDepth& depth = {});
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -54,3 +54,4 @@ std::vector<std::uint32_t> exchanged_tof_bins(const BinEdges& from, const BinEdg
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

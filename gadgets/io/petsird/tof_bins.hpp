@@ -30,3 +30,4 @@ std::uint32_t tof_bin_of(const BinEdges& edges, double value_mm);
 std::vector<std::uint32_t> exchanged_tof_bins(const BinEdges& from, const BinEdges& to);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -148,3 +148,4 @@ void ValueWriter::raw(const T& value) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

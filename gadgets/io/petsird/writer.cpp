@@ -184,3 +184,4 @@ void Writer::finish() {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -49,3 +49,4 @@ class Writer {
 };
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

@@ -139,3 +139,4 @@ bool is_svg(const std::filesystem::path& path) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

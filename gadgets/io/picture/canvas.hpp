@@ -80,3 +80,4 @@ Canvas::Write append_to(std::string& bytes);
 bool is_svg(const std::filesystem::path& path);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -61,3 +61,4 @@ ColourMap colour_map(std::string_view name) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,4 @@ Colour colour(ColourMap map, double value);
 ColourMap colour_map(std::string_view name);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -357,3 +357,4 @@ std::string view_png(const Image& image, const ViewSettings& settings) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -50,3 +50,4 @@ void write_view_png(const std::filesystem::path& path, const Image& image, const
 std::string view_png(const Image& image, const ViewSettings& settings = {});
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

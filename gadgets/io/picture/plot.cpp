@@ -268,3 +268,4 @@ std::string plot_svg(const std::vector<PlotSeries>& series, const PlotSettings& 
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -41,3 +41,4 @@ void write_plot(const std::filesystem::path& path, const std::vector<PlotSeries>
 std::string plot_svg(const std::vector<PlotSeries>& series, const PlotSettings& settings = {});
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -82,3 +82,4 @@ std::string png_of(const unsigned char* pixels, int width, int height, int strid
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

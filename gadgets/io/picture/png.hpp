@@ -11,3 +11,4 @@ namespace tofstream::detail {
 std::string png_of(const unsigned char* pixels, int width, int height, int stride_bytes);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ void tell_filter(const std::string& filtered, ViewSettings& settings) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,4 @@ void tell_quantity(const Quantity& quantity, ViewSettings& settings);
 void tell_filter(const std::string& filtered, ViewSettings& settings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -78,3 +78,4 @@ Plane maximum_projection(const Image& image, Looking along, int ends) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

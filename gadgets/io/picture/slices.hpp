@@ -30,3 +30,4 @@ Plane slice(const Image& image, Looking along, int index);
 Plane maximum_projection(const Image& image, Looking along, int ends = 0);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -72,3 +72,4 @@ Ticks log_ticks(double low, double high) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

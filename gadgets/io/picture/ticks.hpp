@@ -24,3 +24,4 @@ Ticks log_ticks(double low, double high);
 double round_down(double value);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -21,3 +21,4 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

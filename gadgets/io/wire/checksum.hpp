@@ -17,3 +17,4 @@ inline std::uint32_t crc32c_around(std::span<const std::byte> message, std::size
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

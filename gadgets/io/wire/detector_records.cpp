@@ -93,3 +93,4 @@ TOFSTREAM_RECORDS(Schema::tof_coincidences, 12, .names_detectors = true, .holds 
 
 }  // namespace
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

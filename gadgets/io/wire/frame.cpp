@@ -171,3 +171,4 @@ std::vector<std::byte> encode_frame(const FrameHeader& header, std::span<const s
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -80,3 +80,4 @@ void seal_frame(const FrameHeader& header, std::span<std::byte> frame);
 std::vector<std::byte> encode_frame(const FrameHeader& header, std::span<const std::byte> payload);
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -162,3 +162,4 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

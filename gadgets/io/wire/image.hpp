@@ -64,3 +64,4 @@ std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> by
 std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const float> voxels);
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -13,3 +13,4 @@ bool is_loopback(std::string host) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

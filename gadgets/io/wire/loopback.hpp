@@ -9,3 +9,4 @@ namespace tofstream {
 bool is_loopback(std::string host);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ void write_array(const Buffer<T>& array, std::int64_t count, std::span<std::byte
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

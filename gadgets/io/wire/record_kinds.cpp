@@ -35,3 +35,4 @@ std::size_t record_bytes(Schema schema) {
 
 }  // namespace wire
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

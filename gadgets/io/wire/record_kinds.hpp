@@ -60,3 +60,4 @@ extern template struct KindRegistration<wire::RecordKind>;
 #define TOFSTREAM_RECORDS(schema_number, bytes_an_event, ...) \
   TOFSTREAM_KIND(::tofstream::wire::RecordKind,               \
                  ::tofstream::wire::RecordKind{.schema = schema_number, .bytes = bytes_an_event, __VA_ARGS__})
+// SPDX-License-Identifier: Apache-2.0

@@ -8,3 +8,4 @@ namespace tofstream {
 template struct KindRegistration<wire::RecordKind>;
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

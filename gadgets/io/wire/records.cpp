@@ -63,3 +63,4 @@ std::variant<EventBatch, BadFrame> read_records(const Frame& frame, const std::s
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

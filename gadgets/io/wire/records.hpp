@@ -27,3 +27,4 @@ void write_records(const EventBatch& batch, std::span<std::byte> payload);
 std::variant<EventBatch, BadFrame> read_records(const Frame& frame, const std::shared_ptr<const Scanner>& scanner);
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -76,3 +76,4 @@ std::uint64_t StreamOrder::missing_events() const {
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -59,3 +59,4 @@ class StreamOrder {
 };
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -34,3 +34,4 @@ TimeBlockFrame::Taken TimeBlockFrame::take() {
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -37,3 +37,4 @@ class TimeBlockFrame {
 };
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ Value parse_text(const std::string& text, const std::string& name) {
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

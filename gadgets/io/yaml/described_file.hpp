@@ -37,3 +37,4 @@ T described(const Value& document, const std::string& what) {
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

@@ -215,3 +215,4 @@ PhantomFile read_phantom(const std::filesystem::path& file) {
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

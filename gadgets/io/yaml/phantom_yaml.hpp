@@ -37,3 +37,4 @@ PhantomFile read_phantom(const std::filesystem::path& file);
 PhantomFile parse_phantom(const std::string& text, const std::string& file);
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

@@ -32,3 +32,4 @@ void refuse_other_kinds(const Value& document, std::string_view key) {
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

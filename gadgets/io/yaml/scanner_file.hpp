@@ -18,3 +18,4 @@ const ScannerKind& scanner_kind_of(const std::filesystem::path& file);
 void refuse_other_kinds(const Value& document, std::string_view key);
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

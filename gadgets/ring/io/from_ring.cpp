@@ -95,3 +95,4 @@ ScannerHeader header_of(const RingScanner& ring) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

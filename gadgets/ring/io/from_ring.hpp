@@ -13,3 +13,4 @@ namespace tofstream::petsird {
 ScannerHeader header_of(const RingScanner& ring);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

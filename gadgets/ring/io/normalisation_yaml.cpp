@@ -39,3 +39,4 @@ NormalisationComponents read_normalisation(const std::filesystem::path& file) {
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ NormalisationComponents parse_normalisation(const std::string& text, const std::
 NormalisationComponents read_normalisation(const std::filesystem::path& file);
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

@@ -17,3 +17,4 @@ TOFSTREAM_SCANNER("crystals", .words = "a ring of crystals", .header = header, .
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -156,3 +156,4 @@ RingScanner read_ring_scanner(const std::filesystem::path& file) {
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

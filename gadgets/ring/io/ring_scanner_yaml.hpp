@@ -15,3 +15,4 @@ RingScanner read_ring_scanner(const std::filesystem::path& file);
 RingScanner parse_ring_scanner(const std::string& text, const std::string& file);
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

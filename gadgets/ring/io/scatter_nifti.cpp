@@ -101,3 +101,4 @@ void write_scatter(const std::filesystem::path& path, const ScatterEstimate& est
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

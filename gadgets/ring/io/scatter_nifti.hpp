@@ -18,3 +18,4 @@ ScatterEstimate read_scatter(const std::filesystem::path& path);
 void write_scatter(const std::filesystem::path& path, const ScatterEstimate& estimate);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

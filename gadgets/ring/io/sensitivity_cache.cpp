@@ -211,3 +211,4 @@ Sensitivity SensitivityCache::get(const std::string& key, const std::function<Se
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

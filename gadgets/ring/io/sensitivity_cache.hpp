@@ -36,3 +36,4 @@ class SensitivityCache {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ Header strip_header(const Scanner& scanner) {
 }
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

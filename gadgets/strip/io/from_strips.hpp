@@ -11,3 +11,4 @@ namespace tofstream::petsird {
 Header strip_header(const Scanner& scanner);
 
 }  // namespace tofstream::petsird
+// SPDX-License-Identifier: Apache-2.0

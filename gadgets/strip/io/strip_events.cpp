@@ -171,3 +171,4 @@ void append_event(StripFormat format, StripUnit unit, const StripResponse<float>
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

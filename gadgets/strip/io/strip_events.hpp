@@ -42,3 +42,4 @@ class StripEventReader {
 void append_event(StripFormat format, StripUnit unit, const StripResponse<float>& event, std::string& bytes);
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ TOFSTREAM_SCANNER("strips", .words = "a pair of strips", .header = header, .simu
 
 }  // namespace
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

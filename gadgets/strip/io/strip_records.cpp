@@ -53,3 +53,4 @@ TOFSTREAM_RECORDS(strip_coincidences, 12, .holds = is_of_strips, .encode = write
 
 }  // namespace
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

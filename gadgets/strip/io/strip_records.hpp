@@ -8,3 +8,4 @@ namespace tofstream::wire {
 inline constexpr Schema strip_coincidences{4};
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

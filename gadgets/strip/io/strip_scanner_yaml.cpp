@@ -39,3 +39,4 @@ std::shared_ptr<const Scanner> read_strip_scanner(const std::filesystem::path& f
 }
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

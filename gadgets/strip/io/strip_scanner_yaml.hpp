@@ -16,3 +16,4 @@ std::shared_ptr<const Scanner> read_strip_scanner(const std::filesystem::path& f
 std::shared_ptr<const Scanner> parse_strip_scanner(const std::string& text, const std::string& file);
 
 }  // namespace tofstream::formats
+// SPDX-License-Identifier: Apache-2.0

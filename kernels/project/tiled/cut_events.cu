@@ -84,3 +84,4 @@ void CutEvents::put(const Buffer<float>& own, float* numbers) const {
 }
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -500,3 +500,4 @@ class Workspace {
 };
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -295,3 +295,4 @@ std::optional<Visits> make_visits(const Tiling& tiling, const PathOf& path_of, s
 }
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,4 @@ class Stretches {
 };
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

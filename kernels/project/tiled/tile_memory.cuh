@@ -87,3 +87,4 @@ struct TileBox {
 };
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ __device__ inline std::uint32_t tile_of_visit(const VisitView& plan, std::uint32
 }
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -186,3 +186,4 @@ template void find_scales(const VisitView&, std::int64_t, const ValuesOfEvents&,
                           Stream);
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

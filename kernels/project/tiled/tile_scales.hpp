@@ -66,3 +66,4 @@ void find_scales(const VisitView& plan, std::int64_t visits, const Given& given,
                  TileScales& result, BackState* state, Stream stream);
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -209,3 +209,4 @@ class TiledProjector final : public ListModeProjector {
 };
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

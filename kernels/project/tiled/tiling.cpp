@@ -90,3 +90,4 @@ Tiling make_tiling(const Grid& grid, const Reach& reach, double path_mm, int wor
 }
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -79,3 +79,4 @@ struct Tiling {
 Tiling make_tiling(const Grid& grid, const Reach& reach, double path_mm, int words);
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -190,3 +190,4 @@ void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream
 }
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

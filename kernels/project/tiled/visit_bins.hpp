@@ -72,3 +72,4 @@ struct PlanSpace {
 void place_visits(const VisitBins& shape, PlanSpace& space, Visits& made, Stream stream);
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

@@ -102,3 +102,4 @@ struct VisitPlan final : ProjectionPlan {
 };
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

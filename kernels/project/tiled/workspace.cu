@@ -193,3 +193,4 @@ EmTally Workspace::tally(Stream stream) {
 }
 
 }  // namespace tofstream::tiled
+// SPDX-License-Identifier: Apache-2.0

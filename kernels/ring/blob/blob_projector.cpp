@@ -31,3 +31,4 @@ std::unique_ptr<ListModeProjector> make_blob_reference(const Grid& grid, const B
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

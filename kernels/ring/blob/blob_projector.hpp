@@ -26,3 +26,4 @@ std::unique_ptr<ListModeProjector> make_blob_projector(const Grid& grid, const B
 std::unique_ptr<ListModeProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

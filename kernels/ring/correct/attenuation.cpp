@@ -26,3 +26,4 @@ void Attenuation::apply(EventView events, float* factors, Stream stream) const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -27,3 +27,4 @@ class Attenuation {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -163,3 +163,4 @@ void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -61,3 +61,4 @@ class EventCorrector {
 void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend = Backend::cpu);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

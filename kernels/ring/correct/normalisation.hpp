@@ -25,3 +25,4 @@ std::shared_ptr<const Scanner> with_normalisation(const Scanner& scanner, const 
 std::shared_ptr<const Scanner> without_normalisation(const Scanner& scanner);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

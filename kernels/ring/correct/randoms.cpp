@@ -120,3 +120,4 @@ RandomsModel randoms_of_rate(const Scanner& scanner, double total_cps) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -61,3 +61,4 @@ RandomsModel randoms_from_delayeds(const Scanner& scanner, const DelayedCounts& 
 RandomsModel randoms_of_rate(const Scanner& scanner, double total_cps);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

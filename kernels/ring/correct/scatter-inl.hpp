@@ -66,3 +66,4 @@ TOFSTREAM_HOST_DEVICE inline float scatter_at(const ScatterView& e, const Sinogr
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

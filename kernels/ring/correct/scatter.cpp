@@ -61,3 +61,4 @@ float scatter_at(const ScatterEstimate& e, const SinogramPlace& place) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -72,3 +72,4 @@ inline ScatterView scatter_view(const ScatterEstimate& e, const float* values) {
 float scatter_at(const ScatterEstimate& estimate, const SinogramPlace& place);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

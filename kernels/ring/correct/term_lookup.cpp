@@ -50,3 +50,4 @@ void fill_ones_cuda(float*, std::int64_t, Stream) {
 #endif
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -63,3 +63,4 @@ void fill_ones(float* values, std::int64_t count, Memory memory, Stream stream);
 void fill_ones_cuda(float* values, std::int64_t count, Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

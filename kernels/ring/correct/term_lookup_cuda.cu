@@ -45,3 +45,4 @@ void fill_ones_cuda(float* values, std::int64_t count, Stream stream) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

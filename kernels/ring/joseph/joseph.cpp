@@ -43,3 +43,4 @@ std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid&, const JosephSet
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

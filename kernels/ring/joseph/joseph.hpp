@@ -38,3 +38,4 @@ std::unique_ptr<ListModeProjector> make_joseph_projector(const Grid& grid, const
 std::unique_ptr<ListModeProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -22,3 +22,4 @@ std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const Jose
 std::unique_ptr<const LineIntegrals> make_quad_integrals(const Image& image);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -162,3 +162,4 @@ std::unique_ptr<const CpuKernel> make_joseph_cpu_kernel(const Grid& grid, const 
 
 }  // namespace tofstream
 #endif
+// SPDX-License-Identifier: Apache-2.0

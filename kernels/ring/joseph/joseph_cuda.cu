@@ -96,3 +96,4 @@ void JosephFamily::em_step(const EventView& events, const float* image, float* a
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

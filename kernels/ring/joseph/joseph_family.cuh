@@ -40,3 +40,4 @@ class JosephFamily {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

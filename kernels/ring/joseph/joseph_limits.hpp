@@ -9,3 +9,4 @@ inline constexpr float joseph_no_cut = 100;
 inline constexpr double joseph_plane_limit = 1e6;
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

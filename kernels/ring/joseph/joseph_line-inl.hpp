@@ -275,3 +275,4 @@ TOFSTREAM_HOST_DEVICE inline Crossing<V> cross(const JosephLine& line, const Jos
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_PROJECT_JOSEPH_LINE_INL
+// SPDX-License-Identifier: Apache-2.0

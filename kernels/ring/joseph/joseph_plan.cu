@@ -38,3 +38,4 @@ std::optional<tiled::Visits> JosephFamily::visits(const EventView& events, tiled
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -160,3 +160,4 @@ std::unique_ptr<ListModeProjector> make_joseph_reference(const Grid& grid, const
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

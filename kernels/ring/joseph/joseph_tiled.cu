@@ -161,3 +161,4 @@ std::unique_ptr<ListModeProjector> make_joseph_cuda(const Grid& grid, const Jose
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

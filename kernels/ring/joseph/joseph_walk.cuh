@@ -37,3 +37,4 @@ __device__ inline float line_sum(const Grid& grid, const single_lane::JosephLine
 }
 
 }  // namespace tofstream::joseph
+// SPDX-License-Identifier: Apache-2.0

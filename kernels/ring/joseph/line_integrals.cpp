@@ -53,3 +53,4 @@ std::unique_ptr<const LineIntegrals> make_quad_integrals(const Image&) {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

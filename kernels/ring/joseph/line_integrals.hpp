@@ -22,3 +22,4 @@ class LineIntegrals {
 std::unique_ptr<const LineIntegrals> make_line_integrals(const Image& image, Backend backend);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

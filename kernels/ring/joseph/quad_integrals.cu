@@ -147,3 +147,4 @@ std::unique_ptr<const LineIntegrals> make_quad_integrals(const Image& image) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

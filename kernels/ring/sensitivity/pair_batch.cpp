@@ -69,3 +69,4 @@ void PairBatch::draw_cuda(const PairDraws&, std::int64_t, std::int64_t) {
 #endif
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -38,3 +38,4 @@ class PairBatch {
 };
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

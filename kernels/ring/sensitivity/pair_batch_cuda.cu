@@ -45,3 +45,4 @@ void PairBatch::draw_cuda(const PairDraws& draws, std::int64_t begin, std::int64
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -96,3 +96,4 @@ std::vector<PairTable> PairList::place_tables(Memory memory, Stream stream) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

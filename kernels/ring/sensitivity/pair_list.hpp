@@ -193,3 +193,4 @@ class PairList {
 };
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

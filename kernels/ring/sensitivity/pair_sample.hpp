@@ -109,3 +109,4 @@ struct PairDraws {
 };
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -126,3 +126,4 @@ void end_replicate_cuda(const ReplicateArrays&, const SymmetryGroup&, std::int64
 #endif
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

@@ -73,3 +73,4 @@ void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symm
                         Stream stream);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

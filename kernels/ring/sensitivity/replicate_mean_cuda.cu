@@ -33,3 +33,4 @@ void end_replicate_cuda(const ReplicateArrays& arrays, const SymmetryGroup& symm
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

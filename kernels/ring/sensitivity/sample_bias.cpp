@@ -73,3 +73,4 @@ void detail::remove_sample_bias_cuda(const SampleBiasArrays&, float, Stream) {
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

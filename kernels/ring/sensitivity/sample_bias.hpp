@@ -71,3 +71,4 @@ void remove_sample_bias_cuda(const SampleBiasArrays& arrays, float updates, Stre
 }  // namespace detail
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ void remove_sample_bias_cuda(const SampleBiasArrays& arrays, float updates, Stre
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

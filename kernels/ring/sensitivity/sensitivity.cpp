@@ -162,3 +162,4 @@ Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& proje
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

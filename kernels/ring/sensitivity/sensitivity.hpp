@@ -60,3 +60,4 @@ std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std:
                             const SensitivitySettings& settings = {}, const Image* mu_per_mm = nullptr);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -129,3 +129,4 @@ std::string sensitivity_key(const Scanner& scanner, const Grid& grid, const std:
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -125,3 +125,4 @@ SymmetryGroup common_symmetries(const Scanner& scanner, const Grid& grid) {
 }
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

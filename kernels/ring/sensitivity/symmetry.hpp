@@ -64,3 +64,4 @@ struct SymmetryGroup {
 SymmetryGroup common_symmetries(const Scanner& scanner, const Grid& grid);
 
 }  // namespace tofstream::detail
+// SPDX-License-Identifier: Apache-2.0

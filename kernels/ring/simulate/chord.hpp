@@ -34,3 +34,4 @@ inline Chord chord_in_box(const Grid& grid, const Vec3d& a, const Vec3d& b) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

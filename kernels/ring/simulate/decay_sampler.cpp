@@ -222,3 +222,4 @@ std::optional<Decay> DecaySampler::draw_from(const Phantom& phantom, std::size_t
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

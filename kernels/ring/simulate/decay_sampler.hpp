@@ -67,3 +67,4 @@ class DecaySampler {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

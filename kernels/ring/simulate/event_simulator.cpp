@@ -370,3 +370,4 @@ double EventSimulator::randoms_per_pair() const {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -86,3 +86,4 @@ class EventSimulator {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ EventBatch random_pairs(const std::shared_ptr<const Scanner>& scanner, const Gri
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

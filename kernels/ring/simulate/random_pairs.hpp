@@ -18,3 +18,4 @@ EventBatch random_pairs(const std::shared_ptr<const Scanner>& scanner, const Gri
                         std::uint64_t seed);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -274,3 +274,4 @@ std::shared_ptr<const Scanner> with_efficiency_tables(const RingScanner& ring, s
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

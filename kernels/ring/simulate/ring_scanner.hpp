@@ -93,3 +93,4 @@ std::shared_ptr<const Scanner> with_efficiency_tables(const RingScanner& ring,
                                                       std::size_t max_bytes = std::size_t{1} << 28);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -127,3 +127,4 @@ bool RingTracer::in_coincidence(std::uint32_t module1, std::uint32_t module2) co
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -65,3 +65,4 @@ class RingTracer {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -82,3 +82,4 @@ EventBatch random_lors(const Workload& workload, std::int64_t count, std::uint64
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

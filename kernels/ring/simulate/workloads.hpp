@@ -32,3 +32,4 @@ std::vector<std::string> workload_names();
 EventBatch random_lors(const Workload& workload, std::int64_t count, std::uint64_t seed);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,4 @@ Normalise usual_normalise(float width_voxels) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

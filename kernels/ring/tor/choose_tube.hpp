@@ -35,3 +35,4 @@ GaussianTube choose_tube(const Scanner& scanner, const Grid& grid, float width_v
 Normalise usual_normalise(float width_voxels);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

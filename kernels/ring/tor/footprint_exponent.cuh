@@ -88,3 +88,4 @@ class Exponents {
 };
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -85,3 +85,4 @@ struct FootprintTof<Tof::pieces> {
 };
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ struct Ways {
 Ways ways_of(const Pass& pass);
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

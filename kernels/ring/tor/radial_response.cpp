@@ -128,3 +128,4 @@ RadialResponse RadialResponse::table(const std::vector<float>& values, float tub
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,4 @@ TOFSTREAM_HOST_DEVICE inline float slice_factor(float sum) {
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

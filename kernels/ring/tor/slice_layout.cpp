@@ -48,3 +48,4 @@ void SliceLayout::unpack_add(float* packed, float* image) const {
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -43,3 +43,4 @@ class SliceLayout {
 };
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

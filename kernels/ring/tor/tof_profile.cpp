@@ -182,3 +182,4 @@ std::shared_ptr<const TofPieces> TofPieceCache::pieces(double sigma_mm, double w
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

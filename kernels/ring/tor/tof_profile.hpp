@@ -158,3 +158,4 @@ class TofPieceCache {
 };
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

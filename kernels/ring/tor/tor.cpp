@@ -100,3 +100,4 @@ std::unique_ptr<ListModeProjector> tor::make_paper(const Grid&, const TorSetting
 #endif
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

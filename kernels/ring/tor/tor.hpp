@@ -92,3 +92,4 @@ std::unique_ptr<ListModeProjector> make_tor_projector(const Grid& grid, const To
 std::unique_ptr<ListModeProjector> make_tor_reference(const Grid& grid, const TorSettings& settings);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

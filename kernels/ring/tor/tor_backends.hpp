@@ -22,3 +22,4 @@ std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector
 std::unique_ptr<ListModeProjector> make_paper(const Grid& grid, const TorSettings& settings);
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -73,3 +73,4 @@ std::unique_ptr<ListModeProjector> make_cpu(const Grid& grid, const std::vector<
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

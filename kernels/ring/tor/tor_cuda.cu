@@ -195,3 +195,4 @@ void TorFamily::em_step(const EventView& events, const float* image, float* accu
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

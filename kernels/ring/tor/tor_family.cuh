@@ -56,3 +56,4 @@ class TorFamily {
 };
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -455,3 +455,4 @@ struct TorFootprint {
 };
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

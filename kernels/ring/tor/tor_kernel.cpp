@@ -266,3 +266,4 @@ std::unique_ptr<const CpuKernel> tor::make_kernel(const CpuSetup& setup) {
 }  // namespace tofstream
 
 #endif
+// SPDX-License-Identifier: Apache-2.0

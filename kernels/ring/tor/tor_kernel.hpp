@@ -28,3 +28,4 @@ struct CpuSetup {
 std::unique_ptr<const CpuKernel> make_kernel(const CpuSetup& setup);
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

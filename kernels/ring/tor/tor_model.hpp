@@ -86,3 +86,4 @@ inline Pass make_pass(const Model& model, const EventView& events, bool tof_at_c
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

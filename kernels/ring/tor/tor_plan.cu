@@ -111,3 +111,4 @@ std::optional<tiled::Visits> TorFamily::visits(const EventView& events, tiled::W
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

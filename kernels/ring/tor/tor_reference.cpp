@@ -130,3 +130,4 @@ std::unique_ptr<ListModeProjector> make_tor_reference(const Grid& grid, const To
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

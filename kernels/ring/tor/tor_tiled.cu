@@ -95,3 +95,4 @@ std::unique_ptr<ListModeProjector> make_cuda(const Grid& grid, const std::vector
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

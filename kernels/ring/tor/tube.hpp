@@ -137,3 +137,4 @@ namespace detail {
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -213,3 +213,4 @@ class TubeTiles {
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_TUBE_TILES_INL
+// SPDX-License-Identifier: Apache-2.0

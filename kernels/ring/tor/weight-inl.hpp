@@ -141,3 +141,4 @@ struct TubeWeight {
 TOFSTREAM_LANES_END
 
 #endif  // TOFSTREAM_TOR_WEIGHT_INL
+// SPDX-License-Identifier: Apache-2.0

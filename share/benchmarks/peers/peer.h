@@ -56,3 +56,4 @@ const tofstream_peer* tofstream_peer_get(void);
 #endif
 
 #endif
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ const tofstream_strip_peer* tofstream_strip_peer_get(void);
 #endif
 
 #endif
+// SPDX-License-Identifier: Apache-2.0

@@ -13,3 +13,4 @@ def gate(events, info, radius_mm=150.0):
     near = np.linalg.norm(centre, axis=1) <= radius_mm
     info.reject(np.count_nonzero(~near), "far from the axis")
     return events[near]
+# SPDX-License-Identifier: Apache-2.0

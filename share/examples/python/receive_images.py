@@ -21,3 +21,4 @@ while True:
     if flags & 1:
         np.save(sys.argv[2], image)
         break
+# SPDX-License-Identifier: Apache-2.0

@@ -35,3 +35,4 @@ for i in range(frames):
     socket.send(frame(2, 3, i + 1, i * EVENTS, EVENTS, i * TENTH_S, TENTH_S, pairs.tobytes() + tof_mm.tobytes()))
     time.sleep(0.1)
 socket.send(frame(3, 0, frames + 1, frames * EVENTS, start_ns=frames * TENTH_S))
+# SPDX-License-Identifier: Apache-2.0

@@ -19,3 +19,4 @@ class Smooth:
             after = np.concatenate((lines[1:], lines[-1:]))
             lines[...] = (before + 2 * lines + after) / 4
         return smooth
+# SPDX-License-Identifier: Apache-2.0

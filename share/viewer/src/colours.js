@@ -48,3 +48,4 @@ export function paint(canvas, samples, columns, rows, table, low, high) {
   }
   context.putImageData(pixels, 0, 0);
 }
+// SPDX-License-Identifier: Apache-2.0

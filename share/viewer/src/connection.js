@@ -46,3 +46,4 @@ export class Connection {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -84,3 +84,4 @@ export function niftiOf(estimate) {
   new Uint16Array(file, start).set(estimate.codes);
   return file;
 }
+// SPDX-License-Identifier: Apache-2.0

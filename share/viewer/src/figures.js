@@ -64,3 +64,4 @@ export function showGadgets(body, hello, state, rates) {
         reports.filter((text) => text).join('; ')].map((text) => html('td', {}, text)));
   }));
 }
+// SPDX-License-Identifier: Apache-2.0

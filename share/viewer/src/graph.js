@@ -105,3 +105,4 @@ export class Graph {
     });
   }
 }
+// SPDX-License-Identifier: Apache-2.0

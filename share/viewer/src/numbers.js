@@ -44,3 +44,4 @@ export function html(name, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+// SPDX-License-Identifier: Apache-2.0

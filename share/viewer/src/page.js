@@ -301,3 +301,4 @@ new ResizeObserver(() => {
   redraw();
 }).observe(document.body);
 requestAnimationFrame(draw);
+// SPDX-License-Identifier: Apache-2.0

@@ -104,3 +104,4 @@ export class Parameters {
     });
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,4 @@ export class Past {
     if (estimate) this.fetchNext();
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ export function drawCounts(parent, samples) {
   }
   parent.replaceChildren(root);
 }
+// SPDX-License-Identifier: Apache-2.0

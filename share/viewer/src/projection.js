@@ -89,3 +89,4 @@ export class Projection {
     context.drawImage(this.small, (width - fit) / 2, (height - fit * view.heightRatio) / 2, fit, fit * view.heightRatio);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

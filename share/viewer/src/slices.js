@@ -160,3 +160,4 @@ export async function makeSlices(parent, table, moved) {
   }
   return new PlainSlices().begin(parent, table, moved);
 }
+// SPDX-License-Identifier: Apache-2.0

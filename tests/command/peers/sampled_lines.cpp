@@ -82,3 +82,4 @@ extern "C" const tofstream_peer* tofstream_peer_get() {
   static const tofstream_peer peer{PEER_INTERFACE, 0, PEER_NAME, "1.0", prepare, forward, back, em_step};
   return &peer;
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -121,3 +121,4 @@ Vec3 place_of(const EventBatch& batch, std::int64_t event) {
 }
 
 }  // namespace probe
+// SPDX-License-Identifier: Apache-2.0

@@ -38,3 +38,4 @@ void set_place(EventBatch& batch, std::int64_t event, const Vec3& place_mm);
 Vec3 place_of(const EventBatch& batch, std::int64_t event);
 
 }  // namespace probe
+// SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,4 @@ TOFSTREAM_GADGET(Decoder, "probe_decoder", "Reads a probe's events from a file")
 
 }  // namespace
 }  // namespace probe
+// SPDX-License-Identifier: Apache-2.0

@@ -59,3 +59,4 @@ TOFSTREAM_GADGET(ProbeProjector, "probe_projector", "Projects a probe's events: 
 
 }  // namespace
 }  // namespace probe
+// SPDX-License-Identifier: Apache-2.0

@@ -57,3 +57,4 @@ TOFSTREAM_GADGET(Simulator, "probe_simulator", "Simulates what a probe measures 
 
 }  // namespace
 }  // namespace probe
+// SPDX-License-Identifier: Apache-2.0

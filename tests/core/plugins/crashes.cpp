@@ -15,3 +15,4 @@ const struct Crashes {
 } crashes;
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

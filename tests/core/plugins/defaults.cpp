@@ -14,3 +14,4 @@ struct BadDefault {
 TOFSTREAM_GADGET(BadDefault, "plugin_defaults", "Breaks its own limits");
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

@@ -16,3 +16,4 @@ const struct Fatal {
 } fatal;
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

@@ -45,3 +45,4 @@ struct PluginPair {
 TOFSTREAM_GADGET(PluginPair, "plugin_pair", "Adds pairs");
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

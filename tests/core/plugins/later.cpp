@@ -14,3 +14,4 @@ struct Free {
 TOFSTREAM_GADGET(Free, "plugin_free", "A name that is free");
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

@@ -2,3 +2,4 @@
 extern "C" int nothing_to_do_with_it() {
   return 0;
 }
+// SPDX-License-Identifier: Apache-2.0

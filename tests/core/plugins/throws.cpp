@@ -15,3 +15,4 @@ const struct Throws {
 } throws;
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

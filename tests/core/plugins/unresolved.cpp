@@ -12,3 +12,4 @@ struct Calls {
 TOFSTREAM_GADGET(Calls, "plugin_unresolved", "Calls what is not there");
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

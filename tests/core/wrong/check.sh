@@ -25,3 +25,4 @@ for ((wrong = 1; wrong <= count; ++wrong)); do
 done
 echo "$count wrong gadgets"
 exit $failed
+# SPDX-License-Identifier: Apache-2.0

@@ -153,3 +153,4 @@ TOFSTREAM_GADGET(Wrong, "wrong", "Does not compile");
 #endif
 
 }  // namespace
+// SPDX-License-Identifier: Apache-2.0

@@ -244,3 +244,4 @@ TEST_CASE("NEMA: corrected data give the contrast and background of ideal data w
     CHECK(two.spheres[s].background_variability_percent < 3);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -233,3 +233,4 @@ TEST_CASE("events say what they were corrected for, and by what") {
   CHECK(randoms.reference_s == 5);
   CHECK(after("{randoms: {from: delayeds}}", false)[Correction::randoms].how == "no delayed coincidence has come");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -38,3 +38,4 @@ TEST_CASE("however a stream's bytes come, its batches and their times are the sa
     }
   }
 }
+// SPDX-License-Identifier: Apache-2.0

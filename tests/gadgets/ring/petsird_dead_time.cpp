@@ -55,3 +55,4 @@ TEST_CASE("what the stream states of dead time goes into corrections once") {
   RegisteredGadgetTest<EventBatch> twice("event_corrections", "{dead_time: {live_fraction: 0.9}, backend: cpu}");
   CHECK_THROWS_WITH(twice.send(batches[1]), doctest::Contains("dead_time.live_fraction says it again"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,4 @@ TEST_CASE("bed_movement: ignore goes on, and the run's report keeps it") {
   CHECK(decoder.out.pointer(0)->count == 20);
   CHECK(std::get<std::string>(decoder.context.figures().at("bed_movement")) == "ignored; blocks of movement: 1");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -258,3 +258,4 @@ gadgets:
   }
   CHECK(so_far[3] == doctest::Approx(all[3]).epsilon(0.03));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -39,3 +39,4 @@ TEST_CASE("tubes that are normalised by slices or not, as the path on CUDA decid
   CHECK(key_of(tor, "{cuda_path: paper}") != key_of(tor, "{cuda_path: tiled}"));
   CHECK(key_of(tor, "{log_likelihood: true}") == key_of(tor, "{}"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -35,3 +35,4 @@ TEST_CASE("a window that leaves out nothing leaves the events' quantity as it is
   gadget.send(std::move(batch));
   CHECK(gadget.out.pointer(0)->quantity == quantity);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ TEST_CASE("the tube comes from the scanner's crystals, is reported, and overshoo
   CHECK(chosen.highest < 115000);  // of 80000, with noise
   CHECK(wide.highest > 180000);
 }
+// SPDX-License-Identifier: Apache-2.0

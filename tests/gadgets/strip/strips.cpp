@@ -166,3 +166,4 @@ TEST_CASE("the projector's sensitivity is that of 1 Bq/mL in a voxel, or on requ
     CHECK((sensitivity.voxels[0] == sensitivity.voxels[12]) != divides);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -98,3 +98,4 @@ TEST_CASE("a mistake in a scanner is one line that says where and what") {
   CHECK_THROWS_WITH_AS(formats::read_ring_scanner("no/such.yaml"),
                        doctest::Contains("no/such.yaml: cannot be read: No such file"), std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

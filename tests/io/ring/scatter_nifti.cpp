@@ -86,3 +86,4 @@ TEST_CASE("a mu map is read in 1/mm, and a negative one refused") {
   write_nifti(folder / "mu.nii", mu);
   CHECK_THROWS_WITH(read_mu_map(folder / "mu.nii"), doctest::Contains("must not be negative"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -164,3 +164,4 @@ TEST_CASE("a folder or a link of another user is told by its owner's number") {
   CHECK(!SensitivityCache(folder.path / "link").load(key, told));
   CHECK(line.find("it is a link of another user (uid 65534)") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -99,3 +99,4 @@ TEST_CASE("triples that are cut short or not finite are told by their byte") {
   append_event(StripFormat::float32, StripUnit::mm, {1, std::nanf(""), 3}, broken);
   refused(broken, "byte 12: an event with a number that is not finite", StripFormat::float32);
 }
+// SPDX-License-Identifier: Apache-2.0

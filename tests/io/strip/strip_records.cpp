@@ -65,3 +65,4 @@ TEST_CASE("events that no strips measured, and strips' events of another scanner
   CHECK(refused({0, 0, 0}, petsird::to_scanner(petsird::toy::scanner())).find("is no pair of strips") !=
         std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -133,3 +133,4 @@ TEST_CASE("a grid of blobs is refused where voxels are needed, and where it is n
     CHECK_THROWS_AS(validate_basis(wrong), std::invalid_argument);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

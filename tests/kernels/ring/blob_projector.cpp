@@ -182,3 +182,4 @@ TEST_CASE("a blob projector refuses voxels and blobs that are not valid") {
   CHECK_THROWS_AS(make_blob_projector(blob_grid(4, 4, 4, 4), {.tof_cut_sigma = 0}, Backend::cpu),
                   std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

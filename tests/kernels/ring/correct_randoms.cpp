@@ -147,3 +147,4 @@ TEST_CASE("a normalisation replaces crystals' efficiencies and the calibration, 
   CHECK(without_normalisation(scanner)->efficiency(10, 1) == 1);
   CHECK_THROWS_WITH(with_normalisation(scanner, {.crystal_efficiency = {1, 2}}), doctest::Contains("16 detectors"));
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -107,3 +107,4 @@ TEST_CASE("an estimate that does not fit together is refused") {
   refused({{1, 1, 1, 1, 1}, 0, 1, 1, {1}}, "0 mm apart");
   refused({{1, 1, 1, 1, 1}, 1, 1, 1, {-1}}, "holds -1");
 }
+// SPDX-License-Identifier: Apache-2.0

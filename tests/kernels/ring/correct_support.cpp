@@ -51,3 +51,4 @@ EventBatch random_events(const std::shared_ptr<const Scanner>& scanner, std::int
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

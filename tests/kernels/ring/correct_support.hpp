@@ -16,3 +16,4 @@ RingScanner small_ring();
 EventBatch random_events(const std::shared_ptr<const Scanner>& scanner, std::int64_t count, unsigned seed);
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

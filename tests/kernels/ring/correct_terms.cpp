@@ -182,3 +182,4 @@ TEST_CASE("terms set with CUDA are the CPU's, each alone and all together, for e
           CHECK(worst < 2e-5);
         }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -222,3 +222,4 @@ TEST_CASE("Joseph in CUDA reads detector ids") {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

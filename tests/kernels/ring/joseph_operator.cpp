@@ -173,3 +173,4 @@ TEST_CASE("Joseph takes no events") {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

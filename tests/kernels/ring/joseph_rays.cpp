@@ -122,3 +122,4 @@ TEST_CASE("Joseph refuses settings and grids that it cannot serve") {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -46,3 +46,4 @@ TEST_CASE("Joseph with one lane, as CUDA runs it, equals the reference") {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

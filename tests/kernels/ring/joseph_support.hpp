@@ -24,3 +24,4 @@ inline EventBatch events_through(const Grid& grid, std::int64_t count, TofModel 
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

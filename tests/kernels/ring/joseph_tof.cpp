@@ -125,3 +125,4 @@ TEST_CASE("ToF that is not finite, or far outside, touches nothing") {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -117,3 +117,4 @@ TEST_CASE("projectors in CUDA reach the last voxel of an image of 1024^3, by til
       check_at_the_end(make, grid, Backend::cuda, path, image, sums);
     }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -93,3 +93,4 @@ TEST_CASE("line integrals of an image without voxels are refused") {
   Image none;
   CHECK_THROWS_AS(make_line_integrals(none, Backend::cpu), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -159,3 +159,4 @@ TEST_CASE("deterministic projections on CUDA refuse a single line that ends insi
                          doctest::Contains("no line that ends inside the image"), std::runtime_error);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -91,3 +91,4 @@ TEST_CASE("planned projections on CUDA go through all stretches of a plan") {
   CHECK(rms_of_range(tiled.forward(x), direct.forward(x)) < 5e-6);
   CHECK(rms_of_range(tiled.back(y), direct.back(y)) < 1e-5);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -137,3 +137,4 @@ TEST_CASE("what is no number stays in the voxels that its event meets") {
     CHECK(outside <= 4);  // rounding decides where the ToF response ends
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -181,3 +181,4 @@ inline void check_operator(const Operator& of, const EventBatch& batch, Backend 
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

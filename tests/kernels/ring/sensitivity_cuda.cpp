@@ -125,3 +125,4 @@ TEST_CASE("CUDA takes the same bias from a back projection as the CPU, with the 
     CHECK(back.voxels.to_vector() == first);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -111,3 +111,4 @@ TEST_CASE("the sensitivity holds every line that touches the image by Joseph's w
     CHECK(worst_error(*make_blob_projector(blobs, {}, Backend::cpu)) < 1e-5);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

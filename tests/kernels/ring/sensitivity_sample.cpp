@@ -269,3 +269,4 @@ TEST_CASE("a sampled sensitivity with an error of 3.4 % leaves the image's level
   CHECK(before.mean > 5e-3);
   CHECK(std::abs(now.mean) < 3e-3);  // voxels' noise alone moves the mean of three such images by 2e-3
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -273,3 +273,4 @@ TEST_CASE("the key changes with all that the result depends on") {
     add(other, grid, "joseph");
   }
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -82,3 +82,4 @@ inline Image cylinder_mu(const Grid& grid, float radius_mm) {
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -127,3 +127,4 @@ TEST_CASE("what stands for scatter comes at its line integrals, and is not atten
   CHECK(made.truth.trues > 0);
   CHECK(made.events.count == static_cast<std::int64_t>(made.truth.trues + made.truth.scattered));
 }
+// SPDX-License-Identifier: Apache-2.0

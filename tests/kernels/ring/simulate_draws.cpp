@@ -128,3 +128,4 @@ TEST_CASE("weighted lines of decays are uniform over the disc and the directions
   CHECK(sampler.rate() * kept / draws < 1.02 * decays * share);
   CHECK(sampler.rate() * kept / draws > 0.85 * decays * share);
 }
+// SPDX-License-Identifier: Apache-2.0

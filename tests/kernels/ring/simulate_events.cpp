@@ -299,3 +299,4 @@ TEST_CASE("a simulation that makes no sense is refused in one line") {
   CHECK_THROWS_AS(simulator.next_seconds(-1), std::invalid_argument);
   CHECK_THROWS_AS(simulator.next_seconds(1e12), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

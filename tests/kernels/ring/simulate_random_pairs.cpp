@@ -57,3 +57,4 @@ TEST_CASE("random pairs refuse a negative count and an image beside all lines") 
   beside.origin_mm.z = 1000;
   CHECK_THROWS_AS(random_pairs(scanner, beside, 1, 1), std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

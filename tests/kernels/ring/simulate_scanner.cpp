@@ -196,3 +196,4 @@ TEST_CASE("a scanner that cannot be is refused by name") {
   refused([](RingScanner& r) { r.min_sector_difference = 9; }, "min_sector_difference");
   refused([](RingScanner& r) { r.crystals_axial = 1 << 30; }, "crystals along an edge");
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -49,3 +49,4 @@ TEST_CASE("Workloads refuse what they cannot do") {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

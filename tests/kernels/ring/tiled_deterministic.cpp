@@ -85,3 +85,4 @@ TEST_CASE("where tiles cannot serve, deterministic says so rather than sum in an
   CHECK_THROWS_WITH_AS(joseph(grid, Backend::cuda, true)->em_step(there.view(), image.data(), sums.data()),
                        doctest::Contains("deterministic: on a GPU this needs"), std::runtime_error);
 }
+// SPDX-License-Identifier: Apache-2.0

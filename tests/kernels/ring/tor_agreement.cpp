@@ -139,3 +139,4 @@ TEST_CASE("CUDA's TOR projector agrees with the reference and is its own adjoint
     for (const Case& c : cases()) check_case(c, Backend::cuda, path);
   for (const auto normalise : {Normalise::none, Normalise::slice}) check_adjoint(Backend::cuda, normalise);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -51,3 +51,4 @@ TEST_CASE("tubes narrower than 3 voxels are normalised by slices unless a user s
   CHECK(usual_normalise(2.9f) == Normalise::slice);
   CHECK(usual_normalise(3) == Normalise::none);
 }
+// SPDX-License-Identifier: Apache-2.0

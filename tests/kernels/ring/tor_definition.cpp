@@ -228,3 +228,4 @@ TEST_CASE("the TOR reference's back projection is the exact adjoint of its forwa
   for (std::size_t j = 0; j < x.size(); ++j) right += x[j] * aty[j];
   CHECK(std::abs(left - right) <= 1e-12 * size);
 }
+// SPDX-License-Identifier: Apache-2.0

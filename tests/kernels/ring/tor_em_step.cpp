@@ -99,3 +99,4 @@ TEST_CASE("a TOR projector refuses an invalid grid, no response and a ToF cut of
   CHECK_THROWS_AS(make_tor_projector(grid, {f, 0}, Backend::cpu), std::invalid_argument);
   CHECK_THROWS_AS(make_tor_reference(grid, {f, NAN}), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -207,3 +207,4 @@ TEST_CASE("an iteration that updates on the GPU equals one whose images go throu
   CHECK(error_of_range(estimates[0], estimates[1]) < 1e-5);
   CHECK(inner(estimates[0], estimates[0]) > 0);
 }
+// SPDX-License-Identifier: Apache-2.0

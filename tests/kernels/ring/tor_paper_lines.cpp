@@ -141,3 +141,4 @@ TEST_CASE("Joseph's projector refuses the paper's scheme") {
   const Grid grid = Grid::centred(4, 4, 4, {4, 4, 4});
   CHECK_THROWS_AS(make_joseph_projector(grid, {.cuda_path = CudaPath::paper}, Backend::cpu), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -100,3 +100,4 @@ TEST_CASE("a radial response refuses what it cannot be") {
   CHECK_THROWS_AS(RadialResponse::table({0, 0}, 6), std::invalid_argument);
   CHECK_THROWS_AS(RadialResponse::table({1, -1}, 6), std::invalid_argument);
 }
+// SPDX-License-Identifier: Apache-2.0

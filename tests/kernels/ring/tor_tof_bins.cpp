@@ -155,3 +155,4 @@ TEST_CASE("a point's share of the central ToF bin and of its neighbours is that 
   for (const std::size_t bin : {0u, 2u})
     CHECK(share(bin) == doctest::Approx((std::erf(3 * r) - std::erf(r)) / (2 * mass)).epsilon(2e-5));
 }
+// SPDX-License-Identifier: Apache-2.0

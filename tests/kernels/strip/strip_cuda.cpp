@@ -246,3 +246,4 @@ TEST_CASE(
   for (const StripForm form : {StripForm::gaussian, StripForm::full})
     check_same_bits(Grid::centred(1, 130, 150, {2, 2, 2}), {.form = form});
 }
+// SPDX-License-Identifier: Apache-2.0

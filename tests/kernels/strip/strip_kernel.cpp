@@ -290,3 +290,4 @@ TEST_CASE("N is held at a tenth of its leading term, which changes nothing betwe
   CHECK(least > 0.99);
   CHECK(least < 1.01);
 }
+// SPDX-License-Identifier: Apache-2.0

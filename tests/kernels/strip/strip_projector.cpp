@@ -132,3 +132,4 @@ TEST_CASE("Strip projectors say their sensitivity, and refuse what they cannot p
   refused("sigma_z_edge_rise", {.resolution = {10, 40, -0.1f}}, grid);
   refused("gamma_per_mm2", {.resolution = {10, 40, 0, 0.0018f}}, grid);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -120,3 +120,4 @@ TEST_CASE("pixels of 2 mm: 64 rows of 25 pixels hold every ellipse") {
     CHECK(difference < 2e-5 * largest);
   }
 }
+// SPDX-License-Identifier: Apache-2.0

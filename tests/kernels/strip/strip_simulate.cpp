@@ -181,3 +181,4 @@ TEST_CASE("what no strips measure is told from what their resolution explains") 
   CHECK_FALSE(is_measurable(strips, {std::nanf(""), 0, 0}));
   CHECK_FALSE(is_measurable(strips, {0, 0, INFINITY}));
 }
+// SPDX-License-Identifier: Apache-2.0

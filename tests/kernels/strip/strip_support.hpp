@@ -95,3 +95,4 @@ inline EventBatch strip_batch(const StripGeometry& strips, const std::vector<Res
 }
 
 }  // namespace tofstream::testing
+// SPDX-License-Identifier: Apache-2.0

@@ -20,3 +20,4 @@ from .memory import empty, empty_like
 
 __version__ = "0.1.0"
 __all__ = ["Events", "Image", "empty", "empty_like", "gadget"]
+# SPDX-License-Identifier: Apache-2.0

@@ -139,3 +139,4 @@ def _what(value):
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype} and shape {value.shape}"
     return "None" if value is None else f"a {type(value).__name__}"
+# SPDX-License-Identifier: Apache-2.0

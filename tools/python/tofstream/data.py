@@ -104,3 +104,4 @@ class Image:
 
     def __repr__(self):
         return f"<image of {' x '.join(map(str, np.shape(self.voxels)[::-1]))} voxels of {self.voxel_mm} mm>"
+# SPDX-License-Identifier: Apache-2.0

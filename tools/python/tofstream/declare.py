@@ -10,3 +10,4 @@ def gadget(function_or_class):
     """
     declared.append(function_or_class)
     return function_or_class
+# SPDX-License-Identifier: Apache-2.0

@@ -117,3 +117,4 @@ def use(arena):
 
 def _address(array):
     return array.__array_interface__["data"][0]
+# SPDX-License-Identifier: Apache-2.0

@@ -126,3 +126,4 @@ def _line_of(error, path):
         return f":{error.lineno}"
     lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
     return f":{lines[-1]}" if lines else ""
+# SPDX-License-Identifier: Apache-2.0

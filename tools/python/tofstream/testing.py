@@ -58,3 +58,4 @@ def events(count, *, seed=1, detectors=360, radius_mm=300.0, tof_sigma_mm=20.0, 
 def image(size=(8, 8, 8), voxel_mm=(4.0, 4.0, 4.0), value=1.0):
     """An even image of so many voxels along x, y and z."""
     return Image(np.full(tuple(size)[::-1], value, np.float32), voxel_mm)
+# SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ EmTally iterate(const Iteration& it, bool update_on_device, Stream stream) {
 }
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

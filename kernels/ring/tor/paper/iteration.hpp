@@ -23,3 +23,4 @@ struct Iteration {
 EmTally iterate(const Iteration& iteration, bool update_on_device, Stream stream = nullptr);
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

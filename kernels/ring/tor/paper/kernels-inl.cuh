@@ -276,3 +276,4 @@ void queue_back(const Task& task, const Launch& launch, const float* values, flo
 }
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

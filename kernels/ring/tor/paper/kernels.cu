@@ -7,3 +7,4 @@ template void queue_forward<false>(const Task&, const Launch&, const float*, flo
 template void queue_back<false>(const Task&, const Launch&, const float*, float*);
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

@@ -53,3 +53,4 @@ template <bool fast_math>
 void queue_back(const Task& task, const Launch& launch, const float* values, float* image);
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

@@ -7,3 +7,4 @@ template void queue_forward<true>(const Task&, const Launch&, const float*, floa
 template void queue_back<true>(const Task&, const Launch&, const float*, float*);
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

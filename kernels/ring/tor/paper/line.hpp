@@ -118,3 +118,4 @@ class Lines {
 };
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

@@ -249,3 +249,4 @@ std::unique_ptr<ListModeProjector> make_paper(const Grid& grid, const TorSetting
 }
 
 }  // namespace tofstream::tor
+// SPDX-License-Identifier: Apache-2.0

@@ -24,3 +24,4 @@ class PaperProjector : public ListModeProjector {
 };
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

@@ -64,3 +64,4 @@ void LinePlan::partition(const Pass& pass, bool sort, Stream stream) {
 }
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

@@ -29,3 +29,4 @@ class LinePlan {
 };
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

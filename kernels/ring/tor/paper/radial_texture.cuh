@@ -50,3 +50,4 @@ class RadialTexture {
 };
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

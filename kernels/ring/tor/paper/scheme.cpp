@@ -21,3 +21,4 @@ void validate(const PaperScheme& scheme) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

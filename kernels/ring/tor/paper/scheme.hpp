@@ -28,3 +28,4 @@ struct PaperScheme {
 void validate(const PaperScheme& scheme);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -130,3 +130,4 @@ TOFSTREAM_HOST_DEVICE inline void for_each_voxel(const Window& window, Crossing 
 }
 
 }  // namespace tofstream::tor::paper
+// SPDX-License-Identifier: Apache-2.0

@@ -212,3 +212,4 @@ extern "C" const tofstream_strip_peer* tofstream_strip_peer_get(void) {
       TOFSTREAM_STRIP_PEER_INTERFACE, "j-pet-mlem", "88eec29", prepare, set_image, get_image, iterate};
   return &peer;
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -210,3 +210,4 @@ extern "C" const tofstream_peer* tofstream_peer_get(void) {
       TOFSTREAM_PEER_INTERFACE, 1, "yrt-pet", version.c_str(), prepare, forward, back, em_step};
   return &peer;
 }
+// SPDX-License-Identifier: Apache-2.0
