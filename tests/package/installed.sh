@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# usage: installed.sh BUILD SOURCE WORK. Installs this build and looks for what people look for besides the program; then
+# collects the licences of the libraries that a bundle would ship.
+set -euo pipefail
+build=$1 source=$2 work=$3
+
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+rm -rf "$work"
+mkdir -p "$work"
+cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
+cd "$work"  # no source tree beside it
+tofstream="$work/prefix/bin/tofstream"
+unset TOFSTREAM_SHARE TOFSTREAM_PLUGIN_PATH
+share="$work/prefix/share"
+for file in LICENSE README.md CHANGELOG.md CITATION.cff SECURITY.md; do
+  [ -s "$share/doc/tofstream/$file" ] || fail "no share/doc/tofstream/$file"
+done
+for file in man/man1/tofstream.1 bash-completion/completions/tofstream zsh/site-functions/_tofstream \
+            fish/vendor_completions.d/tofstream.fish tofstream/schema/pipeline.schema.json; do
+  [ -s "$share/$file" ] || echo "note: no share/$file: the target written_by_tofstream has not been built"
+done
+
+# The installed program finds the installed documents, and not those of the source tree.
+topics=$("$tofstream" docs | wc -l)
+[ "$topics" -ge 20 ] || fail "tofstream docs lists $topics documents"
+"$tofstream" docs network --path | grep -q "^$work/prefix/" || fail "docs --path: $("$tofstream" docs network --path)"
+"$tofstream" docs network | cmp - "$source/share/doc/network.md" || fail "tofstream docs network is another text"
+
+# The version that may be cited is the program's.
+version=$("$tofstream" --version | sed -nE '1s/^tofstream ([0-9.]+) .*/\1/p')
+grep -qx "version: $version" "$share/doc/tofstream/CITATION.cff" || fail "CITATION.cff has another version than $version"
+
+# Each library that a bundle ships has its licence.
+if command -v dpkg-query >/dev/null; then
+  mapfile -t libraries < <(ldd "$tofstream" | awk '/=> \//{print $3}' | sort -u | grep -vF "$work" | head -8)
+  "$source/tools/licences" "$work/licences" "${libraries[@]}" package:nlohmann-json3-dev || fail "tools/licences"
+  for library in "${libraries[@]}"; do
+    grep -q "^$(basename "$library"): " "$work/licences/README.txt" || fail "no licence of $library"
+  done
+  [ -s "$work/licences/nlohmann-json3-dev.txt" ] || fail "no licence of headers that are compiled in"
+  touch "$work/strange.so"
+  if "$source/tools/licences" "$work/other" "$work/strange.so" 2>"$work/err"; then fail "a library without a licence passed"; fi
+  grep -q "strange.so is of no package" "$work/err" || fail "tools/licences does not name what has no licence"
+else
+  echo "note: no dpkg-query, so the libraries' licences were not looked for"
+fi
+# SPDX-License-Identifier: Apache-2.0
