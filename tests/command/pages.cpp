@@ -206,4 +206,13 @@ TEST_CASE("every document that a message, a pipeline or an example names is ther
     }
   CHECK(found > 10);
 }
+
+TEST_CASE("every pipeline that comes with tofstream is in the document that helps to choose one") {
+  const std::filesystem::path document = "share/doc/which-pipeline.md";
+  if (!std::filesystem::exists(document)) return skip_test("sources beside the test");
+  const std::string text = text_of(document);
+  for (const auto& pipeline : run_command("list pipelines --json").json())
+    CHECK_MESSAGE(text.find("`" + pipeline["name"].get<std::string>() + "`") != std::string::npos,
+                  pipeline["name"].get<std::string>());
+}
 // SPDX-License-Identifier: Apache-2.0
