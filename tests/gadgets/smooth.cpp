@@ -14,8 +14,8 @@ using namespace tofstream;
 
 namespace {
 
-constexpr int n = 41;
-constexpr float voxel_mm = 1;
+constexpr int n = 81;
+constexpr float voxel_mm = 0.5f;
 
 // One voxel of 1000 in the middle.
 std::shared_ptr<const Estimate> point(int iteration, bool last = false) {
@@ -45,6 +45,18 @@ double fwhm_along(const Image& image, int axis) {
   return 2 * (i - n / 2 + beyond) * static_cast<double>(voxel_mm);
 }
 
+// Second moment about the middle, in mm^2.
+double variance_along(const Image& image, int axis) {
+  double sum = 0;
+  for (int k = 0; k < n; ++k)
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) {
+        const double from_middle = static_cast<double>(image.grid.centre(i, j, k)[axis]);
+        sum += static_cast<double>(image.voxels[image.grid.index(i, j, k)]) * from_middle * from_middle;
+      }
+  return sum / sum_of(image);
+}
+
 }  // namespace
 
 TEST_CASE("smooth makes a point as wide as asked for, along each axis, and keeps its sum") {
@@ -53,13 +65,16 @@ TEST_CASE("smooth makes a point as wide as asked for, along each axis, and keeps
   REQUIRE(smooth.out.size() == 1);
   const Image& image = *smooth.out[0].image;
   const double widths[3] = {5, 6, 8};
-  for (int axis = 0; axis < 3; ++axis) CHECK(fwhm_along(image, axis) == doctest::Approx(widths[axis]).epsilon(0.01));
+  for (int axis = 0; axis < 3; ++axis) CHECK(fwhm_along(image, axis) == doctest::Approx(widths[axis]).epsilon(0.02));
+  for (int axis = 0; axis < 3; ++axis)  // of a Gaussian: FWHM^2 / (8 ln 2)
+    CHECK(variance_along(image, axis) ==
+          doctest::Approx(widths[axis] * widths[axis] / (8 * std::log(2.0))).epsilon(0.002));
   CHECK(sum_of(image) == doctest::Approx(1000).epsilon(1e-4));
   // The peak of a Gaussian in three dimensions, of voxels that are small beside it.
   double peak = 1000;
-  for (const double width : widths) peak *= 2 * std::sqrt(std::log(2.0) / M_PI) / width;
+  for (const double width : widths) peak *= 2 * std::sqrt(std::log(2.0) / M_PI) * static_cast<double>(voxel_mm) / width;
   CHECK(static_cast<double>(image.voxels[image.grid.index(n / 2, n / 2, n / 2)]) ==
-        doctest::Approx(peak).epsilon(0.02));
+        doctest::Approx(peak).epsilon(0.03));
   CHECK(smooth.out[0].filtered == "smoothed by 5 x 6 x 8 mm FWHM");
 }
 
