@@ -19,6 +19,7 @@ struct Signature {
 };
 
 constexpr std::array signatures = {
+    Signature{0, "yardl"sv, petsird_name},
     Signature{0, "\x1f\x8b"sv, "a gzip file", "gzip -d"},
     Signature{0, "PK\x03\x04"sv, "a zip archive", "unzip"},
     Signature{0, "\x28\xb5\x2f\xfd"sv, "a zstd file", "zstd -d"},

@@ -7,6 +7,8 @@
 
 namespace tofstream {
 
+inline constexpr auto* petsird_name = "a PETSIRD stream";
+
 struct FileKind {
   std::string name;       // "a CASToR header", "an HDF5 file"; "text" and "unknown data" where nothing else is known
   std::string is_packed;  // the command that unpacks it, such as "zstd -d"; empty where it is not packed

@@ -174,4 +174,14 @@ TEST_CASE(
   const std::string bytes = text_of(packed);
   check_fails(reconstruct(bytes.substr(0, bytes.size() / 2)), 1, "the file was cut short, get a fresh copy");
 }
+
+TEST_CASE("view of a recording says what shows one") {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "scan.petsird", std::ios::binary) << good_stream();
+  const auto result =
+      run_command("view " + (folder / "scan.petsird").string() + " --out " + (folder / "x.png").string());
+  CHECK(result.code == 2);
+  CHECK(result.err.find("this is a PETSIRD stream, and no image: tofstream inspect says what it holds") !=
+        std::string::npos);
+}
 // SPDX-License-Identifier: Apache-2.0

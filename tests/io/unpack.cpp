@@ -91,6 +91,7 @@ TEST_CASE("formats are told apart by their first bytes") {
   const auto name = [](std::string_view text) { return kind_of_file(std::as_bytes(std::span(text))).name; };
   using namespace std::string_view_literals;
   CHECK(name("\x1f\x8b\x08\x00"sv) == "a gzip file");
+  CHECK(name("yardl\x01\0\0\0"sv) == petsird_name);
   CHECK(name("PK\x03\x04 "sv) == "a zip archive");
   CHECK(name("\x28\xb5\x2f\xfd "sv) == "a zstd file");
   CHECK(name("root\0\0\xf5\x5e"sv) == "a ROOT file, such as GATE writes");

@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "gadgets/io/first_bytes.hpp"
 #include "gadgets/io/nifti/nifti_stream.hpp"
 #include "gadgets/io/shared_files.hpp"
 
@@ -79,13 +82,33 @@ ConvertLine converter(const fs::path& path, int type) {
   throw std::runtime_error(fmt::format("{}: {}", path.string(), why));
 }
 
+namespace {
+
+// What the file is instead, where its first bytes say so.
+[[noreturn]] void refuse_other_format(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> start(4096);
+  file.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const std::string name =
+      kind_of_file(std::as_bytes(std::span(start)).first(static_cast<std::size_t>(file.gcount()))).name;
+  if (name == petsird_name)
+    refuse_nifti(path,
+                 "this is a PETSIRD stream, and no image: tofstream inspect says what it holds, tofstream run "
+                 "reconstructs it");
+  if (name == "unknown data" || name.find("NIfTI") != std::string::npos || name == "a gzip file")
+    refuse_nifti(path, "not a NIfTI-1 image, or its header is broken");
+  refuse_nifti(path, fmt::format("this is {}, not a NIfTI-1 image", name));
+}
+
+}  // namespace
+
 NiftiFile open_nifti(const fs::path& path) {
   static std::once_flag quiet;
   std::call_once(quiet, [] { nifti_set_debug_level(0); });  // our errors say what is wrong
   std::error_code error;
   require_readable(path);
   if (!fs::is_regular_file(path, error)) refuse_nifti(path, "not a file");
-  if (!is_nifti_1(path)) refuse_nifti(path, "not a NIfTI-1 image, or its header is broken");
+  if (!is_nifti_1(path)) refuse_other_format(path);
   NiftiFile header(nifti_image_read(path.c_str(), 0));
   if (!header) refuse_nifti(path, "not a NIfTI-1 image, or its header is broken");
   return header;

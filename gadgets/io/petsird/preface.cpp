@@ -22,7 +22,7 @@ std::string what_is_wrong(const FileKind& kind) {
   const char* remedy = kind.name == "text" || kind.name == "unknown data"
                            ? "give another file"
                            : "convert it (tofstream docs files, 'Other formats')";
-  return fmt::format("this is {}; {}: {}", kind.name, reads, remedy);
+  return fmt::format("{}{}; {}: {}", kind.name == "unknown data" ? "" : "this is ", kind.name, reads, remedy);
 }
 
 }  // namespace
