@@ -8,6 +8,19 @@
 
 namespace tofstream {
 
+namespace {
+
+// What YAML, --set and a shell take without quotes.
+bool is_name(std::string_view name) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz", others = "0123456789_";
+  return !name.empty() && letters.find(name.front()) != std::string_view::npos &&
+         std::ranges::all_of(name, [&](char c) {
+           return letters.find(c) != std::string_view::npos || others.find(c) != std::string_view::npos;
+         });
+}
+
+}  // namespace
+
 std::string_view kind_name(GadgetKind kind) {
   switch (kind) {
     case GadgetKind::source:
@@ -57,6 +70,11 @@ std::vector<std::string> Registry::problems_of(const GadgetInfo& info) const {
                         first->origin.empty() ? "" : " (the other is of " + first->origin + ")")};
   std::vector<std::string> found;
   static const std::vector<std::string> edge_settings{"policy", "messages", "bytes", "disk_bytes", "spill_folder"};
+  if (!is_name(info.name))
+    found.push_back(
+        fmt::format("gadget '{}': its name must be small letters, digits and underscores, a letter first, such as "
+                    "energy_window",
+                    info.name));
   if (info.name == "pipeline") found.emplace_back("a gadget may not be named 'pipeline': that is a nested pipeline");
   for (const PortInfo& port : info.inputs)
     if (info.inputs.size() > 1 && std::ranges::find(edge_settings, port.name) != edge_settings.end())

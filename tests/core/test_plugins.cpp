@@ -173,4 +173,18 @@ TEST_CASE("what a library registers besides gadgets is added at once, or kept fo
   CHECK(added == 1);
   CHECK(registered.extensions.size() == 1);
 }
+
+TEST_CASE("a gadget's name is one that YAML and a shell take without quotes") {
+  for (const char* name : {"Near Middle", "near-middle", "2nd", "_x", "", "n\xc3\xa4he"}) {
+    CAPTURE(name);
+    GadgetInfo info;
+    info.name = name;
+    const auto problems = registry().problems_of(info);
+    REQUIRE(problems.size() == 1);
+    CHECK(problems[0].find("its name must be small letters, digits and underscores") != std::string::npos);
+  }
+  GadgetInfo right;
+  right.name = "near_middle_2";
+  CHECK(registry().problems_of(right).empty());
+}
 // SPDX-License-Identifier: Apache-2.0
