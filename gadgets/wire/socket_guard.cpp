@@ -50,7 +50,7 @@ void require_key_params(const KeyParams& keys, SocketEnd end) {
     throw std::invalid_argument(binds
                                     ? "keys.allowed (--allowed-keys) is missing: the public key, or a folder of them, "
                                       "of those who may connect here"
-                                    : "keys.server (--server-key) is missing: the public key of whom this connects to");
+                                    : "keys.server (--server-key) is missing: the public key of the other side, to which this connects");
   if (binds ? !keys.server.empty() : !keys.allowed.empty())
     throw std::invalid_argument(
         binds ? "keys.server (--server-key) is for who connects, and this is connected to: name keys.allowed"

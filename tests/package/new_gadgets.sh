@@ -22,7 +22,8 @@ done
 
 # Out of the tree: one project of all, as each would be alone.
 make() { "$tofstream" new-gadget "$@" --dir "$work/plugins" >/dev/null; }
-make near_middle
+"$tofstream" new-gadget near_middle --dir "$work/plugins" | tail -1 |
+  grep -qF "cmake -B build -DCMAKE_PREFIX_PATH=$work/prefix " || fail "new-gadget does not say how CMake finds tofstream"
 make passes_images --in estimate
 make events_of_bytes --in bytes --out events
 make thins_events --kind stateful

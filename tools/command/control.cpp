@@ -1,4 +1,4 @@
-// `tofstream control RUN`: asks a run that goes on for its status, sets its live parameters, stops or aborts it.
+// `tofstream control RUN`: asks a running reconstruction for its status, sets its live parameters, stops or aborts it.
 #include <memory>
 #include <vector>
 
@@ -89,7 +89,7 @@ void control(const Options& options) {
 }  // namespace
 
 void add_control(Command& app) {
-  auto& command = app.add_command("control", "Ask or steer a run that goes on");
+  auto& command = app.add_command("control", "Ask or steer a running reconstruction");
   auto options = std::make_shared<Options>();
   command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
   command.add_option("action", options->action, "status, parameters (that may be set), set, stop or abort")

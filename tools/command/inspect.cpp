@@ -175,7 +175,7 @@ void inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(Command& app) {
-  auto& command = app.add_command("inspect", "Say what a PETSIRD file, a journal or an image holds");
+  auto& command = app.add_command("inspect", "Show what is in a PETSIRD file, a journal or an image");
   auto options = std::make_shared<Options>();
   command
       .add_option("file", options->file, "PETSIRD file, binary form; a journal, or a segment of one; or a NIfTI image")

@@ -267,6 +267,18 @@ void out_of_tree(const Options& options, const Plan& plan, Scaffold& scaffold) {
   scaffold.add(folder / (options.name + "_without_cuda.cpp"), "cuda.nocuda.cpp.in");
 }
 
+// Where CMake finds this tofstream's package; nothing where it looks by itself, and in a build folder, which has none.
+std::string prefix_for_cmake() {
+  std::error_code none;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", none).parent_path().parent_path();
+  if (prefix == "/usr" || prefix == "/usr/local") return {};
+  for (const char* libraries : {"lib", "lib64"})
+    for (const auto& entry : fs::recursive_directory_iterator(prefix / libraries, none))
+      if (entry.path().filename() == "tofstreamConfig.cmake")
+        return fmt::format(" -DCMAKE_PREFIX_PATH={}", prefix.string());
+  return {};
+}
+
 void new_gadget(const Options& options) {
   check_name(options.name);
   if (!options.family.empty()) check_identifier(options.family, "a family", "correct");
@@ -283,8 +295,8 @@ void new_gadget(const Options& options) {
         "Next: build, with the target `pages` for the reference, then tofstream run share/examples/gadgets/{}.yaml\n",
         options.name);
   else
-    fmt::print("Next: cd {} && cmake -B build && cmake --build build && ctest --test-dir build\n",
-               (options.dir / options.name).lexically_normal().string());
+    fmt::print("Next: cd {} && cmake -B build{} && cmake --build build && ctest --test-dir build\n",
+               (options.dir / options.name).lexically_normal().string(), prefix_for_cmake());
 }
 
 }  // namespace

@@ -312,7 +312,7 @@ void add_send(Command& app) {
       .within(0.1, 86400.0)
       .shows_default();
   add_key_options(command, options->keys, false, true);
-  command.add_flag("--list", options->list, "Show the server's pipelines, and what it is at");
+  command.add_flag("--list", options->list, "Show the server's pipelines and its clients' jobs");
   command.add_flag("--json", options->json, "Print JSON");
   command.add_flag("--quiet", options->quiet, "No progress");
   command.footer(

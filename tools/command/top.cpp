@@ -95,7 +95,7 @@ void top(const Options& options) {
 }  // namespace
 
 void add_top(Command& app) {
-  auto& command = app.add_command("top", "Watch a run that goes on: rates, queues, latency, books");
+  auto& command = app.add_command("top", "Watch a running reconstruction: rates, queues, latency, books");
   auto options = std::make_shared<Options>();
   command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
   command.add_option("--interval", options->interval_s, "Seconds between two looks, over which rates are taken")

@@ -32,7 +32,7 @@ ControlClient::ControlClient(const std::filesystem::path& run)
   }
   if (!connection_->stream)
     throw NoRun(
-        fmt::format("no run answers at {} ({}): give the --out folder of a run that goes on, or its --control "
+        fmt::format("no run answers at {} ({}): give the --out folder of a run that is still running, or its --control "
                     "socket",
                     socket_.string(), connection_->stream.error().message()));
 }
