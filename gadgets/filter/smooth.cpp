@@ -30,8 +30,7 @@ struct Smooth {
   static constexpr bool harmless = true;
 
   // One more image is the GPU's scratch; the CPU smooths in place.
-  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    if (!is_on(p)) return {};
+  static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.message_bytes = inputs[0],
             .lower = "image.size",
             .note = "lies where its input does; on a GPU one image more"};

@@ -54,7 +54,7 @@ TEST_CASE("a simulated scan and a recorded one differ in the source alone") {
   std::erase(recorded, "events -> sorted");
   std::erase(simulated, "photons -> sorted");
   CHECK(recorded == simulated);
-  CHECK(recorded.size() == 6);
+  CHECK(recorded.size() == 7);
 }
 
 TEST_CASE("memory is estimated before anything starts, and too much of it is refused") {
@@ -65,7 +65,7 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
   CHECK(held(json, "projected") == 6 * image);  // while the sensitivity is made
   CHECK(json["memory"]["device"]["at_least"] == 0);
   for (const auto& edge : json["memory"]["edges"])
-    if (edge["edge"] == "estimate -> file") CHECK(edge["at_most_bytes"] == 64 * image);
+    if (edge["edge"] == "smoothed -> file") CHECK(edge["at_most_bytes"] == 64 * image);
 
   const auto large = run_command("check listmode_osem --backend cpu --set image.size=[4096,4096,4096] --memory");
   CHECK(large.code == 2);
@@ -76,7 +76,9 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
 }
 
 TEST_CASE("writers need what they draw and encode, and on the host a copy of an image from a GPU") {
-  const std::string check = "check listmode_osem --set image.size=[100,100,100] --memory --json";
+  const std::string check =
+      "check listmode_osem --set file.from=estimate --set picture.from=estimate --set image.size=[100,100,100] "
+      "--memory --json";
   const std::size_t image = 4'000'000, picture = 2 * 4 * 1200 * 1200;
   const auto on_cpu = run_command(check + " --backend cpu").json();
   CHECK(held(on_cpu, "file") == 0);
