@@ -18,3 +18,4 @@ inline void say_waiting(Context& context, std::string what) {
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -5,3 +5,4 @@
 #ifndef TOFSTREAM_HEADERS
 #define TOFSTREAM_HEADERS 0
 #endif
+// SPDX-License-Identifier: Apache-2.0

@@ -15,3 +15,4 @@ struct Rejected {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

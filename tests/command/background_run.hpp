@@ -72,3 +72,4 @@ class BackgroundRun {
 };
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

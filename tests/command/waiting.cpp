@@ -134,3 +134,4 @@ TEST_CASE("the end of a run says where its report is, in the terminal and in top
   watcher.join();
   CHECK(holds(run.said(), "report: " + (run.out / "report.html").string() + "\n"));
 }
+// SPDX-License-Identifier: Apache-2.0

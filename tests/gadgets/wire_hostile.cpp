@@ -101,3 +101,4 @@ TEST_CASE("of a flood of messages of which a tenth is a stream, exactly the stre
   constexpr double room_mib = 64;  // the queue's memory, and what waits in ZeroMQ
   CHECK_MESSAGE(most < before + room_mib, before, " MiB, then ", most, " MiB");
 }
+// SPDX-License-Identifier: Apache-2.0

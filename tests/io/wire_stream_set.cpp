@@ -102,3 +102,4 @@ TEST_CASE("frames of a stream that was broken off are waited for no longer") {
   CHECK(!streams.is_missing_frames());
   CHECK(streams.missing_frames() == 2);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -106,3 +106,4 @@ TEST_CASE("the systemd unit ends a run as an operator does, and gives it the tim
   CHECK(unit.find("\nTimeoutStopSec=45\n") != std::string::npos);
   CHECK(unit.find("tofstream run") != std::string::npos);
 }
+// SPDX-License-Identifier: Apache-2.0

@@ -26,3 +26,4 @@ inline std::string scrape(int port, const std::string& host = "localhost") {
 }
 
 }  // namespace tofstream::test
+// SPDX-License-Identifier: Apache-2.0

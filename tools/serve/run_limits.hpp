@@ -10,3 +10,4 @@ struct RunLimits {
 };
 
 }  // namespace tofstream::serve
+// SPDX-License-Identifier: Apache-2.0

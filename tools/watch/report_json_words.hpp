@@ -62,3 +62,4 @@ inline std::string section(std::string_view title, const std::string& content) {
 }
 
 }  // namespace tofstream::report
+// SPDX-License-Identifier: Apache-2.0

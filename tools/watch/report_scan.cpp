@@ -205,3 +205,4 @@ std::string report_scan(const Json& run, const std::vector<ReportPicture>& pictu
 }
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

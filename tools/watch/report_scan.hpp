@@ -18,3 +18,4 @@ std::string report_warnings(const nlohmann::ordered_json& run);
 std::string report_scan(const nlohmann::ordered_json& run, const std::vector<ReportPicture>& pictures);
 
 }  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

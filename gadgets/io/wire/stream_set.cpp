@@ -107,3 +107,4 @@ StreamSet::Member* StreamSet::find(std::uint64_t stream) {
 }
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -60,3 +60,4 @@ class StreamSet {
 };
 
 }  // namespace tofstream::wire
+// SPDX-License-Identifier: Apache-2.0

@@ -47,3 +47,4 @@ export function layOut(mm, room) {
   });
   return { height: scale * height + gap * (rows - 1), tiles };
 }
+// SPDX-License-Identifier: Apache-2.0

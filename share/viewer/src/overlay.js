@@ -56,3 +56,4 @@ export class Overlay {
     this.turning.replaceChildren(...letters(this.tiles.projection, [sideAt(degrees + 180), sideAt(degrees), 'S', 'I']));
   }
 }
+// SPDX-License-Identifier: Apache-2.0

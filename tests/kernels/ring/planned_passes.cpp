@@ -161,3 +161,4 @@ TEST_CASE("planned back projections on CUDA do not depend on what was projected 
   if (!gpu_or_skip()) return;
   check_passes(Backend::cuda);
 }
+// SPDX-License-Identifier: Apache-2.0
