@@ -26,7 +26,6 @@ namespace tofstream {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr const char* lock_name = ".tofstream.lock";
 constexpr const char* run_json_name = "run.json";
@@ -66,9 +65,9 @@ struct Earlier {
   std::optional<std::vector<RunFile>> files;  // nothing: it lists none
 };
 
-std::vector<RunFile> files_in(const Json& list) {
+std::vector<RunFile> files_in(const nlohmann::json& list) {
   std::vector<RunFile> files;
-  for (const Json& file : list) files.push_back({file.at("name"), file.at("gadget")});
+  for (const nlohmann::json& file : list) files.push_back({file.at("name"), file.at("gadget")});
   return files;
 }
 
@@ -81,11 +80,11 @@ std::optional<Earlier> read_earlier(const fs::path& folder) {
     throw std::runtime_error(fmt::format("{} cannot be read", file.string()));
   }
   try {
-    const Json run = Json::parse(stream);
+    const nlohmann::json run = nlohmann::json::parse(stream);
     Earlier earlier{run.value("pipeline", ""), run.value("outcome", ""), run.value("started", ""), {}};
     if (run.contains("files")) earlier.files = files_in(run.at("files"));
     return earlier;
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     throw std::runtime_error(fmt::format("{} is no report of a run", file.string()));
   }
 }

@@ -11,12 +11,12 @@ namespace tofstream {
 namespace {
 
 void delay(double milliseconds, const std::function<bool()>& go_on) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double, std::milli>(milliseconds));
+  using Steady = std::chrono::steady_clock;
+  const auto until = Steady::now() + std::chrono::duration_cast<Steady::duration>(
+                                         std::chrono::duration<double, std::milli>(milliseconds));
   constexpr std::chrono::milliseconds look_around{5};
-  while (go_on() && Clock::now() < until)
-    std::this_thread::sleep_until(std::min(until, Clock::now() + Clock::duration(look_around)));
+  while (go_on() && Steady::now() < until)
+    std::this_thread::sleep_until(std::min(until, Steady::now() + Steady::duration(look_around)));
 }
 
 }  // namespace

@@ -72,8 +72,8 @@ class Placing {
     }
     offer_.lease.owners.push_back(block);
   }
-  Json ranges() const {
-    Json all = Json::object();
+  PythonJson ranges() const {
+    PythonJson all = PythonJson::object();
     for (const NamedRange& range : offer_.lease.ranges) all[range.name] = range.offset;
     return all;
   }
@@ -90,12 +90,12 @@ class Placing {
   std::size_t total_ = 0;
 };
 
-Json triple(const Vec3& v) {
+PythonJson triple(const Vec3& v) {
   return {v.x, v.y, v.z};
 }
 
 // The detectors' centres, once a table: four floats a detector, of which the last is unused.
-Json positions_of(const DetectorTable& table, SharedArena& arena, ExchangeMemory& memory) {
+PythonJson positions_of(const DetectorTable& table, SharedArena& arena, ExchangeMemory& memory) {
   const auto bytes = static_cast<std::size_t>(table.size()) * sizeof(Detector);
   if (!memory.positions || memory.detectors.get() != &table) {
     auto block = arena.allocate(bytes);
@@ -144,7 +144,7 @@ void check_detectors(const char* name, const Buffer<std::uint32_t>& array, const
 
 // The array at a place of the arena, without a copy.
 template <class T>
-Buffer<T> adopt(const Json& place, std::int64_t count, PythonSession& session, bool& is_shared) {
+Buffer<T> adopt(const PythonJson& place, std::int64_t count, PythonSession& session, bool& is_shared) {
   const auto offset = place.get<std::size_t>();
   if (offset % alignof(T) != 0 || count > static_cast<std::int64_t>(session.arena().size() / sizeof(T)))
     throw std::runtime_error(fmt::format("{} gave memory that is not its own", session.where()));
@@ -235,14 +235,14 @@ Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena,
   return result;
 }
 
-Accepted<EventBatch> accept(const Json& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
                             std::type_identity<EventBatch>) {
   Accepted<EventBatch> result;
   EventBatch& batch = result.payload;
   batch.count = header.at("count").get<std::int64_t>();
   batch.start_s = header.at("start_s").get<double>();
   batch.duration_s = header.at("duration_s").get<double>();
-  const Json& arrays = header.at("arrays");
+  const PythonJson& arrays = header.at("arrays");
   if (batch.count < 0) throw std::runtime_error(fmt::format("{} gave {} events", session.where(), batch.count));
   if (batch.count > 0)
     for_each_named(batch, [&]<class T>(const char* name, Buffer<T>& array) {
@@ -268,13 +268,13 @@ Accepted<EventBatch> accept(const Json& header, PythonSession& session, const Ex
   return result;
 }
 
-Accepted<Estimate> accept(const Json& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
                           std::type_identity<Estimate>) {
   Accepted<Estimate> result;
   Image image;
   for (std::size_t axis = 0; axis < 3; ++axis) image.grid.size[axis] = header.at("size").at(axis).get<int>();
   const auto vector = [&](const char* name) {
-    const Json& v = header.at(name);
+    const PythonJson& v = header.at(name);
     return Vec3{v.at(0).get<float>(), v.at(1).get<float>(), v.at(2).get<float>()};
   };
   image.grid.voxel_mm = vector("voxel_mm");

@@ -13,7 +13,7 @@ namespace tofstream {
 
 /// A payload on its way to Python.
 struct Offer {
-  Json header;
+  PythonJson header;
   Lease lease;
 };
 
@@ -43,9 +43,9 @@ struct Accepted {
 
 /// Throws std::runtime_error that begins with where the gadget is defined, when an array has the wrong length, a
 /// detector does not exist or a value is NaN or infinite.
-Accepted<EventBatch> accept(const Json& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
                             std::type_identity<EventBatch>);
-Accepted<Estimate> accept(const Json& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
                           std::type_identity<Estimate>);
 
 }  // namespace tofstream

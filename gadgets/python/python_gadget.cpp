@@ -76,7 +76,7 @@ PythonSettings settings_of(const PythonParams& p, std::string takes, std::string
           std::chrono::duration<double>(p.start_timeout_s)};
 }
 
-Json info_of(const MessageInfo& message) {
+PythonJson info_of(const MessageInfo& message) {
   return {{"sequence", message.sequence},
           {"origin", message.origin},
           {"first_event", message.first_event},
@@ -84,7 +84,7 @@ Json info_of(const MessageInfo& message) {
           {"ingress_s", std::chrono::duration<double>(message.ingress.time_since_epoch()).count()}};
 }
 
-Figure figure_of(const Json& value) {
+Figure figure_of(const PythonJson& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();
@@ -93,7 +93,7 @@ Figure figure_of(const Json& value) {
 }
 
 // Notes what the script said by `info`; returns the events that it rejected.
-std::uint64_t note(const Json& reply, Context& context) {
+std::uint64_t note(const PythonJson& reply, Context& context) {
   std::uint64_t rejected = 0;
   for (const auto& [reason, events] : reply.at("rejected").items()) {
     context.books().rejected(events.get<std::uint64_t>(), reason);
@@ -115,7 +115,8 @@ class PythonStage {
   // Sends a message to Python and passes on what it gives, one by one; `emit` returns false to have no more. `settles`:
   // of all events taken, those that are not given then are left out.
   template <class Send>
-  void converse(Json request, const std::shared_ptr<const In>& input, Context& context, bool settles, Send&& send) {
+  void converse(PythonJson request, const std::shared_ptr<const In>& input, Context& context, bool settles,
+                Send&& send) {
     session_.take_back();
     if constexpr (!std::is_void_v<In>)
       if (input) {
@@ -126,18 +127,18 @@ class PythonStage {
     request["info"] = info_of(context.message());
     bool more = true;
     while (more) {
-      const Json reply = session_.ask(std::move(request), context);
+      const PythonJson reply = session_.ask(std::move(request), context);
       removed_ += note(reply, context);
       more = reply.at("more").get<bool>();
       if constexpr (filters) note_missing(reply, input, settles && !more);
       bool wanted = true;
-      for (const Json& give : reply.at("gives")) wanted = send(give) && wanted;
+      for (const PythonJson& give : reply.at("gives")) wanted = send(give) && wanted;
       request = {{"do", wanted ? "next" : "close"}};
     }
   }
 
   // Emits one payload that Python gave and counts its events.
-  void pass_on(const Json& give, const std::shared_ptr<const In>& input, Emit<Out>& emit) {
+  void pass_on(const PythonJson& give, const std::shared_ptr<const In>& input, Emit<Out>& emit) {
     if constexpr (std::is_same_v<In, Out>)
       if (give.contains("same") && input && !leaves_out_) return count_and(emit, input);
     Accepted<Out> accepted = accepted_of(give, input);
@@ -186,16 +187,16 @@ class PythonStage {
  private:
   static constexpr bool filters = std::is_same_v<In, EventBatch> && std::is_same_v<Out, EventBatch>;
 
-  Accepted<Out> accepted_of(const Json& give, const std::shared_ptr<const In>& input) {
+  Accepted<Out> accepted_of(const PythonJson& give, const std::shared_ptr<const In>& input) {
     if constexpr (filters)
       if (give.contains("same") && input) return {*input, false};
     return accept(give, session_, memory_, std::type_identity<Out>{});
   }
 
   // What Python rejects, or has not given when it has to have, is left out by choice: from then on batches say so.
-  void note_missing(const Json& reply, const std::shared_ptr<const In>& input, bool is_settled) {
+  void note_missing(const PythonJson& reply, const std::shared_ptr<const In>& input, bool is_settled) {
     std::uint64_t giving = given_;
-    for (const Json& give : reply.at("gives"))
+    for (const PythonJson& give : reply.at("gives"))
       giving += give.contains("same") && input ? input->event_count() : give.value("count", std::uint64_t{0});
     if (leaves_out_ || (removed_ == 0 && !(is_settled && giving < taken_))) return;
     leaves_out_ = true;
@@ -251,7 +252,7 @@ struct PythonGadget {
 
  private:
   void converse(const char* what, const std::shared_ptr<const In>& input, Emit<Out>& emit, Context& context) {
-    stage_->converse({{"do", what}}, input, context, !input || !stage_->has_flush(), [&](const Json& give) {
+    stage_->converse({{"do", what}}, input, context, !input || !stage_->has_flush(), [&](const PythonJson& give) {
       stage_->pass_on(give, input, emit);
       return true;
     });
@@ -271,12 +272,12 @@ struct PythonSink {
 
   void process(std::shared_ptr<const In> input, Context& context) {
     if constexpr (CountsEvents<In>) stage_->count_taken(input->event_count());
-    stage_->converse({{"do", "process"}}, input, context, true, [](const Json&) { return true; });
+    stage_->converse({{"do", "process"}}, input, context, true, [](const PythonJson&) { return true; });
     stage_->settle(context);
   }
   void flush(Context& context) {
     if (stage_->has_flush())
-      stage_->converse({{"do", "flush"}}, nullptr, context, true, [](const Json&) { return true; });
+      stage_->converse({{"do", "flush"}}, nullptr, context, true, [](const PythonJson&) { return true; });
   }
 
  private:
@@ -291,7 +292,7 @@ struct PythonSource {
   PythonSource(const Params& p, Context& context) : stage_(std::make_unique<PythonStage<void, Out>>(p, context)) {}
 
   void run(Emit<Out>& emit, std::stop_token stop, Context& context) {
-    stage_->converse({{"do", "run"}}, nullptr, context, true, [&](const Json& give) {
+    stage_->converse({{"do", "run"}}, nullptr, context, true, [&](const PythonJson& give) {
       stage_->pass_on(give, nullptr, emit);
       return !stop.stop_requested();
     });

@@ -60,7 +60,7 @@ PythonSession::~PythonSession() {
 }
 
 void PythonSession::greet(Context& context) {
-  const Json hello = exchange(nullptr, settings_.start_timeout, "start_timeout_s", context).at("hello");
+  const PythonJson hello = exchange(nullptr, settings_.start_timeout, "start_timeout_s", context).at("hello");
   if (hello.at("protocol") != python_protocol)
     throw std::runtime_error(fmt::format(
         "the Python package in {} is of another version ({}, protocol {}) than this program (protocol {}): install "
@@ -72,9 +72,9 @@ void PythonSession::greet(Context& context) {
 }
 
 void PythonSession::load(Context& context) {
-  const Json request{
+  const PythonJson request{
       {"do", "load"}, {"takes", settings_.takes}, {"gives", settings_.gives}, {"arguments", settings_.arguments}};
-  const Json ready = exchange(request, settings_.start_timeout, "start_timeout_s", context).at("ready");
+  const PythonJson ready = exchange(request, settings_.start_timeout, "start_timeout_s", context).at("ready");
   where_ = ready.at("where").get<std::string>();
   has_flush_ = ready.at("has_flush").get<bool>();
 }
@@ -111,25 +111,25 @@ RangeOwner PythonSession::owner_of(std::size_t offset, std::size_t bytes) {
   return {holder, false};
 }
 
-Json PythonSession::ask(Json request, Context& context) {
+PythonJson PythonSession::ask(PythonJson request, Context& context) {
   request["lease"] = last_lease_;
   {
     const std::lock_guard lock(returned_->mutex);
     request["returned"] = std::exchange(returned_->offsets, {});
   }
-  Json reply = exchange(request, settings_.timeout, "timeout_s", context);
-  for (const Json& lease : reply.at("released")) released_.push_back(lease.get<std::uint64_t>());
+  PythonJson reply = exchange(request, settings_.timeout, "timeout_s", context);
+  for (const PythonJson& lease : reply.at("released")) released_.push_back(lease.get<std::uint64_t>());
   return reply;
 }
 
 // A request (null: none, the process speaks first) and what comes back, with the process's own needs met in between.
-Json PythonSession::exchange(const Json& request, std::chrono::duration<double> limit, const char* parameter,
-                             Context& context) {
+PythonJson PythonSession::exchange(const PythonJson& request, std::chrono::duration<double> limit,
+                                   const char* parameter, Context& context) {
   if (!request.is_null()) send(request);
   const auto deadline =
       limit.count() > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(limit) : Clock::time_point::max();
   while (true) {
-    Json reply = receive(deadline, limit, parameter);
+    PythonJson reply = receive(deadline, limit, parameter);
     if (const auto need = reply.find("need"); need != reply.end())
       send(lend_block(need->get<std::size_t>()));
     else if (const auto error = reply.find("error"); error != reply.end())
@@ -139,19 +139,20 @@ Json PythonSession::exchange(const Json& request, std::chrono::duration<double> 
   }
 }
 
-Json PythonSession::lend_block(std::size_t bytes) {
+PythonJson PythonSession::lend_block(std::size_t bytes) {
   auto block = arena_->allocate(bytes);
-  const Json answer{{"offset", block->offset}, {"bytes", block->bytes}};
+  const PythonJson answer{{"offset", block->offset}, {"bytes", block->bytes}};
   const std::size_t offset = block->offset;
   lent_.emplace(offset, Lent{std::move(block), {}});
   return answer;
 }
 
-Json PythonSession::receive(Clock::time_point deadline, std::chrono::duration<double> limit, const char* parameter) {
+PythonJson PythonSession::receive(Clock::time_point deadline, std::chrono::duration<double> limit,
+                                  const char* parameter) {
   zmq::pollitem_t items[3] = {{socket_.handle(), 0, ZMQ_POLLIN, 0},
                               {nullptr, child_->ended_descriptor(), ZMQ_POLLIN, 0},
                               {nullptr, cancelled_.number(), ZMQ_POLLIN, 0}};
-  Json reply;
+  PythonJson reply;
   while (Clock::now() < deadline) {
     const auto left = std::min<Clock::duration>(deadline - Clock::now(), std::chrono::seconds(1));
     wait_for_any(items, std::chrono::ceil<std::chrono::milliseconds>(left));
@@ -162,14 +163,14 @@ Json PythonSession::receive(Clock::time_point deadline, std::chrono::duration<do
   fail_hanging(limit, parameter);
 }
 
-bool PythonSession::receive_now(Json& reply) {
+bool PythonSession::receive_now(PythonJson& reply) {
   zmq::message_t message;
   if (!socket_.recv(message, zmq::recv_flags::dontwait)) return false;
-  reply = Json::parse(message.to_string_view());
+  reply = PythonJson::parse(message.to_string_view());
   return true;
 }
 
-void PythonSession::send(const Json& message) {
+void PythonSession::send(const PythonJson& message) {
   const std::string text = message.dump();
   if (!socket_.send(zmq::buffer(text), zmq::send_flags::dontwait)) fail_dead();
 }

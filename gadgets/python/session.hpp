@@ -27,7 +27,7 @@
 
 namespace tofstream {
 
-using Json = nlohmann::json;
+using PythonJson = nlohmann::json;
 
 /// Said by both sides at the start; differs where their messages do.
 constexpr int python_protocol = 1;
@@ -36,7 +36,7 @@ struct PythonSettings {
   std::string python;            // the interpreter
   std::filesystem::path script;  // absolute
   std::string takes, gives;
-  Json arguments;
+  PythonJson arguments;
   std::chrono::duration<double> timeout{30}, start_timeout{30};  // 0: none
 };
 
@@ -84,7 +84,7 @@ class PythonSession {
 
   /// Sends a request and returns the reply. Throws std::runtime_error when the script raised, when the process died,
   /// after the time-out, or as soon as the run is being ended for another cause; it is ended then.
-  Json ask(Json request, Context& context);
+  PythonJson ask(PythonJson request, Context& context);
 
  private:
   // Blocks of the arena that the process writes into; it keeps them for good and uses them again.
@@ -101,19 +101,20 @@ class PythonSession {
   void start();
   void greet(Context& context);
   void load(Context& context);
-  Json exchange(const Json& request, std::chrono::duration<double> limit, const char* parameter, Context& context);
-  Json receive(std::chrono::steady_clock::time_point deadline, std::chrono::duration<double> limit,
-               const char* parameter);
-  bool receive_now(Json& reply);
-  void send(const Json& message);
-  Json lend_block(std::size_t bytes);
+  PythonJson exchange(const PythonJson& request, std::chrono::duration<double> limit, const char* parameter,
+                      Context& context);
+  PythonJson receive(std::chrono::steady_clock::time_point deadline, std::chrono::duration<double> limit,
+                     const char* parameter);
+  bool receive_now(PythonJson& reply);
+  void send(const PythonJson& message);
+  PythonJson lend_block(std::size_t bytes);
   void log_line(bool is_error, std::string_view line);
   std::string last_error_line();
   std::string place_of_hang();
   [[noreturn]] void fail_dead();
   [[noreturn]] void fail_cancelled();
   [[noreturn]] void fail_hanging(std::chrono::duration<double> limit, const char* parameter);
-  [[noreturn]] void fail_raised(const Json& error, Context& context);
+  [[noreturn]] void fail_raised(const PythonJson& error, Context& context);
 
   const PythonSettings settings_;
   const Logger log_;

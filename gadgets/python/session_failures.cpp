@@ -71,9 +71,9 @@ void PythonSession::fail_hanging(std::chrono::duration<double> limit, const char
                                        place, limit.count(), parameter));
 }
 
-void PythonSession::fail_raised(const Json& error, Context& context) {
+void PythonSession::fail_raised(const PythonJson& error, Context& context) {
   std::vector<std::string> lines;
-  for (const Json& line : error.at("traceback")) lines.push_back(line.get<std::string>());
+  for (const PythonJson& line : error.at("traceback")) lines.push_back(line.get<std::string>());
   for (const std::string& line : lines) log_.warning(line);
   if (!lines.empty()) context.report("traceback", std::move(lines));
   throw std::runtime_error(error.at("text").get<std::string>());

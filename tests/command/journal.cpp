@@ -28,7 +28,7 @@ struct Bench {
   std::string err() const { return text_of(folder / "err"); }
 };
 
-int shell(const std::string& line) {
+int exit_code_of(const std::string& line) {
   const int status = std::system(line.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -41,7 +41,7 @@ nlohmann::json run_json(const std::filesystem::path& folder) {
 
 TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and into another journal") {
   const Bench bench;
-  REQUIRE(shell(bench.sending(20'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  REQUIRE(exit_code_of(bench.sending(20'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
   const auto about = bench.inspected();
   CHECK(about["frames"] >= 22);  // the header may come again
   CHECK(about["bad_frames"] == 0);
@@ -63,7 +63,7 @@ TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and int
   CHECK(copied["streams"][0]["events"] == 15'000);
   CHECK(copied["streams"][0]["missing_frames"] == 5);
 
-  const auto again = shell(bench.tofstream("replay " + bench.journal + " --speed 1e6 --json --endpoint " +
+  const auto again = exit_code_of(bench.tofstream("replay " + bench.journal + " --speed 1e6 --json --endpoint " +
                                            bench.endpoint + " >" + (bench.folder / "replay.json").string()) +
                            " & " +
                            bench.tofstream("record " + (bench.folder / "third").string() + " --quiet --endpoint " +
@@ -75,13 +75,13 @@ TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and int
 
 TEST_CASE("a replay into a pipeline follows no link and takes no folder that others laid in the temporary folder") {
   const Bench bench;
-  REQUIRE(shell(bench.sending(2'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  REQUIRE(exit_code_of(bench.sending(2'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
   const auto temporary = bench.folder / "t", theirs = bench.folder / "theirs";
   std::filesystem::create_directory(temporary);
   std::filesystem::create_directory(theirs);
   std::ofstream(theirs / "socket") << "precious";
-  // The shell becomes the program, so that its process id is known beforehand.
-  const int code = shell(
+  // The shell becomes the program, so that its number is known beforehand.
+  const int code = exit_code_of(
       "TMPDIR=" + temporary.string() + " sh -c 'ln -s " + theirs.string() + " $TMPDIR/tofstream-replay-$$; exec " +
       bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline record " + "--set feed.journal=" +
                       (bench.folder / "copy").string() + " --out " + (bench.folder / "out").string()) +
@@ -104,7 +104,7 @@ TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is gone o
             std::to_string(10 + random() % 20) + "; kill -KILL $!; wait $!; ";
   // Not checked: whether the end arrives, since what a killed program had yet to take is unknown.
   line += bench.recording(" --resume") + " & wait $sender; sleep 0.2; kill -INT $! 2>/dev/null; wait $!";
-  REQUIRE_MESSAGE(shell(line) == 0, bench.err());
+  REQUIRE_MESSAGE(exit_code_of(line) == 0, bench.err());
   const auto about = bench.inspected();
   CHECK(about["damaged_places"] == 0);
   CHECK(about["torn_bytes"] == 0);
@@ -121,13 +121,13 @@ TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is gone o
 TEST_CASE("a record that is interrupted ends well") {
   const Bench bench;
   const std::string line = bench.recording() + " & sleep 0.3; kill -INT $!; wait $!";
-  CHECK(shell(line) == 0);
+  CHECK(exit_code_of(line) == 0);
   CHECK(run_json(bench.journal)["stopped"] == true);
 }
 
 TEST_CASE("a disk that is full under a journal ends the run with one clear error, and leaves a sound journal") {
   const Bench bench;
-  const int code = shell(bench.sending(400'000, 1000) + " 2>/dev/null & sender=$!; (ulimit -f 6144; " +
+  const int code = exit_code_of(bench.sending(400'000, 1000) + " 2>/dev/null & sender=$!; (ulimit -f 6144; " +
                          bench.recording() + "); code=$?; kill -KILL $sender; exit $code");
   CHECK(code == 1);
   CHECK_MESSAGE(bench.err().find("00000001.journal: File too large: the journal ends with its ") != std::string::npos,
@@ -140,13 +140,13 @@ TEST_CASE("a disk that is full under a journal ends the run with one clear error
 
 TEST_CASE("a disk that is full where nothing was to be kept only holds the sender back") {
   const Bench bench;
-  REQUIRE(shell(bench.sending(300'000, 20'000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  REQUIRE(exit_code_of(bench.sending(300'000, 20'000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
   std::ofstream(bench.folder / "p.yaml")
       << "gadgets:\n"
       << "  feed: {use: zmq_source, memory_mib: 1, spill_folder: " << bench.folder.path().string() << "}\n"
       << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 1000}}\n";
   const auto out = bench.folder / "out";
-  const int code = shell("ulimit -f 1024; " +  // the report has room; units of 512 or 1024 bytes
+  const int code = exit_code_of("ulimit -f 1024; " +  // the report has room; units of 512 or 1024 bytes
                          bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
                                          (bench.folder / "p.yaml").string() + " --out " + out.string() +
                                          " >/dev/null 2>" + (bench.folder / "err").string()));

@@ -10,7 +10,7 @@ using namespace tofstream;
 
 namespace {
 
-const std::string coarse =
+const std::string coarse_image =
     " --quiet --backend cpu --set image.size=[40,40,20] --set image.voxel_mm=[6,6,6] --set subsets.subsets=4 "
     "--set subsets.iterations=2 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
     "--set projected.sensitivity.sampled_pairs=1000000 ";
@@ -46,7 +46,7 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
     simulate(folder / "scan.petsird", std::string("--no-attenuation --events ") + events);
     const auto ran =
         run_command("run listmode_osem --set file.file=image.nii --input " + (folder / "scan.petsird").string() +
-                    coarse + "--overwrite --out " + (folder / "out").string());
+                    coarse_image + "--overwrite --out " + (folder / "out").string());
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     means.push_back(statistics(read_nifti(folder / "out/image.nii"), Cylinder{{0, 0, 0}, 70, 50}).mean);
     CHECK(holds(ran.out, "image.nii: 40 x 40 x 20 voxels of 6 mm, Bq/mL\n2 iterations x 4 subsets of "));
@@ -66,7 +66,7 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
 
   const auto whole =
       run_command("run listmode_osem --verbose --set subsets.reference_s=0 --input " +
-                  (folder / "scan.petsird").string() + coarse + "--overwrite --out " + (folder / "out").string());
+                  (folder / "scan.petsird").string() + coarse_image + "--overwrite --out " + (folder / "out").string());
   CHECK(holds(whole.out, "Bq s/mL"));
   CHECK(holds(whole.out, "msgs in"));
 }
@@ -76,7 +76,7 @@ TEST_CASE("an attenuated scan that nobody corrects is marked, and the log names 
   simulate(folder / "scan.petsird", "--events 60000 --randoms-cps 100000 --delayeds");
   const auto about = run_command("inspect " + (folder / "scan.petsird").string());
   CHECK(holds(about.out, "the file has efficiencies, delayeds for the randoms; its events need attenuation, randoms"));
-  const auto ran = run_command("run listmode_osem --input " + (folder / "scan.petsird").string() + coarse + "--out " +
+  const auto ran = run_command("run listmode_osem --input " + (folder / "scan.petsird").string() + coarse_image + "--out " +
                                folder.path().string());
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   for (const char* name : {"attenuation", "randoms"})
@@ -95,7 +95,7 @@ TEST_CASE("a window that leaves out valid events marks the image, its file and i
                                            "  photons: {phantom: uniform_cylinder, events: 60000, attenuation: false}\n"
                                            "  inner: {use: tof_window, from: photons, half_width_mm: 60}\n"
                                            "  sorted: {from: inner}\n";
-  const auto ran = run_command("run " + (folder / "window.yaml").string() + coarse +
+  const auto ran = run_command("run " + (folder / "window.yaml").string() + coarse_image +
                                "--set file.file=image.nii --out " + folder.path().string());
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(count(ran.err, "inner (tof_window) leaves out valid events") == 1);
@@ -115,7 +115,7 @@ TEST_CASE("event_corrections and the projector have one mu map, or the log names
     REQUIRE_MESSAGE(made.code == 0, made.err);
   }
   const auto run = [&](const std::string& more) {
-    const auto ran = run_command("run corrected_osem --input " + (folder / "scan.petsird").string() + coarse +
+    const auto ran = run_command("run corrected_osem --input " + (folder / "scan.petsird").string() + coarse_image +
                                  "--set variables.mu_map=" + (folder / "mu10.nii").string() + more +
                                  " --overwrite --out " + (folder / "out").string());
     REQUIRE_MESSAGE(ran.code == 0, ran.err);

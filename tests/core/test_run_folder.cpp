@@ -15,7 +15,7 @@ using namespace tofstream::test;
 
 namespace {
 
-std::string text_of(const std::filesystem::path& file) {
+std::string text_in(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
@@ -61,12 +61,12 @@ std::string writing(int messages, const std::string& more = "") {
 std::map<std::string, std::string> contents(const std::filesystem::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.is_regular_file()) files[entry.path().filename()] = text_of(entry.path());
+    if (entry.is_regular_file()) files[entry.path().filename()] = text_in(entry.path());
   return files;
 }
 
 nlohmann::json run_json_of(const std::filesystem::path& folder) {
-  return nlohmann::json::parse(text_of(folder / "run.json"));
+  return nlohmann::json::parse(text_in(folder / "run.json"));
 }
 
 std::vector<std::string> names(const std::vector<RunFile>& files) {
@@ -176,7 +176,7 @@ TEST_CASE("names in a run.json that was edited lead to nothing outside the folde
     run["files"].push_back({{"name", name}, {"gadget", ""}});
   put(out / "run.json", run.dump());
   REQUIRE(run_text(writing(1), {.output_dir = out, .earlier_run = EarlierRun::overwrite}).exit_code == 0);
-  CHECK(text_of(folder.path / "kept.txt") == "kept");
+  CHECK(text_in(folder.path / "kept.txt") == "kept");
   CHECK(std::filesystem::is_directory(out / "sub"));
   CHECK_FALSE(std::filesystem::exists(out / "gone.txt"));
 }

@@ -9,20 +9,20 @@ using namespace tofstream;
 namespace {
 
 // A run that takes turns of one length, with a pause after each in which it does something else.
-struct FakeRun {
+struct TurnTaker {
   double turn_s, pause_s;
   TurnOrder::Member member{};
   double asks_at = 0;
   bool is_waiting = false;
 };
 
-// Lets the runs take turns for so long, by a clock that jumps from event to event.
-void simulate(TurnOrder& order, std::vector<FakeRun>& runs, double seconds) {
-  for (FakeRun& run : runs) run.member = order.join();
-  FakeRun* holder = nullptr;
+// Lets the runs take turns for so long, by a clock that jumps from one happening to the next.
+void simulate(TurnOrder& order, std::vector<TurnTaker>& runs, double seconds) {
+  for (TurnTaker& run : runs) run.member = order.join();
+  TurnTaker* holder = nullptr;
   double now = 0, ends_at = 0;
   while (now < seconds) {
-    for (FakeRun& run : runs) {
+    for (TurnTaker& run : runs) {
       if (&run == holder || run.is_waiting || run.asks_at > now) continue;
       order.ask(run.member, now);
       run.is_waiting = true;
@@ -30,13 +30,13 @@ void simulate(TurnOrder& order, std::vector<FakeRun>& runs, double seconds) {
     const TurnOrder::Next next = order.next(now);
     double happens = holder ? ends_at : seconds;
     if (next.member) {
-      holder = &*std::ranges::find(runs, *next.member, &FakeRun::member);
+      holder = &*std::ranges::find(runs, *next.member, &TurnTaker::member);
       holder->is_waiting = false;
       order.begin(holder->member, now);
       ends_at = happens = now + holder->turn_s;
     }
     if (next.look_again) happens = std::min(happens, *next.look_again);
-    for (const FakeRun& run : runs)
+    for (const TurnTaker& run : runs)
       if (&run != holder && !run.is_waiting) happens = std::min(happens, run.asks_at);
     now = happens;
     if (holder && now >= ends_at) {
@@ -68,7 +68,7 @@ TEST_CASE("two runs of very different turns get the same time") {
     CAPTURE(long_turn);
     CAPTURE(short_turn);
     TurnOrder order;
-    std::vector<FakeRun> runs{{long_turn, pause}, {short_turn, pause}};
+    std::vector<TurnTaker> runs{{long_turn, pause}, {short_turn, pause}};
     simulate(order, runs, 100);
     const double a = order.used_s(runs[0].member), b = order.used_s(runs[1].member);
     CHECK(a / b == doctest::Approx(1).epsilon(0.1));
@@ -78,10 +78,10 @@ TEST_CASE("two runs of very different turns get the same time") {
 
 TEST_CASE("three runs get a third each, whoever came first") {
   TurnOrder order;
-  std::vector<FakeRun> runs{{0.3, 0.01}, {0.1, 0.02}, {0.03, 0.005}};
+  std::vector<TurnTaker> runs{{0.3, 0.01}, {0.1, 0.02}, {0.03, 0.005}};
   simulate(order, runs, 100);
   const double all = order.used_s(runs[0].member) + order.used_s(runs[1].member) + order.used_s(runs[2].member);
-  for (const FakeRun& run : runs) CHECK(order.used_s(run.member) / all == doctest::Approx(1.0 / 3).epsilon(0.1));
+  for (const TurnTaker& run : runs) CHECK(order.used_s(run.member) / all == doctest::Approx(1.0 / 3).epsilon(0.1));
 }
 
 TEST_CASE("who comes later, or after a long pause, begins level and makes up for nothing") {

@@ -18,7 +18,7 @@ gadgets:
   file: {use: petsird_writer, from: photons, file: scan.petsird}
 )";
 
-constexpr const char* offline = R"(
+constexpr const char* from_file = R"(
 backend: cpu
 image: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}
 gadgets:
@@ -62,7 +62,7 @@ TEST_CASE("live_osem_petsird makes of time blocks as they come the image that of
                      .backend = "cpu"}),
       folder / "live");
   const Image once = run_to_image(
-      parse_pipeline(offline, "offline.yaml", {.input = (folder / "scan.petsird").string()}), folder / "offline");
+      parse_pipeline(from_file, "offline.yaml", {.input = (folder / "scan.petsird").string()}), folder / "offline");
   CHECK(std::ranges::equal(live.voxels.span(), once.voxels.span()));
   double sum = 0;
   for (const float value : live.voxels.span()) sum += value;

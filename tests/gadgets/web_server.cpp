@@ -19,14 +19,14 @@ using namespace tofstream::web_test;
 
 namespace {
 
-WebBytes bytes_of(std::string text) {
+WebBytes web_bytes(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
 WebContent content() {
   WebContent made;
   made.file = [](std::string_view path) -> std::optional<WebFile> {
-    if (path == "/") return WebFile{"text/html", bytes_of("the page")};
+    if (path == "/") return WebFile{"text/html", web_bytes("the page")};
     return std::nullopt;
   };
   made.greeting = [] { return std::string("hello"); };
@@ -126,9 +126,9 @@ TEST_CASE("where everybody watches, one more is turned away") {
 
 TEST_CASE("who comes gets a greeting, then the newest of each kind, then what follows") {
   WebServer server(settings(), content());
-  server.publish_text(bytes_of("old"));
-  server.publish_text(bytes_of("text"));
-  server.publish_binary(bytes_of("image"));
+  server.publish_text(web_bytes("old"));
+  server.publish_text(web_bytes("text"));
+  server.publish_binary(web_bytes("image"));
   server.drain(10s);
   Watcher watcher(server.port());
   REQUIRE(watcher.is_open());
@@ -137,7 +137,7 @@ TEST_CASE("who comes gets a greeting, then the newest of each kind, then what fo
   const auto image = watcher.receive();
   CHECK(image->data == "image");
   CHECK_FALSE(image->is_text);
-  server.publish_text(bytes_of("next"));
+  server.publish_text(web_bytes("next"));
   CHECK(watcher.receive()->data == "next");
   watcher.send("quiet");
   watcher.send("loud");
@@ -163,7 +163,7 @@ TEST_CASE("a slow watcher skips images, and holds up neither the publisher nor w
   const std::size_t size = 4'000'000;  // more than the sockets' buffers hold
   constexpr int images = 100;
   for (int i = 0; i < images; ++i) {
-    server.publish_binary(bytes_of(std::string(size, static_cast<char>(i))));
+    server.publish_binary(web_bytes(std::string(size, static_cast<char>(i))));
     if (i % 10 == 9) quick.find(std::string(100, static_cast<char>(i)));
   }
   const std::string last(100, static_cast<char>(images - 1));
@@ -183,12 +183,12 @@ TEST_CASE("images do not pile up before a watcher that sleeps, and the last one 
   wait_for_watchers(*server, 1);
   const std::string small(50'000, 'i');  // the sockets' buffers hold a hundred of these
   for (int i = 0; i < 50; ++i) {
-    server->publish_binary(bytes_of(std::to_string(i) + small));
+    server->publish_binary(web_bytes(std::to_string(i) + small));
     std::this_thread::sleep_for(5ms);
   }
-  server->publish_binary(bytes_of("final" + small));
+  server->publish_binary(web_bytes("final" + small));
   server->drain(10s);
-  server->publish_text(bytes_of("ended"));
+  server->publish_text(web_bytes("ended"));
   server->drain(10s);
   std::jthread end([&] { server.reset(); });
   std::this_thread::sleep_for(1s);  // longer than the server waits for its watchers to close
@@ -234,7 +234,7 @@ TEST_CASE("the server's end closes the watchers' connections in order, and an ad
   CHECK_THROWS_WITH_AS(WebServer(same, content()), doctest::Contains("give another `address`"), std::runtime_error);
   Watcher watcher(server->port());
   CHECK(watcher.find("hello") == "hello");
-  server->publish_binary(bytes_of("last"));
+  server->publish_binary(web_bytes("last"));
   server->drain(10s);
   std::jthread end([&] { server.reset(); });
   CHECK(watcher.find("last") == "last");

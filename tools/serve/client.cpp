@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds ping_pause{1000};
-constexpr std::chrono::milliseconds look_around{100};  // to look for an interrupt
-constexpr int most_messages = 8;                       // that wait in ZeroMQ
+constexpr std::chrono::milliseconds interrupt_pause{100};  // between two looks for an interrupt
+constexpr int most_waiting = 8;                            // that wait in ZeroMQ
 
 std::string lines_of(const Json& errors) {
   std::vector<std::string> lines;
@@ -37,8 +37,8 @@ struct Client::Connection {
         socket(zmq, zmq::socket_type::dealer),
         guard(zmq, socket, {.end = SocketEnd::connects, .endpoint = endpoint, .keys = keys, .warn = {}}) {
     socket.set(zmq::sockopt::linger, 1000);
-    socket.set(zmq::sockopt::sndhwm, most_messages);
-    socket.set(zmq::sockopt::rcvhwm, most_messages);
+    socket.set(zmq::sockopt::sndhwm, most_waiting);
+    socket.set(zmq::sockopt::rcvhwm, most_waiting);
     socket.connect(endpoint);
   }
 
@@ -88,8 +88,8 @@ Client& Client::operator=(Client&&) noexcept = default;
 void Client::say(std::span<const std::byte> message) {
   Connection& c = *connection_;
   while (!c.socket.send(zmq::buffer(message.data(), message.size()), zmq::send_flags::dontwait)) {
-    if (c.wait(ZMQ_POLLOUT, Clock::now() + look_around)) continue;
-    if (c.has_news()) c.heard = Clock::now();  // and hear() will read it
+    if (c.wait(ZMQ_POLLOUT, Clock::now() + interrupt_pause)) continue;
+    if (c.has_news()) c.heard = Clock::now();  // which hear() will read
     if (Clock::now() - c.heard >= c.patience) c.give_up();
   }
 }
@@ -115,7 +115,7 @@ std::optional<Message> Client::hear(Clock::time_point deadline) {
 Json Client::list() {
   say(make_message(Kind::list));
   for (;;)
-    if (const auto message = hear(Clock::now() + look_around)) {
+    if (const auto message = hear(Clock::now() + interrupt_pause)) {
       if (message->kind == Kind::offer) return json_body(*message);
       if (message->kind == Kind::error) throw Refused(lines_of(json_body(*message)["errors"]));
     }
@@ -145,7 +145,7 @@ class Conversation {
  private:
   // Sends what is due. Returns the time until which there is nothing to send.
   Clock::time_point send_what_is_due() {
-    const auto now = Clock::now(), soon = now + look_around;
+    const auto now = Clock::now(), soon = now + interrupt_pause;
     if (credit_ <= 0 || is_stopping_ || is_at_end_) return soon;
     if (!frame_) frame_ = next_();
     if (!frame_) {

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30;  // a report must not take the memory of a scan
-constexpr int width_px = 1000;
+constexpr int picture_width_px = 1000;
 
 // Adds what `make` gives, or why it gives nothing.
 template <class Make>
@@ -39,7 +39,7 @@ void draw(const std::string& title, const std::filesystem::path& file, std::vect
     if (std::filesystem::file_size(file) > largest_file)
       throw std::runtime_error("the file is larger than a GiB: tofstream view draws it");
     const Image image = read_nifti(file);
-    ViewSettings view{.width_px = width_px};
+    ViewSettings view{.width_px = picture_width_px};
     tell_quantity(file, view);
     pictures.push_back({title + ": slices through the centre", view_png(image, view), ""});
     view.kind = ViewSettings::Kind::mip;

@@ -6,9 +6,7 @@
 namespace tofstream::journal {
 namespace {
 
-constexpr double s_per_ns = 1e-9;
-
-// The last frame that the reader gave, if it is sound as a whole.
+// The frame that the reader gave last, if all of it is sound.
 std::optional<wire::FrameHeader> whole_frame(Reader& reader) {
   const Position here = reader.position();
   reader.go_to(here);

@@ -16,6 +16,8 @@
 
 namespace tofstream::journal {
 
+constexpr double s_per_ns = 1e-9;
+
 /// One entry; its views hold until the reader's next call.
 struct Entry {
   EntryKind kind = EntryKind::frame;

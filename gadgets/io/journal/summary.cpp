@@ -14,7 +14,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t most_streams = 1000;  // that are told apart: a file of nothing but numbers must not take memory
-constexpr double s_per_ns = 1e-9;
 
 void count_frame(Summary& summary, std::span<const std::byte> bytes) {
   ++summary.frames;

@@ -71,9 +71,9 @@ Json lower_triangle(const char* name) {
 }
 
 /// The named types; each function adds those of one subject.
-class Table {
+class NamedTypes {
  public:
-  explicit Table(Version version) {
+  explicit NamedTypes(Version version) {
     shapes();
     geometry();
     efficiencies();
@@ -313,7 +313,7 @@ std::string standard_schema_text(Version version) {
     throw Error("PETSIRD writer writes HEAD and v0.10.0 only; choose one of them");
   }
   Json schema = object("protocol", protocol());
-  schema["types"] = Table(version).types();
+  schema["types"] = NamedTypes(version).types();
   return schema.dump();
 }
 

@@ -31,8 +31,8 @@ constexpr std::array<Colour, 8> series_colours = {{{0.00, 0.45, 0.70},
                                                    {0.35, 0.35, 0.38},
                                                    {0.60, 0.20, 0.25}}};
 
-/// One axis: the data's range, and whether it is logarithmic.
-struct Axis {
+/// One axis: the data's range, and whether it runs logarithmically.
+struct PlotAxis {
   PlotRange range;
   bool log = false;
   Ticks ticks;
@@ -44,8 +44,9 @@ struct Axis {
   }
 };
 
-Axis make_axis(double low, double high, bool log, const std::optional<PlotRange>& asked, int most, const char* name) {
-  Axis axis;
+PlotAxis make_axis(double low, double high, bool log, const std::optional<PlotRange>& asked, int most,
+                   const char* name) {
+  PlotAxis axis;
   axis.log = log;
   if (asked) {
     if (!(asked->high > asked->low && std::isfinite(asked->low) && std::isfinite(asked->high)) ||
@@ -158,7 +159,7 @@ class Frame {
 
   Canvas& canvas_;
   const PlotSettings& settings_;
-  Axis x_, y_;
+  PlotAxis x_, y_;
   double left_ = 0, right_ = 0, top_ = 0, bottom_ = 0;
 };
 

@@ -26,7 +26,7 @@ constexpr std::size_t longest_words = 4096;
 constexpr std::uint32_t voxels_are_float32 = 1;
 
 // The header as it lies on the wire, without padding.
-struct HeaderBytes {
+struct ImageHeaderBytes {
   std::array<char, image_magic.size()> magic;
   endian::little_uint16_buf_t version, header_size;
   endian::little_uint32_buf_t checksum;  // over all bytes of the message but these four
@@ -40,16 +40,16 @@ struct HeaderBytes {
   endian::little_uint32_buf_t voxel_type;
   endian::little_uint64_buf_t payload_size;
 };
-static_assert(sizeof(HeaderBytes) == image_header_bytes);
+static_assert(sizeof(ImageHeaderBytes) == image_header_bytes);
 
-constexpr std::size_t checksum_at = offsetof(HeaderBytes, checksum);
+constexpr std::size_t image_checksum_at = offsetof(ImageHeaderBytes, checksum);
 
 Vec3 vector_of(const std::array<endian::little_uint32_buf_t, 3>& bits) {
   return {std::bit_cast<float>(bits[0].value()), std::bit_cast<float>(bits[1].value()),
           std::bit_cast<float>(bits[2].value())};
 }
 
-ImageHeader header_of(const HeaderBytes& raw) {
+ImageHeader image_header_of(const ImageHeaderBytes& raw) {
   ImageHeader header{.is_final = (raw.flags.value() & flag_final) != 0,
                      .run = raw.run.value(),
                      .update = raw.update.value(),
@@ -93,9 +93,9 @@ Image ReceivedImage::image() const {
 
 std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> bytes) {
   if (bytes.size() < image_header_bytes)
-    return bad(fmt::format("a message of {} bytes is no image, whose header alone has {}: fix the sender",
-                           bytes.size(), image_header_bytes));
-  HeaderBytes raw;
+    return bad(fmt::format("a message of {} bytes is no image, whose header alone has {}: fix the sender", bytes.size(),
+                           image_header_bytes));
+  ImageHeaderBytes raw;
   std::memcpy(&raw, bytes.data(), image_header_bytes);
   if (!std::ranges::equal(raw.magic, image_magic))
     return bad(fmt::format("the message does not begin with '{}': what sends it sends no images", image_magic));
@@ -105,11 +105,11 @@ std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> by
   const std::size_t begin = raw.header_size.value();
   if (begin < image_header_bytes || begin > bytes.size() || raw.payload_size.value() != bytes.size() - begin)
     return bad("the image's sizes and its length disagree: send whole images, one a message");
-  if (crc32c_around(bytes, checksum_at) != raw.checksum.value())
+  if (crc32c_around(bytes, image_checksum_at) != raw.checksum.value())
     return bad("the image's checksum is wrong: it was damaged on its way, or the sender reckons differently");
   if (raw.voxel_type.value() != voxels_are_float32 || (raw.flags.value() & ~(flag_final | flag_quantitative)) != 0)
     return bad("an image of an unknown kind of voxels, or with unknown flags: use one release at both ends");
-  ImageHeader header = header_of(raw);
+  ImageHeader header = image_header_of(raw);
   const auto* const words = reinterpret_cast<const char*>(bytes.data());
   header.not_quantitative_because.assign(words + image_header_bytes,
                                          std::find(words + image_header_bytes, words + begin, '\0'));
@@ -131,7 +131,7 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
   if (header.unit.size() > longest_image_unit)
     throw std::invalid_argument(
         fmt::format("unit '{}' is longer than {} bytes: abbreviate it", header.unit, longest_image_unit));
-  HeaderBytes raw{};
+  ImageHeaderBytes raw{};
   std::ranges::copy(image_magic, raw.magic.begin());
   raw.version = image_version;
   raw.header_size = static_cast<std::uint16_t>(voxels_at(header));
@@ -156,7 +156,7 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
   std::memcpy(message.data() + image_header_bytes, words.data(), words.size());
   std::memcpy(message.data() + voxels_at(header), voxels.data(), voxels.size_bytes());
   std::memcpy(message.data(), &raw, image_header_bytes);
-  raw.checksum = crc32c_around(message, checksum_at);
+  raw.checksum = crc32c_around(message, image_checksum_at);
   std::memcpy(message.data(), &raw, image_header_bytes);
   return message;
 }

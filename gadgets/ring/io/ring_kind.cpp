@@ -6,13 +6,13 @@
 namespace tofstream {
 namespace {
 
-ScannerHeader header(const std::filesystem::path& file, double crystal_efficiency_spread) {
+ScannerHeader crystals_header(const std::filesystem::path& file, double crystal_efficiency_spread) {
   RingScanner ring = formats::read_ring_scanner(file);
   ring.crystal_efficiency_spread = crystal_efficiency_spread;
   return petsird::header_of(ring);
 }
 
-TOFSTREAM_SCANNER("crystals", .words = "a ring of crystals", .header = header, .petsird_holds_events = true,
+TOFSTREAM_SCANNER("crystals", .words = "a ring of crystals", .header = crystals_header, .petsird_holds_events = true,
                   .simulator = "simulator", .writer = "petsird_writer");
 
 }  // namespace

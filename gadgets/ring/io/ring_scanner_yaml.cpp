@@ -11,22 +11,22 @@
 namespace tofstream::formats {
 namespace {
 
-constexpr Limits length = range(1e-3, 1e4);
+constexpr Limits ring_length = range(1e-3, 1e4);
 constexpr Limits count = range(1, 4096);
 
 struct RingFile {
   struct Modules {
     int transaxial = 0, axial = 0;
     std::optional<double> pitch_axial_mm;
-    static constexpr auto params =
-        describe(param<&Modules::transaxial>("transaxial", range(6, 4096), required, "Modules around the ring"),
-                 param<&Modules::axial>("axial", count, required, "Rings of modules"),
-                 param<&Modules::pitch_axial_mm>("pitch_axial_mm", length, unit("mm"), "Between rings of modules"));
+    static constexpr auto params = describe(
+        param<&Modules::transaxial>("transaxial", range(6, 4096), required, "Modules around the ring"),
+        param<&Modules::axial>("axial", count, required, "Rings of modules"),
+        param<&Modules::pitch_axial_mm>("pitch_axial_mm", ring_length, unit("mm"), "Between rings of modules"));
   };
   struct Layer {
     double depth_mm = 0, attenuation_per_cm = 0;
     static constexpr auto params =
-        describe(param<&Layer::depth_mm>("depth_mm", length, unit("mm"), required, "Its thickness"),
+        describe(param<&Layer::depth_mm>("depth_mm", ring_length, unit("mm"), required, "Its thickness"),
                  param<&Layer::attenuation_per_cm>("attenuation_per_cm", range(1e-3, 100), unit("1/cm"), required,
                                                    "Attenuation of its material at 511 keV"));
   };
@@ -34,12 +34,14 @@ struct RingFile {
     int transaxial = 0, axial = 0;
     std::array<double, 2> size_mm{}, pitch_mm{};
     std::vector<Layer> layers;
-    static constexpr auto params = describe(
-        param<&Crystals::transaxial>("transaxial", count, required, "Crystals of a module across the axis"),
-        param<&Crystals::axial>("axial", count, required, "Crystals of a module along the axis"),
-        param<&Crystals::size_mm>("size_mm", length, unit("mm"), required, "A crystal's, across the axis and along it"),
-        param<&Crystals::pitch_mm>("pitch_mm", length, unit("mm"), required, "Between centres of crystals, likewise"),
-        param<&Crystals::layers>("layers", required, "Layers of crystals, from the inside out"));
+    static constexpr auto params =
+        describe(param<&Crystals::transaxial>("transaxial", count, required, "Crystals of a module across the axis"),
+                 param<&Crystals::axial>("axial", count, required, "Crystals of a module along the axis"),
+                 param<&Crystals::size_mm>("size_mm", ring_length, unit("mm"), required,
+                                           "A crystal's, across the axis and along it"),
+                 param<&Crystals::pitch_mm>("pitch_mm", ring_length, unit("mm"), required,
+                                            "Between centres of crystals, likewise"),
+                 param<&Crystals::layers>("layers", required, "Layers of crystals, from the inside out"));
   };
   struct Coincidence {
     double window_ns = 0;

@@ -25,8 +25,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the cache is written as memory holds it");
 
-/// The bytes before the voxels; no padding.
-struct Header {
+/// What stands before the voxels; no padding.
+struct CacheHeader {
   std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '5'};
   std::array<char, 64> key{};
   std::int64_t pairs = 0, drawn = 0, projected = 0;
@@ -37,7 +37,7 @@ struct Header {
   float blob_radius_mm = 0, blob_alpha = 0;
   std::int32_t symmetries = 1, images = 1;  // 3 images: a sample's noise follows
 };
-static_assert(sizeof(Header) == 16 + 64 + 40 + 16 + 32 + 8);
+static_assert(sizeof(CacheHeader) == 16 + 64 + 40 + 16 + 32 + 8);
 
 // CRC32C, which is as fast as reading; a cryptographic hash of 25e6 voxels takes tenths of a second.
 using Checksum = std::uint32_t;
@@ -54,11 +54,11 @@ auto pieces_of(S& s) {
 }
 
 /// The checksum of the header, and of the checksums of the pieces.
-Checksum checksum_of(const Header& header, std::span<const Checksum> pieces) {
+Checksum checksum_of(const CacheHeader& header, std::span<const Checksum> pieces) {
   return wire::crc32c(std::as_bytes(pieces), wire::crc32c(std::as_bytes(std::span(&header, 1))));
 }
 
-Checksum checksum_of(const Header& header, const Sensitivity& s) {
+Checksum checksum_of(const CacheHeader& header, const Sensitivity& s) {
   const auto pieces = pieces_of(s);
   std::vector<Checksum> sums(pieces.size());
   tbb::parallel_for(std::size_t{0}, pieces.size(),
@@ -66,8 +66,8 @@ Checksum checksum_of(const Header& header, const Sensitivity& s) {
   return checksum_of(header, sums);
 }
 
-Header header_of(const std::string& key, const Sensitivity& s) {
-  Header header;
+CacheHeader header_of(const std::string& key, const Sensitivity& s) {
+  CacheHeader header;
   if (key.size() != header.key.size())
     throw std::invalid_argument("a sensitivity key has 64 hexadecimal digits: " + key);
   std::ranges::copy(key, header.key.begin());
@@ -95,13 +95,13 @@ bool read(std::ifstream& file, T* data, std::uintmax_t bytes) {
   return static_cast<bool>(file);
 }
 
-/// Reads what follows the header, on all threads: an image of 25e6 voxels takes three times 100 MB. False if it cannot
-/// be read or its checksum is wrong.
-bool read_voxels(const std::filesystem::path& path, const Header& header, Sensitivity& s) {
+/// Reads what stands behind the header, on all threads: an image of 25e6 voxels is one of three times 100 MB. False
+/// where it cannot be read or the checksum is another.
+bool read_voxels(const std::filesystem::path& path, const CacheHeader& header, Sensitivity& s) {
   const auto pieces = pieces_of(s);
   std::vector<Checksum> sums(pieces.size());
   std::atomic<bool> is_read = true;
-  std::vector<std::size_t> at(pieces.size() + 1, sizeof(Header));
+  std::vector<std::size_t> at(pieces.size() + 1, sizeof(CacheHeader));
   for (std::size_t n = 0; n < pieces.size(); ++n) at[n + 1] = at[n] + pieces[n].size_bytes();
   tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t n) {
     std::ifstream file(path, std::ios::binary);
@@ -118,8 +118,8 @@ bool read_voxels(const std::filesystem::path& path, const Header& header, Sensit
 /// Reads a file, or says what is wrong with it.
 std::optional<Sensitivity> read_file(const std::filesystem::path& path, const std::string& key, std::string& wrong) {
   std::ifstream file(path, std::ios::binary);
-  Header header;
-  const Header expected;
+  CacheHeader header;
+  const CacheHeader expected;
   if (!read(file, &header, sizeof header) || header.magic != expected.magic) {
     wrong = "not a sensitivity file of this version, so it is computed anew";
     return {};
@@ -183,7 +183,7 @@ std::optional<Sensitivity> SensitivityCache::load(const std::string& key, const 
 }
 
 void SensitivityCache::store(const std::string& key, const Sensitivity& sensitivity) const {
-  const Header header = header_of(key, sensitivity);
+  const CacheHeader header = header_of(key, sensitivity);
   const Checksum checksum = checksum_of(header, sensitivity);
   make_private_folder(folder_);
   if (const std::string why = why_not_ours(folder_); !why.empty())

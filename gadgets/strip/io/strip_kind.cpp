@@ -7,11 +7,11 @@ namespace tofstream {
 namespace {
 
 // Strips detect every photon, whatever the spread of crystals.
-ScannerHeader header(const std::filesystem::path& file, double /*crystal_efficiency_spread*/) {
+ScannerHeader strips_header(const std::filesystem::path& file, double /*crystal_efficiency_spread*/) {
   return {petsird::strip_header(*formats::read_strip_scanner(file))};
 }
 
-TOFSTREAM_SCANNER("strips", .words = "a pair of strips", .header = header, .simulator = "strip_simulator",
+TOFSTREAM_SCANNER("strips", .words = "a pair of strips", .header = strips_header, .simulator = "strip_simulator",
                   .writer = "strip_writer");
 
 }  // namespace
