@@ -80,7 +80,7 @@ TEST_CASE("a replay into a pipeline follows no link and takes no folder that oth
   std::filesystem::create_directory(temporary);
   std::filesystem::create_directory(theirs);
   std::ofstream(theirs / "socket") << "precious";
-  // The shell becomes the program, so that its number is known beforehand.
+  // The shell becomes the program, so that its process id is known beforehand.
   const int code = exit_code_of(
       "TMPDIR=" + temporary.string() + " sh -c 'ln -s " + theirs.string() + " $TMPDIR/tofstream-replay-$$; exec " +
       bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline record " + "--set feed.journal=" +

@@ -16,7 +16,7 @@ struct TurnTaker {
   bool is_waiting = false;
 };
 
-// Lets the runs take turns for so long, by a clock that jumps from one happening to the next.
+// Lets the runs take turns for so long, by a clock that jumps from event to event.
 void simulate(TurnOrder& order, std::vector<TurnTaker>& runs, double seconds) {
   for (TurnTaker& run : runs) run.member = order.join();
   TurnTaker* holder = nullptr;

@@ -89,7 +89,7 @@ void Client::say(std::span<const std::byte> message) {
   Connection& c = *connection_;
   while (!c.socket.send(zmq::buffer(message.data(), message.size()), zmq::send_flags::dontwait)) {
     if (c.wait(ZMQ_POLLOUT, Clock::now() + interrupt_pause)) continue;
-    if (c.has_news()) c.heard = Clock::now();  // which hear() will read
+    if (c.has_news()) c.heard = Clock::now();  // and hear() will read it
     if (Clock::now() - c.heard >= c.patience) c.give_up();
   }
 }

@@ -112,19 +112,19 @@ std::string versions(const Json& run) {
 }  // namespace
 
 std::string report_html(const Json& run, const std::vector<ReportPicture>& pictures) {
-  std::string body = summary(run);
-  body += section("Errors", errors(run));
-  body += section("Images", image_facts(run) + images(pictures));
-  body += section("Curves", curves(run));
-  body += section("Books", books(run));
-  body += section("Latency, from a message's entry to the end of a sink's work on it", latency(run));
-  body += section("Gadgets", gadgets(run));
-  body += section("Figures", figures(run));
-  body += section("Edges", edge_rows(run));
-  body += section("Parameters that were set during the run", changes(run));
-  body += section("When nothing moved", stalls(run));
-  body += section("Pipeline, every default spelled out", resolved(run));
-  body += section("Versions and host", versions(run));
+  std::string machinery;
+  machinery += section("Latency, from a message's entry to the end of a sink's work on it", latency(run));
+  machinery += section("Gadgets", gadgets(run));
+  machinery += section("Figures", figures(run));
+  machinery += section("Edges", edge_rows(run));
+  machinery += section("When nothing moved", stalls(run));
+  machinery += section("Pipeline, every default spelled out", resolved(run));
+  machinery += section("Versions and host", versions(run));
+  const std::string body = summary(run) + report_warnings(run) + report_scan(run, pictures) +
+                           fmt::format(
+                               "<details>\n<summary>How the program ran: timings, queues, pipeline, "
+                               "versions</summary>\n{}</details>\n",
+                               machinery);
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

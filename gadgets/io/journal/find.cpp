@@ -6,7 +6,7 @@
 namespace tofstream::journal {
 namespace {
 
-// The frame that the reader gave last, if all of it is sound.
+// The last frame that the reader gave, if it is sound as a whole.
 std::optional<wire::FrameHeader> whole_frame(Reader& reader) {
   const Position here = reader.position();
   reader.go_to(here);

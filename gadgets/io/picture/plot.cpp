@@ -31,7 +31,7 @@ constexpr std::array<Colour, 8> series_colours = {{{0.00, 0.45, 0.70},
                                                    {0.35, 0.35, 0.38},
                                                    {0.60, 0.20, 0.25}}};
 
-/// One axis: the data's range, and whether it runs logarithmically.
+/// One axis: the data's range, and whether it is logarithmic.
 struct PlotAxis {
   PlotRange range;
   bool log = false;

@@ -25,7 +25,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the cache is written as memory holds it");
 
-/// What stands before the voxels; no padding.
+/// The bytes before the voxels; no padding.
 struct CacheHeader {
   std::array<char, 16> magic{'t', 'o', 'f', 's', 't', 'r', 'e', 'a', 'm', ' ', 's', 'e', 'n', 's', ' ', '5'};
   std::array<char, 64> key{};
@@ -95,8 +95,8 @@ bool read(std::ifstream& file, T* data, std::uintmax_t bytes) {
   return static_cast<bool>(file);
 }
 
-/// Reads what stands behind the header, on all threads: an image of 25e6 voxels is one of three times 100 MB. False
-/// where it cannot be read or the checksum is another.
+/// Reads what follows the header, on all threads: an image of 25e6 voxels takes three times 100 MB. False if it cannot
+/// be read or its checksum is wrong.
 bool read_voxels(const std::filesystem::path& path, const CacheHeader& header, Sensitivity& s) {
   const auto pieces = pieces_of(s);
   std::vector<Checksum> sums(pieces.size());
