@@ -87,6 +87,7 @@ TEST_CASE("how the program ran is folded below the scan, in tables that scroll; 
                            "<td>compiler</td>", "<div class=\"scroll\" tabindex=\"0\">\n<table"})
     CHECK_MESSAGE(holds(folded, text), text);
   CHECK(holds(page, "@media print"));
+  CHECK(holds(page, "not for clinical use"));
   CHECK(!holds(page, "Events received per second"));  // of a file, which say how fast it was read
   for (const char* text : {"http://", "https://", "src=\"/", "url("}) CHECK_MESSAGE(!holds(page, text), text);
 }

@@ -190,7 +190,7 @@ const connection = new Connection({
     past.clear();
     $('pipeline').textContent = message.pipeline;
     document.title = `${message.pipeline} · tofstream`;
-    $('version').textContent = `tofstream ${message.version}${message.steering ? '' : ' · this page only shows'}`;
+    $('version').textContent = `tofstream ${message.version} · for research, not for clinical use${message.steering ? '' : ' · this page only shows'}`;
     graph.begin(message.gadgets, message.edges);
     parameters.begin(message.parameters, message.steering);
   },
