@@ -57,7 +57,8 @@ TEST_CASE("errors of options name the command and what was typed") {
 TEST_CASE("a count may be written as 2e3") {
   const TemporaryFolder folder;
   const std::string file = (folder / "scan.petsird").string();
-  const auto made = run_command("simulate --quiet --events 2e3 -o " + file);
+  const auto made = run_command("simulate --events 2e3 -o " + file);
+  CHECK_MESSAGE(made.out.find("report") == std::string::npos, made.out);  // there is none
   REQUIRE_MESSAGE(made.code == 0, made.err);
   CHECK(run_command("inspect --json " + file).json()["prompts"] == 2000);
 }

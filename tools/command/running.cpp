@@ -201,9 +201,11 @@ void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   const EarlierRun earlier = earlier_run(pipeline, settings);
   Observers observers = make_observers(settings);
   Control* control = nullptr;  // goes before the engine that it asks
+  std::vector<std::string> reports;  // none without a folder, as of `simulate -o FILE`
+  if (!settings.output_dir.empty()) reports.emplace_back(report_html_name);
   Engine engine(std::move(pipeline), {.output_dir = settings.output_dir,
                                       .earlier_run = earlier,
-                                      .more_files = {report_html_name},
+                                      .more_files = std::move(reports),
                                       .opened = [&](RunControl& run) { control->open_default(run); },
                                       .observer = observers.empty() ? nullptr : &observers});
   RunReport report;
