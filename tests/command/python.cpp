@@ -41,7 +41,7 @@ class Background {
         fmt::format("{} run {} --quiet --out {} >{} 2>&1 & echo $! >{}; wait $!; echo $? >{}", program().string(),
                     (folder_ / "run.yaml").string(), (folder_ / "out").string(), (folder_ / "log").string(),
                     (folder_ / "pid").string(), (folder_ / "code").string());
-    thread_ = std::thread([line] { std::system(line.c_str()); });
+    thread_ = std::thread([line] { [[maybe_unused]] const int code = std::system(line.c_str()); });
     wait_until([&] { return is_working() || !code().empty(); });
   }
   ~Background() {

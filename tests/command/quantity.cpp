@@ -136,7 +136,7 @@ TEST_CASE("post_filter_mm smooths what is written, by one number or three, and e
   const auto run = [&](const std::string& more, const char* out) {
     const auto ran =
         run_command("run listmode_osem --set file.file=image.nii --set projected.deterministic=true --input " +
-                    (folder / "scan.petsird").string() + coarse + more + " --out " + (folder / out).string());
+                    (folder / "scan.petsird").string() + coarse_image + more + " --out " + (folder / out).string());
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     return read_nifti(folder / out / "image.nii");
   };
