@@ -38,7 +38,7 @@ struct WebSettings {
 struct WebContent {
   std::function<std::optional<WebFile>(std::string_view path)> file;  // "/index.html"; null: there is none
   std::function<std::string()> greeting;  // the first message to each WebSocket at /live; null: there are none
-  std::function<std::string(std::string_view text)> answer;           // to a message of one; empty: no answer
+  std::function<std::string(std::string_view text)> answer;  // to a message of one; empty: no answer
 };
 
 class WebServer {

@@ -47,10 +47,10 @@ void require_key_params(const KeyParams& keys, SocketEnd end) {
     throw std::invalid_argument(fmt::format("keys.own (--key) is missing, this end's secret key: {}", keys_help));
   const bool binds = end == SocketEnd::binds;
   if (binds ? keys.allowed.empty() : keys.server.empty())
-    throw std::invalid_argument(binds
-                                    ? "keys.allowed (--allowed-keys) is missing: the public key, or a folder of them, "
-                                      "of those who may connect here"
-                                    : "keys.server (--server-key) is missing: the public key of the other side, to which this connects");
+    throw std::invalid_argument(
+        binds ? "keys.allowed (--allowed-keys) is missing: the public key, or a folder of them, "
+                "of those who may connect here"
+              : "keys.server (--server-key) is missing: the public key of the other side, to which this connects");
   if (binds ? !keys.server.empty() : !keys.allowed.empty())
     throw std::invalid_argument(
         binds ? "keys.server (--server-key) is for who connects, and this is connected to: name keys.allowed"

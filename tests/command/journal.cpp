@@ -63,11 +63,12 @@ TEST_CASE("a stream is recorded, inspected, and replayed into a pipeline and int
   CHECK(copied["streams"][0]["events"] == 15'000);
   CHECK(copied["streams"][0]["missing_frames"] == 5);
 
-  const auto again = exit_code_of(bench.tofstream("replay " + bench.journal + " --speed 1e6 --json --endpoint " +
-                                           bench.endpoint + " >" + (bench.folder / "replay.json").string()) +
-                           " & " +
-                           bench.tofstream("record " + (bench.folder / "third").string() + " --quiet --endpoint " +
-                                           bench.endpoint + " >/dev/null; code=$?; wait; exit $code"));
+  const auto again =
+      exit_code_of(bench.tofstream("replay " + bench.journal + " --speed 1e6 --json --endpoint " + bench.endpoint +
+                                   " >" + (bench.folder / "replay.json").string()) +
+                   " & " +
+                   bench.tofstream("record " + (bench.folder / "third").string() + " --quiet --endpoint " +
+                                   bench.endpoint + " >/dev/null; code=$?; wait; exit $code"));
   CHECK(again == 0);
   CHECK(nlohmann::json::parse(text_of(bench.folder / "replay.json"))["frames"] == about["frames"]);
   CHECK(run_command("inspect --json " + (bench.folder / "third").string()).json()["streams"] == about["streams"]);
@@ -128,7 +129,7 @@ TEST_CASE("a record that is interrupted ends well") {
 TEST_CASE("a disk that is full under a journal ends the run with one clear error, and leaves a sound journal") {
   const Bench bench;
   const int code = exit_code_of(bench.sending(400'000, 1000) + " 2>/dev/null & sender=$!; (ulimit -f 6144; " +
-                         bench.recording() + "); code=$?; kill -KILL $sender; exit $code");
+                                bench.recording() + "); code=$?; kill -KILL $sender; exit $code");
   CHECK(code == 1);
   CHECK_MESSAGE(bench.err().find("00000001.journal: File too large: the journal ends with its ") != std::string::npos,
                 bench.err());
@@ -140,16 +141,17 @@ TEST_CASE("a disk that is full under a journal ends the run with one clear error
 
 TEST_CASE("a disk that is full where nothing was to be kept only holds the sender back") {
   const Bench bench;
-  REQUIRE(exit_code_of(bench.sending(300'000, 20'000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  REQUIRE(exit_code_of(bench.sending(300'000, 20'000) + " & " + bench.recording() + "; code=$?; wait; exit $code") ==
+          0);
   std::ofstream(bench.folder / "p.yaml")
       << "gadgets:\n"
       << "  feed: {use: zmq_source, memory_mib: 1, spill_folder: " << bench.folder.path().string() << "}\n"
       << "  end: {use: null_sink, from: feed.events, edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 1000}}\n";
   const auto out = bench.folder / "out";
   const int code = exit_code_of("ulimit -f 1024; " +  // the report has room; units of 512 or 1024 bytes
-                         bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
-                                         (bench.folder / "p.yaml").string() + " --out " + out.string() +
-                                         " >/dev/null 2>" + (bench.folder / "err").string()));
+                                bench.tofstream("replay " + bench.journal + " --speed 0 --quiet --pipeline " +
+                                                (bench.folder / "p.yaml").string() + " --out " + out.string() +
+                                                " >/dev/null 2>" + (bench.folder / "err").string()));
   CHECK_MESSAGE(code == 0, bench.err());
   CHECK_MESSAGE(bench.err().find("frames cannot wait on disk: cannot write") != std::string::npos, bench.err());
   const auto report = run_json(out);

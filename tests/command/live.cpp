@@ -150,7 +150,7 @@ TEST_CASE(
 // TOFSTREAM_KILLS=30 for more of them.
 TEST_CASE("killed at moments of chance, a live run goes on each time and ends with its journal's image and books") {
   const char* const wish = std::getenv("TOFSTREAM_KILLS");
-  const int kills = wish ? std::stoi(wish) : 3;
+  const int kills = wish ? std::stoi(wish) : 2;
   const TemporaryFolder folder;
   const std::string endpoint = "ipc://" + (folder / "socket").string(), journal = (folder / "journal").string();
   const std::string feed = "  feed: {use: zmq_source, endpoint: \"" + endpoint + "\", journal: " + journal +
@@ -159,17 +159,18 @@ TEST_CASE("killed at moments of chance, a live run goes on each time and ends wi
       "  feed: {use: journal_source, path: " + journal + "}\n  sorted: {use: tof_partition, from: feed.events}\n";
   const std::string cut = "seconds: 0.5, least_events: 100, iterations: 2, ";
   std::jthread scanner([&] {
-    run_command("run simulate_live --quiet --out " + (folder / "scanner").string() + " --set endpoint=" + endpoint +
-                fmt::format(" --set photons.seconds={} --set photons.activity_scale=0.003 --set "
-                            "photons.batch_events=400 --set sent.speed=1",
-                            3 * kills));
+    run_line("timeout 600 " + program().string() + " run simulate_live --quiet --out " + (folder / "scanner").string() +
+             " --set endpoint=" + endpoint +
+             fmt::format(" --set photons.seconds={} --set photons.activity_scale=0.003 --set "
+                         "photons.batch_events=400 --set sent.speed=1",
+                         3 * kills));
   });
   std::mt19937 random(3);
   std::uniform_real_distribution<double> seconds(0.5, 3);
   const auto has_begun = [&] { return std::filesystem::exists(folder / "live" / update_log_name); };
   CommandResult run;
   for (int k = 0; k <= kills; ++k) {
-    const std::string ended_by = k < kills ? fmt::format("timeout -s KILL {:.3f} ", seconds(random)) : "";
+    const std::string ended_by = k < kills ? fmt::format("timeout --foreground -s KILL {:.3f} ", seconds(random)) : "";
     run = run_pipeline(folder / "live", feed, cut + "use: live_subsets, final: offline",
                        has_begun() ? "--set resume_from=" + (folder / "live").string() : "--overwrite", ended_by);
     CAPTURE(k);

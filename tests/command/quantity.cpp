@@ -76,8 +76,8 @@ TEST_CASE("an attenuated scan that nobody corrects is marked, and the log names 
   simulate(folder / "scan.petsird", "--events 60000 --randoms-cps 100000 --delayeds");
   const auto about = run_command("inspect " + (folder / "scan.petsird").string());
   CHECK(holds(about.out, "the file has efficiencies, delayeds for the randoms; its events need attenuation, randoms"));
-  const auto ran = run_command("run listmode_osem --input " + (folder / "scan.petsird").string() + coarse_image + "--out " +
-                               folder.path().string());
+  const auto ran = run_command("run listmode_osem --input " + (folder / "scan.petsird").string() + coarse_image +
+                               "--out " + folder.path().string());
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   for (const char* name : {"attenuation", "randoms"})
     CHECK(count(ran.err, std::string("the data call for a correction for ") + name) == 1);

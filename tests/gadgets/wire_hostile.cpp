@@ -32,11 +32,20 @@ class Hostile {
   Bytes next(std::size_t sent) {
     Bytes bytes = frames_[draw(sent)];
     switch (draw(6)) {
-      case 0: flip(bytes, bytes.size()); break;
-      case 1: flip(bytes, wire::header_bytes); break;
-      case 2: bytes.resize(draw(bytes.size())); break;
-      case 3: bytes.resize(bytes.size() + 1 + draw(100)); break;
-      case 4: break;  // a duplicate, or the header again
+      case 0:
+        flip(bytes, bytes.size());
+        break;
+      case 1:
+        flip(bytes, wire::header_bytes);
+        break;
+      case 2:
+        bytes.resize(draw(bytes.size()));
+        break;
+      case 3:
+        bytes.resize(bytes.size() + 1 + draw(100));
+        break;
+      case 4:
+        break;  // a duplicate, or the header again
       default:
         bytes.resize(draw(300));
         for (std::byte& byte : bytes) byte = static_cast<std::byte>(random_());
@@ -85,10 +94,10 @@ TEST_CASE("of a flood of messages of which a tenth is a stream, exactly the stre
     send(frames.back());
     socket.close();
   });
-  const RunReport report = run(
-      fmt::format("gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\", memory_mib: 8}}\n  end: {{use: null_sink, from: "
-                  "feed.events}}\n",
-                  endpoint));
+  const RunReport report = run(fmt::format(
+      "gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\", memory_mib: 8}}\n  end: {{use: null_sink, from: "
+      "feed.events}}\n",
+      endpoint));
   sender.join();
   REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
   CHECK(report.books.received == events);

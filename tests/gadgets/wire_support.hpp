@@ -70,7 +70,12 @@ class StreamMaker {
     writer_.flush();
     whole_.insert(whole_.end(), written_.begin(), written_.end());
     const auto count = static_cast<std::uint32_t>(prompts.size());
-    return add({.schema = wire::Schema::petsird, .events = count}, std::exchange(written_, {}));
+    constexpr std::uint64_t ns_per_ms = 1000000;
+    return add({.schema = wire::Schema::petsird,
+                .events = count,
+                .start_ns = ns_per_ms * interval.start_ms,
+                .duration_ns = ns_per_ms * (interval.stop_ms - interval.start_ms)},
+               std::exchange(written_, {}));
   }
 
   /// The frames, followed by the end.

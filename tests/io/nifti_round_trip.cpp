@@ -226,7 +226,9 @@ TEST_CASE("what cannot be read is refused in one line that names the file") {
     return error_of(file);
   };
   CHECK(after([](std::string&) {}) == "no error");
-  CHECK(after([](std::string& b) { b = "A text file, longer or shorter.\n"; }).starts_with("this is text, not a NIfTI-1"));
+  CHECK(after([](std::string& b) {
+          b = "A text file, longer or shorter.\n";
+        }).starts_with("this is text, not a NIfTI-1"));
   CHECK(after([](std::string& b) { b.clear(); }).starts_with("not a NIfTI-1"));
   CHECK(after([](std::string& b) { b.resize(200); }).starts_with("not a NIfTI-1"));
   CHECK(after([](std::string& b) { b.pop_back(); }).starts_with("truncated"));

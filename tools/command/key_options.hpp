@@ -10,7 +10,8 @@ namespace tofstream::command {
 inline void add_key_options(Command& command, KeyParams& keys, bool can_bind, bool can_connect) {
   command.add_option("--key", keys.own, "This end's secret key, NAME.secret.yaml of 'tofstream keys new'");
   if (can_connect)
-    command.add_option("--server-key", keys.server, "The public key of the other side, to which this connects: NAME.public.yaml");
+    command.add_option("--server-key", keys.server,
+                       "The public key of the other side, to which this connects: NAME.public.yaml");
   if (can_bind)
     command.add_option("--allowed-keys", keys.allowed,
                        "The public key, or a folder of them, of those who may connect here");

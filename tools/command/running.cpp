@@ -200,7 +200,7 @@ Pipeline load(const std::string& name, const PipelineOptions& options) {
 void run_pipeline(Pipeline pipeline, const RunSettings& settings) {
   const EarlierRun earlier = earlier_run(pipeline, settings);
   Observers observers = make_observers(settings);
-  Control* control = nullptr;  // goes before the engine that it asks
+  Control* control = nullptr;        // goes before the engine that it asks
   std::vector<std::string> reports;  // none without a folder, as of `simulate -o FILE`
   if (!settings.output_dir.empty()) reports.emplace_back(report_html_name);
   Engine engine(std::move(pipeline), {.output_dir = settings.output_dir,

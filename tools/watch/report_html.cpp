@@ -129,7 +129,8 @@ std::string report_html(const Json& run, const std::vector<ReportPicture>& pictu
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
-      "'unsafe-inline'\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}<p class=\"lead\">For research only, not for clinical use.</p>\n</body>\n</html>\n",
+      "'unsafe-inline'\">\n<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n{}<p class=\"lead\">For research "
+      "only, not for clinical use.</p>\n</body>\n</html>\n",
       html::escape(words(at(run, {"pipeline"}))), style, body);
 }
 
