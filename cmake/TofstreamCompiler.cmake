@@ -23,10 +23,9 @@ if(TOFSTREAM_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TOFSTREAM_CCACHE})
 endif()
 
-option(TOFSTREAM_UNITY "Compile sources eight at a time: all is built sooner, one changed file later" OFF)
 add_library(tofstream_options INTERFACE)
 target_compile_options(tofstream_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic $<$<NOT:$<BOOL:${TOFSTREAM_UNITY}>>:-Wshadow> -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
 target_include_directories(tofstream_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
 # The program parses files and messages of strangers. What calls of libraries go through cannot be written over: it is
@@ -68,13 +67,10 @@ endfunction()
 # tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, eight sources are compiled as one, as most of a source's
 # compilation is its headers. FILEs are compiled alone, and so is every source that has flags of its own. A name at
 # namespace scope, also of an unnamed namespace, must then be the target's only one.
+option(TOFSTREAM_UNITY "Compile sources eight at a time: all is built sooner, one changed file later" OFF)
 function(tofstream_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TOFSTREAM_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  if(TOFSTREAM_UNITY)
-    # False alarms of GCC: what an unnamed namespace of a source has is taken for a header's.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-  endif()
 endfunction()
 
 # tofstream_quick(TARGET): code that waits for people and sockets. What takes long to compile is not worth it there.

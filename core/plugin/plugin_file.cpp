@@ -97,7 +97,7 @@ std::vector<PluginRecord> read_plugin_records(const std::filesystem::path& file)
   return records;
 }
 
-// Compiled with the digest that plug-ins have (core/CMakeLists.txt).
+// Compiled with the digest that plug-ins have (cmake/TofstreamPackage.cmake).
 PluginRecord own_record() {
   return plugin_record("");
 }

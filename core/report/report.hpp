@@ -100,8 +100,8 @@ struct CountPoint {
   bool operator==(const CountPoint&) const = default;
 };
 
-// Where a run stands: gadgets are constructed; no data has come, and a gadget says what it waits for; data flow; sources have ended and the rest drains; it was aborted or has
-// failed, and gadgets return from their code; nothing runs any more.
+// Where a run stands: gadgets are made; one waits for the first data; data flow; sources have ended and the rest drains;
+// it was aborted or has failed, and gadgets return from their code; nothing runs any more.
 enum class RunPhase { preparing, waiting, running, stopping, ending, over };
 
 struct RunReport {

@@ -48,7 +48,7 @@ class RunJsonFile {
     file.write(run_json(report));
     file.commit(AtomicFile::Flush::later);
   }
-  // Lists only the gadgets' files that are there, and those that the caller still writes, unless threads are left that may still write.
+  // Lists the files that are there and those that the caller has yet to write; all, where threads are left that may write.
   void end(RunReport& report) {
     const std::lock_guard lock(mutex_);
     ended_ = true;

@@ -174,7 +174,7 @@ struct Node {
     in_code_since = std::chrono::steady_clock::now();
     no_work_before = no_work(in_code_since);
   }
-  // Of a gadget with its own thread: how long it has waited, within its calls, for room behind it or for the outside.
+  // How long a gadget with its own thread has waited, within its calls, for room behind it or for the outside.
   std::chrono::steady_clock::duration no_work(std::chrono::steady_clock::time_point now) const {
     return waited_output(now) + record.waited_outside(now);
   }

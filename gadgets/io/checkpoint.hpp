@@ -1,6 +1,6 @@
 // An estimate in a file, from which a reconstruction that was killed goes on: the image as it was, bit for bit, with
-// the number of the update that made it, what its values are and what was rejected until then, under a checksum. The file appears by rename. Its
-// format is our own and no exchange format; share/doc/live.md describes it.
+// the number of the update that made it, what its values are and what was rejected until then, under a checksum. The
+// file appears by rename. Its format is our own and no exchange format; share/doc/live.md describes it.
 #pragma once
 
 #include <cstdint>

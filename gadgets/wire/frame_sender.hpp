@@ -47,8 +47,8 @@ class FrameSender {
   FrameSender(const FrameSender&) = delete;
   FrameSender& operator=(const FrameSender&) = delete;
 
-  /// push waits for a receiver that has room; false at the stop, and where it has given up. Throws std::runtime_error in one line where the
-  /// receiver refuses the keys. The header of a stream is kept, and pub sends it again to each new monitor.
+  /// push waits for a receiver that has room; false at the stop, and where it has given up. Throws std::runtime_error in
+  /// one line where the receiver refuses the keys. A stream's header is kept; pub sends it again to each new monitor.
   bool send(std::vector<std::byte> frame);
   /// The same without a copy: the bytes must outlive what is made of them.
   bool send_in_place(std::span<const std::byte> frame);

@@ -98,7 +98,7 @@ void StreamReceiver::take(RawFrame message) {
 void StreamReceiver::leave_out(const RawFrame& message, const char* reason) {
   const auto decoded = wire::decode_frame(message.data);
   const auto* const frame = std::get_if<Frame>(&decoded);
-  if (!frame || streams_.take(frame->header, message.ingress_ns, false) != Arrival::wanted) return;
+  if (!frame || streams_.take(frame->header, message.ingress_ns, begins(*frame)) != Arrival::wanted) return;
   context_.books().received(frame->header.events);
   context_.books().lost(frame->header.events, reason);
 }
@@ -130,12 +130,15 @@ std::uint64_t StreamReceiver::take_frame(const RawFrame& message) {
 // Whether a frame is the header of a stream that is to be taken. The first one whose header can be used is.
 bool StreamReceiver::begins(const Frame& frame) {
   constexpr std::uint64_t most_refused = 100;  // then nobody reads what a stranger sends
+  const bool is_known = std::ranges::equal(frame.payload, header_);
   if (frame.header.kind != FrameKind::stream_header || streams_.knows(frame.header.stream) || is_ended_by_another_ ||
-      refused_headers_ >= most_refused)
+      (refused_headers_ >= most_refused && !is_known))
     return false;
   const std::string refusal = why_refused(frame);
   if (refusal.empty()) {
-    if (streams_.has_begun())
+    if (!streams_.has_begun())
+      header_.assign(frame.payload.begin(), frame.payload.end());
+    else
       context_.log().warning(
           "the sender began again: the scan goes on with what it sends now; what it had not sent is not known");
     return true;
@@ -187,9 +190,7 @@ void StreamReceiver::note_two_at_once() {
 }
 
 void StreamReceiver::take_wanted(const Frame& frame) {
-  if (frame.header.kind == FrameKind::stream_header && header_.empty())
-    header_.assign(frame.payload.begin(), frame.payload.end());
-  else if (frame.header.kind == FrameKind::data && frame.header.schema == Schema::petsird)
+  if (frame.header.kind == FrameKind::data && frame.header.schema == Schema::petsird)
     take_petsird(frame);
   else if (frame.header.kind == FrameKind::data)
     take_records(frame);

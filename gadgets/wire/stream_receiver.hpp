@@ -45,12 +45,11 @@ constexpr auto enum_names(OnNewStream) {
 }
 inline constexpr auto* on_new_stream_words =
     "What follows when a sender begins again: continue takes its events too where scanner and examination are the "
-    "same, "
-    "end ends the scan, ignore leaves them out";
+    "same, end ends the scan, ignore leaves them out";
 
 struct ReceiverSettings {
-  bool is_monitor =
-      false;  // it may come late and miss frames, which nobody sends again; that is no fault, but is booked
+  // It may come late and miss frames, which nobody sends again; that is no fault, but is booked.
+  bool is_monitor = false;
   OnNewStream on_new_stream = OnNewStream::go_on;
 };
 

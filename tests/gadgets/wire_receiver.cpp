@@ -251,6 +251,15 @@ TEST_CASE("a stream of another scanner, or of another patient, never goes on wit
   CHECK(patient.left_out() == "it is of another examination than the first");
 }
 
+TEST_CASE("what is left out at a stop counts as received and lost, also where nothing was taken before") {
+  CollectingEmit<LiveStream> emit;
+  TestContext context;
+  StreamReceiver receiver(emit, context);
+  for (const Bytes& frame : begun_again()) receiver.leave_out({.data = frame}, "stopped");
+  CHECK(context.recorded().received == 100);
+  CHECK(context.recorded().lost.at("stopped") == 100);
+}
+
 TEST_CASE("two senders at once are both taken, to the end of both, and the log says so") {
   StreamMaker first, second(wire_test::header(), 6);
   const auto a = first.records(10).records(20).end(), b = second.records(30).end();

@@ -108,6 +108,22 @@ gadgets:
   CHECK(std::ranges::equal(live.at(0).tof_mm.span(), kept().at(0).tof_mm.span()));
 }
 
+TEST_CASE("a recorder, which decodes nothing, takes the stream of a sender that began again too, and both are booked") {
+  const TemporaryFolder folder;
+  StreamMaker first, second(wire_test::header(), 6);
+  auto frames = first.records(10).records(20).end();
+  frames.pop_back();
+  for (const Bytes& frame : second.records(30).end()) frames.push_back(frame);
+  const std::string endpoint = "ipc://" + (folder / "socket").string();
+  std::jthread sender([&] { send(endpoint, frames); });
+  const RunReport report = run(fmt::format("gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\", journal: {}}}\n",
+                                           endpoint, (folder / "journal").string()));
+  REQUIRE_MESSAGE(report.exit_code == 0, first_error(report));
+  CHECK(report.books.received == 60);
+  CHECK(report.books.written == 60);
+  CHECK(figure(report, "streams") == 2);
+}
+
 TEST_CASE("frames dropped, twice, reordered, cut, flipped and rubbish: the run goes on and the books balance") {
   const TemporaryFolder folder;
   StreamMaker maker;

@@ -31,6 +31,8 @@ TEST_CASE("only what begins is known; frames of others are counted") {
   StreamSet streams;
   CHECK(streams.take(data(5, 1, 0), epoch, false) == Arrival::before_header);
   CHECK(streams.take(start(5), epoch, true) == Arrival::wanted);
+  streams.begin_at(data(6, 3, 0));  // of a stream that is left out
+  CHECK(streams.missing_frames() == 0);
   CHECK(streams.take(start(6), epoch, false) == Arrival::other_stream);
   CHECK(streams.take(data(6, 1, 0), epoch, false) == Arrival::other_stream);
   CHECK(streams.take(data(5, 1, 0), epoch, false) == Arrival::wanted);

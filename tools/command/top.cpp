@@ -50,7 +50,7 @@ void show(const std::string& page, bool terminal) {
   std::fflush(stdout);
 }
 
-// Of a run that has ended, from its folder: ": done", and a line each for image and report. Only "\n" where there is no
+// What is said of a run that has ended, from its folder: ": done", a line each for image and report. Only "\n" where there is no
 // such folder.
 std::string what_is_left(const std::filesystem::path& run) try {
   const auto folder = std::filesystem::is_directory(run) ? run : run.parent_path();

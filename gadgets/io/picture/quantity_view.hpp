@@ -9,7 +9,7 @@
 
 namespace tofstream {
 
-/// Sets the picture's unit and note, how the image was filtered included, from the file's provenance; leaves them where it has none.
+/// Sets the picture's unit and note (with the filter, if any) from the file's provenance; leaves them where it has none.
 void tell_quantity(const std::filesystem::path& nifti, ViewSettings& settings);
 
 /// The same from a quantity.

@@ -54,7 +54,7 @@ void StreamSet::note_time(Member& member, const FrameHeader& header, std::uint64
 }
 
 void StreamSet::begin_at(const FrameHeader& first) {
-  find(first.stream)->order.begin_at(first);
+  if (Member* const member = find(first.stream)) member->order.begin_at(first);
 }
 
 bool StreamSet::has_ended() const {

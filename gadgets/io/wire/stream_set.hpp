@@ -14,7 +14,7 @@ class StreamSet {
   /// Takes note of a frame that decode_frame gave and that came in at `ingress_ns`, since 1970; `begins`: a header of a
   /// stream that is not known begins one.
   Arrival take(const FrameHeader& header, std::uint64_t ingress_ns, bool begins);
-  /// See StreamOrder; of the stream of this frame, which has begun.
+  /// See StreamOrder; nothing where this frame's stream is left out.
   void begin_at(const FrameHeader& first);
 
   bool has_begun() const { return !members_.empty(); }
