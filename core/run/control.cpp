@@ -48,7 +48,7 @@ void Control::read_figures(RunReport& report) const {
   const std::lock_guard lock(state_.mutex);
   read_graph(report);
   const CountPoint now = count_now();
-  report.phase = phase();
+  report.phase = phase(report);
   report.started = started_;
   if (began_ != Clock::time_point{}) report.seconds = seconds(Clock::now() - began_);
   if (state_.data_began) report.data_seconds = seconds(Clock::now() - *state_.data_began);
@@ -93,11 +93,13 @@ CountPoint Control::count_now() const {
   return now;
 }
 
-RunPhase Control::phase() const {
+// Of what the report says of the gadgets, so that a reader never sees a run that waits, and no word of what for.
+RunPhase Control::phase(const RunReport& report) const {
   if (state_.cancelled) return RunPhase::ending;
   if (!state_.launched) return RunPhase::preparing;
   if (state_.stopping) return RunPhase::stopping;
-  return !state_.data_began && graph_.says_what_it_waits_for() ? RunPhase::waiting : RunPhase::running;
+  const bool waits = std::ranges::any_of(report.gadgets, [](const auto& gadget) { return !gadget.waiting.empty(); });
+  return !state_.data_began && waits ? RunPhase::waiting : RunPhase::running;
 }
 
 std::vector<LiveParameter> Control::live_parameters() const {

@@ -58,7 +58,7 @@ class Control final : public RunControl {
  private:
   void read_figures(RunReport& report) const;
   void read_graph(RunReport& report) const;
-  RunPhase phase() const;
+  RunPhase phase(const RunReport& report) const;
   CountPoint count_now() const;
 
   const Pipeline& pipeline_;

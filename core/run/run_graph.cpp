@@ -120,10 +120,6 @@ bool RunGraph::waits_outside() const {
   return std::ranges::any_of(nodes_, is_outside) && std::ranges::none_of(nodes_, is_kept);
 }
 
-bool RunGraph::says_what_it_waits_for() const {
-  return std::ranges::any_of(nodes_, [](const auto& node) { return !node->record.waiting().empty(); });
-}
-
 std::uint64_t RunGraph::progress_changes() const {
   std::uint64_t changes = 0;
   for (const auto& node : nodes_) changes += node->record.progress_changes();

@@ -44,8 +44,6 @@ class RunGraph {
   std::string state_in_words() const;
   // Whether nothing but the outside keeps it: see Context::wait_outside.
   bool waits_outside() const;
-  // A gadget says what it waits for (core/gadget/waiting.hpp).
-  bool says_what_it_waits_for() const;
   // Grows whenever a gadget's progress changes.
   std::uint64_t progress_changes() const;
 
