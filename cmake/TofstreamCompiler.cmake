@@ -23,9 +23,16 @@ if(TOFSTREAM_CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TOFSTREAM_CCACHE})
 endif()
 
+option(TOFSTREAM_UNITY "Compile sources eight at a time: all is built sooner, one changed file later" OFF)
 add_library(tofstream_options INTERFACE)
 target_compile_options(tofstream_options INTERFACE
-  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers -Werror>)
+# Sources that are joined see each other's names, and GCC takes their unnamed namespaces for a header's.
+if(TOFSTREAM_UNITY)
+  target_compile_options(tofstream_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+else()
+  target_compile_options(tofstream_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wshadow>)
+endif()
 target_include_directories(tofstream_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
 # The program parses files and messages of strangers. What calls of libraries go through cannot be written over: it is
@@ -67,10 +74,11 @@ endfunction()
 # tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, eight sources are compiled as one, as most of a source's
 # compilation is its headers. FILEs are compiled alone, and so is every source that has flags of its own. A name at
 # namespace scope, also of an unnamed namespace, must then be the target's only one.
-option(TOFSTREAM_UNITY "Compile sources eight at a time: all is built sooner, one changed file later" OFF)
 function(tofstream_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TOFSTREAM_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  get_target_property(cuda_sources ${target} SOURCES)
+  list(FILTER cuda_sources INCLUDE REGEX "[.]cu$")
+  set_source_files_properties(${ARGN} ${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # tofstream_quick(TARGET): code that waits for people and sockets. What takes long to compile is not worth it there.

@@ -39,12 +39,14 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# build_preset PRESET [TARGET...]
+# build_preset PRESET [TARGET...]: a new build folder joins sources (cmake/TofstreamCompiler.cmake), since all are to be
+# compiled; one that was configured by hand stays as it is.
 build_preset() {
-  local name="$1"
+  local name="$1" new=()
   shift
   say "Building the $name preset"
-  (cd "$root" && cmake --preset "$name" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
+  if [ ! -e "$root/build/$name/CMakeCache.txt" ]; then new=(-DTOFSTREAM_UNITY=ON); fi
+  (cd "$root" && cmake --preset "$name" "${new[@]}" --log-level=STATUS >"$root/build/configure-$name.log" 2>&1) || {
     tail -n 30 "$root/build/configure-$name.log" >&2
     exit 1
   }

@@ -66,6 +66,7 @@ struct GadgetServices {
   virtual const std::stop_token& stop_token() const = 0;
   virtual RunControl* control() const = 0;
   virtual void set_waiting_outside(bool waits) = 0;
+  virtual void set_waiting(std::string what) = 0;
   virtual Turn take_turn() = 0;
 
   // `reason`: of what is rejected or lost, else empty.
@@ -167,6 +168,11 @@ class Context {
     } const mark(*services_);
     return std::forward<Wait>(wait)();
   }
+  // Says what the gadget waits for outside the program, as a whole line: "waiting for a sender at
+  // tcp://127.0.0.1:5555". The progress line, `tofstream top` and the live page show it, and a run of which no data has
+  // come is called waiting, not running. An empty text says that the wait is over. It goes beside wait_outside, which
+  // is the wait itself.
+  void say_waiting(std::string what) { services_->set_waiting(std::move(what)); }
   // Call this before work on what runs of the same process share, such as the processor that projects. It waits until
   // it is this run's turn, which lasts as long as the object that is returned. A run that is alone has its turn at
   // once. Only for a gadget with a thread of its own; emit nothing meanwhile, since that may wait. Where the run is

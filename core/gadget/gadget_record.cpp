@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/base/did_you_mean.hpp"
-#include "core/gadget/waiting.hpp"
 
 namespace tofstream {
 
@@ -55,6 +54,11 @@ GadgetRecord::Clock::duration GadgetRecord::waited_outside(Clock::time_point now
   return waited_outside_ + (waits_outside_ && now > waits_since_ ? now - waits_since_ : Clock::duration{});
 }
 
+void GadgetRecord::set_waiting(std::string what) {
+  const std::lock_guard lock(mutex_);
+  waiting_ = std::move(what);
+}
+
 std::string GadgetRecord::waiting() const {
   const std::lock_guard lock(mutex_);
   return waiting_;
@@ -62,10 +66,6 @@ std::string GadgetRecord::waiting() const {
 
 void GadgetRecord::set_figure(std::string_view key, Figure value) {
   const std::lock_guard lock(mutex_);
-  if (auto* const words = std::get_if<std::string>(&value); words && key == waiting_key) {
-    waiting_ = std::move(*words);
-    return;
-  }
   figures_.insert_or_assign(std::string(key), std::move(value));
 }
 

@@ -38,6 +38,7 @@ class GadgetRecord final : public GadgetServices {
   const std::stop_token& stop_token() const override { return stop_; }
   RunControl* control() const override { return control_; }
   void set_waiting_outside(bool waits) override;
+  void set_waiting(std::string what) override;
   Turn take_turn() override;
 
   void book(Account account, std::uint64_t events, std::string_view reason) override;
@@ -66,7 +67,7 @@ class GadgetRecord final : public GadgetServices {
   bool waits_outside() const { return waits_outside_; }
   // How long it has done so, up to `now`.
   Clock::duration waited_outside(Clock::time_point now) const;
-  // What it says that it waits for (core/gadget/waiting.hpp); empty: nothing.
+  // What it says that it waits for (Context::say_waiting); empty: nothing.
   std::string waiting() const;
 
   // The following are set before data flows.

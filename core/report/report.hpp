@@ -47,7 +47,7 @@ struct GadgetReport {
   BookEntries books;
   std::map<std::string, Figure> figures;
   Progress progress;
-  std::string waiting;  // what it waits for outside the program (core/gadget/waiting.hpp); empty: nothing
+  std::string waiting;  // what it waits for outside the program (Context::say_waiting); empty: nothing
 };
 
 // What passed over one edge, and what waits on it.

@@ -17,7 +17,6 @@
 #include <zmq.hpp>
 
 #include "core/gadget.hpp"
-#include "core/gadget/waiting.hpp"
 #include "gadgets/io/wall_clock.hpp"
 #include "gadgets/io/wire/frame.hpp"
 #include "gadgets/parameters.hpp"
@@ -51,7 +50,7 @@ class Silence {
     say(fmt::format("waiting for a sender at {}", endpoint_));
     context.log().info(said_);
   }
-  ~Silence() { say_waiting(context_, ""); }
+  ~Silence() { context_.say_waiting(""); }
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;
 
@@ -74,7 +73,7 @@ class Silence {
 
   void say(std::string words) {
     said_ = std::move(words);
-    say_waiting(context_, said_);
+    context_.say_waiting(said_);
   }
 
   const std::string endpoint_;

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "core/gadget/waiting.hpp"
 #include "gadgets/io/random_identity.hpp"
 #include "gadgets/io/wall_clock.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 // `context` outlives the sender.
 FrameSender::Settings speaking_to(FrameSender::Settings to, Context& context) {
   to.warn = [log = context.log()](std::string_view text) { log.warning(text); };
-  to.say_waiting = [&context](std::string_view what) { say_waiting(context, std::string(what)); };
+  to.say_waiting = [&context](std::string_view what) { context.say_waiting(std::string(what)); };
   to.may_wait = [&context] { return !context.stopping(); };
   return to;
 }

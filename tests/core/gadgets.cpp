@@ -2,7 +2,6 @@
 #include "gadgets.hpp"
 
 #include "core/gadget/spill.hpp"
-#include "core/gadget/waiting.hpp"
 
 void tofstream::Spill<tofstream::test::Batch>::encode(const test::Batch& batch, SpillWriter& to) {
   to.value(batch.number);
@@ -399,9 +398,9 @@ TOFSTREAM_GADGET(OutsideWait, "outside_wait", "A source that waits for somebody 
 
 struct LateSender {
   void run(Emit<Batch>& emit, std::stop_token, Context& context) {
-    say_waiting(context, "waiting for a sender at the door");
+    context.say_waiting("waiting for a sender at the door");
     context.wait_outside([] { sleep_ms(300); });
-    say_waiting(context, "");
+    context.say_waiting("");
     sleep_ms(100);
     for (std::uint64_t i = 0; i < 3; ++i) emit(Batch{.number = i});
   }

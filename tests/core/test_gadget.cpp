@@ -206,20 +206,20 @@ TEST_CASE("a payload taken by value is moved where nobody else reads it, and cop
 
 namespace {
 
-struct Picture {
+struct Exposure {
   int value = 0;  // 0: an announcement
   bool is_announcement() const { return value == 0; }
 };
 
 struct Brighten {
-  Picture operator()(const Picture& picture) const { return {10 / picture.value}; }
+  Exposure operator()(const Exposure& picture) const { return {10 / picture.value}; }
 };
 struct Measure {
-  B operator()(const Picture& picture) const { return {10 / picture.value}; }
+  B operator()(const Exposure& picture) const { return {10 / picture.value}; }
 };
 struct Pair {
   std::shared_ptr<const A> a;
-  std::shared_ptr<const Picture> picture;
+  std::shared_ptr<const Exposure> picture;
   static constexpr auto inputs = ports(port<&Pair::a>("a"), port<&Pair::picture>("picture"));
 };
 struct Expecting : Pair {
@@ -235,23 +235,23 @@ struct Compare {
 
 TEST_CASE("an announcement passes by gadgets whose authors know nothing of it") {
   GadgetTest<Brighten> same;
-  same.send(Picture{0});
-  same.send(Picture{5});
+  same.send(Exposure{0});
+  same.send(Exposure{5});
   REQUIRE(same.out.size() == 2);
   CHECK(same.out[0].is_announcement());
   CHECK(same.out[1].value == 2);
 
   GadgetTest<Measure> other;
-  other.send(Picture{0});
-  other.send(Picture{5});
+  other.send(Exposure{0});
+  other.send(Exposure{5});
   REQUIRE(other.out.size() == 1);
   CHECK(other.out[0].x == 2);
 
   GadgetTest<Compare<Pair>> two;
-  CHECK_THROWS_WITH(two.send(std::make_shared<const A>(), std::make_shared<const Picture>()),
+  CHECK_THROWS_WITH(two.send(std::make_shared<const A>(), std::make_shared<const Exposure>()),
                     doctest::Contains("input picture only announces"));
   GadgetTest<Compare<Expecting>> expecting;
-  expecting.send(std::make_shared<const A>(), std::make_shared<const Picture>());
+  expecting.send(std::make_shared<const A>(), std::make_shared<const Exposure>());
   CHECK(expecting.out.size() == 1);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -111,7 +111,7 @@ TEST_CASE("families register themselves: nothing but benchmarks includes their h
 
 namespace {
 
-std::string text_of(const std::filesystem::path& file) {
+std::string source_text(const std::filesystem::path& file) {
   std::ifstream source(file);
   return {std::istreambuf_iterator<char>(source), {}};
 }
@@ -124,14 +124,14 @@ TEST_CASE("tools name no gadget: what they ask of one, it says of itself") {
   std::vector<std::string> gadgets;
   for (const auto& entry : std::filesystem::recursive_directory_iterator("gadgets")) {
     if (entry.path().extension() != ".cpp") continue;
-    const std::string text = text_of(entry.path());
+    const std::string text = source_text(entry.path());
     for (std::sregex_iterator found(text.begin(), text.end(), registration), end; found != end; ++found)
       gadgets.push_back((*found)[1]);
   }
   CHECK(gadgets.size() > 30);
   for (const char* folder : {"tools/command", "tools/serve", "tools/watch"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      const std::string text = text_of(entry.path());
+      const std::string text = source_text(entry.path());
       for (const std::string& gadget : gadgets)
         CHECK_MESSAGE(text.find('"' + gadget + '"') == std::string::npos, entry.path().string(), " names ", gadget);
     }

@@ -14,7 +14,7 @@
 #include "tests/support/gpu.hpp"
 
 using namespace tofstream;
-using Place = EventStore::Place;
+using StorePlace = EventStore::Place;
 
 namespace {
 
@@ -42,7 +42,7 @@ TEST_CASE("events for which the host has no room are read from disk as if they w
     EventBatch held = store.hold(random_lors(find_workload("W1"), 1000, 7));
     const auto stored = store.store(batches_of({1000, 1, 70'000}));
     REQUIRE(stored.size() == 3);
-    CHECK(store.bytes_in(Place::disk) == std::size_t{71'001} * 28);
+    CHECK(store.bytes_in(StorePlace::disk) == std::size_t{71'001} * 28);
     CHECK(store.in_words() == "1.9 MiB on disk");
     CHECK(std::filesystem::is_empty(folder));  // the file has no name: nothing can be left of it
     const EventBatch expected = random_lors(find_workload("W1"), 70'000, 7);
@@ -56,7 +56,7 @@ TEST_CASE("events for which the host has no room are read from disk as if they w
     again.push_back(std::move(held));
     const auto stored_again = store.store(std::move(again));
     CHECK(stored_again[0]->ends[0].data() == place);  // it is there already
-    CHECK(store.bytes_in(Place::disk) == std::size_t{72'001} * 28);
+    CHECK(store.bytes_in(StorePlace::disk) == std::size_t{72'001} * 28);
   }
   std::filesystem::remove_all(folder);
 }
@@ -68,7 +68,7 @@ TEST_CASE("while the host has room, events stay as they are") {
   const auto stored = store.store(std::move(batches));
   REQUIRE(stored.size() == 2);
   CHECK(stored[0]->tof_mm.data() == first);
-  CHECK(store.bytes_in(Place::host) == 300 * 28);
+  CHECK(store.bytes_in(StorePlace::host) == 300 * 28);
   CHECK(store.places_used() == 1);
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("events that nobody holds any more are not counted, also after the sto
     EventStore store({});
     stored = store.store(batches_of({100, 200}));
     stored.erase(stored.begin());
-    CHECK(store.bytes_in(Place::host) == 200 * 28);
+    CHECK(store.bytes_in(StorePlace::host) == 200 * 28);
     stored.pop_back();
     CHECK(store.in_words() == "none");
     stored = store.store(batches_of({10}));
@@ -134,7 +134,7 @@ TEST_CASE("events for which the GPU has no room stay in pinned memory, joined to
   REQUIRE(stored.size() == 1);
   CHECK(stored[0]->count == 300);
   CHECK(stored[0]->memory() == Memory::pinned);
-  CHECK(store.bytes_in(Place::pinned) == 300 * 28);
+  CHECK(store.bytes_in(StorePlace::pinned) == 300 * 28);
   EventStore roomy({.backend = BackendChoice::cuda});
   const auto there = roomy.store(batches_of({100, 200}));
   REQUIRE(there.size() == 1);

@@ -34,7 +34,7 @@ constexpr const char* blobs = R"(
   estimate: {use: blob_to_voxels, from: estimates}
 )";
 
-struct Made {
+struct AutoRun {
   RunReport report;
   std::filesystem::path folder;
 
@@ -45,8 +45,8 @@ struct Made {
   }
 };
 
-Made run(const std::string& image, const std::filesystem::path& folder, const std::string& subsets = offline,
-         const std::string& loop = plain, const std::string& checkpoint = "") {
+AutoRun run_auto(const std::string& image, const std::filesystem::path& folder, const std::string& subsets = offline,
+                 const std::string& loop = plain, const std::string& checkpoint = "") {
   const std::string yaml = fmt::format(R"(
 scanner: demo_ring
 backend: cpu
@@ -75,15 +75,15 @@ TEST_CASE("an image of the scanner's field of view is that of the same grid writ
   const TemporaryFolder folder;
   for (const char* loop : {plain, blurred}) {
     const std::string name = loop == plain ? "plain" : "blurred";
-    const Made chosen = run("{voxel_mm: 18}", folder / ("auto_" + name), offline, loop);
+    const AutoRun chosen = run_auto("{voxel_mm: 18}", folder / ("auto_" + name), offline, loop);
     REQUIRE(chosen.report.exit_code == 0);
     CHECK(chosen.report.books.balanced());
     CHECK(chosen.figure("image") == "{size: [23, 23, 8], voxel_mm: [18, 18, 18], centre_mm: [0, 0, 0]}");
-    const Made written = run(chosen.figure("image"), folder / ("written_" + name), offline, loop);
+    const AutoRun written = run_auto(chosen.figure("image"), folder / ("written_" + name), offline, loop);
     REQUIRE(written.report.exit_code == 0);
     CHECK(is_same(chosen.image(), written.image()));
   }
-  const Made all = run("auto", folder / "all");
+  const AutoRun all = run_auto("auto", folder / "all");
   CHECK(all.figure("image") == "{size: [135, 135, 49], voxel_mm: [3, 3, 3], centre_mm: [0, 0, 0]}");
   CHECK(all.figure("missed") == "");
   CHECK_MESSAGE(all.figure("noisy_ends").find("the image is noisy in the outermost slices (") != std::string::npos,
@@ -92,11 +92,11 @@ TEST_CASE("an image of the scanner's field of view is that of the same grid writ
 
 TEST_CASE("so it is live, and by the order that was followed") {
   const TemporaryFolder folder;
-  const Made chosen = run("{voxel_mm: 18}", folder / "live", as_it_comes);
+  const AutoRun chosen = run_auto("{voxel_mm: 18}", folder / "live", as_it_comes);
   REQUIRE(chosen.report.exit_code == 0);
   const std::string follow = fmt::format("{}, follow: {}", as_it_comes, (folder / "live").string());
   for (const std::string image : {"{voxel_mm: 18}", "{size: [23, 23, 8], voxel_mm: 18}"}) {
-    const Made again = run(image, folder / (image.starts_with("{voxel") ? "again" : "again_written"), follow);
+    const AutoRun again = run_auto(image, folder / (image.starts_with("{voxel") ? "again" : "again_written"), follow);
     REQUIRE(again.report.exit_code == 0);
     CHECK(is_same(again.image(), chosen.image()));
   }
@@ -104,7 +104,7 @@ TEST_CASE("so it is live, and by the order that was followed") {
 
 TEST_CASE("so it is from a checkpoint on: stopped after any update, the image ends as if nothing had been") {
   const TemporaryFolder folder;
-  const Made whole = run("{voxel_mm: 18}", folder / "whole", as_it_comes);
+  const AutoRun whole = run_auto("{voxel_mm: 18}", folder / "whole", as_it_comes);
   REQUIRE(whole.report.exit_code == 0);
   const std::int64_t updates = checkpoint_step(folder / "whole").update;
   REQUIRE(updates >= 8);
@@ -113,8 +113,8 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
     CAPTURE(stopped_after);
     const std::filesystem::path stopped = folder / fmt::format("stopped_{}", stopped_after);
     // Before the first update the writer has two messages: the announcement and the start image.
-    const Made broken =
-        run("{voxel_mm: 18}", stopped, follow, plain, fmt::format(", fault: {{throw_at: {}}}", stopped_after + 2));
+    const AutoRun broken =
+        run_auto("{voxel_mm: 18}", stopped, follow, plain, fmt::format(", fault: {{throw_at: {}}}", stopped_after + 2));
     REQUIRE(broken.report.exit_code == 1);
     REQUIRE(checkpoint_step(stopped).update == stopped_after);
     CHECK_FALSE(is_same(read_checkpoint(stopped)->image, whole.image()));
@@ -124,13 +124,13 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
     const std::string resume = ", resume_from: " + stopped.string();
     std::string loop = plain;
     loop.insert(loop.rfind('}'), resume);
-    const Made resumed =
-        run("{voxel_mm: 18}", folder / fmt::format("resumed_{}", stopped_after), as_it_comes + resume, loop);
+    const AutoRun resumed =
+        run_auto("{voxel_mm: 18}", folder / fmt::format("resumed_{}", stopped_after), as_it_comes + resume, loop);
     REQUIRE_MESSAGE(resumed.report.exit_code == 0, resumed.report.errors[0].text());
     CHECK(resumed.report.books.balanced());
     CHECK(is_same(resumed.image(), whole.image()));
-    const Made other =
-        run("{voxel_mm: 20}", folder / fmt::format("other_{}", stopped_after), as_it_comes + resume, loop);
+    const AutoRun other =
+        run_auto("{voxel_mm: 20}", folder / fmt::format("other_{}", stopped_after), as_it_comes + resume, loop);
     REQUIRE(other.report.exit_code == 1);
     CHECK(other.report.errors[0].text().find("the checkpoint's image is {size: [23, 23, 8]") != std::string::npos);
   }
@@ -138,7 +138,7 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
 
 TEST_CASE("blobs have lattices over the field of view, and voxels of half their edge") {
   const TemporaryFolder folder;
-  const Made made = run("{voxel_mm: 36, basis: blobs}", folder / "blobs", offline, blobs);
+  const AutoRun made = run_auto("{voxel_mm: 36, basis: blobs}", folder / "blobs", offline, blobs);
   REQUIRE_MESSAGE(made.report.exit_code == 0, made.report.errors[0].text());
   CHECK(made.figure("image") == "{size: [12, 12, 4], voxel_mm: [36, 36, 36], centre_mm: [0, 0, 0], basis: blobs}");
   CHECK(made.image().grid.voxel_mm == Vec3{18, 18, 18});
@@ -146,22 +146,22 @@ TEST_CASE("blobs have lattices over the field of view, and voxels of half their 
 
 TEST_CASE("from a hundredth of events that miss the image on, the run says which image would hold them") {
   const TemporaryFolder folder;
-  const Made narrow = run("{size: [6, 6, 9], voxel_mm: 18}", folder / "narrow");
+  const AutoRun narrow = run_auto("{size: [6, 6, 9], voxel_mm: 18}", folder / "narrow");
   CHECK(narrow.report.exit_code == 0);
   CHECK(narrow.figure("missed").find("write image: auto, or image: {size: [23, 23, 8], voxel_mm: [18, 18, 18]") !=
         std::string::npos);
-  CHECK(run("{size: [23, 23, 8], voxel_mm: 18}", folder / "wide").figure("missed") == "");
+  CHECK(run_auto("{size: [23, 23, 8], voxel_mm: 18}", folder / "wide").figure("missed") == "");
 }
 
 TEST_CASE("a run that reconstructs nothing fails, says why and leaves no image") {
   const TemporaryFolder folder;
-  const Made beside = run("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "beside");
+  const AutoRun beside = run_auto("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "beside");
   CHECK(beside.report.exit_code == 1);
   const std::string text = beside.report.errors[0].text();
   CHECK_MESSAGE(text.find("nothing was reconstructed: all ") != std::string::npos, text);
   CHECK_MESSAGE(text.find("write image: auto") != std::string::npos, text);
   CHECK_FALSE(std::filesystem::exists(folder / "beside/image.nii.gz"));
-  const Made live_too = run("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "live", as_it_comes);
+  const AutoRun live_too = run_auto("{size: [4, 4, 4], centre_mm: [140, 140, 40]}", folder / "live", as_it_comes);
   CHECK(live_too.report.exit_code == 1);
 }
 // SPDX-License-Identifier: Apache-2.0

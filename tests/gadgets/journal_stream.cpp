@@ -34,7 +34,7 @@ std::vector<Bytes> misfortunes() {
   return frames;
 }
 
-struct Place {
+struct JournalPlace {
   const TemporaryFolder folder;
   const std::string endpoint = "ipc://" + (folder / "socket").string();
   const std::string journal = (folder / "journal").string();
@@ -46,7 +46,7 @@ std::string replaying(const std::string& journal, const std::string& more = "") 
       journal, more);
 }
 
-RunReport receive(const Place& place, const std::vector<Bytes>& frames, const std::string& more,
+RunReport receive(const JournalPlace& place, const std::vector<Bytes>& frames, const std::string& more,
                   const std::string& sink = "") {
   std::jthread sender([&] { send(place.endpoint, frames); });
   RunReport report = run(receiving_records(place.endpoint, more, sink));
@@ -67,7 +67,7 @@ void check_same(const std::vector<EventBatch>& a, const std::vector<EventBatch>&
 }  // namespace
 
 TEST_CASE("a journal keeps every message as it came, and its replay gives the events and books of the live run") {
-  const Place place;
+  const JournalPlace place;
   const auto frames = misfortunes();
   const RunReport live = receive(place, frames, fmt::format(", late_s: 0.1, journal: {}", place.journal));
   const auto events = std::move(kept());
@@ -88,7 +88,7 @@ TEST_CASE("a journal keeps every message as it came, and its replay gives the ev
 }
 
 TEST_CASE("a recorder keeps frames that nobody decodes, and balances the books") {
-  const Place place;
+  const JournalPlace place;
   const auto frames = misfortunes();
   std::jthread sender([&] { send(place.endpoint, frames); });
   const RunReport report =
@@ -106,7 +106,7 @@ TEST_CASE("a recorder keeps frames that nobody decodes, and balances the books")
 TEST_CASE("a slow pipeline holds up no sender and loses nothing, with a journal and without") {
   for (const bool journalled : {true, false}) {
     CAPTURE(journalled);
-    const Place place;
+    const JournalPlace place;
     const auto frames = stream(400, 1000);  // 4.8 MB
     const std::string where =
         journalled ? "journal: " + place.journal : "spill_folder: " + place.folder.path().string();
@@ -123,7 +123,7 @@ TEST_CASE("a slow pipeline holds up no sender and loses nothing, with a journal 
 
 TEST_CASE(
     "a run that was stopped is gone on with: what the sender repeats is a duplicate, what came between is missed") {
-  const Place place;
+  const JournalPlace place;
   const auto frames = stream(30, 100);
   const std::string journal = ", journal: " + place.journal;
   {
@@ -156,7 +156,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a replay begins where it is asked to, and says where it cannot") {
-  const Place place;
+  const JournalPlace place;
   receive(place, stream(20, 100), ", journal: " + place.journal);
   const auto all = std::move(kept());
   RunReport report = run(replaying(place.journal, ", from_event: 750"));
@@ -173,7 +173,7 @@ TEST_CASE("a replay begins where it is asked to, and says where it cannot") {
 }
 
 TEST_CASE("what a damaged journal has lost is booked as lost, and nothing else") {
-  const Place place;
+  const JournalPlace place;
   receive(place, stream(20, 100), ", journal: " + place.journal);
   const std::string segment = place.journal + "/00000001.journal";
   {
@@ -196,7 +196,7 @@ TEST_CASE("what a damaged journal has lost is booked as lost, and nothing else")
 }
 
 TEST_CASE("PETSIRD is journalled and replayed as it came") {
-  const Place place;
+  const JournalPlace place;
   StreamMaker maker;
   const auto frames = maker.blocks(300).blocks(200).blocks(100).end();
   const std::string decoding =
@@ -220,7 +220,7 @@ TEST_CASE("PETSIRD is journalled and replayed as it came") {
 }
 
 TEST_CASE("after a stop, what waits longer than it may is left out, and the books say so") {
-  const Place place;
+  const JournalPlace place;
   const auto frames = stream(300, 100);
   Engine engine = engine_of(
       receiving_records(place.endpoint, ", drain_s: 0", ", edge: {messages: 1}, fault: {delay_at: 1, delay_ms: 300}"));
@@ -239,7 +239,7 @@ TEST_CASE("after a stop, what waits longer than it may is left out, and the book
 }
 
 TEST_CASE("a source alone records; one that nothing keeps, or resumes from nothing, starts nothing") {
-  const Place place;
+  const JournalPlace place;
   std::jthread sender([&] { send(place.endpoint, stream(5, 100)); });
   const std::string alone = fmt::format("gadgets:\n  feed: {{use: zmq_source, endpoint: \"{}\"", place.endpoint);
   const RunReport recorded = run(alone + ", journal: " + place.journal + "}\n");

@@ -61,7 +61,7 @@ struct WaitForImage {
 };
 TOFSTREAM_GADGET(WaitForImage, "test_wait_for_image", "Waits until what came is in an estimate");
 
-struct Made {
+struct LiveRun {
   RunReport report;
   std::vector<float> image;
   UpdateStep step;
@@ -110,10 +110,10 @@ gadgets:
                      source, subsets, projected, estimate);
 }
 
-Made run(const std::string& yaml, const std::filesystem::path& folder) {
+LiveRun run_live(const std::string& yaml, const std::filesystem::path& folder) {
   seen().all.clear();
   seen().newest_subset = -1;
-  Made made;
+  LiveRun made;
   made.folder = folder;
   made.report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder}).run();
   REQUIRE_MESSAGE(made.report.exit_code == 0,
@@ -155,9 +155,9 @@ double nrms(const std::vector<float>& a, const std::vector<float>& b) {
 
 TEST_CASE("live over ZeroMQ, then final: offline gives the offline pipeline's image bit for bit") {
   const TemporaryFolder folder;
-  const Made anew =
-      run(pipeline(over_the_wire(folder), std::string(live_subsets) + ", final: offline"), folder / "live");
-  const Made once = run(pipeline(over_the_wire(folder), offline), folder / "offline");
+  const LiveRun anew =
+      run_live(pipeline(over_the_wire(folder), std::string(live_subsets) + ", final: offline"), folder / "live");
+  const LiveRun once = run_live(pipeline(over_the_wire(folder), offline), folder / "offline");
   CHECK(anew.image == once.image);
   CHECK(anew.report.books.received == once.report.books.received);
   CHECK(anew.gadget("projected").books.reconstructed == once.gadget("projected").books.reconstructed);
@@ -168,9 +168,9 @@ TEST_CASE("live over ZeroMQ, then final: offline gives the offline pipeline's im
 // The different order of updates changes the image less than counting statistics do (the same scan with another seed).
 TEST_CASE("the live image is the offline one within a part of the noise, from the activity of the first seconds on") {
   const TemporaryFolder folder;
-  const Made once = run(pipeline(photons(1), offline), folder / "offline");
-  const Made other = run(pipeline(photons(2), offline), folder / "other");
-  const Made slowly = run(pipeline(photons(1, ", fault: {delay_ms: 50}"), live_subsets), folder / "live");
+  const LiveRun once = run_live(pipeline(photons(1), offline), folder / "offline");
+  const LiveRun other = run_live(pipeline(photons(2), offline), folder / "other");
+  const LiveRun slowly = run_live(pipeline(photons(1, ", fault: {delay_ms: 50}"), live_subsets), folder / "live");
   // A rate from the first second on, not a sum that grows.
   const auto total = [](const Estimate& estimate) {
     double sum = 0;
@@ -192,17 +192,17 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
 
 TEST_CASE("following the order gives the live image bit for bit, also from a checkpoint on") {
   const TemporaryFolder folder;
-  const Made slowly = run(pipeline(photons(1, ", fault: {delay_ms: 15}"), live_subsets), folder / "live");
+  const LiveRun slowly = run_live(pipeline(photons(1, ", fault: {delay_ms: 15}"), live_subsets), folder / "live");
   const auto estimates = seen().all;
   const std::string follow = fmt::format("{}, follow: {}", live_subsets, (folder / "live").string());
-  const Made again = run(pipeline(photons(1), follow), folder / "again");
+  const LiveRun again = run_live(pipeline(photons(1), follow), folder / "again");
   CHECK(again.image == slowly.image);
   CHECK(text_of(folder / "again/order.jsonl") == text_of(folder / "live/order.jsonl"));
 
   std::filesystem::create_directory(folder / "older");
   std::ofstream(folder / "older/order.jsonl") << order_of_version_1(folder / "live");
   const std::string follow_older = fmt::format("{}, follow: {}", live_subsets, (folder / "older").string());
-  const Made older = run(pipeline(photons(1), follow_older), folder / "from_older");
+  const LiveRun older = run_live(pipeline(photons(1), follow_older), folder / "from_older");
   CHECK(older.image == slowly.image);
   CHECK(text_of(folder / "from_older/order.jsonl") == text_of(folder / "live/order.jsonl"));
 
@@ -214,7 +214,7 @@ TEST_CASE("following the order gives the live image bit for bit, also from a che
   std::filesystem::copy(folder / "live/order.jsonl", folder / "killed");
   write_checkpoint(folder / "killed/checkpoint.tofc", {middle.step.update, middle.step.iteration}, *middle.image);
   const std::string resume = ", resume_from: " + (folder / "killed").string();
-  const Made resumed = run(pipeline(photons(1), live_subsets + resume, "", resume), folder / "resumed");
+  const LiveRun resumed = run_live(pipeline(photons(1), live_subsets + resume, "", resume), folder / "resumed");
   CHECK(resumed.image == slowly.image);
   const auto is_later = [&](const auto& estimate) { return estimate->step.update > middle.step.update; };
   CHECK(std::ranges::count_if(seen().all, is_later) == std::ranges::count_if(estimates, is_later));
@@ -260,12 +260,12 @@ TEST_CASE(
     "a slow projector: the deadline is missed, idle iterations and small subsets are given up, nothing is lost, and "
     "final: offline is not touched") {
   const TemporaryFolder folder;
-  const Made once = run(pipeline(photons(1), offline), folder / "offline");
+  const LiveRun once = run_live(pipeline(photons(1), offline), folder / "offline");
   const std::string paced = "  paced: {use: test_wait_for_image, from: photons, edge: {messages: 1}}\n";
-  const Made slow =
-      run(pipeline(photons(1, "", "paced") + paced, std::string(live_subsets) + ", final: offline, deadline_ms: 10",
-                   ", fault: {delay_ms: 40}"),
-          folder / "live");
+  const LiveRun slow =
+      run_live(pipeline(photons(1, "", "paced") + paced,
+                        std::string(live_subsets) + ", final: offline, deadline_ms: 10", ", fault: {delay_ms: 40}"),
+               folder / "live");
   CHECK(slow.image == once.image);
   const auto& figures = slow.gadget("subsets").figures;
   const auto said = std::get<std::vector<std::string>>(figures.at("degradations"));

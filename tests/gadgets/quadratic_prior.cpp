@@ -44,7 +44,7 @@ std::string prior(const std::string& beta, const std::string& more = "") {
   return fmt::format("  prior: {{use: quadratic_prior, from: estimate, beta: {}{}}}\n", beta, more);
 }
 
-struct Made {
+struct PriorRun {
   RunReport report;
   std::vector<float> image;
   std::size_t estimates = 0;
@@ -54,10 +54,10 @@ struct Made {
   }
 };
 
-Made run(const std::string& yaml) {
+PriorRun run_prior(const std::string& yaml) {
   const TemporaryFolder folder;
   estimates().clear();
-  Made made;
+  PriorRun made;
   made.report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder.path()}).run();
   REQUIRE_MESSAGE(made.report.exit_code == 0,
                   (made.report.errors.empty() ? "the books do not balance" : made.report.errors[0].text()));
@@ -83,32 +83,32 @@ const std::string two_passes = "use: subset_builder, subsets: 4, iterations: 5, 
 }  // namespace
 
 TEST_CASE("a prior smooths the image; one of no strength, and any before the first update, changes no bit") {
-  const Made free = run(pipeline(two_passes, "projected", ""));
-  CHECK(run(pipeline(two_passes, penalised, prior("0"))).image == free.image);
+  const PriorRun free = run_prior(pipeline(two_passes, "projected", ""));
+  CHECK(run_prior(pipeline(two_passes, penalised, prior("0"))).image == free.image);
   // The start image is flat, so that the first update meets no gradient.
   const std::string once = "use: subset_builder, subsets: 1, iterations: 1, reference_s: 1";
-  CHECK(run(pipeline(once, penalised, prior("1"))).image == run(pipeline(once, "projected", "")).image);
+  CHECK(run_prior(pipeline(once, penalised, prior("1"))).image == run_prior(pipeline(once, "projected", "")).image);
 
-  const Made smooth = run(pipeline(two_passes, penalised, prior("1e-4")));
+  const PriorRun smooth = run_prior(pipeline(two_passes, penalised, prior("1e-4")));
   CHECK(smooth.estimates == free.estimates);
   CHECK(!smooth.gadget("estimate").figures.contains("penalty_limited_voxels"));
   MESSAGE("roughness ", roughness(free.image), ", with the prior ", roughness(smooth.image));
   CHECK(roughness(smooth.image) < 0.9 * roughness(free.image));
-  CHECK(run(pipeline(two_passes, penalised, prior("1e-4", ", neighbours: faces"))).image != smooth.image);
+  CHECK(run_prior(pipeline(two_passes, penalised, prior("1e-4", ", neighbours: faces"))).image != smooth.image);
 }
 
 TEST_CASE("a prior goes with image: auto and with live subsets, whose estimate begins anew") {
-  const Made automatic = run(pipeline(two_passes, penalised, prior("1e-4"), "{voxel_mm: 30}"));
+  const PriorRun automatic = run_prior(pipeline(two_passes, penalised, prior("1e-4"), "{voxel_mm: 30}"));
   CHECK(automatic.estimates > 20);
-  const Made live = run(pipeline("use: live_subsets, seconds: 0.56, least_events: 4500, iterations: 2, final: offline",
-                                 penalised, prior("1e-4")));
-  const Made offline =
-      run(pipeline("use: subset_builder, seconds: 0.56, least_events: 4500, iterations: 2", penalised, prior("1e-4")));
+  const PriorRun live = run_prior(pipeline(
+      "use: live_subsets, seconds: 0.56, least_events: 4500, iterations: 2, final: offline", penalised, prior("1e-4")));
+  const PriorRun offline = run_prior(
+      pipeline("use: subset_builder, seconds: 0.56, least_events: 4500, iterations: 2", penalised, prior("1e-4")));
   CHECK(live.image == offline.image);
 }
 
 TEST_CASE("a penalty that is too strong leaves no voxel negative or infinite, and the report says so") {
-  const Made wild = run(pipeline(two_passes, penalised, prior("1")));
+  const PriorRun wild = run_prior(pipeline(two_passes, penalised, prior("1")));
   CHECK(std::ranges::all_of(wild.image, [](float x) { return x >= 0 && std::isfinite(x); }));
   CHECK(std::get<std::int64_t>(wild.gadget("estimate").figures.at("penalty_limited_voxels")) > 0);
 }

@@ -19,10 +19,10 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A temporary folder, removed at the end.
-struct Folder {
+struct NiftiFolder {
   fs::path path = fs::temp_directory_path() / fmt::format("tofstream-nifti-{}", ::getpid());
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
+  NiftiFolder() { fs::create_directories(path); }
+  ~NiftiFolder() { fs::remove_all(path); }
   fs::path operator/(const char* name) const { return path / name; }
 };
 
@@ -50,7 +50,7 @@ void write_bytes(const fs::path& path, const std::string& bytes) {
 }
 
 template <class T>
-T at(const std::string& bytes, std::size_t offset) {
+T field_at(const std::string& bytes, std::size_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
@@ -98,7 +98,7 @@ std::string error_of(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("an image comes back as it was written, plain and gzip, with its comment") {
-  const Folder folder;
+  const NiftiFolder folder;
   const Image image = random_image(off_centre());
   for (const char* name : {"a.nii", "a.nii.gz"}) {
     for (const std::string& comment : {std::string(), std::string(R"({"x": 1})"), std::string(100000, 'c')}) {
@@ -115,37 +115,37 @@ TEST_CASE("an image comes back as it was written, plain and gzip, with its comme
 }
 
 TEST_CASE("the header says float32, mm, and an affine from our order to RAS") {
-  const Folder folder;
+  const NiftiFolder folder;
   const Image image = random_image(off_centre());
   write_nifti(folder / "a.nii", image, {.description = "test", .comment = "12345"});
   const std::string bytes = bytes_of(folder / "a.nii");
-  CHECK(at<int>(bytes, 0) == 348);
-  CHECK(at<short>(bytes, 40) == 3);
-  CHECK(at<short>(bytes, 42) == 7);
-  CHECK(at<short>(bytes, 70) == 16);
-  CHECK(at<float>(bytes, 80) == 2.5f);
-  CHECK(at<float>(bytes, 108) == 368);
+  CHECK(field_at<int>(bytes, 0) == 348);
+  CHECK(field_at<short>(bytes, 40) == 3);
+  CHECK(field_at<short>(bytes, 42) == 7);
+  CHECK(field_at<short>(bytes, 70) == 16);
+  CHECK(field_at<float>(bytes, 80) == 2.5f);
+  CHECK(field_at<float>(bytes, 108) == 368);
   CHECK(bytes[123] == 2);
   CHECK(bytes.substr(148, 5) == std::string("test\0", 5));
   const Vec3 o = image.grid.origin_mm;
   const float rows[3][4] = {{-2.5f, 0, 0, -o.x}, {0, -3, 0, -o.y}, {0, 0, 4.25f, o.z}};
   for (std::size_t r = 0; r < 3; ++r)
-    for (std::size_t c = 0; c < 4; ++c) CHECK(at<float>(bytes, 280 + 16 * r + 4 * c) == rows[r][c]);
-  CHECK(at<short>(bytes, 252) == 1);
-  CHECK(at<short>(bytes, 254) == 1);
-  CHECK(at<float>(bytes, 76) == 1);                              // qfac
-  CHECK(std::abs(at<float>(bytes, 264)) == doctest::Approx(1));  // half a turn about z
-  CHECK(at<float>(bytes, 268) == -o.x);
+    for (std::size_t c = 0; c < 4; ++c) CHECK(field_at<float>(bytes, 280 + 16 * r + 4 * c) == rows[r][c]);
+  CHECK(field_at<short>(bytes, 252) == 1);
+  CHECK(field_at<short>(bytes, 254) == 1);
+  CHECK(field_at<float>(bytes, 76) == 1);                              // qfac
+  CHECK(std::abs(field_at<float>(bytes, 264)) == doctest::Approx(1));  // half a turn about z
+  CHECK(field_at<float>(bytes, 268) == -o.x);
   CHECK(bytes.substr(344, 4) == std::string("n+1\0", 4));
   CHECK(bytes[348] == 1);
-  CHECK(at<int>(bytes, 352) == 16);
-  CHECK(at<int>(bytes, 356) == 6);
-  CHECK(at<float>(bytes, 368) == image.voxels[0]);
+  CHECK(field_at<int>(bytes, 352) == 16);
+  CHECK(field_at<int>(bytes, 356) == 6);
+  CHECK(field_at<float>(bytes, 368) == image.voxels[0]);
   CHECK(bytes.size() == 368 + image.bytes());
 }
 
 TEST_CASE("voxel types are converted and scaled") {
-  const Folder folder;
+  const NiftiFolder folder;
   const auto check = [&](const std::string& file, double slope, double intercept) {
     write_bytes(folder / "a.nii", file);
     const Image image = read_nifti(folder / "a.nii");
@@ -169,7 +169,7 @@ TEST_CASE("voxel types are converted and scaled") {
 }
 
 TEST_CASE("big-endian files are read") {
-  const Folder folder;
+  const NiftiFolder folder;
   std::string file = small_file<std::int16_t>(4, lps_rows);
   const auto swap = [&](std::size_t offset, std::size_t bytes, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
@@ -191,7 +191,7 @@ TEST_CASE("big-endian files are read") {
 }
 
 TEST_CASE("flipped and permuted axes are put into our order") {
-  const Folder folder;
+  const NiftiFolder folder;
   // File axis 0 runs to +z downwards, axis 1 to the right (RAS x up, so LPS x down), axis 2 to the front.
   const float rows[3][4] = {{0, 2, 0, 10}, {0, 0, 3, 20}, {-4, 0, 0, 30}};
   write_bytes(folder / "a.nii", small_file<float>(16, rows));
@@ -214,7 +214,7 @@ TEST_CASE("flipped and permuted axes are put into our order") {
 }
 
 TEST_CASE("what cannot be read is refused in one line that names the file") {
-  const Folder folder;
+  const NiftiFolder folder;
   const fs::path file = folder / "a.nii";
   CHECK(error_of(file) == "no such file");
   CHECK(error_of(folder.path) == "not a file");
@@ -251,7 +251,7 @@ TEST_CASE("what cannot be read is refused in one line that names the file") {
 }
 
 TEST_CASE("gzip of several members is read as one, as other programs write it") {
-  const Folder folder;
+  const NiftiFolder folder;
   const Image image = random_image(Grid::centred(40, 40, 40, {1, 1, 1}));
   write_nifti(folder / "a.nii", image);
   const std::string plain = bytes_of(folder / "a.nii");
@@ -274,7 +274,7 @@ TEST_CASE("gzip of several members is read as one, as other programs write it") 
 }
 
 TEST_CASE("what cannot be written leaves nothing behind") {
-  const Folder folder;
+  const NiftiFolder folder;
   const Image image = random_image(off_centre());
   CHECK_THROWS_AS(write_nifti(folder / "a.img", image), std::invalid_argument);
   CHECK_THROWS_WITH_AS(

@@ -11,31 +11,33 @@ using namespace tofstream::petsird;
 using nlohmann::ordered_json;
 
 /// Writes bytes by hand.
-struct Bytes {
+struct HandWritten {
   toy::Bytes bytes;
 
-  Bytes& varints(std::initializer_list<std::uint64_t> values) {
+  HandWritten& varints(std::initializer_list<std::uint64_t> values) {
     for (const std::uint64_t value : values) append_varint(bytes, value);
     return *this;
   }
-  Bytes& floats(std::initializer_list<float> values) {
+  HandWritten& floats(std::initializer_list<float> values) {
     for (const float value : values) {
       const auto raw = std::as_bytes(std::span(&value, 1));
       bytes.insert(bytes.end(), raw.begin(), raw.end());
     }
     return *this;
   }
-  Bytes& text(std::string_view value) {
+  HandWritten& text(std::string_view value) {
     append_varint(bytes, value.size());
     return raw(value);
   }
-  Bytes& raw(std::string_view value) {
+  HandWritten& raw(std::string_view value) {
     const auto raw = std::as_bytes(std::span(value));
     bytes.insert(bytes.end(), raw.begin(), raw.end());
     return *this;
   }
-  Bytes& schema(const ordered_json& json) { return raw(std::string_view("yardl\x01\0\0\0", 9)).text(json.dump()); }
-  Bytes& append(std::span<const std::byte> more) {
+  HandWritten& schema(const ordered_json& json) {
+    return raw(std::string_view("yardl\x01\0\0\0", 9)).text(json.dump());
+  }
+  HandWritten& append(std::span<const std::byte> more) {
     bytes.insert(bytes.end(), more.begin(), more.end());
     return *this;
   }
@@ -107,12 +109,12 @@ ordered_json old_schema() {
   return schema;
 }
 
-void write_transform(Bytes& out, const Transform& transform) {
+void write_transform(HandWritten& out, const Transform& transform) {
   for (const float value : transform) out.floats({value});
 }
 
 /// Two types: one module of one element, and one module of two elements; one energy each.
-void write_old_header(Bytes& out) {
+void write_old_header(HandWritten& out) {
   out.text("OLD").varints({2});
   for (std::uint64_t elements = 1; elements <= 2; ++elements) {
     for (const auto& corner : toy::box(2, 2, 2)) out.floats({corner[0], corner[1], corner[2]});
@@ -143,7 +145,7 @@ void write_old_header(Bytes& out) {
 }  // namespace
 
 TEST_CASE("PETSIRD versions: the shapes of v0.8-v0.9 become the same header") {
-  Bytes out;
+  HandWritten out;
   out.schema(old_schema());
   write_old_header(out);
   out.varints({0});
@@ -165,7 +167,7 @@ TEST_CASE("PETSIRD versions: the shapes of v0.8-v0.9 become the same header") {
 }
 
 TEST_CASE("PETSIRD versions: the upper half of a square table is delivered turned over") {
-  Bytes out;
+  HandWritten out;
   out.schema(old_schema());
   write_old_header(out);
   out.varints({1, 0, 5, 6, 2});                 // one event block with two rows
@@ -187,7 +189,7 @@ TEST_CASE("PETSIRD versions: the upper half of a square table is delivered turne
 }
 
 TEST_CASE("PETSIRD versions: blocks of v0.8-v0.9") {
-  Bytes out;
+  HandWritten out;
   out.schema(old_schema());
   write_old_header(out);
   out.varints({1, 3, 1, 2});
@@ -205,7 +207,7 @@ TEST_CASE("PETSIRD versions: blocks of v0.8-v0.9") {
 TEST_CASE("PETSIRD versions: rows beyond the types are ignored, and make events out of range rejected") {
   toy::Bytes bytes;
   Writer(toy::sink_to(bytes), toy::header()).flush();
-  Bytes out{bytes};
+  HandWritten out{bytes};
   out.varints({1, 0, 0, 1, 0});
   out.varints({3, 1, 2, 23, 0, 4, 24, 0, 4});               // three rows for two types; [0][0]: one good, one bad
   out.varints({2, 0, 1, 3, 3, 3, 1, 2, 9, 9, 9, 9, 9, 9});  // [1][0] none, [1][1] one; [2][0] two
@@ -238,7 +240,7 @@ TEST_CASE("PETSIRD versions: a later schema is read with a warning; what is new 
   toy::Bytes head_stream;
   Writer writer(toy::sink_to(head_stream), toy::header());
   writer.flush();
-  Bytes out;
+  HandWritten out;
   out.schema(schema).append(std::span(head_stream).subspan(9 + 2 + head_text.size()));
   out.varints({1, 0, 7, 8, 0, 0, 0, 0, 0, 1, 0}).text("id");  // an empty event block, with one subject more
   out.varints({1, 6, 8, 9}).text("abc").varints({1}).text("x");
@@ -266,7 +268,7 @@ TEST_CASE("PETSIRD versions: a schema without what is needed says all that is mi
       fields.end());
   field(schema, "CoincidenceEvent", "tofIdx")["type"] = "float32";
   field(schema, "ScannerInformation", "eventEnergyBinEdges")["type"] = "string";
-  Bytes out;
+  HandWritten out;
   out.schema(schema);
   const std::string what = toy::error_of(out.bytes);
   CAPTURE(what);
@@ -282,7 +284,7 @@ TEST_CASE("PETSIRD versions: exam information of another shape is left out") {
       json(R"([{"name":"subject","type":"uint64"},{"name":"modality","type":"string"}])");
   toy::Bytes head_stream;
   Writer(toy::sink_to(head_stream), {toy::scanner(), {}}).flush();
-  Bytes out;
+  HandWritten out;
   out.schema(schema).append(std::span(head_stream).subspan(9 + 2 + standard_schema_text(Version::head).size()));
   out.bytes.back() = std::byte{1};
   out.varints({1ULL << 50U}).text("PT").varints({0});

@@ -17,7 +17,7 @@ formats::PhantomFile shared(const std::string& name) {
   return formats::read_phantom("share/phantoms/" + name + ".yaml");
 }
 
-void refused(const std::string& solids, const std::string& message) {
+void refused_solids(const std::string& solids, const std::string& message) {
   CHECK_THROWS_WITH_AS(parse_phantom("name: p\nsolids:\n" + solids, "p.yaml"), doctest::Contains(message.c_str()),
                        std::runtime_error);
 }
@@ -149,24 +149,27 @@ TEST_CASE("the strips' phantom has its six ellipses, turned from z to y, and reg
 }
 
 TEST_CASE("a mistake in a phantom is one line that says where and what") {
-  refused("  - {shape: cone, activity_Bq_mL: 1}\n",
-          "p.yaml:3:13: phantom.solids[0].shape must be one of sphere, ellipsoid, cylinder, box, rods, not 'cone'");
-  refused("  - {shape: sphere, diameter_mm: 3}\n",
-          "p.yaml:3:5: phantom.solids[0] needs 'activity_Bq_mL', 'mu_per_cm' or both");
-  refused("  - {shape: sphere, diameter_mm: 3, radius_mm: 2, mu_per_cm: 1}\n",
-          "p.yaml:3:37: phantom.solids[0]: 'sphere' has no 'radius_mm'; it has diameter_mm, and may have centre_mm");
-  refused("  - {shape: cylinder, radii_mm: [1, 2], mu_per_cm: 1}\n",
-          "p.yaml:3:5: phantom.solids[0]: 'cylinder' needs 'length_mm'");
-  refused("  - {shape: sphere, diameter_mm: 3, activity_Bq_mL: -2}\n",
-          "p.yaml:3:53: phantom.solids[0].activity_Bq_mL must be in [0, ");
-  refused("  - {shape: box, size_mm: [1, 0, 1], mu_per_cm: 1}\n", "positive finite sizes");
-  refused("  - {shape: box, size_mm: [1, x, 1], mu_per_cm: 1}\n",
-          "p.yaml:3:31: phantom.solids[0].size_mm[1] must be a number, not 'x'");
-  refused("  - {shape: sphere, mu_per_cm: 1}\n  - {shape: box, mu_per_cm: 1}\n",
-          "p.yaml:3:5: phantom.solids[0]: 'sphere' needs 'diameter_mm'; p.yaml:4:5: phantom.solids[1]: 'box' needs");
-  refused("  []\n", "p.yaml:1:1: a phantom needs 'solids', a list of at least one");
-  refused("  - 7\n", "p.yaml:3:5: phantom.solids[0] must be a map, not '7'");
-  refused("  - {shape: sphere, diameter_mm: 3, mu_per_cm: 1\n", "p.yaml:4:1: ");
+  refused_solids(
+      "  - {shape: cone, activity_Bq_mL: 1}\n",
+      "p.yaml:3:13: phantom.solids[0].shape must be one of sphere, ellipsoid, cylinder, box, rods, not 'cone'");
+  refused_solids("  - {shape: sphere, diameter_mm: 3}\n",
+                 "p.yaml:3:5: phantom.solids[0] needs 'activity_Bq_mL', 'mu_per_cm' or both");
+  refused_solids(
+      "  - {shape: sphere, diameter_mm: 3, radius_mm: 2, mu_per_cm: 1}\n",
+      "p.yaml:3:37: phantom.solids[0]: 'sphere' has no 'radius_mm'; it has diameter_mm, and may have centre_mm");
+  refused_solids("  - {shape: cylinder, radii_mm: [1, 2], mu_per_cm: 1}\n",
+                 "p.yaml:3:5: phantom.solids[0]: 'cylinder' needs 'length_mm'");
+  refused_solids("  - {shape: sphere, diameter_mm: 3, activity_Bq_mL: -2}\n",
+                 "p.yaml:3:53: phantom.solids[0].activity_Bq_mL must be in [0, ");
+  refused_solids("  - {shape: box, size_mm: [1, 0, 1], mu_per_cm: 1}\n", "positive finite sizes");
+  refused_solids("  - {shape: box, size_mm: [1, x, 1], mu_per_cm: 1}\n",
+                 "p.yaml:3:31: phantom.solids[0].size_mm[1] must be a number, not 'x'");
+  refused_solids(
+      "  - {shape: sphere, mu_per_cm: 1}\n  - {shape: box, mu_per_cm: 1}\n",
+      "p.yaml:3:5: phantom.solids[0]: 'sphere' needs 'diameter_mm'; p.yaml:4:5: phantom.solids[1]: 'box' needs");
+  refused_solids("  []\n", "p.yaml:1:1: a phantom needs 'solids', a list of at least one");
+  refused_solids("  - 7\n", "p.yaml:3:5: phantom.solids[0] must be a map, not '7'");
+  refused_solids("  - {shape: sphere, diameter_mm: 3, mu_per_cm: 1\n", "p.yaml:4:1: ");
   CHECK_THROWS_AS(formats::read_phantom("share/phantoms"), std::runtime_error);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -17,11 +17,11 @@ namespace fs = std::filesystem;
 namespace {
 
 /// A temporary folder, removed at the end; TOFSTREAM_KEEP_PICTURES names one that is kept.
-struct Folder {
+struct PictureFolder {
   const char* kept = std::getenv("TOFSTREAM_KEEP_PICTURES");
   fs::path path = kept ? fs::path(kept) : fs::temp_directory_path() / fmt::format("tofstream-picture-{}", ::getpid());
-  Folder() { fs::create_directories(path); }
-  ~Folder() {
+  PictureFolder() { fs::create_directories(path); }
+  ~PictureFolder() {
     if (!kept) fs::remove_all(path);
   }
   fs::path operator/(const char* name) const { return path / name; }
@@ -104,7 +104,7 @@ TEST_CASE("planes are seen from the feet and the front, head up") {
 }
 
 TEST_CASE("slices and projections are drawn in every map, nothing else is left in the folder") {
-  const Folder folder;
+  const PictureFolder folder;
   const Image image = spheres(125, 50, 2);
   ViewSettings settings{.title = "NEMA-like spheres, 4:1"};
   write_view_png(folder / "slices.png", image, settings);
@@ -137,14 +137,14 @@ TEST_CASE("slices and projections are drawn in every map, nothing else is left i
 }
 
 TEST_CASE("constant, tiny and negative images are drawn") {
-  const Folder folder;
+  const PictureFolder folder;
   write_view_png(folder / "a.png", Image::zeros(Grid::centred(1, 1, 1, {4, 4, 4})));
   write_view_png(folder / "b.png", Image::filled(Grid::centred(2, 30, 200, {4, 4, 4}), -3.0f));
   CHECK(Pixels(folder / "b.png").height() <= 1400);
 }
 
 TEST_CASE("of an image one voxel thick there is one slice, which fills the picture") {
-  const Folder folder;
+  const PictureFolder folder;
   write_view_png(folder / "flat.png", Image::filled(Grid::centred(1, 65, 75, {4, 4, 4}), 1.0f));
   const Pixels flat(folder / "flat.png");
   CHECK(flat.height() > 900);
@@ -152,7 +152,7 @@ TEST_CASE("of an image one voxel thick there is one slice, which fills the pictu
 }
 
 TEST_CASE("views that cannot be drawn are refused and leave nothing behind") {
-  const Folder folder;
+  const PictureFolder folder;
   const Image image = spheres(10, 10, 4);
   const auto refused = [&](const ViewSettings& settings, const Image& what) {
     CHECK_THROWS_AS(write_view_png(folder / "no.png", what, settings), std::invalid_argument);
@@ -170,7 +170,7 @@ TEST_CASE("views that cannot be drawn are refused and leave nothing behind") {
 }
 
 TEST_CASE("plots are written as PNG and SVG") {
-  const Folder folder;
+  const PictureFolder folder;
   std::vector<PlotSeries> curves;
   for (const bool tof : {true, false})
     for (const int diameter : {10, 13, 17, 22, 28, 37}) {
@@ -210,7 +210,7 @@ TEST_CASE("plots are written as PNG and SVG") {
 }
 
 TEST_CASE("plots that cannot be drawn are refused") {
-  const Folder folder;
+  const PictureFolder folder;
   const auto refused = [&](const std::vector<PlotSeries>& series, const PlotSettings& settings) {
     CHECK_THROWS_AS(write_plot(folder / "no.png", series, settings), std::invalid_argument);
     CHECK(!fs::exists(folder / "no.png"));

@@ -11,20 +11,20 @@ constexpr double pi = 3.14159265358979;
 
 /// An image whose voxels are f(centre).
 template <class F>
-Image image_of(const Grid& grid, const F& f) {
-  Image image = Image::zeros(grid);
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j)
-      for (int i = 0; i < grid.size[0]; ++i) image.voxels[grid.index(i, j, k)] = f(grid.centre(i, j, k));
+Image image_of(const Grid& roi_grid, const F& f) {
+  Image image = Image::zeros(roi_grid);
+  for (int k = 0; k < roi_grid.size[2]; ++k)
+    for (int j = 0; j < roi_grid.size[1]; ++j)
+      for (int i = 0; i < roi_grid.size[0]; ++i) image.voxels[roi_grid.index(i, j, k)] = f(roi_grid.centre(i, j, k));
   return image;
 }
 
-const Grid grid = Grid::centred(40, 40, 30, {2, 2, 3});
+const Grid roi_grid = Grid::centred(40, 40, 30, {2, 2, 3});
 
 }  // namespace
 
 TEST_CASE("a region's weights sum to its volume, sub-voxel parts included") {
-  const Image image = image_of(grid, [](Vec3) { return 3.0f; });
+  const Image image = image_of(roi_grid, [](Vec3) { return 3.0f; });
   for (const float radius : {4.0f, 9.3f, 20.0f}) {
     const double r = static_cast<double>(radius);
     const RoiStatistics sphere = statistics(image, Sphere{{1.3f, -2.1f, 0.4f}, radius});
@@ -41,7 +41,7 @@ TEST_CASE("a region's weights sum to its volume, sub-voxel parts included") {
 }
 
 TEST_CASE("mean and spread of a ramp are those of the region") {
-  const Image ramp = image_of(grid, [](Vec3 p) { return 100 + p.x; });
+  const Image ramp = image_of(roi_grid, [](Vec3 p) { return 100 + p.x; });
   const RoiStatistics s = statistics(ramp, Sphere{{3, 0, 0}, 20});
   CHECK(s.mean == doctest::Approx(103).epsilon(1e-4));
   CHECK(s.std == doctest::Approx(20 / std::sqrt(5.0)).epsilon(1e-2));  // <x^2> = r^2 / 5
@@ -50,7 +50,7 @@ TEST_CASE("mean and spread of a ramp are those of the region") {
 }
 
 TEST_CASE("a disc lies on the nearest slice alone") {
-  const Image slices = image_of(grid, [](Vec3 p) { return p.z; });
+  const Image slices = image_of(roi_grid, [](Vec3 p) { return p.z; });
   CHECK(statistics(slices, Disc{{0, 0, 4.4f}, 10}).mean == doctest::Approx(4.5));
   CHECK(statistics(slices, Disc{{0, 0, 2.9f}, 10}).mean == doctest::Approx(1.5));
   CHECK(statistics(slices, Disc{{0, 0, 3.1f}, 10}).mean == doctest::Approx(4.5));
@@ -65,7 +65,7 @@ TEST_CASE("a disc may lie across any axis, in an image one voxel thick too") {
 }
 
 TEST_CASE("regions outside the image, without size or with NaN are refused") {
-  const Image image = image_of(grid, [](Vec3) { return std::nanf(""); });
+  const Image image = image_of(roi_grid, [](Vec3) { return std::nanf(""); });
   CHECK_THROWS_AS(statistics(image, Sphere{{0, 0, 0}, 5}), std::invalid_argument);
   CHECK_THROWS_AS(statistics(image, Sphere{{0, 0, 0}, 0}), std::invalid_argument);
   CHECK_THROWS_AS(statistics(image, Sphere{{38, 0, 0}, 5}), std::invalid_argument);
@@ -89,7 +89,7 @@ NemaLayout layout() {
 }
 
 Image phantom() {
-  return image_of(grid, [](Vec3 p) {
+  return image_of(roi_grid, [](Vec3 p) {
     if (std::abs(p.x) < 5 && std::abs(p.y) < 5) return 1.0f;
     if (std::abs(p.x + 20) < 8 && std::abs(p.y) < 8) return 30.0f;
     if (std::abs(p.x - 20) < 10 && std::abs(p.y) < 10) return 4.0f;
@@ -125,6 +125,6 @@ TEST_CASE("NEMA layouts that cannot be evaluated are refused") {
   l.background_mm.resize(1);
   l.slice_offsets_mm = {0};
   CHECK_THROWS_AS(nema_image_quality(image, l), std::invalid_argument);
-  CHECK_THROWS_AS(nema_image_quality(Image::zeros(grid), layout()), std::invalid_argument);
+  CHECK_THROWS_AS(nema_image_quality(Image::zeros(roi_grid), layout()), std::invalid_argument);
 }
 // SPDX-License-Identifier: Apache-2.0

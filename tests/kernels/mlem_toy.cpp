@@ -17,7 +17,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-const Grid grid = Grid::centred(22, 22, 1, {4, 4, 4});
+const Grid toy_grid = Grid::centred(22, 22, 1, {4, 4, 4});
 constexpr TofModel tof{12, 4};
 constexpr int detectors = 64;
 constexpr float radius_mm = 100;
@@ -127,26 +127,26 @@ Vec3 point_source(std::mt19937&) {
 Vec3 centroid(const Image& image) {
   double sum = 0;
   Vec3d weighted;
-  for (int k = 0; k < grid.size[2]; ++k)
-    for (int j = 0; j < grid.size[1]; ++j)
-      for (int i = 0; i < grid.size[0]; ++i) {
-        const double value = image.voxels[grid.index(i, j, k)];
-        weighted = weighted + value * grid.centre(i, j, k).as<double>();
+  for (int k = 0; k < toy_grid.size[2]; ++k)
+    for (int j = 0; j < toy_grid.size[1]; ++j)
+      for (int i = 0; i < toy_grid.size[0]; ++i) {
+        const double value = image.voxels[toy_grid.index(i, j, k)];
+        weighted = weighted + value * toy_grid.centre(i, j, k).as<double>();
         sum += value;
       }
   return ((1 / sum) * weighted).as<float>();
 }
 
 std::unique_ptr<ListModeProjector> tor(Backend backend = Backend::cpu, CudaPath path = CudaPath::automatic) {
-  return make_tor_projector(grid, {.response = RadialResponse::gaussian(6, 8), .cuda_path = path}, backend);
+  return make_tor_projector(toy_grid, {.response = RadialResponse::gaussian(6, 8), .cuda_path = path}, backend);
 }
 
 std::unique_ptr<ListModeProjector> joseph(Backend backend, CudaPath path = CudaPath::automatic) {
-  return make_joseph_projector(grid, {.cuda_path = path}, backend);
+  return make_joseph_projector(toy_grid, {.cuda_path = path}, backend);
 }
 
 std::unique_ptr<ListModeProjector> blobs(Backend backend, CudaPath path = CudaPath::automatic) {
-  Grid lattices = grid;
+  Grid lattices = toy_grid;
   lattices.blob = {uniform_blob_radius_mm(4, 8.3689f), 8.3689f};
   return make_blob_projector(lattices, {.cuda_path = path}, backend);
 }
@@ -196,14 +196,14 @@ void check_point(ListModeProjector& projector) {
 
 /// The true image: samples of the activity counted in voxels, with an estimate's scale.
 std::vector<double> truth(const Image& sensitivity) {
-  std::vector<double> counts(static_cast<std::size_t>(grid.voxels()), 0.0);
+  std::vector<double> counts(static_cast<std::size_t>(toy_grid.voxels()), 0.0);
   std::mt19937 engine(99);
   for (int i = 0; i < 400000; ++i) {
     const Vec3 p = two_discs(engine);
     const auto index = [&](int axis) {
-      return static_cast<int>(std::lround((p[axis] - grid.origin_mm[axis]) / grid.voxel_mm[axis]));
+      return static_cast<int>(std::lround((p[axis] - toy_grid.origin_mm[axis]) / toy_grid.voxel_mm[axis]));
     };
-    ++counts[static_cast<std::size_t>(grid.index(index(0), index(1), 0))];
+    ++counts[static_cast<std::size_t>(toy_grid.index(index(0), index(1), 0))];
   }
   double weighted = 0;
   for (std::size_t v = 0; v < counts.size(); ++v) weighted += counts[v] * sensitivity.voxels.span()[v];

@@ -44,21 +44,23 @@ bool same(const Projections& a, const Projections& b) {
 }
 
 void check_projector(const Make& make, const EventBatch& events) {
-  const Grid grid = make()->grid();
-  const auto image = noise_image(grid, 3).voxels.to_vector();
+  const Grid threads_grid = make()->grid();
+  const auto image = noise_image(threads_grid, 3).voxels.to_vector();
   const auto values = random_numbers(events.count, 8);
   for_thread_counts([&] { return project(*make(), events, image, values); },
                     [](const Projections& first, const Projections& other) { CHECK(same(first, other)); });
 }
 
-const Grid grid = Grid::centred(24, 20, 16, {3, 3, 3.5f});
+const Grid threads_grid = Grid::centred(24, 20, 16, {3, 3, 3.5f});
 
 Make joseph(bool deterministic) {
-  return [=] { return make_joseph_projector(grid, {.deterministic = deterministic}, Backend::cpu); };
+  return [=] { return make_joseph_projector(threads_grid, {.deterministic = deterministic}, Backend::cpu); };
 }
 Make tor(bool deterministic) {
   const RadialResponse response = RadialResponse::gaussian(4.5f, 5.2f);
-  return [=] { return make_tor_projector(grid, {.response = response, .deterministic = deterministic}, Backend::cpu); };
+  return [=] {
+    return make_tor_projector(threads_grid, {.response = response, .deterministic = deterministic}, Backend::cpu);
+  };
 }
 
 }  // namespace
@@ -66,12 +68,12 @@ Make tor(bool deterministic) {
 TEST_CASE("a deterministic projector gives the same bits on 1, 2, 3 and 16 threads") {
   for (const TofModel tof : {TofModel{}, TofModel{20, 5}})
     for (const int count : {500, 60'000}) {  // work for one slot, and for all
-      const EventBatch events = batch_of(random_lines(grid, count, 5), tof);
+      const EventBatch events = batch_of(random_lines(threads_grid, count, 5), tof);
       check_projector(joseph(true), events);
       if (count > 500) continue;
       check_projector(tor(true), events);
     }
-  const EventBatch events = batch_of(random_lines(grid, 20'000, 6), {20, 5});
+  const EventBatch events = batch_of(random_lines(threads_grid, 20'000, 6), {20, 5});
   check_projector(tor(true), events);
   check_projector([] { return make_blob_projector(blob_grid(16, 16, 12, 4), {.deterministic = true}, Backend::cpu); },
                   events);
@@ -92,7 +94,7 @@ TEST_CASE("strips give the same bits on 1, 2, 3 and 16 threads") {
 }
 
 TEST_CASE("sensitivities of deterministic projectors have the same bits on 1, 2, 3 and 16 threads") {
-  const auto scanner = make_scanner(small_ring());
+  const auto scanner = make_scanner(two_layer_ring());
   for (const Make& make : {joseph(true), tor(true)})
     for (const bool exact : {true, false}) {
       const SensitivitySettings settings{

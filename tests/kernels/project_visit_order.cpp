@@ -12,16 +12,16 @@ using namespace tofstream::testing;
 
 namespace {
 
-const Grid grid = Grid::centred(75, 75, 26, {4, 4, 4});
+const Grid visited_grid = Grid::centred(75, 75, 26, {4, 4, 4});
 
 EventBatch lines(int count) {
-  std::vector<Lor> result = random_lines(grid, count, 7);
+  std::vector<Lor> result = random_lines(visited_grid, count, 7);
   for (const Lor& line : awkward_lines()) result.push_back(line);
   return batch_of(result, {.sigma_mm = 20, .bin_width_mm = 5});
 }
 
 std::vector<std::uint32_t> order_of(const EventBatch& batch) {
-  VisitOrder order(grid);
+  VisitOrder order(visited_grid);
   const auto indices = order.of(batch.view());
   return {indices.begin(), indices.end()};
 }
@@ -45,7 +45,7 @@ TEST_CASE("every event is visited once, in the same order each time, lines that 
 }
 
 TEST_CASE("lines of one dominant axis are visited together, and ToF centres come near each other") {
-  const EventBatch batch = batch_of(random_lines(grid, 10'000, 7), {.sigma_mm = 20, .bin_width_mm = 5});
+  const EventBatch batch = batch_of(random_lines(visited_grid, 10'000, 7), {.sigma_mm = 20, .bin_width_mm = 5});
   const std::vector<std::uint32_t> order = order_of(batch);
   int changes = 0;
   double way_mm = 0, way_as_they_came_mm = 0;
@@ -63,7 +63,7 @@ TEST_CASE("lines of one dominant axis are visited together, and ToF centres come
 }
 
 TEST_CASE("events that were sorted are known by their first ones") {
-  const EventBatch random = batch_of(random_lines(grid, 10'000, 7), {.sigma_mm = 20, .bin_width_mm = 5});
+  const EventBatch random = batch_of(random_lines(visited_grid, 10'000, 7), {.sigma_mm = 20, .bin_width_mm = 5});
   CHECK_FALSE(comes_in_order(random.view()));
   CHECK(comes_in_order(partition_and_sort(random, Backend::cpu).view()));
   CHECK(comes_in_order(random.view().slice(0, 0)));

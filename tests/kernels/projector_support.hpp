@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <span>
@@ -46,6 +47,10 @@ inline std::vector<float> random_numbers(std::int64_t count, std::uint64_t seed,
   std::vector<float> numbers(static_cast<std::size_t>(count));
   for (float& number : numbers) number = low + (high - low) * static_cast<float>(generator() >> 40) * 0x1p-24f;
   return numbers;
+}
+
+inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 /// All results of a projector for the same events, image and values, on the host.

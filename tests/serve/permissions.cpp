@@ -43,7 +43,7 @@ struct Guarded {
 };
 TOFSTREAM_GADGET(Guarded, "test_guarded", "Has rules beside parameters of any type");
 
-bool contains(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -63,37 +63,34 @@ TEST_CASE_FIXTURE(Allowed, "harmless pipelines are permitted, and settings of th
 }
 
 TEST_CASE_FIXTURE(Allowed, "a sent pipeline is refused what reaches out of it, with line and column, and what to do") {
-  CHECK(contains(sent_with("  spy: {use: python, from: estimate, script: /tmp/spy.py}"),
-                 "mine.yaml:11:14: gadgets.spy: "
-                 "gadget 'python' is not allowed"));
-  CHECK(contains(sent_with("  spy: {use: file_source, path: /etc/passwd}"), "--allow file_source"));
-  CHECK(contains(sent_with("  page: {use: web_monitor, from: estimate}"), "'web_monitor' is not allowed"));
-  CHECK(contains(sent_with("  inner: {use: pipeline, file: /etc/passwd}"),
-                 "mine.yaml:11:16: gadgets.inner: a pipeline that is sent cannot nest"));
-  CHECK(contains(sent_with("  inner: \"${what}\"\nvariables: {what: {use: pipeline, file: /etc/passwd}}"),
-                 "must be written out"));
-  CHECK(contains(sent_with("  inner: {use: \"${what}\", from: estimate}\nvariables: {what: python}"),
-                 "must be written out"));
-  CHECK(contains(sent_with("include: /etc/passwd"), "mine.yaml:11:1: include: a pipeline that is sent cannot include"));
-  CHECK(contains(sent_with("  end: {use: png_writer, from: estimate, fault: {kill_at: 0}}"),
-                 "mine.yaml:11:49: gadgets.end: 'fault'"));
-  CHECK(contains(sent_with("  end: {use: png_writer, from: estimate, edge: {messages: 1000000}}"),
-                 "at most 64 messages"));
-  CHECK(contains(sent_with("  end: {use: null_sink, from: events, edge: {policy: spill}}"),
-                 "no edge may spill to the server's disk"));
-  CHECK(contains(sent_with("  end: {use: null_sinc, from: estimate}"), "did you mean 'null_sink'?"));
-  CHECK(contains(refusal({.pipeline = "mine.yaml", .yaml = "gadgets: [1"}), "mine.yaml:"));
+  CHECK(says(sent_with("  spy: {use: python, from: estimate, script: /tmp/spy.py}"),
+             "mine.yaml:11:14: gadgets.spy: "
+             "gadget 'python' is not allowed"));
+  CHECK(says(sent_with("  spy: {use: file_source, path: /etc/passwd}"), "--allow file_source"));
+  CHECK(says(sent_with("  page: {use: web_monitor, from: estimate}"), "'web_monitor' is not allowed"));
+  CHECK(says(sent_with("  inner: {use: pipeline, file: /etc/passwd}"),
+             "mine.yaml:11:16: gadgets.inner: a pipeline that is sent cannot nest"));
+  CHECK(says(sent_with("  inner: \"${what}\"\nvariables: {what: {use: pipeline, file: /etc/passwd}}"),
+             "must be written out"));
   CHECK(
-      contains(refusal({.pipeline = "mine.yaml", .yaml = reconstruction("feed.bytes") + "  feed: {use: zmq_source}\n"}),
-               "zmq_image_sink"));
+      says(sent_with("  inner: {use: \"${what}\", from: estimate}\nvariables: {what: python}"), "must be written out"));
+  CHECK(says(sent_with("include: /etc/passwd"), "mine.yaml:11:1: include: a pipeline that is sent cannot include"));
+  CHECK(says(sent_with("  end: {use: png_writer, from: estimate, fault: {kill_at: 0}}"),
+             "mine.yaml:11:49: gadgets.end: 'fault'"));
+  CHECK(says(sent_with("  end: {use: png_writer, from: estimate, edge: {messages: 1000000}}"), "at most 64 messages"));
+  CHECK(says(sent_with("  end: {use: null_sink, from: events, edge: {policy: spill}}"),
+             "no edge may spill to the server's disk"));
+  CHECK(says(sent_with("  end: {use: null_sinc, from: estimate}"), "did you mean 'null_sink'?"));
+  CHECK(says(refusal({.pipeline = "mine.yaml", .yaml = "gadgets: [1"}), "mine.yaml:"));
+  CHECK(says(refusal({.pipeline = "mine.yaml", .yaml = reconstruction("feed.bytes") + "  feed: {use: zmq_source}\n"}),
+             "zmq_image_sink"));
 }
 
 TEST_CASE_FIXTURE(Allowed, "what is the operator's alone, or stays in the run's folder, is so whatever its type") {
   CHECK(sent_with("  end: {use: test_guarded, from: estimate, level: 1, log: mine.txt}") == "");
-  CHECK(contains(sent_with("  end: {use: test_guarded, from: estimate, level: 2}"),
-                 "mine.yaml:11:51: gadgets.end.level: how much is the operator's to say: leave it out"));
-  CHECK(
-      contains(sent_with("  end: {use: test_guarded, from: estimate, log: ../other}"), "must be a name in the run's"));
+  CHECK(says(sent_with("  end: {use: test_guarded, from: estimate, level: 2}"),
+             "mine.yaml:11:51: gadgets.end.level: how much is the operator's to say: leave it out"));
+  CHECK(says(sent_with("  end: {use: test_guarded, from: estimate, log: ../other}"), "must be a name in the run's"));
 }
 
 TEST_CASE_FIXTURE(Allowed, "paths lead into the folders that the operator names, whatever links and dots say") {
@@ -103,20 +100,20 @@ TEST_CASE_FIXTURE(Allowed, "paths lead into the folders that the operator names,
   std::filesystem::create_symlink(folder / "secret", folder / "data" / "link");
   const auto mu_map = [&](const std::string& path) { return set("projected.mu_map=" + path); };
   const std::string good = (folder / "data" / "mu.nii.gz").string();
-  CHECK(contains(mu_map(good), "--set projected.mu_map=" + good + ": gadgets.projected.mu_map: "));
-  CHECK(contains(mu_map(good), "--data"));
+  CHECK(says(mu_map(good), "--set projected.mu_map=" + good + ": gadgets.projected.mu_map: "));
+  CHECK(says(mu_map(good), "--data"));
   options.permissions.data = {folder / "data"};
   CHECK(mu_map(good) == "");
   for (const std::string& bad :
        {(folder / "secret").string(), (folder / "data" / ".." / "secret").string(), (folder / "data" / "link").string(),
         (folder / "database").string(), std::string("secret")})
-    CHECK_MESSAGE(contains(mu_map(bad), "no folder that clients may read"), bad);
+    CHECK_MESSAGE(says(mu_map(bad), "no folder that clients may read"), bad);
   for (const char* bad : {"/tmp/x.nii.gz", "../x.nii.gz", "a/../../x.nii.gz"})
-    CHECK(contains(sent_with(fmt::format("  file: {{use: nifti_writer, from: estimate, file: {}}}", bad)),
-                   "mine.yaml:11:51: gadgets.file.file: '"));
-  CHECK(contains(set("subsets.spill_folder=" + (folder / "data").string()), "the operator's"));
-  CHECK(contains(set("feed.journal=" + (folder / "data").string()), "no journal"));
-  CHECK(contains(set("feed.keys.own=/etc/shadow"), "no folder that clients may read"));
+    CHECK(says(sent_with(fmt::format("  file: {{use: nifti_writer, from: estimate, file: {}}}", bad)),
+               "mine.yaml:11:51: gadgets.file.file: '"));
+  CHECK(says(set("subsets.spill_folder=" + (folder / "data").string()), "the operator's"));
+  CHECK(says(set("feed.journal=" + (folder / "data").string()), "no journal"));
+  CHECK(says(set("feed.keys.own=/etc/shadow"), "no folder that clients may read"));
 }
 
 TEST_CASE_FIXTURE(Allowed, "settings change parameters and nothing else") {
@@ -125,8 +122,8 @@ TEST_CASE_FIXTURE(Allowed, "settings change parameters and nothing else") {
         "variables.a=1", "projected.fault={kill_at: 0}", "projected.edge={messages: 9}", "nobody.a=1",
         "events.from=feed.frames", "pipeline=x", "inputs=[a]"})
     CHECK_MESSAGE(set(bad) != "", bad);
-  CHECK(contains(set("subsets.iterations=-1"), "--set subsets.iterations=-1"));
-  CHECK(contains(set("subsets.iterations"), "write --set"));
+  CHECK(says(set("subsets.iterations=-1"), "--set subsets.iterations=-1"));
+  CHECK(says(set("subsets.iterations"), "write --set"));
   offer("inner", "inputs: [bytes]\noutputs: {estimate: estimate}\n" + reconstruction("bytes"));
   offer("nested",
         "gadgets:\n  feed: {use: zmq_source}\n  inner: {use: pipeline, file: inner.yaml, from: feed.bytes}\n"
@@ -136,7 +133,7 @@ TEST_CASE_FIXTURE(Allowed, "settings change parameters and nothing else") {
   // Clients may set parameters of the operator's own gadgets only if these are listed for them.
   offer("own", served() + "  keeps: {use: checkpoint_writer, from: estimate}\n");
   CHECK(refusal({.pipeline = "own"}) == "");
-  CHECK(contains(refusal({.pipeline = "own", .settings = {"keeps.every_s=1"}}), "--allow checkpoint_writer"));
+  CHECK(says(refusal({.pipeline = "own", .settings = {"keeps.every_s=1"}}), "--allow checkpoint_writer"));
   options.permissions.gadgets = {"checkpoint_writer"};
   CHECK(refusal({.pipeline = "own", .settings = {"keeps.every_s=1"}}) == "");
 }
@@ -149,7 +146,7 @@ TEST_CASE_FIXTURE(Allowed, "only the folder's pipelines have names, and only tho
   CHECK(offered_pipelines(options.permissions) == std::vector<std::string>{"small"});
   for (const char* name : {"../small", "/etc/passwd", "smal", "offline", "small.yaml/", ""})
     CHECK_MESSAGE(refusal({.pipeline = name}) != "", name);
-  CHECK(contains(refusal({.pipeline = "smal"}), "did you mean 'small'?"));
+  CHECK(says(refusal({.pipeline = "smal"}), "did you mean 'small'?"));
 
   std::filesystem::create_directories(options.permissions.pipelines / "live");
   offer("live/lower", served());

@@ -47,7 +47,7 @@ std::string sent_back(Local::socket& client, const std::string& request) {
   return answer;
 }
 
-std::string refusal(const std::filesystem::path& socket) {
+std::string socket_refusal(const std::filesystem::path& socket) {
   FakeRun run;
   try {
     const ControlServer server(run, socket);
@@ -83,7 +83,8 @@ TEST_CASE_FIXTURE(Fixture, "the socket is its owner's alone, and goes with the r
 TEST_CASE_FIXTURE(Fixture, "a second run at the same socket is refused; one that was killed is replaced") {
   {
     ControlServer server(run, socket);
-    CHECK(refusal(socket).ends_with("another run answers there: give this one a socket of its own by --control"));
+    CHECK(
+        socket_refusal(socket).ends_with("another run answers there: give this one a socket of its own by --control"));
     check_well();
   }
   {
@@ -96,10 +97,10 @@ TEST_CASE_FIXTURE(Fixture, "a second run at the same socket is refused; one that
 
 TEST_CASE_FIXTURE(Fixture, "a socket that cannot be made says why") {
   std::ofstream(socket) << "mine";
-  CHECK(refusal(socket).ends_with("a file of that name is in the way"));
+  CHECK(socket_refusal(socket).ends_with("a file of that name is in the way"));
   CHECK(text_of(socket) == "mine");
-  CHECK(refusal(folder / "nowhere/control.sock").ends_with("No such file or directory"));
-  CHECK(refusal(folder / std::string(120, 'x')).find("107 bytes") != std::string::npos);
+  CHECK(socket_refusal(folder / "nowhere/control.sock").ends_with("No such file or directory"));
+  CHECK(socket_refusal(folder / std::string(120, 'x')).find("107 bytes") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "rubbish is answered, and the connection goes on") {

@@ -11,7 +11,7 @@ using namespace tofstream::test;
 
 namespace {
 
-std::string refusal(const std::string& address, bool is_public = false) {
+std::string endpoint_refusal(const std::string& address, bool is_public = false) {
   FakeRun run;
   try {
     const MetricsEndpoint endpoint(run, {address, is_public});
@@ -94,15 +94,16 @@ TEST_CASE("each scrape sees the run as it is then") {
 
 TEST_CASE("an address that others can reach wants to be asked for, and a list of addresses is none") {
   CHECK(
-      refusal("0.0.0.0:0") ==
+      endpoint_refusal("0.0.0.0:0") ==
       "--metrics 0.0.0.0:0: is open to the network, and there is no password: use 127.0.0.1, or add --metrics-public");
-  CHECK(refusal("0.0.0.0:0", true) == "");
-  CHECK(refusal("example.org:80").find("open to the network") != std::string::npos);
+  CHECK(endpoint_refusal("0.0.0.0:0", true) == "");
+  CHECK(endpoint_refusal("example.org:80").find("open to the network") != std::string::npos);
   for (const char* address : {"9464", ":9464", "127.0.0.1:0,0.0.0.0:0", "127.0.0.1:80s", "127.0.0.1:", "", "nonsense"})
-    CHECK_MESSAGE(refusal(address).ends_with(": cannot listen there: give a free host:port, such as 127.0.0.1:9464"),
-                  address);
+    CHECK_MESSAGE(
+        endpoint_refusal(address).ends_with(": cannot listen there: give a free host:port, such as 127.0.0.1:9464"),
+        address);
   FakeRun run;
   const MetricsEndpoint taken(run, {"127.0.0.1:0"});
-  CHECK(refusal("127.0.0.1:" + std::to_string(taken.port())).find("cannot listen there") != std::string::npos);
+  CHECK(endpoint_refusal("127.0.0.1:" + std::to_string(taken.port())).find("cannot listen there") != std::string::npos);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -19,7 +19,7 @@ namespace {
 
 const std::string folder = "share/operations/";
 
-std::string text_of(const std::string& name) {
+std::string shared_file(const std::string& name) {
   std::ifstream stream(folder + name);
   REQUIRE_MESSAGE(stream, name);
   std::ostringstream text;
@@ -54,7 +54,7 @@ void check_names(const std::string& text) {
 
 Value parsed(const std::string& name) {
   Problems problems;
-  Value value = parse_document(text_of(name), name, problems);
+  Value value = parse_document(shared_file(name), name, problems);
   CHECK_MESSAGE(problems.empty(), name);
   return value;
 }
@@ -68,7 +68,7 @@ const Value& at(const Value& map, const char* key) {
 }  // namespace
 
 TEST_CASE("the Grafana dashboard parses, and its panels ask for metrics that are exported") {
-  const std::string text = text_of("grafana-dashboard.json");
+  const std::string text = shared_file("grafana-dashboard.json");
   check_names(text);
   const auto board = nlohmann::json::parse(text);
   std::set<int> ids;
@@ -82,7 +82,7 @@ TEST_CASE("the Grafana dashboard parses, and its panels ask for metrics that are
 }
 
 TEST_CASE("the alert rules parse, and look at metrics that are exported") {
-  check_names(text_of("prometheus-alerts.yaml"));
+  check_names(shared_file("prometheus-alerts.yaml"));
   const Value rules = parsed("prometheus-alerts.yaml");
   for (const Value& group : at(rules, "groups").items)
     for (const Value& rule : at(group, "rules").items) {
@@ -97,11 +97,11 @@ TEST_CASE("Prometheus is given the rules, and Compose the files that are there")
   const Value compose = parsed("compose.yaml");
   for (const char* service : {"prometheus", "grafana"})
     for (const Value& volume : at(at(at(compose, "services"), service), "volumes").items)
-      if (volume.text.starts_with("./")) text_of(volume.text.substr(2, volume.text.find(':') - 2));
+      if (volume.text.starts_with("./")) shared_file(volume.text.substr(2, volume.text.find(':') - 2));
 }
 
 TEST_CASE("the systemd unit ends a run as an operator does, and gives it the time that draining may take") {
-  const std::string unit = text_of("tofstream-live@.service");
+  const std::string unit = shared_file("tofstream-live@.service");
   CHECK(unit.find("\nKillSignal=SIGINT\n") != std::string::npos);
   CHECK(unit.find("\nTimeoutStopSec=45\n") != std::string::npos);
   CHECK(unit.find("tofstream run") != std::string::npos);

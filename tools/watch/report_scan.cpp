@@ -18,7 +18,7 @@ using namespace report;
 constexpr double noteworthy_loss = 0.01;  // of the events
 
 // The first figure of this name that a gadget has.
-const Json& figure(const Json& run, const char* key) {
+const Json& run_figure(const Json& run, const char* key) {
   for (const auto& [name, gadget] : at(run, {"gadgets"}).items())
     if (const Json& found = at(gadget, {"figures", key}); !found.is_null()) return found;
   return at(run, {"no such key"});
@@ -74,7 +74,7 @@ std::string iterations(const Json& run, const Json& image) {
     text = fmt::format("{} of {} subsets, {} updates", words(at(image, {"iteration"})), words(subsets), words(updates));
   else if (!updates.is_null())
     text = fmt::format("{} updates, while the scan went on", words(updates));
-  if (const Json& left_out = figure(run, "iterations_left_out"); !text.empty() && left_out.is_number())
+  if (const Json& left_out = run_figure(run, "iterations_left_out"); !text.empty() && left_out.is_number())
     text += fmt::format("; the last {} were left out, since the run was stopped", words(left_out));
   return text;
 }
@@ -86,24 +86,24 @@ std::string correction_list(const Json& image, const char* key) {
 }
 
 std::string scanner(const Json& run) {
-  const std::string words = text_of(figure(run, "scanner_in_words"));
+  const std::string words = text_of(run_figure(run, "scanner_in_words"));
   if (!words.empty()) return words;
   for (const auto& [name, gadget] : at(run, {"resolved", "gadgets"}).items())  // of a simulation
     if (const std::string simulated = text_of(at(gadget, {"scanner"})); !simulated.empty()) return simulated;
-  return text_of(figure(run, "scanner"));
+  return text_of(run_figure(run, "scanner"));
 }
 
 std::string scan_facts(const Json& run) {
   const Json& image = image_of(run);
-  double scan_s = number(figure(run, "scan_s"));
-  if (scan_s == 0) scan_s = number(figure(run, "seconds"));  // of a simulation
+  double scan_s = number(run_figure(run, "scan_s"));
+  if (scan_s == 0) scan_s = number(run_figure(run, "seconds"));  // of a simulation
   std::vector<std::pair<std::string, std::string>> rows;
   for (const auto& [name, gadget] : at(run, {"gadgets"}).items())
     rows.emplace_back("File", text_of(at(gadget, {"figures", "file"})));
   rows.emplace_back("Unit", unit(image));
   rows.emplace_back("Grid", grid(image));
   rows.emplace_back("Scanner", scanner(run));
-  rows.emplace_back("Time of flight", text_of(figure(run, "time_of_flight")));
+  rows.emplace_back("Time of flight", text_of(run_figure(run, "time_of_flight")));
   rows.emplace_back("Scan", duration(scan_s));
   if (const double received = number(at(run, {"books", "received"})); received > 0)
     rows.emplace_back("Events",
@@ -112,7 +112,7 @@ std::string scan_facts(const Json& run) {
   rows.emplace_back("Iterations", iterations(run, image));
   rows.emplace_back("Corrected for", correction_list(image, "corrections_made"));
   rows.emplace_back("Not corrected for", correction_list(image, "corrections_not_made"));
-  rows.emplace_back("Ends of the image", text_of(figure(run, "noisy_ends")));
+  rows.emplace_back("Ends of the image", text_of(run_figure(run, "noisy_ends")));
   rows.emplace_back("Run", fmt::format("{} to {}, {}", words(at(run, {"started"})), words(at(run, {"ended"})),
                                        duration(number(at(run, {"seconds"})))));
   return html::facts(rows);
@@ -187,7 +187,7 @@ std::string report_warnings(const Json& run) {
   std::string text = section("Errors", html::table({"gadget", "where", "what went wrong"}, rows, false));
   const std::string why = listed(at(image_of(run), {"not_quantitative"}), "; ");
   if (!why.empty()) text += warning("The image is not quantitative: " + why + ".");
-  if (const std::string missed = text_of(figure(run, "missed")); !missed.empty()) text += warning(missed);
+  if (const std::string missed = text_of(run_figure(run, "missed")); !missed.empty()) text += warning(missed);
   const double lost = total(at(run, {"books", "lost"})), received = number(at(run, {"books", "received"}));
   if (lost > noteworthy_loss * received)
     text += warning(fmt::format("{:.3g} % of the events were lost, and are missing from the image.",

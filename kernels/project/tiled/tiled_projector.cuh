@@ -1,5 +1,5 @@
 // The projector of list-mode events on CUDA, for every family that has tiles: the EM step and the projections of a batch
-// by tiles (em_tiles.cuh), a stretch at a time; and by the direct path, each event on its own, where there are too few
+// by tiles (workspace.cuh), a stretch at a time; and by the direct path, each event on its own, where there are too few
 // events, where tiles cannot serve, and for the few events of a stretch that its visits leave out.
 //
 // A Family brings what differs:
@@ -15,7 +15,7 @@
 //   std::optional<Visits> visits(events, Workspace&, stream);
 //       those of a stretch; nothing where visits cannot stand for too many of its lines
 //   void with_footprint(events, stream, step);
-//       calls step with the footprint (em_tiles.cuh) that suits the events
+//       calls step with the footprint (workspace.cuh) that suits the events
 //   void forward(events, image, expectation, stream);
 //   void back(events, values, image, stream);
 //   void em_step(events, image, accumulator, DeviceTally*, stream);
@@ -32,7 +32,7 @@
 
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/tiled/cut_events.hpp"
-#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tiled/workspace.cuh"
 #include "kernels/project/tiled/stretches.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"
 

@@ -1,4 +1,4 @@
-// What the passes of a projector need on a device: see em_tiles.cuh.
+// What the passes of a projector need on a device: see workspace.cuh.
 #include <algorithm>
 
 #include <cub/block/block_reduce.cuh>
@@ -6,7 +6,7 @@
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/math/log_sum.hpp"
 #include "kernels/project/expectation.hpp"
-#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tiled/workspace.cuh"
 
 namespace tofstream::tiled {
 

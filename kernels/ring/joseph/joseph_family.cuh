@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tiled/workspace.cuh"
 #include "kernels/ring/joseph/joseph_backends.hpp"
 #include "kernels/ring/joseph/joseph_line-inl.hpp"
 

@@ -2,7 +2,7 @@
 // together are a quadratic in columns and rows.
 #pragma once
 
-#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tiled/tile_kernels.cuh"
 #include "kernels/ring/tor/footprint_tof.cuh"
 
 namespace tofstream::tor {

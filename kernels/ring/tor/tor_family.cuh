@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tiled/workspace.cuh"
 #include "kernels/ring/tor/tof_profile.hpp"
 #include "kernels/ring/tor/tor_model.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/project/tiled/em_tiles.cuh"
+#include "kernels/project/tiled/tile_kernels.cuh"
 #include "kernels/ring/tor/footprint_exponent.cuh"
 #include "kernels/ring/tor/footprint_tof.cuh"
 #include "kernels/ring/tor/radial.hpp"

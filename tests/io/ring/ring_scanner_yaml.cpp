@@ -27,7 +27,7 @@ std::string changed(const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
 }
 
-void refused(const std::string& text, const std::string& message) {
+void refused_ring(const std::string& text, const std::string& message) {
   CHECK_THROWS_WITH_AS(parse_ring_scanner(text, "small.yaml"), doctest::Contains(message.c_str()), std::runtime_error);
 }
 
@@ -73,28 +73,30 @@ TEST_CASE("shared scanners have the detectors that their makers state") {
 }
 
 TEST_CASE("a mistake in a scanner is one line that says where and what") {
-  refused(changed("inner_radius_mm: 60\n", ""), "small.yaml:1:1: scanner.inner_radius_mm is missing: ");
-  refused(changed("inner_radius_mm: 60", "inner_radius_mm: wide"),
-          "small.yaml:2:18: scanner.inner_radius_mm must be a number, not 'wide'");
-  refused(changed("inner_radius_mm: 60", "inner_radius_mm: .nan"), "scanner.inner_radius_mm must be a");
-  refused(changed("inner_radius_mm: 60", "inner_radius_mm: -1"),
-          "small.yaml:2:18: scanner.inner_radius_mm must be in [1, 10000] mm, not -1");
-  refused(changed("inner_radius_mm: 60", "radius_mm: 60\ninner_radius_mm: 60"),
-          "small.yaml:2:1: scanner: unknown key 'radius_mm'; it knows name, description, inner_radius_mm, "
-          "fov_radius_mm, modules, crystals, coincidence, tof, energy");
-  refused(changed("pitch_axial_mm: 25", "pitch_axal_mm: 25"), "did you mean 'pitch_axial_mm'?");
-  refused(changed(", pitch_axial_mm: 25", ""),
-          "scanner.modules.pitch_axial_mm is needed where there are several rings");
-  refused(changed("window_ns: 5", "window_ns: 0").replace(0, 4, "nome"), "; small.yaml:");  // both errors are reported
-  refused(changed("axial: 2,", "axial: 2.5,"), "small.yaml:3:34: scanner.modules.axial must be an integer, not '2.5'");
-  refused(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: scanner.crystals.size_mm must be a list of 2");
-  refused(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "duplicate key 'window_ns'");
-  refused(changed("modules: {", "modules: ["), "small.yaml:3:");
-  refused(changed("modules: {transaxial: 18, axial: 2, pitch_axial_mm: 25}", "modules: many"),
-          "small.yaml:3:10: scanner.modules must be a map, not 'many'");
-  refused(changed("transaxial: 10", "transaxial: 30"), "too wide for the ring");
-  refused("", "small.yaml:1:1: scanner.name is missing");
-  refused(changed("name: small", "name: ''"), "small.yaml:1:7: scanner.name is empty");
+  refused_ring(changed("inner_radius_mm: 60\n", ""), "small.yaml:1:1: scanner.inner_radius_mm is missing: ");
+  refused_ring(changed("inner_radius_mm: 60", "inner_radius_mm: wide"),
+               "small.yaml:2:18: scanner.inner_radius_mm must be a number, not 'wide'");
+  refused_ring(changed("inner_radius_mm: 60", "inner_radius_mm: .nan"), "scanner.inner_radius_mm must be a");
+  refused_ring(changed("inner_radius_mm: 60", "inner_radius_mm: -1"),
+               "small.yaml:2:18: scanner.inner_radius_mm must be in [1, 10000] mm, not -1");
+  refused_ring(changed("inner_radius_mm: 60", "radius_mm: 60\ninner_radius_mm: 60"),
+               "small.yaml:2:1: scanner: unknown key 'radius_mm'; it knows name, description, inner_radius_mm, "
+               "fov_radius_mm, modules, crystals, coincidence, tof, energy");
+  refused_ring(changed("pitch_axial_mm: 25", "pitch_axal_mm: 25"), "did you mean 'pitch_axial_mm'?");
+  refused_ring(changed(", pitch_axial_mm: 25", ""),
+               "scanner.modules.pitch_axial_mm is needed where there are several rings");
+  refused_ring(changed("window_ns: 5", "window_ns: 0").replace(0, 4, "nome"),
+               "; small.yaml:");  // both errors are reported
+  refused_ring(changed("axial: 2,", "axial: 2.5,"),
+               "small.yaml:3:34: scanner.modules.axial must be an integer, not '2.5'");
+  refused_ring(changed("[1.5, 1.6]", "[1.5]"), "small.yaml:7:12: scanner.crystals.size_mm must be a list of 2");
+  refused_ring(changed("window_ns: 5", "window_ns: 5, window_ns: 6"), "duplicate key 'window_ns'");
+  refused_ring(changed("modules: {", "modules: ["), "small.yaml:3:");
+  refused_ring(changed("modules: {transaxial: 18, axial: 2, pitch_axial_mm: 25}", "modules: many"),
+               "small.yaml:3:10: scanner.modules must be a map, not 'many'");
+  refused_ring(changed("transaxial: 10", "transaxial: 30"), "too wide for the ring");
+  refused_ring("", "small.yaml:1:1: scanner.name is missing");
+  refused_ring(changed("name: small", "name: ''"), "small.yaml:1:7: scanner.name is empty");
   CHECK_THROWS_WITH_AS(formats::read_ring_scanner("no/such.yaml"),
                        doctest::Contains("no/such.yaml: cannot be read: No such file"), std::runtime_error);
 }

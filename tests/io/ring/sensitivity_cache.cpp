@@ -10,9 +10,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
+struct CacheFolder {
   fs::path path = fs::temp_directory_path() / fmt::format("tofstream-cache-{}", ::getpid());
-  ~Folder() { fs::remove_all(path); }
+  ~CacheFolder() { fs::remove_all(path); }
 };
 
 Sensitivity some_result() {
@@ -34,7 +34,7 @@ const std::string key(64, 'a');
 }  // namespace
 
 TEST_CASE("a result is computed once, then found") {
-  const Folder folder;
+  const CacheFolder folder;
   const SensitivityCache cache(folder.path / "deep" / "er");
   int computed = 0, lines = 0;
   const auto get = [&] {
@@ -62,7 +62,7 @@ TEST_CASE("a result is computed once, then found") {
 }
 
 TEST_CASE("the sensitivity of blobs is found as one of blobs") {
-  const Folder folder;
+  const CacheFolder folder;
   const SensitivityCache cache(folder.path);
   Sensitivity blobs = some_result();
   blobs.image.grid.voxel_mm = {3, 3, 3};
@@ -77,7 +77,7 @@ TEST_CASE("the sensitivity of blobs is found as one of blobs") {
 }
 
 TEST_CASE("a broken file is ignored, told about once, and written anew") {
-  const Folder folder;
+  const CacheFolder folder;
   const SensitivityCache cache(folder.path);
   cache.store(key, some_result());
   const auto size = static_cast<std::streamoff>(fs::file_size(cache.path(key)));
@@ -108,7 +108,7 @@ TEST_CASE("a broken file is ignored, told about once, and written anew") {
 }
 
 TEST_CASE("a folder that cannot be made costs a line, not the result") {
-  const Folder folder;
+  const CacheFolder folder;
   fs::create_directories(folder.path);
   std::ofstream(folder.path / "file") << "not a folder";
   std::string line;
@@ -119,7 +119,7 @@ TEST_CASE("a folder that cannot be made costs a line, not the result") {
 }
 
 TEST_CASE("a folder that is another's, or in which others may write, is not believed and gets nothing") {
-  const Folder folder;
+  const CacheFolder folder;
   const SensitivityCache cache(folder.path);
   cache.store(key, some_result());
   CHECK((fs::status(folder.path).permissions() & fs::perms::all) == fs::perms::owner_all);
@@ -148,7 +148,7 @@ TEST_CASE("a folder that is another's, or in which others may write, is not beli
 
 TEST_CASE("a folder or a link of another user is told by its owner's number") {
   if (::geteuid() != 0) return;  // only root can give a file away
-  const Folder folder;
+  const CacheFolder folder;
   constexpr uid_t another = 65534;
   SensitivityCache(folder.path / "theirs").store(key, some_result());
   REQUIRE(::chown((folder.path / "theirs").c_str(), another, another) == 0);

@@ -36,7 +36,7 @@ Events random_events(std::size_t count) {
   return events;
 }
 
-void refused(const std::string& text, const std::string& said, StripFormat format = StripFormat::text) {
+void refused_file(const std::string& text, const std::string& said, StripFormat format = StripFormat::text) {
   CAPTURE(text);
   CHECK_THROWS_WITH_AS(read(text, format), doctest::Contains(said.c_str()), std::runtime_error);
   CHECK_THROWS_WITH_AS(read(text, format, StripUnit::mm, 1), doctest::Contains(said.c_str()), std::runtime_error);
@@ -78,25 +78,25 @@ TEST_CASE("triples in metres, as the field's simulators write them, are the same
 }
 
 TEST_CASE("a line that is no event is told by its number") {
-  refused("1 2 3\n1 2\n", "line 2: '1 2' is not an event, three finite numbers");
-  refused("1 2 3\n\n# x\n1 2 3 4\n5 6 7\n1 2", "line 4: '1 2 3 4'");
-  refused("1 2 nan\n", "line 1: '1 2 nan'");
-  refused("1 2 3\n1 2 3\n1 inf 3", "line 3: '1 inf 3'");
-  refused("1e999 2 3\n", "line 1:");
-  refused("1e39 2 3\n", "line 1:");
-  refused("1,2,3\n", "line 1: '1,2,3'");
-  refused("1 2 3x\n", "line 1: '1 2 3x'");
-  refused("1 2- 3\n", "line 1:");
-  refused(std::string("1 2 \x01\xff\n"), "line 1: '1 2 \?\?'");
-  refused("1 2 3\n" + std::string(5000, '7'), "line 2: '777");
+  refused_file("1 2 3\n1 2\n", "line 2: '1 2' is not an event, three finite numbers");
+  refused_file("1 2 3\n\n# x\n1 2 3 4\n5 6 7\n1 2", "line 4: '1 2 3 4'");
+  refused_file("1 2 nan\n", "line 1: '1 2 nan'");
+  refused_file("1 2 3\n1 2 3\n1 inf 3", "line 3: '1 inf 3'");
+  refused_file("1e999 2 3\n", "line 1:");
+  refused_file("1e39 2 3\n", "line 1:");
+  refused_file("1,2,3\n", "line 1: '1,2,3'");
+  refused_file("1 2 3x\n", "line 1: '1 2 3x'");
+  refused_file("1 2- 3\n", "line 1:");
+  refused_file(std::string("1 2 \x01\xff\n"), "line 1: '1 2 \?\?'");
+  refused_file("1 2 3\n" + std::string(5000, '7'), "line 2: '777");
 }
 
 TEST_CASE("triples that are cut short or not finite are told by their byte") {
   std::string bytes;
   append_event(StripFormat::float32, StripUnit::mm, {1, 2, 3}, bytes);
-  refused(bytes + "12345678901", "byte 12: the file ends within an event", StripFormat::float32);
+  refused_file(bytes + "12345678901", "byte 12: the file ends within an event", StripFormat::float32);
   std::string broken = bytes;
   append_event(StripFormat::float32, StripUnit::mm, {1, std::nanf(""), 3}, broken);
-  refused(broken, "byte 12: an event with a number that is not finite", StripFormat::float32);
+  refused_file(broken, "byte 12: an event with a number that is not finite", StripFormat::float32);
 }
 // SPDX-License-Identifier: Apache-2.0

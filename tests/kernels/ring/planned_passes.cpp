@@ -12,10 +12,6 @@ using namespace tofstream::testing;
 
 namespace {
 
-bool same_bits(const Numbers& a, const Numbers& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 std::vector<Operator> tiled_operators() {
   const Grid w1 = find_workload("W1").grid;
   return {joseph(w1), tor(w1, 6), tor(w1, 6, Normalise::slice)};

@@ -17,10 +17,6 @@ Numbers times(Numbers numbers, float factor) {
   return numbers;
 }
 
-bool same_bits(const Numbers& a, const Numbers& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 /// Values of either sign, from 1e-6 to 1e6, as many of each power of ten.
 Numbers values_of_all_sizes(std::int64_t count) {
   Numbers values = random_numbers(count, 3, -6, 6);

@@ -82,7 +82,7 @@ TEST_CASE("CUDA draws the same pairs as the CPU, with the same efficiencies") {
   if (!gpu_or_skip()) return;
   const Grid off_centre = {{5, 9, 7}, {2, 2, 5}, {12, -8, -15}};
   for (const std::uint32_t energies : {1u, 2u}) check_draws(testing::toy_scanner(energies, 1), off_centre);
-  check_draws(*make_scanner(testing::small_ring()), off_centre);
+  check_draws(*make_scanner(testing::two_layer_ring()), off_centre);
 }
 
 TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") {
@@ -96,7 +96,7 @@ TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") 
     const Make tor = [&](Backend backend) {
       return make_tor_projector(grid, {.response = RadialResponse::gaussian(2.6f, 3), .cuda_path = path}, backend);
     };
-    for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(testing::small_ring())})
+    for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(testing::two_layer_ring())})
       for (const Make& make : {joseph, tor})
         for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu})
           check_images(scanner, make, attenuation);

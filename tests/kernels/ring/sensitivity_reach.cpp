@@ -76,26 +76,26 @@ class Misstated final : public ListModeProjector {
   float reach_mm_;
 };
 
-std::unique_ptr<ListModeProjector> tube(const Grid& grid, float width_voxels) {
-  const float radius = 0.5f * width_voxels * grid.voxel_mm.z;  // its largest edge
-  return make_tor_projector(grid, {.response = RadialResponse::gaussian(0.86f * radius, radius)}, Backend::cpu);
+std::unique_ptr<ListModeProjector> tube(const Grid& reached, float width_voxels) {
+  const float radius = 0.5f * width_voxels * reached.voxel_mm.z;  // its largest edge
+  return make_tor_projector(reached, {.response = RadialResponse::gaussian(0.86f * radius, radius)}, Backend::cpu);
 }
 
 // Off the ring's axis, so that lines pass on every side of it.
-const Grid grid = {{20, 16, 12}, {2, 2, 2.5f}, {-4, -30, -12}};
+const Grid reached = {{20, 16, 12}, {2, 2, 2.5f}, {-4, -30, -12}};
 
 }  // namespace
 
 TEST_CASE("the sensitivity holds every line that touches the image, however wide the tube") {
   for (const float width : {0.5f, 3.0f, 15.0f, 32.0f, 64.0f}) {
     CAPTURE(width);
-    CHECK(worst_error(*tube(grid, width)) < 1e-5);
+    CHECK(worst_error(*tube(reached, width)) < 1e-5);
   }
 }
 
 TEST_CASE("a reach of 8 voxels, whatever the tube, leaves out lines of wide ones") {
-  const float once = 8 * grid.voxel_mm.z;
-  Misstated narrow(tube(grid, 15), once), wide(tube(grid, 32), once), widest(tube(grid, 64), once);
+  const float once = 8 * reached.voxel_mm.z;
+  Misstated narrow(tube(reached, 15), once), wide(tube(reached, 32), once), widest(tube(reached, 64), once);
   CHECK(worst_error(narrow) < 1e-5);
   CHECK(worst_error(wide) > 0.02);
   CHECK(worst_error(widest) > 0.1);
@@ -103,8 +103,8 @@ TEST_CASE("a reach of 8 voxels, whatever the tube, leaves out lines of wide ones
 
 TEST_CASE("the sensitivity holds every line that touches the image by Joseph's weights and by blobs") {
   for (const auto edge : {JosephSettings::Edge::full, JosephSettings::Edge::clipped})
-    CHECK(worst_error(*make_joseph_projector(grid, {.edge = edge}, Backend::cpu)) < 1e-5);
-  Grid blobs = grid;
+    CHECK(worst_error(*make_joseph_projector(reached, {.edge = edge}, Backend::cpu)) < 1e-5);
+  Grid blobs = reached;
   blobs.voxel_mm = {3, 3, 3};
   for (const float radius : {3.0f, 24.0f}) {
     blobs.blob = {radius, 8};

@@ -51,7 +51,7 @@ const Grid square = Grid::centred(30, 30, 18, {2, 2, 2.5f});
 }  // namespace
 
 TEST_CASE("a sample is drawn until the error that was asked for is reached, and states no less than it has") {
-  const auto scanner = make_scanner(small_ring());
+  const auto scanner = make_scanner(two_layer_ring());
   for (const bool symmetric : {false, true}) {
     const auto projector = make_joseph_projector(square, {}, Backend::cpu);
     const Image exact = compute_sensitivity(*scanner, *projector, enumerated).image;
@@ -73,7 +73,7 @@ TEST_CASE("a sample is drawn until the error that was asked for is reached, and 
 }
 
 TEST_CASE("a sample ends where no more pairs may be drawn, and says what it reached") {
-  const auto scanner = make_scanner(small_ring());
+  const auto scanner = make_scanner(two_layer_ring());
   const auto projector = make_joseph_projector(square, {}, Backend::cpu);
   SensitivitySettings settings = sampled(1e-4);
   settings.sampled_pairs = 9999;
@@ -95,7 +95,7 @@ TEST_CASE("a sample ends where no more pairs may be drawn, and says what it reac
 }
 
 TEST_CASE("symmetries are those of the scanner and of the grid") {
-  const auto eighteen = make_scanner(small_ring(18)), sixteen = make_scanner(small_ring(16));
+  const auto eighteen = make_scanner(two_layer_ring(18)), sixteen = make_scanner(two_layer_ring(16));
   CHECK(symmetries(*eighteen, square) == 8);  // its quarter turn is none
   CHECK(symmetries(*sixteen, square) == 16);
   CHECK(symmetries(*sixteen, Grid::centred(30, 28, 18, {2, 2, 2.5f})) == 8);
@@ -110,7 +110,7 @@ TEST_CASE("symmetries are those of the scanner and of the grid") {
 }
 
 TEST_CASE("one detector that differs in place or efficiency is no symmetry") {
-  const auto ring = make_scanner(small_ring(16));
+  const auto ring = make_scanner(two_layer_ring(16));
   Scanner scanner = *ring;
   scanner.bin_efficiency.assign(static_cast<std::size_t>(scanner.detectors->size()), 1.0f);
   CHECK(symmetries(scanner, square) == 16);
@@ -129,7 +129,7 @@ TEST_CASE("one detector that differs in place or efficiency is no symmetry") {
 }
 
 TEST_CASE("the exact sensitivity has the symmetries that are found") {
-  const auto scanner = make_scanner(small_ring(16));
+  const auto scanner = make_scanner(two_layer_ring(16));
   const Grid blobs = blob_grid(20, 20, 12, 3);
   const auto check = [&](ListModeProjector& projector) {
     const Image exact = compute_sensitivity(*scanner, projector, enumerated).image;
@@ -144,7 +144,7 @@ TEST_CASE("the exact sensitivity has the symmetries that are found") {
 }
 
 TEST_CASE("attenuation has no symmetry to be averaged over") {
-  const auto scanner = make_scanner(small_ring(16));
+  const auto scanner = make_scanner(two_layer_ring(16));
   const auto projector = make_joseph_projector(square, {}, Backend::cpu);
   const Image mu = cylinder_mu(square, 25);
   CHECK(compute_sensitivity(*scanner, *projector, sampled(0.1)).symmetries == 16);

@@ -14,12 +14,12 @@ using testing::toy_scanner;
 
 namespace {
 
-const Grid grid = Grid::centred(11, 9, 7, {6, 6, 5});
+const Grid coarse_grid = Grid::centred(11, 9, 7, {6, 6, 5});
 
 /// The simplest projector: each line is sampled every 1.5 mm at the nearest voxel.
 class StepProjector : public ListModeProjector {
  public:
-  const Grid& grid() const override { return ::grid; }
+  const Grid& grid() const override { return coarse_grid; }
   Backend backend() const override { return Backend::cpu; }
   float reach_mm() const override { return 0; }
   void forward(const EventView& events, const float* image, float* expectation, Stream) override {
@@ -46,19 +46,19 @@ class StepProjector : public ListModeProjector {
       int index[3];
       bool inside = true;
       for (int axis = 0; axis < 3; ++axis) {
-        index[axis] = static_cast<int>(std::lround((p[axis] - static_cast<double>(::grid.origin_mm[axis])) /
-                                                   static_cast<double>(::grid.voxel_mm[axis])));
-        inside = inside && index[axis] >= 0 && index[axis] < ::grid.size[axis];
+        index[axis] = static_cast<int>(std::lround((p[axis] - static_cast<double>(::coarse_grid.origin_mm[axis])) /
+                                                   static_cast<double>(::coarse_grid.voxel_mm[axis])));
+        inside = inside && index[axis] >= 0 && index[axis] < ::coarse_grid.size[axis];
       }
-      if (inside) visit(::grid.index(index[0], index[1], index[2]), norm(along) / steps);
+      if (inside) visit(::coarse_grid.index(index[0], index[1], index[2]), norm(along) / steps);
     }
   }
 };
 
 /// The definition: every pair in coincidence, one after another. Attenuation is Joseph's on the map's own grid.
 Image by_definition(const Scanner& scanner, ListModeProjector& projector, const Image* mu = nullptr) {
-  const auto joseph = make_joseph_reference(mu ? mu->grid : grid, {});
-  Image result = Image::zeros(grid);
+  const auto joseph = make_joseph_reference(mu ? mu->grid : coarse_grid, {});
+  Image result = Image::zeros(coarse_grid);
   const auto count = static_cast<std::uint32_t>(scanner.detectors->size());
   for (std::uint32_t d1 = 0; d1 < count; ++d1)
     for (std::uint32_t d2 = 0; d2 < d1; ++d2) {
@@ -77,7 +77,7 @@ Image by_definition(const Scanner& scanner, ListModeProjector& projector, const 
 }
 
 Image cylinder_mu() {
-  return testing::cylinder_mu(grid, 20);
+  return testing::cylinder_mu(coarse_grid, 20);
 }
 
 }  // namespace
@@ -148,10 +148,10 @@ TEST_CASE("attenuation by a body that reaches beyond the image is exp(-mu L) of 
   for (int k = 0; k < 20; ++k)
     for (int j = 0; j < 20; ++j)
       for (int i = 5; i < 35; ++i) mu.voxels[mu.grid.index(i, j, k)] = 0.01f;
-  const auto projector = make_joseph_projector(grid, {}, Backend::cpu);
+  const auto projector = make_joseph_projector(coarse_grid, {}, Backend::cpu);
   const Image free = compute_sensitivity(scanner, *projector).image;
   const Image attenuated = compute_sensitivity(scanner, *projector, {}, &mu).image;
-  const std::int64_t centre = grid.index(5, 4, 3);
+  const std::int64_t centre = coarse_grid.index(5, 4, 3);
   CHECK(attenuated.voxels[centre] / free.voxels[centre] == doctest::Approx(std::exp(-0.01 * 120)).epsilon(1e-5));
 }
 
@@ -251,16 +251,16 @@ TEST_CASE("the key changes with all that the result depends on") {
     CHECK(keys.insert(key).second);
     CHECK(sensitivity_key(s, g, projector, settings, m) == key);
   };
-  add(scanner, grid, "joseph");
-  add(scanner, grid, "tor");
-  add(scanner, grid, "joseph", {}, &mu);
+  add(scanner, coarse_grid, "joseph");
+  add(scanner, coarse_grid, "tor");
+  add(scanner, coarse_grid, "joseph", {}, &mu);
   add(scanner, Grid::centred(11, 9, 8, {6, 6, 5}), "joseph");
   SensitivitySettings settings;
   settings.seed = 9;
-  add(scanner, grid, "joseph", settings);
-  add(scanner, grid, "joseph", {.error = 0.015});
-  add(scanner, grid, "joseph", {.sampled_pairs = 1000});
-  add(scanner, grid, "joseph", {.symmetric = false});
+  add(scanner, coarse_grid, "joseph", settings);
+  add(scanner, coarse_grid, "joseph", {.error = 0.015});
+  add(scanner, coarse_grid, "joseph", {.sampled_pairs = 1000});
+  add(scanner, coarse_grid, "joseph", {.symmetric = false});
   for (int change = 0; change < 7; ++change) {
     Scanner other = scanner;
     if (change == 0) other.calibration = 1;
@@ -270,7 +270,7 @@ TEST_CASE("the key changes with all that the result depends on") {
     if (change == 4) other.pair_tables[1].values[0] = 2;
     if (change > 4) other.pair_tables[1].values.assign(100'000, 2.0f);  // which is hashed in pieces
     if (change == 6) other.pair_tables[1].values.back() = 1;
-    add(other, grid, "joseph");
+    add(other, coarse_grid, "joseph");
   }
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -56,7 +56,7 @@ inline Scanner toy_scanner(std::uint32_t energies1 = 2, std::uint32_t energies2 
 
 /// Closed-form efficiencies, two layers: as eXplore Vista, with fewer crystals. (Inlined, it makes GCC 12 warn of its
 /// own code.)
-[[gnu::noinline]] inline RingScanner small_ring(int sectors = 18) {
+[[gnu::noinline]] inline RingScanner two_layer_ring(int sectors = 18) {
   RingScanner ring;
   ring.inner_radius_mm = 59;
   ring.modules_transaxial = sectors;

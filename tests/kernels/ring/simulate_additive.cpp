@@ -14,7 +14,7 @@ Phantom ball(double activity, double radius_mm = 20, double mu = 0) {
   return Phantom("ball", {solid});
 }
 
-bool same(const EventBatch& a, const EventBatch& b) {
+bool same_lines(const EventBatch& a, const EventBatch& b) {
   return a.detector1.to_vector() == b.detector1.to_vector() && a.detector2.to_vector() == b.detector2.to_vector() &&
          a.tof_mm.to_vector() == b.tof_mm.to_vector();
 }
@@ -29,7 +29,7 @@ TEST_CASE("delayeds come at the randoms' rate, independent of the prompts and wi
   for (int k = 0; k < 2; ++k) {
     const SimulatedEvents one = k == 0 ? plain.next_seconds(0.5) : plain.next_events(100000);
     const SimulatedEvents two = k == 0 ? both.next_seconds(0.5) : both.next_events(100000);
-    CHECK(same(one.events, two.events));
+    CHECK(same_lines(one.events, two.events));
     CHECK(one.delayeds.count == 0);
     CHECK(two.delayeds.delayed);
     CHECK_FALSE(two.events.delayed);
@@ -37,7 +37,7 @@ TEST_CASE("delayeds come at the randoms' rate, independent of the prompts and wi
     CHECK(two.delayeds.duration_s == two.events.duration_s);
     const double expected = options.randoms_cps * two.delayeds.duration_s;
     CHECK(std::abs(static_cast<double>(two.delayeds.count) - expected) < 5 * std::sqrt(expected));
-    CHECK_FALSE(same(two.delayeds, two.events));
+    CHECK_FALSE(same_lines(two.delayeds, two.events));
   }
 }
 

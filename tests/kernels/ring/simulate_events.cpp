@@ -56,7 +56,7 @@ double expected_tof(const EventBatch& events, std::int64_t i, Vec3d point) {
   return dot(point - 0.5 * (a + b), b - a) / norm(b - a);
 }
 
-bool same(const EventBatch& a, const EventBatch& b) {
+bool same_events(const EventBatch& a, const EventBatch& b) {
   return a.detector1.to_vector() == b.detector1.to_vector() && a.detector2.to_vector() == b.detector2.to_vector() &&
          a.tof_mm.to_vector() == b.tof_mm.to_vector() && a.duration_s == b.duration_s;
 }
@@ -117,8 +117,8 @@ TEST_CASE("the same seed gives the same events on one thread and on two, another
   const auto one = batches(1, 5), two = batches(2, 5), other = batches(2, 6);
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(one[i].count > 0);
-    CHECK(same(one[i], two[i]));
-    CHECK_FALSE(same(one[i], other[i]));
+    CHECK(same_events(one[i], two[i]));
+    CHECK_FALSE(same_events(one[i], other[i]));
   }
   CHECK(one[0].count == 30000);
   CHECK(one[2].count == 7);

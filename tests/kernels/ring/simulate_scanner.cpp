@@ -9,7 +9,7 @@ using namespace tofstream;
 namespace {
 
 /// Two layers, two rings of modules, gaps everywhere: small enough to enumerate.
-RingScanner small_ring() {
+RingScanner layered_ring() {
   RingScanner ring;
   ring.name = "small";
   ring.inner_radius_mm = 100;
@@ -34,7 +34,7 @@ double distance(Vec3 a, Vec3d b) {
 }  // namespace
 
 TEST_CASE("detectors lie at the mean depth of interaction in the crystals that the figures say") {
-  const RingScanner ring = small_ring();
+  const RingScanner ring = layered_ring();
   const double near = mean_interaction_depth(6, 0.08), far = 6 + mean_interaction_depth(10, 0.06);
   CHECK(near < 3);
   CHECK(far < 11);
@@ -53,7 +53,7 @@ TEST_CASE("detectors lie at the mean depth of interaction in the crystals that t
 }
 
 TEST_CASE("a header's transforms of the box give the detectors, and boxes do not overlap") {
-  const RingScanner ring = small_ring();
+  const RingScanner ring = layered_ring();
   const auto scanner = make_scanner(ring);
   const RingGeometry geometry = ring_geometry(ring);
   Vec3d mean;
@@ -74,7 +74,7 @@ TEST_CASE("a header's transforms of the box give the detectors, and boxes do not
 }
 
 TEST_CASE("ToF in ps becomes sigma in mm along the line") {
-  RingScanner ring = small_ring();
+  RingScanner ring = layered_ring();
   ring.tof_fwhm_ps = 636;
   CHECK(ring.tof_sigma_mm() == doctest::Approx(40.485).epsilon(1e-4));
   ring.tof_fwhm_ps = 214;
@@ -92,7 +92,7 @@ TEST_CASE("ToF in ps becomes sigma in mm along the line") {
 }
 
 TEST_CASE("modules count coincidences by their sector and ring differences") {
-  RingScanner ring = small_ring();
+  RingScanner ring = layered_ring();
   ring.max_module_ring_difference = 0;
   const auto scanner = make_scanner(ring);
   const auto allowed = [&](int module1, int module2) {
@@ -110,7 +110,7 @@ TEST_CASE("modules count coincidences by their sector and ring differences") {
 }
 
 TEST_CASE("the efficiency of two facing crystals follows the formula") {
-  RingScanner ring = small_ring();
+  RingScanner ring = layered_ring();
   ring.crystals_transaxial = 1;
   ring.crystals_axial = 1;
   ring.modules_axial = 1;
@@ -129,7 +129,7 @@ TEST_CASE("the efficiency of two facing crystals follows the formula") {
 }
 
 TEST_CASE("layers share the photons of a crystal without layers") {
-  RingScanner one = small_ring();
+  RingScanner one = layered_ring();
   one.layers = {{16, 0.7}};
   RingScanner two = one;
   two.layers = {{6, 0.7}, {10, 0.7}};
@@ -143,7 +143,7 @@ TEST_CASE("layers share the photons of a crystal without layers") {
 }
 
 TEST_CASE("tables by classes of module pairs hold the closed form") {
-  const RingScanner ring = small_ring();
+  const RingScanner ring = layered_ring();
   const auto closed = make_scanner(ring);
   const auto tables = with_efficiency_tables(ring);
   REQUIRE(tables);
@@ -182,7 +182,7 @@ TEST_CASE("a total-body scanner has half a million detectors") {
 
 TEST_CASE("a scanner that cannot be is refused by name") {
   const auto refused = [](auto&& change, const char* why) {
-    RingScanner ring = small_ring();
+    RingScanner ring = layered_ring();
     change(ring);
     CHECK_THROWS_WITH_AS(make_scanner(ring), doctest::Contains(why), std::invalid_argument);
   };

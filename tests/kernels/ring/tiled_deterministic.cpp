@@ -39,10 +39,6 @@ std::vector<float> two_halves(const Grid& grid) {
   return image;
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 }  // namespace
 
 TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those of the CPU") {

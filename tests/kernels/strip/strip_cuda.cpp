@@ -14,7 +14,6 @@ using namespace tofstream::testing;
 
 namespace {
 
-constexpr StripForm forms[] = {StripForm::full, StripForm::eq7, StripForm::gaussian};
 constexpr StripCudaPath paths[] = {StripCudaPath::automatic, StripCudaPath::warp_per_event,
                                    StripCudaPath::thread_per_event};
 
@@ -125,7 +124,7 @@ void check_same_bits(const Grid& grid, const StripSettings& settings) {
 
 TEST_CASE("strips on CUDA project as the reference does, every form by every path") {
   if (!gpu_or_skip()) return;
-  for (const StripForm form : forms) {
+  for (const StripForm form : strip_forms) {
     CAPTURE(static_cast<int>(form));
     const StripSettings settings{.form = form};
     check_against_reference(paper_grid(), settings, events_of(settings, 2000));
@@ -142,7 +141,7 @@ TEST_CASE("strips on CUDA: sigma that rises to the ends, gamma, additive terms, 
   EventBatch events = events_of(settings, 1000);
   events.additive = Buffer<float>(Memory::host, events.count);
   for (std::int64_t i = 0; i < events.count; ++i) events.additive[i] = i % 3 == 0 ? 1e-7f : 0.0f;
-  for (const StripForm form : forms) {
+  for (const StripForm form : strip_forms) {
     CAPTURE(static_cast<int>(form));
     settings.form = form;
     check_against_reference(grid, settings, events);
@@ -151,7 +150,7 @@ TEST_CASE("strips on CUDA: sigma that rises to the ends, gamma, additive terms, 
 
 TEST_CASE("strips on CUDA: small pixels, images of odd sizes, two rows of an ellipse a lane") {
   if (!gpu_or_skip()) return;
-  for (const StripForm form : forms) {
+  for (const StripForm form : strip_forms) {
     CAPTURE(static_cast<int>(form));
     StripSettings settings{.form = form};
     const EventBatch events = events_of(settings, 500);
@@ -203,7 +202,7 @@ TEST_CASE("strips on CUDA: a box of more pixels than a float counts") {
 
 TEST_CASE("strips on CUDA: an image of ten iterations is the reference's") {
   if (!gpu_or_skip()) return;
-  for (const StripForm form : forms) {
+  for (const StripForm form : strip_forms) {
     CAPTURE(static_cast<int>(form));
     const StripSettings settings{.form = form};
     const EventBatch events = events_of(settings, 1000);

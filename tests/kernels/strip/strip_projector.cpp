@@ -8,8 +8,6 @@ using namespace tofstream::testing;
 
 namespace {
 
-constexpr StripForm forms[] = {StripForm::full, StripForm::eq7, StripForm::gaussian};
-
 /// Decays all over the strips' field, and responses that hardly any or no decay gives.
 EventBatch some_events(const StripSettings& settings, int count, std::uint64_t seed) {
   const auto anywhere = [&](std::mt19937_64& generator) {
@@ -40,7 +38,7 @@ void check_against_reference() {
   for (const Grid& grid :
        {usual, Grid{{1, 9, 30}, {1, 5, 2.5f}, {0, -60, 20}}, Grid{{1, 40, 3}, {4, 2, 20}, {0, -50, -30}},
         Grid::centred(1, 2, 1, {4, 60, 4}), Grid::centred(1, 90, 90, {1, 9, 9})})
-    for (const StripForm form : forms)
+    for (const StripForm form : strip_forms)
       for (const StripSettings& settings : resolutions(form)) {
         CAPTURE(static_cast<int>(form));
         CAPTURE(grid.size[1]);
@@ -82,7 +80,7 @@ TEST_CASE("The CPU's strip projector agrees with the reference under every instr
 
 TEST_CASE("The CPU's back projection of strips is the adjoint of its forward projection") {
   const Grid grid = Grid::centred(1, 65, 75, {4, 4, 4});
-  for (const StripForm form : forms) {
+  for (const StripForm form : strip_forms) {
     const StripSettings settings{.form = form};
     const EventBatch events = some_events(settings, 3000, 9);
     const auto x = random_numbers(grid.voxels(), 4), y = random_numbers(events.count, 5);
@@ -93,7 +91,7 @@ TEST_CASE("The CPU's back projection of strips is the adjoint of its forward pro
 
 TEST_CASE("Ten iterations of the CPU's strip projector are the reference's, and the same again bit for bit") {
   const Grid grid = Grid::centred(1, 33, 37, {8, 8, 8});
-  for (const StripForm form : forms) {
+  for (const StripForm form : strip_forms) {
     const StripSettings settings{.resolution = {.sigma_z_edge_rise = 0.1f}, .form = form};
     const EventBatch events = some_events(settings, 500, 13);
     const auto projector = make_strip_projector(grid, settings, Backend::cpu);

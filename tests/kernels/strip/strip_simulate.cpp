@@ -14,11 +14,11 @@ using namespace tofstream;
 
 namespace {
 
-constexpr StripGeometry strips{130, 300};
+constexpr StripGeometry barrel{130, 300};
 constexpr StripResolution sharp{1e-3f, 1e-3f};
 
 std::shared_ptr<const Scanner> scanner() {
-  static const auto made = make_strip_scanner("strips", strips);
+  static const auto made = make_strip_scanner("strips", barrel);
   return made;
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("as many events come from a place as the sensitivity's closed form say
   for (const auto [y, z] : {std::array{0.0, 0.0}, std::array{60.0, 100.0}, std::array{-100.0, -40.0}}) {
     CAPTURE(y);
     StripSimulator small = simulator({ellipse(y, z, 1, 1, 1e6)}, sharp);
-    const double expected = strip_sensitivity(strips, y, z);
+    const double expected = strip_sensitivity(barrel, y, z);
     CHECK(small.expected_cps() / small.activity_Bq() == doctest::Approx(expected).epsilon(0.03));
     // The time of the events follows from the activity: pi mm^2 of 4 mm, 1 kBq/mm^3.
     const EventBatch batch = small.next_events(40'000);
@@ -54,9 +54,9 @@ TEST_CASE("sharp events point at where they come from, in proportion to the acti
   const EventView events = batch.view();
   double inside = 0, all = 0, farthest = 0;
   for (std::int64_t i = 0; i < events.count; ++i) {
-    const auto at = strip_emission(strips, strip_response<double>(events, i));
+    const auto at = strip_emission(barrel, strip_response<double>(events, i));
     farthest = std::max(farthest, std::hypot(at.y_mm, at.z_mm));
-    const double decays = 1 / strip_sensitivity(strips, at.y_mm, at.z_mm);
+    const double decays = 1 / strip_sensitivity(barrel, at.y_mm, at.z_mm);
     all += decays;
     if (std::hypot((at.y_mm - 10) / 10, (at.z_mm - 20) / 5) < 1) inside += decays;
   }
@@ -100,12 +100,12 @@ TEST_CASE("the resolution along a strip is worse at its end by what it is told")
     variance += (r.z_up_mm + r.z_down_mm - 200) * (r.z_up_mm + r.z_down_mm - 200);
   }
   constexpr int steps = 1000;
-  const auto angles = strip_angles(strips, 0.0, 100.0);
+  const auto angles = strip_angles(barrel, 0.0, 100.0);
   for (int k = 0; k < steps; ++k) {
     const double tan = std::tan(angles.low + (k + 0.5) / steps * (angles.high - angles.low));
-    const auto exact = strip_response(strips, StripEmission<double>{tan, 0, 100});
-    expected += std::pow(strip_sigma_z(rising, strips, exact.z_up_mm), 2) +
-                std::pow(strip_sigma_z(rising, strips, exact.z_down_mm), 2);
+    const auto exact = strip_response(barrel, StripEmission<double>{tan, 0, 100});
+    expected += std::pow(strip_sigma_z(rising, barrel, exact.z_up_mm), 2) +
+                std::pow(strip_sigma_z(rising, barrel, exact.z_down_mm), 2);
   }
   CHECK(variance / 50'000 == doctest::Approx(expected / steps).epsilon(0.03));
 }
@@ -142,12 +142,12 @@ TEST_CASE("direct reconstruction counts each event in the voxel that it points a
   EventBatch batch = make_strip_batch(scanner(), 3);
   const StripEmission<double> at[] = {{0.5, 41, -17}, {-0.2, -129.9, 149.9}, {0, 131, 0}};
   for (std::int64_t i = 0; i < 3; ++i) {
-    const auto r = strip_response(strips, at[i]);
+    const auto r = strip_response(barrel, at[i]);
     set_response(batch, i,
                  {static_cast<float>(r.z_up_mm), static_cast<float>(r.z_down_mm), static_cast<float>(r.dl_mm)});
   }
   Image counts = Image::zeros(Grid::centred(1, 65, 75, {4, 4, 4}));
-  CHECK(add_direct(strips, batch.view(), counts) == 1);
+  CHECK(add_direct(barrel, batch.view(), counts) == 1);
   float sum = 0;
   for (const float value : counts.voxels.span()) sum += value;
   CHECK(sum == 2);
@@ -156,7 +156,7 @@ TEST_CASE("direct reconstruction counts each event in the voxel that it points a
 }
 
 TEST_CASE("a pair of strips is a scanner, and only such a scanner is a pair of strips") {
-  CHECK(strip_geometry(*scanner()) == strips);
+  CHECK(strip_geometry(*scanner()) == barrel);
   CHECK(scanner()->in_coincidence(0, 1));
   CHECK_FALSE(scanner()->in_coincidence(0, 0));
   Scanner short_of_length = *scanner();
@@ -173,12 +173,12 @@ TEST_CASE("a pair of strips is a scanner, and only such a scanner is a pair of s
 }
 
 TEST_CASE("what no strips measure is told from what their resolution explains") {
-  CHECK(is_measurable(strips, {249, -249, 900}));
-  CHECK(is_measurable(strips, {0, 0, -650}));
-  CHECK_FALSE(is_measurable(strips, {251, 0, 0}));
-  CHECK_FALSE(is_measurable(strips, {0, -251, 0}));
-  CHECK_FALSE(is_measurable(strips, {0, 0, 661}));
-  CHECK_FALSE(is_measurable(strips, {std::nanf(""), 0, 0}));
-  CHECK_FALSE(is_measurable(strips, {0, 0, INFINITY}));
+  CHECK(is_measurable(barrel, {249, -249, 900}));
+  CHECK(is_measurable(barrel, {0, 0, -650}));
+  CHECK_FALSE(is_measurable(barrel, {251, 0, 0}));
+  CHECK_FALSE(is_measurable(barrel, {0, -251, 0}));
+  CHECK_FALSE(is_measurable(barrel, {0, 0, 661}));
+  CHECK_FALSE(is_measurable(barrel, {std::nanf(""), 0, 0}));
+  CHECK_FALSE(is_measurable(barrel, {0, 0, INFINITY}));
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -14,6 +14,8 @@
 
 namespace tofstream::testing {
 
+inline constexpr StripForm strip_forms[] = {StripForm::full, StripForm::eq7, StripForm::gaussian};
+
 using Response = StripResponse<double>;
 using Emission = StripEmission<double>;
 
