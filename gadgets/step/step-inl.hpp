@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/step/step.hpp"
+#include "gadgets/step/updates_figure.hpp"
 #include "kernels/analysis/inner_product.hpp"
 
 namespace tofstream {
@@ -160,6 +161,7 @@ void Step<Data>::report(const Projected& projected, const Image& estimate, Conte
   context.progress(
       step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : static_cast<double>(step.update),
       step.subsets * step.iterations, "updates");
+  context.report(updates_figure, ++updates_);
   context.report("planning_s", planning_s_);
   context.report("projecting_s", projecting_s_);
   if (constexpr double worth_telling_s = 0.001; waiting_for_turn_s_ > worth_telling_s)

@@ -69,6 +69,7 @@ class Step {
   double projecting_s_ = 0;
   double waiting_for_turn_s_ = 0;
   std::int64_t without_plan_ = 0;  // batches that should have one
+  std::int64_t updates_ = 0;       // see updates_figure
   EmTally iteration_;
 };
 

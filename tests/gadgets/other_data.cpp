@@ -1,5 +1,6 @@
 // A second kind of data, which nothing in the tree knows, with the code that all kinds share: a camera's views, where
 // each subset sees a part of the image, go through Subset, LiveUpdates, Step and osem_update to the closed form.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -231,6 +232,8 @@ TEST_CASE("views with a sensitivity for each subset are reconstructed live and o
   for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-4));
   CHECK(last[3] == 0);
   CHECK(updates.back()->step.last);
+  const auto projected = std::ranges::find(report.gadgets, "projected", &GadgetReport::name);
+  CHECK(projected->figures.at(updates_figure) == Figure(static_cast<std::int64_t>(updates.size())));
 
   estimates().clear();
   const TemporaryFolder offline;

@@ -2,11 +2,14 @@
 #include "tools/serve/session.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "core/base/log.hpp"
+#include "gadgets/step/updates_figure.hpp"
 
 namespace tofstream::serve {
 
@@ -16,10 +19,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds pause_between_looks{500};
 
-double updates_of(const RunReport& report) {
-  double most = 0;
+std::int64_t updates_of(const RunReport& report) {
+  std::int64_t most = 0;
   for (const GadgetReport& gadget : report.gadgets)
-    if (gadget.progress.unit == "updates") most = std::max(most, gadget.progress.done);
+    if (const auto found = gadget.figures.find(updates_figure); found != gadget.figures.end())
+      if (const auto* updates = std::get_if<std::int64_t>(&found->second)) most = std::max(most, *updates);
   return most;
 }
 
@@ -28,7 +32,7 @@ std::string excess_of(const RunReport& report, const RunLimits& limits) {
   if (limits.seconds > 0 && report.seconds > limits.seconds)
     return fmt::format("the run takes longer than the {:g} s that this server allows (--max-seconds), and is dropped",
                        limits.seconds);
-  if (limits.updates > 0 && updates_of(report) > limits.updates)
+  if (limits.updates > 0 && static_cast<double>(updates_of(report)) > limits.updates)
     return fmt::format(
         "the run makes more than the {:g} updates that this server allows (--max-updates), and is dropped: lower "
         "iterations, or make subsets larger",

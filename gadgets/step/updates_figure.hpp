@@ -1,0 +1,11 @@
+// The figure by which the work of a run is counted: a server that limits updates reads it (tools/serve).
+#pragma once
+
+namespace tofstream {
+
+/// What every Step (step.hpp) reports: the subsets that it has projected for an update so far, those before a restart
+/// included.
+inline constexpr const char* updates_figure = "updates_projected";
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
