@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,14 +39,14 @@ struct Smooth {
 
   explicit Smooth(const Params& p) : p_(p), words_(is_on(p) ? in_words(p.post_filter_mm) : "") {}
 
-  void process(std::shared_ptr<const Estimate> estimate, Emit<Estimate>& emit) {
+  void process(std::shared_ptr<const Estimate> estimate, Emit<Estimate>& emit, Context& context) {
     last_ = std::move(estimate);
     // The start image too, so that who reads on can get ready.
-    if (!is_on(p_) || last_->step.iteration == 0 || is_due(*last_, p_.every)) pass_on(emit);
+    if (!is_on(p_) || last_->step.iteration == 0 || is_due(*last_, p_.every)) pass_on(emit, context);
   }
 
-  void flush(Emit<Estimate>& emit) {
-    if (last_) pass_on(emit);
+  void flush(Emit<Estimate>& emit, Context& context) {
+    if (last_) pass_on(emit, context);
   }
 
  private:
@@ -56,11 +57,14 @@ struct Smooth {
     return fmt::format("smoothed by {:.4g} x {:.4g} x {:.4g} mm FWHM", fwhm[0], fwhm[1], fwhm[2]);
   }
 
-  void pass_on(Emit<Estimate>& emit) {
-    if (is_on(p_))
-      emit(smoothed(*last_));
-    else
+  void pass_on(Emit<Estimate>& emit, Context& context) {
+    if (is_on(p_)) {
+      Estimate estimate = smoothed(*last_);
+      context.report(filtered_figure, estimate.filtered);  // while it runs: a writer says it when it has written
+      emit(std::move(estimate));
+    } else {
       emit(last_);
+    }
     last_.reset();
   }
 

@@ -31,7 +31,8 @@ page::EstimateCaption caption_of(const Estimate& estimate, std::uint32_t number,
           .subset = static_cast<std::uint32_t>(is_live ? step.update : std::max(step.subset + 1, 0)),
           .end_event = info.end_event,
           .unit = unit_of(estimate),
-          .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; "))};
+          .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; ")),
+          .filtered = estimate.filtered};
 }
 
 }  // namespace

@@ -232,6 +232,7 @@ Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena,
                    {"arrays", placing.ranges()}};
   memory.step = step;
   memory.image_quantity = estimate->quantity;
+  memory.filtered = estimate->filtered;
   return result;
 }
 
@@ -287,6 +288,7 @@ Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, cons
   image.voxels = adopt<float>(header.at("arrays").at("voxels"), image.grid.voxels(), session, result.is_shared);
   if (!is_unchanged("voxels", image.voxels, session)) check_finite("voxels", image.voxels, session.where());
   result.payload = {memory.step, std::make_shared<const Image>(std::move(image)), memory.image_quantity};
+  result.payload.filtered = memory.filtered;
   return result;
 }
 

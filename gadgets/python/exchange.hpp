@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
 
 #include "gadgets/payloads.hpp"
@@ -25,6 +26,7 @@ struct ExchangeMemory {
   double exposure = 1;
   bool delayed = false;
   std::shared_ptr<const Quantity> events_quantity, image_quantity;  // of what Python took last, and so of what it gives
+  std::string filtered;  // as the estimate was that Python took last, and so is what it gives
   std::int64_t axis_begin[4] = {};
   std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
   UpdateStep step{.iteration = 1, .iterations = 1, .subset = 0, .subsets = 1, .ends_iteration = true, .last = false};

@@ -32,7 +32,8 @@ inline std::vector<std::byte> estimate_image(const Estimate& estimate, const Mes
        .grid = image->grid,
        .unit = unit_of(estimate).substr(0, wire::longest_image_unit),
        .is_quantitative = estimate.quantity && reasons.empty(),
-       .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; "))},
+       .not_quantitative_because = fmt::format("{}", fmt::join(reasons, "; ")),
+       .filtered = estimate.filtered},
       image->voxels.span());
 }
 

@@ -56,6 +56,9 @@ inline std::string step_words(const UpdateStep& step) {
                                               : fmt::format("iteration {}", step.iteration);
 }
 
+/// The figure that says how an image was filtered: see Estimate.
+inline constexpr auto* filtered_figure = "filtered";
+
 /// Reports to run.json what a writer's image is: size, voxel_mm, iteration (but not of a live scan that has not ended),
 /// subsets, updates, filtered, unit, quantitative and why not, which corrections were made and which were not.
 inline void report_image(const Estimate& estimate, Context& context) {
@@ -71,7 +74,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   if (step.subsets > 0 || step.update == 0) context.report("iteration", std::int64_t{step.iteration});
   if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
   if (step.update > 0) context.report("updates", step.update);
-  if (!estimate.filtered.empty()) context.report("filtered", estimate.filtered);
+  if (!estimate.filtered.empty()) context.report(filtered_figure, estimate.filtered);
   if (!estimate.quantity) return;
   const Quantity& quantity = *estimate.quantity;
   const auto reasons = not_quantitative_because(quantity);

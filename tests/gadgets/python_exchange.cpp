@@ -235,10 +235,12 @@ def smooth(image, info):
   return [image, image.voxels * 2, Image(image.voxels[:, :, ::2], (2, 2, 3))]
 )",
                                    "takes: image, gives: image");
-  const Estimate given = ramp_image();
+  Estimate given = ramp_image();
+  given.filtered = "smoothed by 5 mm FWHM";
   python->send(given);
   const auto back = python->out.all();
   REQUIRE(back.size() == 3);
+  for (const auto& estimate : back) CHECK(estimate->filtered == given.filtered);
   CHECK(equal(back[0]->image->voxels, given.image->voxels));
   CHECK(back[1]->image->voxels[23] == 46);
   CHECK(back[1]->image->grid == given.image->grid);

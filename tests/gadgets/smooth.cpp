@@ -85,6 +85,7 @@ TEST_CASE("smooth passes everything on as it is by default") {
   CHECK(smooth.out[0].image == before->image);
   CHECK(smooth.out[0].host_copy == before->host_copy);
   CHECK(smooth.out[0].filtered.empty());
+  CHECK_FALSE(smooth.context.figures().contains("filtered"));
 }
 
 TEST_CASE("smooth spares the estimates between iterations, or all but the final one, if told so") {
@@ -109,6 +110,7 @@ TEST_CASE(
   twice.send(once.out[0]);
   const std::string words = "smoothed by 5 mm FWHM, smoothed by 2.5 mm FWHM";
   CHECK(twice.out[0].filtered == words);
+  CHECK(std::get<std::string>(twice.context.figures().at("filtered")) == words);
   test::FakeRun run;
   RegisteredGadgetTest<void> writer("nifti_writer", "{file: image.nii}", folder.path(), &run);
   writer.send(twice.out[0]);

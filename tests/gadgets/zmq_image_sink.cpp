@@ -68,8 +68,14 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(header.not_quantitative_because.find("gate (python) left out valid events") == 0);
   CHECK(header.grid == Grid::centred(4, 3, 2, {2, 2, 3}));
   CHECK(voxel == 2);
-  sink.send(estimate(2, 3));
-  CHECK(subscriber.wait_for(2).second == 3);
+  CHECK(header.filtered.empty());
+  Estimate smooth = estimate(2, 3);
+  smooth.filtered = "smoothed by 5 mm FWHM";
+  sink.send(std::move(smooth));
+  auto [second, second_voxel] = subscriber.wait_for(2);
+  CHECK(second.filtered == "smoothed by 5 mm FWHM");
+  CHECK(second.not_quantitative_because == header.not_quantitative_because);
+  CHECK(second_voxel == 3);
   Subscriber late(endpoint);
   CHECK(late.wait_for(2).second == 3);
   sink.send(estimate(3, 4));
@@ -99,7 +105,9 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
   if (skip_without_numpy()) return;
   if (!std::filesystem::exists("share/examples/python")) return skip_test("sources beside the test");
   Sink sink("zmq_image_sink", params);
-  sink.send(estimate(1, 2));
+  Estimate smooth = estimate(1, 2);
+  smooth.filtered = "smoothed by 5 mm FWHM";
+  sink.send(std::move(smooth));
   const std::string file = (folder / "image.npy").string(), log = (folder / "log").string();
   int ended = -1;
   std::thread receiver([&] {
@@ -114,6 +122,8 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
   sink.finish();
   receiver.join();
   REQUIRE_MESSAGE(ended == 0, text_of(log));
+  CHECK(text_of(log).find(" events, smoothed by 5 mm FWHM, Bq/mL, not quantitative: gate (python) left out") !=
+        std::string::npos);
   const std::string shape =
       fmt::format("{} -c \"import numpy; i = numpy.load('{}'); assert i.shape == (2, 3, 4) and (i == 5).all(), i\"",
                   python_with_numpy(), file);

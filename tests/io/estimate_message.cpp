@@ -109,4 +109,15 @@ TEST_CASE("an estimate's message says what its values are, and why they are not 
   CHECK(message.size() == begin + 2U * 12);
   CHECK(at<std::uint16_t>(message, message.size() - 2) == 65535);
 }
+
+TEST_CASE("an estimate's message says how it was filtered, after why it is not quantitative or alone") {
+  const std::string filtered = "smoothed by 5 mm FWHM";
+  const std::string alone = estimate_message(ramp(3, 2, 2), {.filtered = filtered}, 1000);
+  CHECK(at<std::uint16_t>(alone, 6) == 96 + 32);  // a zero and 21 letters
+  CHECK(alone.substr(96, 32) == '\0' + filtered + std::string(10, '\0'));
+  const std::string both =
+      estimate_message(ramp(3, 2, 2), {.not_quantitative_because = "a gate", .filtered = filtered}, 1000);
+  CHECK(both.substr(96, 32) == "a gate" + ('\0' + filtered) + std::string(4, '\0'));
+  CHECK(both.size() == 96 + 32 + 2 * 12);
+}
 // SPDX-License-Identifier: Apache-2.0

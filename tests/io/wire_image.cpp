@@ -91,6 +91,33 @@ TEST_CASE("an image on the wire says whether it is quantitative, and why not") {
   CHECK(std::get<ReceivedImage>(decoded).header == marked);
 }
 
+TEST_CASE("an image on the wire says how it was filtered, behind the words that an older reader looks for") {
+  const auto text = [](const std::vector<std::byte>& message, std::size_t size) {
+    return std::string(reinterpret_cast<const char*>(message.data()) + 128, size);
+  };
+  ImageHeader smooth = header();
+  smooth.filtered = "smoothed by 5 mm FWHM";  // 21 bytes
+  auto message = encode_image(smooth, voxels());
+  CHECK(message.size() == 128 + 32 + 4 * 12);
+  CHECK(text(message, 32) == '\0' + smooth.filtered + std::string(10, '\0'));
+  auto decoded = decode_image(message);
+  REQUIRE_MESSAGE(std::holds_alternative<ReceivedImage>(decoded), why_not(message));
+  CHECK(std::get<ReceivedImage>(decoded).header == smooth);
+  CHECK(std::ranges::equal(std::get<ReceivedImage>(decoded).image().voxels.span(), voxels()));
+
+  smooth.not_quantitative_because = "a gate";  // with the zero and 21 bytes 28
+  message = encode_image(smooth, voxels());
+  CHECK(message.size() == 128 + 32 + 4 * 12);
+  CHECK(std::string(text(message, 32).c_str()) == "a gate");  // what a reader takes that knows no second text
+  decoded = decode_image(message);
+  CHECK(std::get<ReceivedImage>(decoded).header == smooth);
+  smooth.not_quantitative_because = "a gate, " + std::string(2, '-');  // 10 + 1 + 21: no zero at the end
+  message = encode_image(smooth, voxels());
+  CHECK(message.size() == 128 + 32 + 4 * 12);
+  decoded = decode_image(message);
+  CHECK(std::get<ReceivedImage>(decoded).header == smooth);
+}
+
 TEST_CASE("no damaged image is believed: each bit that is flipped and each byte that is missing shows") {
   const auto whole = encode_image(header(), voxels());
   for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {

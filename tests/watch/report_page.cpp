@@ -56,23 +56,31 @@ TEST_CASE("the page is about the scan: image, unit, grid, scanner, duration, eve
                                        {"subsets", 8},
                                        {"updates", 24},
                                        {"unit", "Bq/mL"},
+                                       {"filtered", "smoothed by 5 mm FWHM"},
                                        {"not_quantitative", {"no correction for attenuation"}},
                                        {"corrections_made", {"normalisation"}},
                                        {"corrections_not_made", {"attenuation", "scatter"}}};
   const std::string page = report_html(run, {{"image.png: slices", "PNG", ""}});
-  for (const char* text :
-       {"<h1>small: <span class=\"stopped\">stopped</span></h1>",
-        "<figcaption>image.png: slices. Unit: Bq/mL</figcaption>",
-        "<th scope=\"row\">File</th><td>results/image.nii.gz</td>",
-        "<td>Bq/mL, not quantitative: no correction for attenuation</td>",
-        "<td>75 x 75 x 37 voxels of 4 mm, 300 x 300 x 148 mm</td>", "<td>demo_ring, 820 mm in diameter</td>",
-        "<td>400 ps FWHM</td>", "<td>2 min 10 s</td>", "<td>2,000,100, 1.539e+04 a second of the scan</td>",
-        "<td>3 of 8 subsets, 24 updates</td>", "<th scope=\"row\">Corrected for</th><td>normalisation</td>",
-        "<th scope=\"row\">Not corrected for</th><td>attenuation, scatter</td>",
-        "<p class=\"warning\">The image is not quantitative: no correction for attenuation.</p>",
-        "<td>received</td><td>2,000,100</td><td>100 %</td>", "<td>reconstructed</td><td>1,500,000</td><td>75 %</td>",
-        "do not balance: some are on their way", "Events received per second", "Log-likelihood, by events",
-        "<td>events</td><td>low_keV</td><td>440</td><td>2</td>"})
+  for (const char* text : {"<h1>small: <span class=\"stopped\">stopped</span></h1>",
+                           "<figcaption>image.png: slices. Unit: Bq/mL</figcaption>",
+                           "<th scope=\"row\">File</th><td>results/image.nii.gz</td>",
+                           "<td>Bq/mL, not quantitative: no correction for attenuation</td>",
+                           "<th scope=\"row\">Post-filter</th><td>smoothed by 5 mm FWHM</td>",
+                           "<td>75 x 75 x 37 voxels of 4 mm, 300 x 300 x 148 mm</td>",
+                           "<td>demo_ring, 820 mm in diameter</td>",
+                           "<td>400 ps FWHM</td>",
+                           "<td>2 min 10 s</td>",
+                           "<td>2,000,100, 1.539e+04 a second of the scan</td>",
+                           "<td>3 of 8 subsets, 24 updates</td>",
+                           "<th scope=\"row\">Corrected for</th><td>normalisation</td>",
+                           "<th scope=\"row\">Not corrected for</th><td>attenuation, scatter</td>",
+                           "<p class=\"warning\">The image is not quantitative: no correction for attenuation.</p>",
+                           "<td>received</td><td>2,000,100</td><td>100 %</td>",
+                           "<td>reconstructed</td><td>1,500,000</td><td>75 %</td>",
+                           "do not balance: some are on their way",
+                           "Events received per second",
+                           "Log-likelihood, by events",
+                           "<td>events</td><td>low_keV</td><td>440</td><td>2</td>"})
     CHECK_MESSAGE(holds(page, text), text);
   CHECK(page.find("<h2>Image</h2>") < page.find("<h2>Scan and image</h2>"));
   CHECK(page.find("<h2>Convergence</h2>") < page.find("<details>"));

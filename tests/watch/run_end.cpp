@@ -50,10 +50,12 @@ TEST_CASE("of a live stream updates are counted, and edges of voxels that differ
   live.figures["updates"] = std::int64_t{120};
   live.figures["voxel_mm"] = std::vector<double>{2, 2, 3.5};
   live.figures["not_quantitative"] = Words{};
+  live.figures["filtered"] = std::string("smoothed by 5 mm FWHM");
   report.gadgets.push_back(live);
   report.books.lost["sent, but not received"] = 5;
   const std::string text = run_end(report);
-  CHECK(text.find("voxels of 2 x 2 x 3.5 mm, Bq/mL\n120 updates with 1,500,000 events") != std::string::npos);
+  CHECK(text.find("voxels of 2 x 2 x 3.5 mm, smoothed by 5 mm FWHM, Bq/mL\n120 updates with 1,500,000 events") !=
+        std::string::npos);
   CHECK(text.find("5 lost: sent, but not received") != std::string::npos);
 }
 

@@ -36,6 +36,29 @@ TEST_CASE("a page has rates since the page before, queues, latency, books and pr
   CHECK(page.find("feed -> events         3 of 64          1.0 of 256         0\n") != std::string::npos);
 }
 
+TEST_CASE("a page says of the image how it was smoothed, and once it has been written its unit and what it lacks") {
+  RunReport report = small_report();
+  CHECK(top_view(status_json(report), nullptr, 200).find("image") == std::string::npos);
+  GadgetReport smooth{.name = "smoothed", .use = "smooth"}, writer{.name = "file", .use = "nifti_writer"};
+  smooth.figures["filtered"] = std::string("smoothed by 5 mm FWHM");
+  report.gadgets.push_back(smooth);
+  CHECK(top_view(status_json(report), nullptr, 200).find("\nimage     smoothed by 5 mm FWHM\n") != std::string::npos);
+  writer.figures = {{"filtered", std::string("smoothed by 5 mm FWHM")},
+                    {"unit", std::string("Bq/mL")},
+                    {"not_quantitative", std::vector<std::string>{"no correction for attenuation", "a gate"}}};
+  report.gadgets.push_back(writer);
+  CHECK(
+      top_view(status_json(report), nullptr, 200)
+          .find(
+              "\nimage     smoothed by 5 mm FWHM, Bq/mL, not quantitative: no correction for attenuation; a gate\n") !=
+      std::string::npos);
+  report.gadgets.back().figures.erase("filtered");  // the image that is written need not be the smoothed one
+  CHECK(top_view(status_json(report), nullptr, 200).find("\nimage     Bq/mL, not quantitative") != std::string::npos);
+  report.gadgets = {smooth};
+  report.gadgets[0].figures = {{"unit", 5.0}, {"not_quantitative", 7.0}, {"filtered", 1.0}};  // of another meaning
+  CHECK(top_view(status_json(report), nullptr, 200).find("\nimage") == std::string::npos);
+}
+
 TEST_CASE("a page says what an edge that spills has on disk") {
   RunReport report = small_report();
   report.edges.push_back({"events -> sorted",

@@ -124,9 +124,10 @@ class Results {
     own(name);
     const std::string label =
         header.not_quantitative_because.empty() ? "" : ", not quantitative: " + header.not_quantitative_because;
+    const std::string filtered = header.filtered.empty() ? "" : ", " + header.filtered;
     const std::string unit = header.unit.empty() ? "" : ", " + header.unit;
     write_nifti(folder_.path() / name, received.image(),
-                {.description = fmt::format("tofstream, iteration {}{}{}", header.iteration, unit, label),
+                {.description = fmt::format("tofstream, iteration {}{}{}{}", header.iteration, filtered, unit, label),
                  .unit = header.unit,
                  .comment = provenance.size() <= longest_nifti_comment ? std::string(provenance) : ""});
     ++images_;

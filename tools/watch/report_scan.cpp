@@ -101,6 +101,7 @@ std::string scan_facts(const Json& run) {
   for (const auto& [name, gadget] : at(run, {"gadgets"}).items())
     rows.emplace_back("File", text_of(at(gadget, {"figures", "file"})));
   rows.emplace_back("Unit", unit(image));
+  rows.emplace_back("Post-filter", text_of(at(image, {"filtered"})));
   rows.emplace_back("Grid", grid(image));
   rows.emplace_back("Scanner", scanner(run));
   rows.emplace_back("Time of flight", text_of(run_figure(run, "time_of_flight")));

@@ -32,8 +32,8 @@ std::string image_line(const GadgetReport& writer) {
   if (!size.empty() && !edges.empty())
     line += fmt::format(": {:g} voxels of {:g} mm", fmt::join(size, " x "),
                         fmt::join(edges.begin(), is_cubic ? edges.begin() + 1 : edges.end(), " x "));
-  const std::string unit = figure<std::string>(writer, "unit");
-  if (!unit.empty()) line += ", " + unit;
+  for (const char* key : {"filtered", "unit"})
+    if (const auto words = figure<std::string>(writer, key); !words.empty()) line += ", " + words;
   const auto why = figure<Words>(writer, "not_quantitative");
   if (!why.empty()) line += fmt::format(", not quantitative: {}", fmt::join(why, "; "));
   return line + "\n";

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,6 +63,27 @@ double total_of(const Json& entries) {
   return total;
 }
 
+// Of the image that a writer says the unit of, or else of the last one that a gadget has filtered.
+std::string image_in_words(const Json& status) {
+  const Json none = Json::object();
+  const Json* image = &none;
+  for (const auto& [name, gadget] : status.at("gadgets").items()) {
+    const auto figures = gadget.find("figures");
+    if (figures == gadget.end() || !(figures->contains("unit") || figures->contains("filtered"))) continue;
+    image = &*figures;
+    if (figures->contains("unit")) break;
+  }
+  std::string words;
+  const auto add = [&](const Json& figure, const char* before) {  // figures of other types are somebody else's
+    if (figure.is_string()) words += (words.empty() ? "" : before) + figure.get<std::string>();
+  };
+  for (const char* key : {"filtered", "unit"})
+    if (image->contains(key)) add(image->at(key), ", ");
+  const char* before = ", not quantitative: ";
+  for (const Json& reason : image->value("not_quantitative", Json::array())) add(reason, std::exchange(before, "; "));
+  return words;
+}
+
 std::string head(const Json& status, const Json& before, const Rates& rates) {
   const Json& books = status.at("books");
   const double received = books.at("received").get<double>();
@@ -89,6 +111,7 @@ std::string head(const Json& status, const Json& before, const Rates& rates) {
                         seconds_in_words(latency.at("p50_seconds").get<double>()),
                         seconds_in_words(latency.at("p99_seconds").get<double>()),
                         seconds_in_words(latency.at("max_seconds").get<double>()));
+  if (const std::string image = image_in_words(status); !image.empty()) text += fmt::format("image     {}\n", image);
   for (const Json& error : status.at("errors"))
     text +=
         fmt::format("error     {}: {}\n", error.at("gadget").get<std::string>(), error.at("what").get<std::string>());

@@ -10,6 +10,7 @@
 #include <boost/endian/buffers.hpp>
 #include <boost/endian/conversion.hpp>
 
+#include "gadgets/io/image_words.hpp"
 #include "kernels/analysis/block_means.hpp"
 
 namespace tofstream::page {
@@ -18,7 +19,7 @@ namespace {
 namespace endian = boost::endian;
 
 constexpr std::uint8_t flag_final = 1;
-constexpr std::size_t longest_unit = 16, longest_words = 4096, words_alignment = 16;
+constexpr std::size_t longest_unit = 16;
 constexpr double largest_code = 65535;
 
 // The header as it lies in the message, without padding.
@@ -62,13 +63,13 @@ std::uint16_t code_of(float value, const Span& span) {
       std::clamp(std::round((double{value} - span.least) / span.scale), 0.0, largest_code));
 }
 
-std::string_view words_of(const EstimateCaption& caption) {
-  return std::string_view(caption.not_quantitative_because).substr(0, longest_words);
+std::string words_of(const EstimateCaption& caption) {
+  return image_words_text(caption.not_quantitative_because, caption.filtered);
 }
 
 /// Where the voxels begin.
 std::size_t header_size(const EstimateCaption& caption) {
-  return sizeof(HeaderBytes) + (words_of(caption).size() + words_alignment - 1) / words_alignment * words_alignment;
+  return sizeof(HeaderBytes) + image_words_bytes(words_of(caption));
 }
 
 HeaderBytes header_of(const Grid& grid, int factor, const EstimateCaption& caption, const Span& span) {

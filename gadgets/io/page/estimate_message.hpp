@@ -1,6 +1,5 @@
-// An estimate as the live page receives it: a header of 96 bytes, little-endian, words on why it
-// is not quantitative, if it is not, then one uint16 a voxel.
-// share/doc/page.md has it byte by byte.
+// An estimate as the live page receives it: a header of 96 bytes, little-endian, words on why it is not quantitative and
+// how it was filtered (image_words.hpp), then one uint16 a voxel. share/doc/page.md has it byte by byte.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +25,7 @@ struct EstimateCaption {
   std::uint64_t end_event = 0;                // events of the stream that it stems from
   std::string unit = {};                      // of a value, cut at 16 bytes; empty where nobody says
   std::string not_quantitative_because = {};  // empty where it is, or nobody says
+  std::string filtered = {};                  // "smoothed by 5 mm FWHM"; empty: as the update made it
 };
 
 /// The message, of at most `most_voxels` (at least 1): where the image has more, of its block means. Values are `offset

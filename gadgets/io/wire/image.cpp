@@ -7,10 +7,12 @@
 #include <cstring>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include <boost/endian/buffers.hpp>
 #include <fmt/format.h>
 
+#include "gadgets/io/image_words.hpp"
 #include "gadgets/io/wire/checksum.hpp"
 
 namespace tofstream::wire {
@@ -21,8 +23,6 @@ namespace endian = boost::endian;
 static_assert(std::endian::native == std::endian::little, "voxels are copied as they lie");
 
 constexpr std::uint32_t flag_final = 1, flag_quantitative = 2;
-constexpr std::size_t words_alignment = 16;  // so that voxels stay aligned
-constexpr std::size_t longest_words = 4096;
 constexpr std::uint32_t voxels_are_float32 = 1;
 
 // The header as it lies on the wire, without padding.
@@ -67,12 +67,12 @@ ImageHeader image_header_of(const ImageHeaderBytes& raw) {
   return header;
 }
 
-std::string_view words_of(const ImageHeader& header) {
-  return std::string_view(header.not_quantitative_because).substr(0, longest_words);
+std::string words_of(const ImageHeader& header) {
+  return image_words_text(header.not_quantitative_because, header.filtered);
 }
 
 std::size_t voxels_at(const ImageHeader& header) {
-  return image_header_bytes + (words_of(header).size() + words_alignment - 1) / words_alignment * words_alignment;
+  return image_header_bytes + image_words_bytes(words_of(header));
 }
 
 BadImage bad(std::string what) {
@@ -110,9 +110,10 @@ std::variant<ReceivedImage, BadImage> decode_image(std::span<const std::byte> by
   if (raw.voxel_type.value() != voxels_are_float32 || (raw.flags.value() & ~(flag_final | flag_quantitative)) != 0)
     return bad("an image of an unknown kind of voxels, or with unknown flags: use one release at both ends");
   ImageHeader header = image_header_of(raw);
-  const auto* const words = reinterpret_cast<const char*>(bytes.data());
-  header.not_quantitative_because.assign(words + image_header_bytes,
-                                         std::find(words + image_header_bytes, words + begin, '\0'));
+  const auto* const text = reinterpret_cast<const char*>(bytes.data());
+  ImageWords words = read_image_words({text + image_header_bytes, begin - image_header_bytes});
+  header.not_quantitative_because = std::move(words.not_quantitative_because);
+  header.filtered = std::move(words.filtered);
   try {
     validate(header.grid);
   } catch (const std::invalid_argument& wrong) {
@@ -152,7 +153,7 @@ std::vector<std::byte> encode_image(const ImageHeader& header, std::span<const f
   raw.voxel_type = voxels_are_float32;
   raw.payload_size = voxels.size_bytes();
   std::vector<std::byte> message(image_message_bytes(header));
-  const std::string_view words = words_of(header);
+  const std::string words = words_of(header);
   std::memcpy(message.data() + image_header_bytes, words.data(), words.size());
   std::memcpy(message.data() + voxels_at(header), voxels.data(), voxels.size_bytes());
   std::memcpy(message.data(), &raw, image_header_bytes);

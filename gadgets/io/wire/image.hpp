@@ -1,6 +1,7 @@
-// Images, in which a reconstruction's estimates go over the wire: a header of 128 bytes, little-endian, words
-// on why the image is not quantitative, if it is not, then one float32 a voxel. share/doc/images-on-the-wire.md has the
-// format byte by byte. Pure functions over bytes; a damaged image is a result, no exception.
+// Images, in which a reconstruction's estimates go over the wire: a header of 128 bytes, little-endian, words on why
+// the image is not quantitative and how it was filtered (image_words.hpp), then one float32 a voxel.
+// share/doc/images-on-the-wire.md has the format byte by byte. Pure functions over bytes; a damaged image is a result,
+// no exception.
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,7 @@ struct ImageHeader {
   std::string unit;                           // of a voxel's value; empty where it is not known
   bool is_quantitative = false;               // the values are that unit's
   std::string not_quantitative_because = {};  // why not, in words; empty where nobody says
+  std::string filtered = {};                  // "smoothed by 5 mm FWHM"; empty: as the update made it
 
   friend bool operator==(const ImageHeader&, const ImageHeader&) = default;
 };

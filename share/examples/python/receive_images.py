@@ -16,8 +16,9 @@ while True:
     flags, run, update, iteration, subset, first, end, made_ns = struct.unpack_from("<I2Q2I3Q", message, 12)
     size, voxel_mm, origin_mm = (struct.unpack_from(kind, message, at) for kind, at in (("<3I", 64), ("<3f", 76), ("<3f", 88)))
     image = np.frombuffer(message, "<f4", offset=header_size).reshape(size[::-1])  # z, y, x: x is fastest
-    unit, why_not = (message[slice(*at)].rstrip(b"\0").decode() for at in ((100, 116), (128, header_size)))
-    print(f"update {update}: {end - first} events, {unit or 'no unit'}{', not quantitative: ' + why_not if why_not else ''}, {size[0]} x {size[1]} x {size[2]} voxels of {voxel_mm} mm, sum {image.sum():.6g}")
+    unit, (why_not, filtered) = message[100:116].rstrip(b"\0").decode(), (message[128:header_size] + b"\0\0").decode().split("\0")[:2]
+    words = ", ".join([filtered] * bool(filtered) + [unit or "no unit"] + ["not quantitative: " + why_not] * bool(why_not))
+    print(f"update {update}: {end - first} events, {words}, {size[0]} x {size[1]} x {size[2]} voxels of {voxel_mm} mm, sum {image.sum():.6g}")
     if flags & 1:
         np.save(sys.argv[2], image)
         break

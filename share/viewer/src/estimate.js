@@ -3,8 +3,9 @@
 const headerBytes = 96;
 const text = new TextDecoder();
 
+// Texts that zeros part and fill up.
 function words(buffer, from, to) {
-  return text.decode(new Uint8Array(buffer, from, to - from)).replace(/\0+$/, '');
+  return text.decode(new Uint8Array(buffer, from, to - from)).split('\0');
 }
 
 // Throws where the bytes are no such message.
@@ -18,6 +19,7 @@ export function parseEstimate(buffer) {
   const voxels = size[0] * size[1] * size[2];
   const start = view.getUint16(6, true);
   if (buffer.byteLength !== start + 2 * voxels) throw new Error('an image came of which a part is missing');
+  const [notQuantitative, filtered = ''] = words(buffer, headerBytes, start);
   return {
     number: view.getUint32(8, true),
     isFinal: (view.getUint8(5) & 1) !== 0,
@@ -31,8 +33,9 @@ export function parseEstimate(buffer) {
     offset: view.getFloat32(64, true),
     seconds: view.getFloat32(68, true),
     endEvent: Number(view.getBigUint64(72, true)),
-    unit: words(buffer, 80, 96),
-    notQuantitative: words(buffer, headerBytes, start), // why not; empty where it is, or nobody says
+    unit: words(buffer, 80, 96)[0],
+    notQuantitative, // why not; empty where it is, or nobody says
+    filtered, // how: "smoothed by 5 mm FWHM"; empty where it is not
     codes: new Uint16Array(buffer, start, voxels),
   };
 }

@@ -78,9 +78,10 @@ function redraw() {
 function describe(estimate) {
   const step = estimate.iteration > 0 ? `iteration ${estimate.iteration}, update ${estimate.subset}` : `update ${estimate.subset}`;
   const of = estimate.shrink > 1 ? `, ${estimate.shrink}³ voxels averaged` : '';
+  const filtered = estimate.filtered === '' ? '' : `, ${estimate.filtered}`;
   const [x, y, z] = estimate.size;
   const when = estimate === newest ? (estimate.isFinal ? 'final' : 'live') : 'past';
-  $('caption').textContent = `${when}: ${step}, after ${duration(estimate.seconds)}, ${count(estimate.endEvent)} events; ${x} × ${y} × ${z}${of}`;
+  $('caption').textContent = `${when}: ${step}, after ${duration(estimate.seconds)}, ${count(estimate.endEvent)} events; ${x} × ${y} × ${z}${of}${filtered}`;
   $('caption').dataset.number = estimate.number;
   $('mark').hidden = estimate.notQuantitative === '';
   $('mark').textContent = `Not quantitative: ${estimate.notQuantitative}`;
