@@ -39,7 +39,7 @@ struct BlobProjector {
                                          Context& context) {
     return pair_sensitivity<BlobProjector>("blob", p, scanner, projector, context);
   }
-  static std::size_t images_held(const Params& p) { return pair_sensitivity_images(p); }
+  static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 2); }
   static std::int64_t planned_from(const Params& p) { return tofstream::planned_from(p.cuda_path, 5'000); }
 };
 

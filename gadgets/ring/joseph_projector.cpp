@@ -46,7 +46,7 @@ struct JosephProjector {
                                          Context& context) {
     return pair_sensitivity<JosephProjector>("joseph", p, scanner, projector, context);
   }
-  static std::size_t images_held(const Params& p) { return pair_sensitivity_images(p); }
+  static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 0); }
   static std::int64_t planned_from(const Params&) { return tofstream::planned_from(CudaPath::automatic, 20'000); }
 };
 

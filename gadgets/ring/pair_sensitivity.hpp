@@ -22,12 +22,14 @@ struct PairSensitivitySettings {
   std::string key;
 };
 
-/// For `images_held` of a Type of TOFSTREAM_PROJECTOR with this sensitivity: 24 bytes a voxel while it is made: a
-/// batch, a replicate in double, their mean, its deviations and the held-out part. Deterministic sums on a GPU take 8
-/// bytes a voxel.
+/// For `bytes_held` of a Type of TOFSTREAM_PROJECTOR with this sensitivity: 24 bytes a voxel while it is made: a batch,
+/// a replicate in double, their mean, its deviations and the held-out part. Deterministic sums on a GPU take 8 bytes a
+/// voxel; a CPU's projector has its own, with so many `cpu_copies` of an image.
 template <class Params>
-std::size_t pair_sensitivity_images(const Params& p) {
-  return p.deterministic && wants_cuda(p.backend) ? 8 : 6;
+std::size_t pair_projector_bytes(const Params& p, std::size_t image, std::size_t cpu_copies) {
+  const bool on_device = wants_cuda(p.backend);
+  const std::size_t sensitivity = memory_product(p.deterministic && on_device ? 8 : 6, image);
+  return on_device ? sensitivity : memory_sum(sensitivity, cpu_projector_bytes(image, p.deterministic, cpu_copies));
 }
 
 /// For `sensitivity` of a Type of TOFSTREAM_PROJECTOR. Throws as compute_sensitivity does, and if a mu map cannot be

@@ -10,6 +10,7 @@
 
 #include "gadgets/step/step-inl.hpp"
 #include "kernels/grid/choose_grid.hpp"
+#include "kernels/project/accumulate.hpp"
 
 namespace tofstream {
 
@@ -142,6 +143,13 @@ class ListModeModel final : public SystemModel<EventBatch> {
 };
 
 }  // namespace
+
+std::size_t cpu_projector_bytes(std::size_t image, bool deterministic, std::size_t copies) {
+  constexpr std::int64_t events_a_call = 1 << 20;  // or more: batches, and the pairs of a sensitivity
+  const auto voxels = static_cast<std::int64_t>(image / sizeof(float));
+  return memory_sum(memory_product(copies, image),
+                    static_cast<std::size_t>(SlotImages::bytes(voxels, deterministic, events_a_call)));
+}
 
 std::unique_ptr<SystemModel<EventBatch>> list_mode_model(ListModeSettings settings) {
   return std::make_unique<ListModeModel>(std::move(settings));

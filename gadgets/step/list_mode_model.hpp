@@ -2,6 +2,7 @@
 // sensitivity for the whole time, of which each subset takes its share (conventions.md, list-mode EM).
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -20,6 +21,10 @@ struct ProjectorInputs {
   static constexpr auto inputs =
       ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
 };
+
+/// What a CpuProjector (kernels/project) holds for images of so many bytes: an image for each slot of events but the
+/// first, and `copies` of the image in a layout of the projector's own.
+std::size_t cpu_projector_bytes(std::size_t image, bool deterministic, std::size_t copies);
 
 /// What a list-mode projector's images are divided by.
 struct ListModeSensitivity {

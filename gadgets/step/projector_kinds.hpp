@@ -37,7 +37,7 @@ extern template struct KindRegistration<ProjectorKind>;
 ///   Params, described by `params`, with `backend`, `log_likelihood` and, where it has them, `tof`, `deterministic`;
 ///   static std::unique_ptr<ListModeProjector> make(const Params&, const Grid&, Backend, const Scanner&, Context&);
 ///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, ListModeProjector&, Context&);
-///   static std::size_t images_held(const Params&);  see step_memory()
+///   static std::size_t bytes_held(const Params&, std::size_t image);  see step_memory(); `image`: bytes of one
 /// and may have
 ///   static void check(const Params&);               throws where no scanner and no image could make sense of it
 ///   static std::int64_t planned_from(const Params&);  see StepSettings
@@ -49,7 +49,7 @@ class ListModeGadget {
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    return step_memory(p.backend, Type::images_held(p), inputs);
+    return step_memory(p.backend, Type::bytes_held(p, inputs[1]), inputs);
   }
 
   explicit ListModeGadget(const Params& p) : step_(step_settings(p), list_mode_model(model_settings(p))) {

@@ -19,10 +19,10 @@ struct StepSettings {
   std::int64_t planned_from = 0;  // from so many events on, batches that a GPU has no plan for are reported; 0: none
 };
 
-/// The memory of a step that holds so many images. Each is as large as the estimate, which is the second input, and so
-/// are the back projections that the step gives. Prepared data take what is left of a GPU's memory and no more.
-inline MemoryNeed step_memory(BackendChoice backend, std::size_t images, std::span<const std::size_t> inputs) {
-  return image_memory(backend, memory_product(images, inputs[1]), inputs[1], "image.size");
+/// The memory of a step that holds so many bytes of images. The back projections that it gives are as large as the
+/// estimate, which is the second input. Prepared data take what is left of a GPU's memory and no more.
+inline MemoryNeed step_memory(BackendChoice backend, std::size_t held, std::span<const std::size_t> inputs) {
+  return image_memory(backend, held, inputs[1], "image.size");
 }
 
 /// `Data`: see Subset; it also needs what DataFeed asks for, and `count`. step-inl.hpp has the definitions.

@@ -67,8 +67,12 @@ struct StripProjector {
     return {.image = std::move(image),
             .holds = {.attenuation = {.gadget = context.name()}, .is_left_out = !p.sensitivity}};
   }
-  // The sensitivity, which is made on the host; on a GPU also the sums, eight of 64 bits a pixel.
-  static std::size_t images_held(const Params& p) { return wants_cuda(p.backend) ? 17 : 1; }
+  // The sensitivity, which is made on the host; on a GPU also the sums, eight of 64 bits a pixel; on a CPU the image and
+  // its sum with padding, and sums that are always deterministic.
+  static std::size_t bytes_held(const Params& p, std::size_t image) {
+    if (wants_cuda(p.backend)) return memory_product(17, image);
+    return memory_sum(image, cpu_projector_bytes(image, true, 2));
+  }
 };
 
 TOFSTREAM_PROJECTOR(StripProjector, "strip_projector",

@@ -40,10 +40,12 @@ struct OsemUpdate {
       param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  // Holds the inverse sensitivity and the last estimate; each estimate that it gives is another image.
+  // Holds the inverse sensitivity and the last estimate; each estimate that it gives is another image. How many subsets
+  // there will be, and whether each has a sensitivity of its own, is the projector's to know.
   static MemoryNeed memory(const Params& p) {
     MemoryNeed need = image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
     need.is_limit = p.image.is_auto();
+    need.note = "one image more for each subset with a sensitivity of its own";
     return need;
   }
 

@@ -16,6 +16,11 @@ SlotImages::SlotImages(std::int64_t voxels, bool deterministic, std::int64_t bud
       budget_bytes / image_bytes, 1, deterministic ? deterministic_slots : tbb::this_task_arena::max_concurrency()));
 }
 
+std::int64_t SlotImages::bytes(std::int64_t voxels, bool deterministic, std::int64_t events) {
+  const SlotImages like(voxels, deterministic);
+  return (like.slots_for(events) - 1) * voxels * static_cast<std::int64_t>(sizeof(float));
+}
+
 int SlotImages::slots_for(std::int64_t count) const {
   if (!deterministic_) return count < voxels_ / voxels_an_event ? 1 : slots_;
   const std::int64_t images =

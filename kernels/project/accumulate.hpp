@@ -18,6 +18,9 @@ class SlotImages {
   explicit SlotImages(std::int64_t voxels, bool deterministic = false,
                       std::int64_t budget_bytes = std::int64_t{8} << 30);
 
+  /// The bytes of the scratch images once a call has had so many events, without making any.
+  static std::int64_t bytes(std::int64_t voxels, bool deterministic, std::int64_t events);
+
   /// The most that a call may have.
   int slots() const { return slots_; }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <nlohmann/json.hpp>
+#include <tbb/task_arena.h>
 
 #include "tests/command/command.hpp"
 
@@ -61,8 +62,10 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
   const auto json =
       run_command("check listmode_osem --backend cpu --set image.size=[100,100,100] --memory --json").json();
   const std::size_t image = 4'000'000;
-  CHECK(held(json, "estimate") == 2 * image);   // with the inverse sensitivity
-  CHECK(held(json, "projected") == 6 * image);  // while the sensitivity is made
+  CHECK(held(json, "estimate") == 2 * image);  // with the inverse sensitivity
+  // While the sensitivity is made: 6 images for that, 2 packed ones, and one for each thread but the first.
+  const auto threads = static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
+  CHECK(held(json, "projected") == (6 + 2 + threads - 1) * image);
   CHECK(json["memory"]["device"]["at_least"] == 0);
   for (const auto& edge : json["memory"]["edges"])
     if (edge["edge"] == "smoothed -> file") CHECK(edge["at_most_bytes"] == 64 * image);
@@ -73,6 +76,23 @@ TEST_CASE("memory is estimated before anything starts, and too much of it is ref
   const auto text = run_command("check listmode_osem --backend cpu --memory");
   CHECK(text.code == 0);
   CHECK(text.out.find("there is") != std::string::npos);
+}
+
+TEST_CASE("a projector on a CPU holds the images that its threads add into, of deterministic sums 16 at most") {
+  const auto projected = [](const std::string& more) {
+    return held(run_command("check listmode_osem --backend cpu --memory --json " + more).json(), "projected").value();
+  };
+  const std::string joseph = "--set projected.use=joseph_projector --set projected.deterministic=true ";
+  // 10^6 voxels: 16 slots, the first of which adds into the sum itself; 6 images for the sensitivity.
+  CHECK(projected(joseph + "--set image.size=[100,100,100]") == (6 + 15) * std::size_t{4'000'000});
+  CHECK(projected("--set projected.deterministic=true --set image.size=[100,100,100]") ==
+        (6 + 2 + 15) * std::size_t{4'000'000});
+  // 8 * 10^6 voxels: adding 8 images costs a quarter of projecting 2^20 events, 2^20 * 256 / 4 / 8e6 = 8.4.
+  CHECK(projected(joseph + "--set image.size=[200,200,200]") == (6 + 8) * std::size_t{32'000'000});
+  // 40,000 bytes an image: the sensitivity, the padded image and sum, and 15 slots.
+  const auto strips = run_command(
+      "check share/examples/gadgets/strip_projector.yaml --backend cpu --set image.size=[1,100,100] --memory --json");
+  CHECK(held(strips.json(), "projected") == (1 + 2 + 15) * std::size_t{40'000});
 }
 
 TEST_CASE("writers need what they draw and encode, and on the host a copy of an image from a GPU") {

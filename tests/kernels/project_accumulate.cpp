@@ -43,6 +43,14 @@ TEST_CASE("Slot images stay within their budget and take few events in one piece
   CHECK(calls == 1);
 }
 
+TEST_CASE("The bytes of slot images are known before there are any") {
+  CHECK(SlotImages::bytes(1'000'000, true, 1 << 20) == 15 * 4'000'000);  // 16 slots, one of which needs no image
+  CHECK(SlotImages::bytes(8'000'000, true, 1 << 20) == 8 * 32'000'000);  // 2^20 * 256 / 4 / 8e6 = 8.4
+  CHECK(SlotImages::bytes(8'000'000, true, 1000) == 0);                  // too few events for a second slot
+  CHECK(SlotImages::bytes(voxels, false, events) == (SlotImages(voxels).slots() - 1) * 4 * voxels);
+  CHECK(SlotImages::bytes(std::int64_t{1} << 31, false, 1 << 20) == 0);  // one image fills the budget of 8 GiB
+}
+
 TEST_CASE("After an exception slot images are clean") {
   SlotImages slots(voxels);
   std::vector<float> target(voxels, 0.0f), clean(voxels, 0.0f);
