@@ -23,7 +23,7 @@ constexpr auto enum_names(BackendChoice) {
 
 /// Marks a folder in which a gadget keeps what memory does not hold.
 inline constexpr auto spilling_is_operators =
-    operators_alone("where a run puts what memory does not hold is the operator's to say");
+    operators_alone("the operator decides where a run puts what memory does not hold");
 
 /// The backend to use: auto is CUDA where there is a device. Throws std::runtime_error if cuda is asked for and there
 /// is none.
@@ -83,24 +83,24 @@ struct ImageParams {
   float blob_radius_mm = 0;
   bool operator==(const ImageParams&) const = default;
   static constexpr auto default_word = "auto";
-  static constexpr auto params =
-      describe(param<&ImageParams::size>("size", range(1, 4096),
-                                         "Voxels along x, y and z, or nodes of each of the blobs' two lattices; none: "
-                                         "as many as hold the scanner's field of view"),
-               param<&ImageParams::voxel_mm>("voxel_mm", one_for_all, range(1e-3, 1e3), unit("mm"),
-                                             "Edges of a voxel, or of a lattice of blobs, which is cubic; none: half "
-                                             "the scanner's crystals (of blobs all), or 4 mm where size is given"),
-               param<&ImageParams::centre_mm>("centre_mm", range(-1e4, 1e4), unit("mm"),
-                                              "The image's centre in the scanner frame; none: that of the field of "
-                                              "view, or the origin where size is given"),
-               param<&ImageParams::basis>("basis",
-                                          "voxels, or blobs on an even and an odd lattice: blob_projector projects "
-                                          "them, blob_to_voxels makes voxels of them"),
-               param<&ImageParams::blob_alpha>("blob_alpha", range(0.001, 500),
-                                               "Shape of a blob: larger is narrower within its radius"),
-               param<&ImageParams::blob_radius_mm>(
-                   "blob_radius_mm", range(0, 1e4), unit("mm"),
-                   "Radius of a blob; 0: that which makes equal coefficients a uniform density"));
+  static constexpr auto params = describe(
+      param<&ImageParams::size>("size", range(1, 4096),
+                                "Voxels along x, y and z, or nodes of each of the blobs' two lattices; none: "
+                                "as many as hold the scanner's field of view"),
+      param<&ImageParams::voxel_mm>("voxel_mm", one_for_all, range(1e-3, 1e3), unit("mm"),
+                                    "Edges of a voxel, or of a lattice of blobs, which is cubic; none: half the width "
+                                    "of the scanner's crystals (for blobs the whole width), or 4 mm if size is given"),
+      param<&ImageParams::centre_mm>("centre_mm", range(-1e4, 1e4), unit("mm"),
+                                     "The image's centre in the scanner frame; none: that of the field of "
+                                     "view, or the origin where size is given"),
+      param<&ImageParams::basis>("basis",
+                                 "voxels, or blobs on an even and an odd lattice: blob_projector projects "
+                                 "them, blob_to_voxels makes voxels of them"),
+      param<&ImageParams::blob_alpha>("blob_alpha", range(0.001, 500),
+                                      "Shape of a blob: larger is narrower within its radius"),
+      param<&ImageParams::blob_radius_mm>(
+          "blob_radius_mm", range(0, 1e4), unit("mm"),
+          "Radius of a blob; 0: the one with which equal coefficients give a uniform density"));
 
   /// The scanner decides the grid.
   bool is_auto() const { return !size; }

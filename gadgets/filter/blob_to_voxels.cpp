@@ -28,9 +28,7 @@ struct BlobToVoxelsGadget {
                                "Edges of a voxel; none: half the edge of the blobs' lattices"),
       param<&Params::size>("size", range(1, 4096),
                            "Voxels along x, y and z about the image's centre; none: as many as hold all blobs"),
-      param<&Params::every>("every",
-                            "Sample every estimate, or spare those between iterations or all but the "
-                            "final one"));
+      param<&Params::every>("every", "Sample every estimate, only those that end an iteration, or only the final one"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
 

@@ -22,11 +22,10 @@ struct Smooth {
     std::array<float, 3> post_filter_mm = {0, 0, 0};
     Every every = Every::update;
   };
-  static constexpr auto params =
-      describe(param<&Params::post_filter_mm>("post_filter_mm", one_for_all, range(0, 100), unit("mm"),
-                                              "FWHM of the Gaussian along x, y and z; 0: the image as it is"),
-               param<&Params::every>(
-                   "every", "Smooth every estimate, or spare those between iterations or all but the final one"));
+  static constexpr auto params = describe(
+      param<&Params::post_filter_mm>("post_filter_mm", one_for_all, range(0, 100), unit("mm"),
+                                     "FWHM of the Gaussian along x, y and z; 0: the image as it is"),
+      param<&Params::every>("every", "Smooth every estimate, only those that end an iteration, or only the final one"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
 

@@ -96,7 +96,7 @@ std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file_or_f
   if (!std::filesystem::exists(file)) return std::nullopt;
   const auto damaged = [&](const char* what) {
     return std::runtime_error(fmt::format(
-        "{} is no whole checkpoint ({}): delete it, and the reconstruction begins anew", file.string(), what));
+        "{} is not a whole checkpoint ({}): delete it, and the reconstruction begins anew", file.string(), what));
   };
   std::ifstream stream(file, std::ios::binary);
   Header header;

@@ -32,10 +32,11 @@ struct WebMonitor {
           "public", "Allow an address that others can reach: anybody there may watch and steer, unencrypted"),
       param<&Params::hosts>("hosts", "Names of this machine that browsers may use, besides addresses and localhost"),
       param<&Params::steering>("steering", "Let the page stop the run and set live parameters; false: it only shows"),
-      param<&Params::frames_per_s>("frames_per_s", range(0.1, 60), live, "Images a second that are sent at most"),
-      param<&Params::most_voxels>("most_voxels", range(1000, 1e9), "A larger image is sent with its voxels averaged"),
-      param<&Params::past>("past", range(2, 1000), "Past estimates that are kept for the time slider"),
-      param<&Params::connections>("connections", range(1, 10000), "Connections at a time"));
+      param<&Params::frames_per_s>("frames_per_s", range(0.1, 60), live, "Most images that are sent in a second"),
+      param<&Params::most_voxels>("most_voxels", range(1000, 1e9),
+                                  "An image of more voxels is sent with its voxels averaged"),
+      param<&Params::past>("past", range(2, 1000), "Past estimates to keep for the time slider"),
+      param<&Params::connections>("connections", range(1, 10000), "Most connections at a time"));
   // The past, two messages on their way, and those that are being made of the estimate.
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
     const std::size_t message = std::min(p.most_voxels * sizeof(std::uint16_t), inputs[0] / 2);

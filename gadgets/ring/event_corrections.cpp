@@ -235,8 +235,8 @@ struct EventCorrections {
     terms.attenuation = means().attenuation();
     if (batch.exposure != 1 && p_.dead_time.live_fraction != 1)
       throw std::runtime_error(
-          "the events state how live the scanner was, and dead_time.live_fraction says it again: leave this out, or "
-          "let the decoder ignore theirs (dead_time: false)");
+          "the events already state the scanner's live fraction: leave out dead_time.live_fraction, or let the decoder "
+          "ignore theirs (dead_time: false)");
     terms.exposure = batch.exposure * p_.dead_time.live_fraction;
     if (half_life_s_ > 0)
       terms.exposure *= mean_decay(batch.start_s - p_.decay.reference_time_s, batch.duration_s, half_life_s_);

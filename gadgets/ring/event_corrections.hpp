@@ -43,12 +43,12 @@ struct RandomsParams {
   RandomsUse use = RandomsUse::whole_scan;
   static constexpr auto params = describe(
       param<&RandomsParams::from>("from",
-                                  "delayeds: fitted to the delayed coincidences among the events; rate: "
-                                  "`rate_cps` in all, spread by the crystals' efficiencies"),
+                                  "delayeds: a fit to the delayed coincidences among the events; rate: `rate_cps` in "
+                                  "total, shared out by the crystals' efficiencies"),
       param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "The rate of all pairs together"),
       param<&RandomsParams::use>("use",
-                                 "Which delayeds count: whole_scan holds events back until the stream has ended; "
-                                 "so_far goes by those that have come, for a live stream"));
+                                 "Which delayeds to use: whole_scan holds events back until the stream has ended; "
+                                 "so_far uses those that have come, for a live stream"));
 };
 
 /// `scatter: {file: scatter.nii.gz}`
@@ -62,10 +62,10 @@ struct ScatterParams {
 /// `dead_time: {live_fraction: 0.93}`
 struct DeadTimeParams {
   double live_fraction = 1;
-  static constexpr auto params = describe(param<&DeadTimeParams::live_fraction>(
-      "live_fraction", range(1e-6, 1),
-      "Share of the coincidences that dead time left, of every pair; leave it out where "
-      "the events' stream states it"));
+  static constexpr auto params =
+      describe(param<&DeadTimeParams::live_fraction>("live_fraction", range(1e-6, 1),
+                                                     "Fraction of every pair's coincidences that dead time did not "
+                                                     "lose; leave it out if the events' stream states it"));
 };
 
 /// `decay: {isotope: F-18}`
@@ -77,7 +77,7 @@ struct DecayParams {
       param<&DecayParams::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68 or Zr-89"),
       param<&DecayParams::half_life_s>("half_life_s", range(0, 1e15), unit("s"), "The half-life of another isotope"),
       param<&DecayParams::reference_time_s>("reference_time_s", range(-1e9, 1e9), unit("s"),
-                                            "Scan time of whose activity the image is"));
+                                            "Scan time at which the image shows the activity"));
 };
 
 struct EventCorrectionsParams {
@@ -99,8 +99,8 @@ struct EventCorrectionsParams {
                param<&EventCorrectionsParams::decay>("decay", "Decay of the activity during the scan"),
                param<&EventCorrectionsParams::reference_s>(
                    "reference_s", range(1e-9, 1e9), unit("s"),
-                   "Scan time that the image counts decays of: 1 makes it an activity. As for what makes subsets: put "
-                   "another one at the pipeline's top"),
+                   "Length of scan time whose decays the image counts: 1 makes it an activity. The gadget that makes "
+                   "subsets needs the same: put another one at the pipeline's top"),
                param<&EventCorrectionsParams::tof>("tof", "Randoms and scatter of ToF bins, as the projector uses ToF"),
                param<&EventCorrectionsParams::backend>("backend", "Where lines are followed through the mu map"));
 };

@@ -46,20 +46,20 @@ struct PetsirdDecoder : private petsird::Handler {
   };
   static constexpr auto params = describe(
       param<&Params::events>("events",
-                             "Decode prompts or delayeds, the others are only counted; or both, delayeds in "
+                             "Decode prompts or delayeds, and only count the others; or decode both, delayeds in "
                              "batches of their own, as event_corrections takes them"),
       param<&Params::batch_events>("batch_events", range(1, 1 << 28),
-                                   "Small time blocks are joined, large ones cut, to so many events"),
+                                   "Events in a batch: small time blocks are joined, and large ones are cut"),
       param<&Params::dead_time>("dead_time",
-                                "Weight the scan time with the live fractions that the stream states, if any; "
+                                "Weight the scan time with the live fractions that the stream states, if any: with "
                                 "their mean over all pairs of detectors"),
       param<&Params::detector_depth>(
           "detector_depth",
           "Where in a crystal lines of response end: mean, the mean depth at which photons of 511 keV interact, "
           "where the header says what crystals are made of; centre; or a depth in mm below the face"),
-      param<&Params::bed_movement>(
-          "bed_movement",
-          "A stream in which the bed or the gantry moves, which is not corrected: refuse it, or ignore that"));
+      param<&Params::bed_movement>("bed_movement",
+                                   "What to do if the bed or the gantry moves, which is not corrected: refuse the "
+                                   "stream, or ignore the movement"));
   // The open batch of one pair of module types: detectors, ToF and its width.
   static MemoryNeed memory(const Params& p) {
     const std::size_t batch = std::size_t{16} * static_cast<std::size_t>(p.batch_events);

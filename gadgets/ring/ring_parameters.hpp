@@ -18,8 +18,8 @@ constexpr auto enum_names(CudaPath) {
                "paper");
 }
 inline constexpr auto* deterministic_words =
-    "The same events give the same image bit for bit, on a GPU and on any number of a CPU's threads: some time and "
-    "memory more (8 bytes a voxel; on a CPU up to 16 images)";
+    "The same events give the same image bit for bit, on a GPU and on any number of a CPU's threads; this takes more "
+    "time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)";
 inline constexpr auto* cuda_path_words =
     "On CUDA: automatic chooses tiled for many events, else direct; paper: the scheme of Cui et al. 2011, slower";
 
@@ -48,11 +48,12 @@ struct SensitivityParams {
   bool cache = true;
   static constexpr auto params = describe(
       param<&SensitivityParams::exact_pairs>("exact_pairs", range(0, 1e13),
-                                             "Enumerate all pairs of detectors where there are at most so many"),
-      param<&SensitivityParams::error>("error", range(0, 1),
-                                       "Otherwise draw pairs until the relative error of a voxel is so small; 0: 0.01 "
-                                       "on a GPU, 0.02 on a CPU"),
-      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0), "At most so many are drawn"),
+                                             "Enumerate all pairs of detectors if there are at most this many"),
+      param<&SensitivityParams::error>(
+          "error", range(0, 1),
+          "Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01 on a GPU, 0.02 on a CPU"),
+      param<&SensitivityParams::sampled_pairs>("sampled_pairs", range(1e3, 2147483648.0),
+                                               "Draw at most this many pairs"),
       param<&SensitivityParams::cache>("cache", "Keep sensitivity images in the user's cache folder"));
 };
 

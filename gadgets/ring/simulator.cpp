@@ -38,21 +38,26 @@ struct Simulator {
                               "A scanner of share/scanners, or a YAML file"),
       param<&Params::phantom>("phantom", required, reads_one_of("phantoms"),
                               "A phantom of share/phantoms, or a YAML file"),
-      param<&Params::events>("events", range(1, 1e13), "Events to simulate, randoms included, unless `seconds` says"),
+      param<&Params::events>("events", range(1, 1e13),
+                             "Events to simulate, randoms included; unused if `seconds` is given"),
       param<&Params::seconds>("seconds", range(0, 1e6), unit("s"),
-                              "Scan time to simulate; 0: until `events` are there"),
+                              "Scan time to simulate; 0: as long as `events` takes"),
       param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Events a batch"),
       param<&Params::seed>("seed", at_least(0), "Same seed, same events"),
-      param<&Params::attenuation>("attenuation", "Photons may be stopped in the phantom"),
-      param<&Params::activity_scale>("activity_scale", range(1e-9, 1e9), "Times the phantom's activity"),
+      param<&Params::attenuation>("attenuation", "Attenuate photons in the phantom"),
+      param<&Params::activity_scale>("activity_scale", range(1e-9, 1e9),
+                                     "Factor by which the phantom's activity is multiplied"),
       param<&Params::randoms_cps>("randoms_cps", range(0, 1e9), unit("1/s"), "Random coincidences"),
-      param<&Params::acollinearity_fwhm_deg>("acollinearity_fwhm_deg", range(0, 5), unit("degrees"), "0.5 in water"),
-      param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"), "Gaussian, each axis"),
+      param<&Params::acollinearity_fwhm_deg>("acollinearity_fwhm_deg", range(0, 5), unit("degrees"),
+                                             "FWHM of the angle by which photons are not collinear: 0.5 in water"),
+      param<&Params::positron_range_fwhm_mm>("positron_range_fwhm_mm", range(0, 20), unit("mm"),
+                                             "FWHM of the positron range, a Gaussian along each axis"),
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "Crystals' efficiencies are uniform from 1 minus this to 1"),
-      param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window: batches of delayeds"),
-      param<&Params::scatter_phantom>("scatter_phantom", reads_one_of("phantoms"),
-                                      "A phantom whose activity stands for scatter: it is recorded, never attenuated"));
+      param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window, in batches of their own"),
+      param<&Params::scatter_phantom>(
+          "scatter_phantom", reads_one_of("phantoms"),
+          "A phantom whose activity stands for scatter: its photons are recorded and never attenuated"));
   static constexpr bool own_thread = true;
   // Detectors and ToF of a batch's events.
   static MemoryNeed memory(const Params& p) {

@@ -43,21 +43,21 @@ struct TorProjector {
     bool deterministic = false;
   };
   static constexpr auto params = describe(
-      param<&Params::tube_width_voxels>("tube_width_voxels", range(0, 64),
-                                        "Diameter of the tube, in the largest voxel edge, at least 1; 0: as wide as "
-                                        "the response needs"),
+      param<&Params::tube_width_voxels>(
+          "tube_width_voxels", range(0, 64),
+          "Diameter of the tube in units of the largest voxel edge, at least 1; 0: as wide as the response needs"),
       param<&Params::response>("response", "Radial response: gaussian, bessel (Kaiser-Bessel blob) or table"),
       param<&Params::fwhm_mm>("fwhm_mm", range(0, 1000), unit("mm"),
-                              "FWHM of the Gaussian; 0: 0.43 of a given tube's diameter, else half the width of the "
-                              "scanner's crystals, at least 0.61 voxels"),
+                              "FWHM of the Gaussian; 0: 0.43 of the tube's diameter if that is given, else half the "
+                              "width of the scanner's crystals, but at least 0.61 voxels"),
       param<&Params::bessel_alpha>(
           "bessel_alpha", range(0, 100),
           "Shape of the Kaiser-Bessel blob; larger is narrower, and a tube of 3 voxels needs 6 or less"),
       param<&Params::table>("table", range(0, 1e30), "Any response, at equal steps from the tube's axis to its wall"),
-      param<&Params::normalise>("normalise",
-                                "slice: the weights of each slice add up to the line's length in it, so that narrow "
-                                "tubes are right along the axes too; automatic: of tubes narrower than 3 voxels, "
-                                "unless cuda_path is paper"),
+      param<&Params::normalise>(
+          "normalise",
+          "slice: the weights of each slice add up to the line's length in it, so that narrow tubes are right along "
+          "the axes too; automatic: slice for tubes narrower than 3 voxels, unless cuda_path is paper"),
       param<&Params::tof>("tof", not_in_key, "Use the events\' time of flight, where they have it"),
       param<&Params::tof_cut_sigma>("tof_cut_sigma", range(1, 6), "Where the ToF Gaussian is cut"),
       param<&Params::mu_map>("mu_map", reads_file, not_in_key, mu_map_words),

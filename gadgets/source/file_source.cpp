@@ -28,7 +28,7 @@ struct FileSource {
   };
   static constexpr auto params =
       describe(param<&Params::path>("path", required, reads_file,
-                                    "File or named pipe to read, which gzip may have packed; - is standard input"),
+                                    "File or named pipe to read, compressed by gzip or not; - is standard input"),
                param<&Params::chunk_kib>("chunk_kib", range(1, 1 << 20), unit("KiB"), "Largest piece read at once"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
@@ -93,7 +93,7 @@ struct FileSource {
   std::size_t chunk_bytes_;
 };
 
-TOFSTREAM_GADGET(FileSource, "file_source", "Reads a file or a pipe, piece by piece; what gzip packed is unpacked");
+TOFSTREAM_GADGET(FileSource, "file_source", "Reads a file or a pipe, piece by piece, and unpacks gzip");
 
 }  // namespace
 }  // namespace tofstream

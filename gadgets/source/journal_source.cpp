@@ -22,7 +22,7 @@ struct JournalSource {
   static constexpr auto params = describe(
       param<&Params::path>("path", required, reads_file, "Folder of the journal"),
       param<&Params::speed>("speed", range(0, 1e6),
-                            "Times the pace at which the frames came in; 0: as fast as it goes"),
+                            "Pace, as a multiple of that at which the frames came in; 0: as fast as possible"),
       param<&Params::from_event>("from_event", non_negative, "Begin with the frame that holds this event, from 0"),
       param<&Params::from_s>("from_s", non_negative, unit("s"), "Begin with the frame that holds this scan time"),
       param<&Params::on_new_stream>("on_new_stream", on_new_stream_words));

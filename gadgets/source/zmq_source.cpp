@@ -105,28 +105,29 @@ struct ZmqSource {
                                "Where senders connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT; of "
                                "sub: the sender's, as tcp://HOST:PORT"),
       param<&Params::pattern>("pattern",
-                              "pull: senders connect, and nothing is lost; sub: a monitor of a sender of pattern pub, "
-                              "which holds nobody back, may come late and miss frames"),
+                              "pull: senders connect, and no frame is lost; sub: this end is a monitor of a sender of "
+                              "pattern pub: it delays nobody, may come late, and may miss frames"),
       param<&Params::keys>("keys", key_words),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20),
                                       "Frames that wait in ZeroMQ for each sender over tcp; then the sender waits"),
       param<&Params::largest_frame_mib>("largest_frame_mib", range(1, 1024), unit("MiB"),
                                         "A sender of a larger frame is disconnected"),
       param<&Params::late_s>("late_s", range(0, 3600), unit("s"),
-                             "How long missing frames are waited for after the end of the stream"),
+                             "How long to wait for missing frames after the end of the stream"),
       param<&Params::on_new_stream>("on_new_stream", on_new_stream_words),
       param<&Params::journal>("journal", journal_is_operators,
                               "Folder of a journal that keeps every frame as it came, before it is decoded"),
-      param<&Params::resume>("resume", "A journal that holds frames is replayed first and gone on with"),
+      param<&Params::resume>("resume", "A journal that holds frames is replayed first, then continued"),
       param<&Params::segment_mib>("segment_mib", range(1, 1 << 20), unit("MiB"), "Size of the journal's files"),
       param<&Params::sync_ms>("sync_ms", range(-1, 3600000), unit("ms"), sync_words),
       param<&Params::memory_mib>("memory_mib", range(1, 1 << 20), unit("MiB"),
                                  "Frames that wait for a slow pipeline in memory; the rest waits on disk"),
       param<&Params::spill_folder>("spill_folder", spilling_is_operators,
-                                   "Where it waits without a journal: a folder on a large and fast disk; "
-                                   "default: the system's for temporary files"),
-      param<&Params::drain_s>("drain_s", range(0, 86400), unit("s"),
-                              "After a stop, what waits is given so long; then it is left out, and booked as lost"));
+                                   "Where frames wait on disk if there is no journal: a folder on a large and fast "
+                                   "disk; none: the system's folder for temporary files (TMPDIR)"),
+      param<&Params::drain_s>(
+          "drain_s", range(0, 86400), unit("s"),
+          "How long after a stop frames that wait are still reconstructed; the others are booked as lost"));
   static constexpr bool harmless = true;
   static constexpr auto stream_end = takes_live_stream;
   static MemoryNeed memory(const Params& p) {
@@ -153,7 +154,8 @@ struct ZmqSource {
     socket_.set(zmq::sockopt::maxmsgsize, std::int64_t{p.largest_frame_mib} << 20);
     socket_.set(zmq::sockopt::linger, 0);
     open();
-    if (p.resume && p.journal.empty()) throw std::runtime_error("resume needs the journal to go on with: set journal");
+    if (p.resume && p.journal.empty())
+      throw std::runtime_error("resume needs the journal that is to be continued: set journal");
     const WantedOutputs wanted = wanted_outputs(context);
     if (p.journal.empty() && !wanted.decoded && !wanted.frames)
       throw std::runtime_error("nobody takes the stream, and nothing keeps it: connect an output, or set journal");
@@ -297,7 +299,7 @@ struct ZmqSource {
 };
 
 TOFSTREAM_GADGET(ZmqSource, "zmq_source",
-                 "Receives list mode live over ZeroMQ, and loses nothing; or looks on as a monitor");
+                 "Receives list mode live over ZeroMQ without loss, or watches it as a monitor");
 
 }  // namespace
 }  // namespace tofstream

@@ -52,7 +52,7 @@ Grid grid_for(const EventSubset& first, const Estimate& estimate, const Scanner&
   if (!estimate.wish) return grid;
   if (!estimate.image && !first.batches.empty())
     throw std::runtime_error(
-        fmt::format("the gadget before gives its first subset before it names a scanner: too late to choose the "
+        fmt::format("the gadget before this one gives a subset before it names a scanner, too late to choose the "
                     "image's grid: write image: {}",
                     grid_in_words(grid)));
   if (estimate.image && !(estimate.image->grid == grid))
@@ -70,8 +70,8 @@ std::string what_would_hold_them(const Grid& grid, const Scanner& scanner) {
   const GridWish wish{.voxel_mm = grid.voxel_mm, .blobs = grid.has_blobs(), .blob_alpha = grid.blob.alpha};
   try {
     return fmt::format(
-        "what lies outside falsifies the image inside: write image: auto, or image: {}, which holds the "
-        "scanner's field of view",
+        "activity outside the image falsifies the image: write image: auto, or image: {}, which holds the scanner's "
+        "field of view",
         grid_in_words(choose_grid(scanner, wish)));
   } catch (const std::invalid_argument&) {  // the voxels are too small
     return "write image: auto, which holds the scanner's field of view; lengths are in mm";
@@ -128,8 +128,8 @@ class ListModeModel final : public SystemModel<EventBatch> {
     const Grid& grid = projector_->grid();
     if (!holds_field_of_view(grid, *scanner_)) return {what_would_hold_them(grid, *scanner_), false};
     return {
-        "it holds the scanner's field of view, so they do not come from what lies there (randoms, scatter, activity "
-        "beside it)",
+        "the image holds the scanner's field of view, so these come from outside it (randoms, scatter, activity beside "
+        "it)",
         true};
   }
 

@@ -91,7 +91,7 @@ struct StripDirect {
 };
 
 TOFSTREAM_GADGET(StripDirect, "strip_direct",
-                 "Direct reconstruction of two strips' events: each counts where it points at");
+                 "Reconstructs two strips' events directly: each event counts at the point that it measures");
 
 }  // namespace
 }  // namespace tofstream

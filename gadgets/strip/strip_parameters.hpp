@@ -26,18 +26,17 @@ struct StripResolutionParams {
   float sigma_dl_mm = StripResolution{}.sigma_dl_mm;
   float sigma_z_edge_rise = StripResolution{}.sigma_z_edge_rise;
   float gamma_per_mm2 = StripResolution{}.gamma_per_mm2;
-  static constexpr auto params =
-      describe(param<&StripResolutionParams::sigma_z_mm>("sigma_z_mm", range(1e-3, 1e3), unit("mm"),
-                                                         "Standard deviation (not FWHM) along a strip, at its centre"),
-               param<&StripResolutionParams::sigma_dl_mm>(
-                   "sigma_dl_mm", range(1e-3, 1e3), unit("mm"),
-                   "Sigma of the difference of paths: twice that of the place along the line"),
-               param<&StripResolutionParams::sigma_z_edge_rise>(
-                   "sigma_z_edge_rise", range(0, 10),
-                   "By how much sigma_z is greater at a strip's end, relative; 0.1 was measured"),
-               param<&StripResolutionParams::gamma_per_mm2>(
-                   "gamma_per_mm2", range(-1, 1), unit("1/mm^2"),
-                   "What couples dl to z in the inverse covariance (Bialas et al. 2015, eq. 12)"));
+  static constexpr auto params = describe(
+      param<&StripResolutionParams::sigma_z_mm>("sigma_z_mm", range(1e-3, 1e3), unit("mm"),
+                                                "Standard deviation (not FWHM) along a strip, at its centre"),
+      param<&StripResolutionParams::sigma_dl_mm>(
+          "sigma_dl_mm", range(1e-3, 1e3), unit("mm"),
+          "Standard deviation of the difference of paths: twice that of the position along the line"),
+      param<&StripResolutionParams::sigma_z_edge_rise>(
+          "sigma_z_edge_rise", range(0, 10), "Relative increase of sigma_z towards a strip's end; 0.1 was measured"),
+      param<&StripResolutionParams::gamma_per_mm2>(
+          "gamma_per_mm2", range(-1, 1), unit("1/mm^2"),
+          "Coupling of dl and z in the inverse covariance (Bialas et al. 2015, eq. 12)"));
 
   StripResolution resolution() const { return {sigma_z_mm, sigma_dl_mm, sigma_z_edge_rise, gamma_per_mm2}; }
 };

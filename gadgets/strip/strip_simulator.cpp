@@ -36,7 +36,7 @@ struct StripSimulatorSource {
                param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Events a batch"),
                param<&Params::seed>("seed", at_least(0), "Same seed, same events"),
                param<&Params::slice_mm>("slice_mm", range(1e-3, 1e3), unit("mm"),
-                                        "Thickness of the phantom's slice: as the image's voxels have it along x"));
+                                        "Thickness of the phantom's slice: as thick as the image's voxels along x"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = event_bytes * static_cast<std::size_t>(p.batch_events), .lower = "batch_events"};

@@ -71,8 +71,9 @@ void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
   while (follow(emit, context)) {
   }
   if (!recorded_.is_over() && !context.stopping())
-    throw std::runtime_error(fmt::format("the order to follow names subset {}, and {} came: it is of another recording",
-                                         detail::last_of(detail::update_of(recorded_.next())), order_.arrived()));
+    throw std::runtime_error(
+        fmt::format("the order to follow names subset {}, but {} came: it belongs to another recording",
+                    detail::last_of(detail::update_of(recorded_.next())), order_.arrived()));
   if (recorded_.is_whole()) {
     reject_what_is_left(context);
   } else {
@@ -100,8 +101,8 @@ bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
     if (!record.restart && detail::last_of(update) >= order_.arrived()) return false;
     if (!record.restart && record.events != events_of(update))
       throw std::runtime_error(
-          fmt::format("update {} of the order to follow is of {} events, and its subset has {} here: it is of another "
-                      "recording, or the subsets are cut differently",
+          fmt::format("update {} of the order to follow has {} events, but its subset has {} here: it belongs to "
+                      "another recording, or the subsets are cut differently",
                       record.update, record.events, events_of(update)));
     const bool is_done = recorded_.next_is_in_checkpoint();
     if (is_done) pass(record, context);

@@ -32,10 +32,9 @@ class RecordedOrder {
     if (resume.empty()) return;
     checkpoint_ = checkpoint_step(resume);
     if (checkpoint_.update > static_cast<std::int64_t>(log_.updates.size()))
-      throw std::runtime_error(
-          fmt::format("the checkpoint in {} is of update {}, and the order there ends at {}: they "
-                      "are of different runs",
-                      resume.string(), checkpoint_.update, log_.updates.size()));
+      throw std::runtime_error(fmt::format(
+          "the checkpoint in {} is of update {}, but the order there ends at {}: they belong to different runs",
+          resume.string(), checkpoint_.update, log_.updates.size()));
   }
 
   bool is_over() const { return next_ == log_.updates.size(); }

@@ -47,8 +47,8 @@ struct SubsetBuilder {
                param<&Params::seconds>("seconds", at_least(0), unit("s"),
                                        "Or: a subset as soon as this much scan time has come"),
                param<&Params::least_events>("least_events", at_least(0),
-                                            "A subset goes on until it has so many; fewer at the end of the stream go "
-                                            "with the last one; of `subsets` there are fewer then"),
+                                            "A subset grows until it has at least this many; what is left at the end "
+                                            "of the stream joins the last one; there may then be fewer than `subsets`"),
                param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
                param<&Params::backend>("backend", "Where the subsets will be projected"),
                param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),

@@ -33,7 +33,7 @@ struct CutSettings {
 };
 
 inline constexpr auto* least_events_words =
-    "A subset goes on until it has so many; fewer at the end of the stream go with the last one";
+    "A subset grows until it has at least this many; what is left at the end of the stream joins the last one";
 
 class SubsetCutter {
  public:

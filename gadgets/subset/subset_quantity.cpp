@@ -13,8 +13,8 @@ std::shared_ptr<const Quantity> SubsetQuantity::get(double reference_s) {
   if (!events || (events == from_ && reference_s == made_for_s_)) return events ? made_ : nullptr;
   if (events->reference_s > 0 && events->reference_s != reference_s)
     throw std::runtime_error(
-        fmt::format("event_corrections made the randoms and scatter of an image of reference_s {:g}, and the subsets "
-                    "are for {}: put one reference_s at the pipeline's top",
+        fmt::format("event_corrections computed randoms and scatter for reference_s {:g}, but the subsets are for {}: "
+                    "put one reference_s at the pipeline's top",
                     events->reference_s, reference_s > 0 ? fmt::format("{:g}", reference_s) : "the whole scan"));
   auto timed = std::make_shared<Quantity>(*events);
   timed->reference_s = reference_s;

@@ -9,7 +9,7 @@
 namespace tofstream {
 
 inline constexpr auto* reference_words =
-    "Scan time that the image counts decays of: 1 makes it an activity; 0: the whole scan, however long it was";
+    "Length of scan time whose decays the image counts: 1 makes it an activity; 0: the whole scan, however long it was";
 
 /// What an image of subsets shows, from what their events say of it and the time whose decays it counts.
 class SubsetQuantity {

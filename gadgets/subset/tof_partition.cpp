@@ -16,10 +16,9 @@ class TofPartition {
   struct Params {
     BackendChoice backend = BackendChoice::automatic;
   };
-  static constexpr auto params =
-      describe(param<&Params::backend>("backend",
-                                       "Where the events are projected: a GPU's projectors order events themselves, so "
-                                       "for cuda they pass as they are"));
+  static constexpr auto params = describe(param<&Params::backend>(
+      "backend",
+      "Where the events are projected. A GPU's projectors order events themselves, so for cuda they pass unchanged"));
   static constexpr bool harmless = true;
 
   // Ranks of arrival are added to 12 bytes an event or more; a sort holds 8-byte keys and positions twice, and one

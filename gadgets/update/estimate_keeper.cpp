@@ -67,7 +67,7 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
   if (!checkpoint) return;
   if (!wish_ && !(checkpoint->image.grid == grid_))
     throw std::runtime_error(
-        fmt::format("the checkpoint in {} is of another image than `image` says", folder.string()));
+        fmt::format("the checkpoint in {} belongs to another image than `image` describes", folder.string()));
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
   rejected_before_ = checkpoint->step.rejected.events;
   quantity_.add(checkpoint->quantity);

@@ -31,13 +31,14 @@ struct OsemUpdate {
     BackendChoice backend = BackendChoice::automatic;
     std::filesystem::path resume_from;
   };
-  static constexpr auto params = describe(
-      param<&Params::image>("image", "The image to reconstruct"),
-      param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
-      param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
-                                        "Voxels less sensitive than this fraction of the maximum become 0"),
-      param<&Params::backend>("backend", "Where the update runs"),
-      param<&Params::resume_from>("resume_from", "Folder of a run that was killed, whose checkpoint is gone on from"));
+  static constexpr auto params =
+      describe(param<&Params::image>("image", "The image to reconstruct"),
+               param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
+               param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
+                                                 "Voxels less sensitive than this fraction of the maximum become 0"),
+               param<&Params::backend>("backend", "Where the update runs"),
+               param<&Params::resume_from>("resume_from",
+                                           "Folder of a run that was killed: this run continues from its checkpoint"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   // Holds the inverse sensitivity and the last estimate; each estimate that it gives is another image. How many subsets
@@ -70,8 +71,8 @@ struct OsemUpdate {
   std::int64_t penalised(Image& next, const Projected& projected, const Penalty& penalty, Context& context) {
     if (penalty.of != estimate_.image())
       throw std::runtime_error(
-          "the penalty is on another image than the estimate that is updated: let the prior read this gadget's output, "
-          "and answer each");
+          "the penalty belongs to another image than the estimate that is updated: let the prior read this gadget's "
+          "output, and give a penalty for each estimate");
     const Image& inverse = inverse_.of(projected);
     const PenaltyTerm term{*penalty.gradient, inverse_.of_whole(projected)};
     const UpdateFaults faults =

@@ -52,8 +52,8 @@ SpillPiece FrameQueue::spill(const RawFrame& frame) {
   } catch (const std::exception& error) {
     file_failed_ = true;
     settings_.warn(
-        fmt::format("the pipeline is slower than the stream, and frames cannot wait on disk: {}: the sender is "
-                    "held back; set spill_folder to a larger disk",
+        fmt::format("the pipeline is slower than the stream, and frames cannot wait on disk, so the sender waits: {}; "
+                    "set spill_folder to a larger disk",
                     error.what()));
     return {};
   }

@@ -12,14 +12,14 @@ namespace tofstream {
 
 struct JournalOption {
   std::filesystem::path folder;
-  bool resume = false;  // a journal that holds entries is gone on with
+  bool resume = false;  // a journal that holds entries is continued
   int segment_mib = 1024;
   int sync_ms = 1000;  // fsync so often; 0 after each entry, -1 as the system likes
 };
 
 inline constexpr auto journal_is_operators = operators_alone("a server keeps no journal for its clients");
 inline constexpr auto* sync_words =
-    "The journal is written to the disk so often; 0: after each frame, -1: as the system likes";
+    "How often the journal is written to the disk; 0: after each frame; -1: when the system decides";
 
 /// The folder's writer, shared with the program's other gadgets; says what was cut off. Throws std::runtime_error in
 /// one line where it cannot be written, or holds entries and is not to be resumed.

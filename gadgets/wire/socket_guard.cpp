@@ -52,9 +52,10 @@ void require_key_params(const KeyParams& keys, SocketEnd end) {
                 "of those who may connect here"
               : "keys.server (--server-key) is missing: the public key of the other side, to which this connects");
   if (binds ? !keys.server.empty() : !keys.allowed.empty())
-    throw std::invalid_argument(
-        binds ? "keys.server (--server-key) is for who connects, and this is connected to: name keys.allowed"
-              : "keys.allowed (--allowed-keys) is for who is connected to, and this connects: name keys.server");
+    throw std::invalid_argument(binds ? "keys.server (--server-key) is for the end that connects, and others connect "
+                                        "to this end: name keys.allowed"
+                                      : "keys.allowed (--allowed-keys) is for the end that others connect to, and this "
+                                        "end connects: name keys.server");
 }
 
 enum class Fault { unknown_key, wrong_server_key, keys_differ, other };

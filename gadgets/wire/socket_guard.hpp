@@ -25,9 +25,10 @@ struct KeyParams {
   std::filesystem::path own, server, allowed;
   static constexpr auto params = describe(
       param<&KeyParams::own>("own", reads_file, "This end's secret key, NAME.secret.yaml of 'tofstream keys new'"),
-      param<&KeyParams::server>("server", reads_file, "For who connects: the public key of whom it connects to"),
-      param<&KeyParams::allowed>("allowed", reads_file,
-                                 "For who is connected to: a public key, or a folder of those, that may connect"));
+      param<&KeyParams::server>("server", reads_file, "For the end that connects: the public key of the other end"),
+      param<&KeyParams::allowed>(
+          "allowed", reads_file,
+          "For the end that others connect to: the public key that may connect, or a folder of such keys"));
   bool any() const { return !own.empty() || !server.empty() || !allowed.empty(); }
 };
 

@@ -140,13 +140,14 @@ bool StreamReceiver::begins(const Frame& frame) {
       header_.assign(frame.payload.begin(), frame.payload.end());
     else
       context_.log().warning(
-          "the sender began again: the scan goes on with what it sends now; what it had not sent is not known");
+          "the sender began again: the scan continues with what it sends now; whether it had sent everything before is "
+          "not known");
     return true;
   }
   if (refused_headers_++ > 0) return false;  // one line for all
   context_.report("stream_left_out", refusal);
   context_.log().warning(
-      fmt::format("a stream is being sent here that is left out, and its frames are counted: {}", refusal));
+      fmt::format("another stream arrives here; it is left out, and its frames are counted: {}", refusal));
   return false;
 }
 
@@ -163,8 +164,8 @@ std::string StreamReceiver::why_refused(const Frame& frame) {
     petsird::to_scanner(header.scanner);
     if (!streams_.has_begun()) return "";
     const petsird::Header first = header_of(header_);
-    if (header.scanner != first.scanner) return "it is of another scanner than the first";
-    return is_same_examination(header.exam, first.exam) ? "" : "it is of another examination than the first";
+    if (header.scanner != first.scanner) return "its scanner is another than the first stream's";
+    return is_same_examination(header.exam, first.exam) ? "" : "its examination is another than the first stream's";
   } catch (const std::exception& error) {
     return fmt::format("its header cannot be used, {}", error.what());
   }

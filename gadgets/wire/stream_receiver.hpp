@@ -44,8 +44,8 @@ constexpr auto enum_names(OnNewStream) {
   return names(OnNewStream::go_on, "continue", OnNewStream::end, "end", OnNewStream::ignore, "ignore");
 }
 inline constexpr auto* on_new_stream_words =
-    "What follows when a sender begins again: continue takes its events too where scanner and examination are the "
-    "same, end ends the scan, ignore leaves them out";
+    "What to do when a sender begins again: continue takes its events too if scanner and examination are the same; end "
+    "ends the scan; ignore leaves its events out";
 
 struct ReceiverSettings {
   // It may come late and miss frames, which nobody sends again; that is no fault, but is booked.

@@ -17,18 +17,18 @@ namespace tofstream {
 inline constexpr auto* send_endpoint_words =
     "The receiver's: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://HOST:PORT; of pub: its own, as tcp://*:PORT";
 inline constexpr auto* send_pattern_words =
-    "push: to one receiver, which is waited for; pub: to monitors, who come and go, hold nobody back and lose what "
-    "they "
-    "have no room for";
+    "push: sends to one receiver, and waits for it; pub: sends to monitors, which come and go, delay nobody, and miss "
+    "frames that they have no room for";
 inline constexpr auto* send_high_water_words =
     "Frames that wait in ZeroMQ; then the pipeline waits, or with pub a monitor loses frames";
 inline constexpr auto* linger_words =
-    "How long, at the end, a receiver is given to take what waits, and monitors to leave";
+    "How long to wait, at the end, for a receiver to take the remaining frames and for monitors to leave";
 inline constexpr auto* repeat_header_words =
-    "The header is sent again so often, for receivers that come late; 0: never. To a monitor it is sent when it comes";
+    "How often the header is sent again, for receivers that come late; 0: never. A monitor gets it when it connects";
 /// Of events that send() did not send, in the books.
 inline constexpr auto* not_sent_words = "not sent: the run was stopped while no receiver was there";
-inline constexpr auto* send_speed_words = "Scan time a second: 1 sends as the scanner does; 0: as fast as it goes";
+inline constexpr auto* send_speed_words =
+    "Pace, as a multiple of the scanner's: 1 sends as the scanner does; 0: as fast as possible";
 
 class StreamSender {
  public:

@@ -20,8 +20,9 @@ struct CheckpointWriter {
     double every_s = 10;
   };
   static constexpr auto params = describe(
-      param<&Params::file>("file", in_run_folder, "Name in the output folder; an older one is replaced"),
-      param<&Params::every_s>("every_s", range(0, 86400), unit("s"), "Least time between two; 0: each estimate"));
+      param<&Params::file>("file", in_run_folder, "Name in the output folder; an older checkpoint is replaced"),
+      param<&Params::every_s>("every_s", range(0, 86400), unit("s"),
+                              "Shortest time between two checkpoints; 0: one of each estimate"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
     return {.copy_bytes = inputs[0], .lower = "image.size"};
@@ -59,7 +60,8 @@ struct CheckpointWriter {
   std::int64_t written_ = 0, failed_ = 0;
 };
 
-TOFSTREAM_GADGET(CheckpointWriter, "checkpoint_writer", "Writes the estimate now and then, to resume from");
+TOFSTREAM_GADGET(CheckpointWriter, "checkpoint_writer",
+                 "Writes checkpoints of the estimate, from which a run can be resumed");
 
 }  // namespace
 }  // namespace tofstream

@@ -103,7 +103,7 @@ class EventSpan {
 };
 
 inline constexpr auto* at_iterations_words =
-    "With `every: iteration`, these iterations alone, as [1, 10, 50]; none: all";
+    "With `every: iteration`, only these iterations, as [1, 10, 50]; none: all";
 
 /// Whether a writer with this setting writes this estimate at once; the final image is written at the end in any case.
 /// `iterations` empty: all of them.

@@ -21,7 +21,7 @@ struct NiftiWriter {
   static constexpr auto params =
       describe(param<&Params::file>("file", in_run_folder,
                                     "Name in the output folder, .nii or .nii.gz; intermediate images add their number"),
-               param<&Params::every>("every", "Write the final image only, or each iteration or update besides"),
+               param<&Params::every>("every", "Write only the final image, or also that of each iteration or update"),
                param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -55,7 +55,8 @@ struct NiftiWriter {
     if (!context.control()) return {};
     std::string json = provenance_of(*last_, events_.events(), context);
     if (json.size() <= longest_nifti_comment) return json;
-    context.log().warning("the image does not say what made it: pipeline and changes of parameters are too long");
+    context.log().warning(
+        "the image carries no provenance: the pipeline and the changes of its parameters are too long for it");
     return {};
   }
 

@@ -36,16 +36,16 @@ struct PetsirdWriter {
     bool delayeds = false;
     double block_s = 0.1;
   };
-  static constexpr auto params =
-      describe(param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
-                                       "The scanner that recorded the events, of share/scanners or a YAML file"),
-               param<&Params::file>("file", in_run_folder, "Name in the output folder"),
-               param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
-                                                         "As the simulator has it: efficiencies for the header"),
-               param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
-               param<&Params::block_s>("block_s", range(1e-3, 1e6), unit("s"),
-                                       "Longest time block: a batch that took longer becomes several, in which its "
-                                       "events are taken as evenly spread"));
+  static constexpr auto params = describe(
+      param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
+                              "The scanner that recorded the events, of share/scanners or a YAML file"),
+      param<&Params::file>("file", in_run_folder, "Name in the output folder"),
+      param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
+                                                "As in the simulator: the efficiencies in the header are made from it"),
+      param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
+      param<&Params::block_s>(
+          "block_s", range(1e-3, 1e6), unit("s"),
+          "Longest time block: a longer batch becomes several, over which its events are spread evenly"));
   static constexpr bool own_thread = true;
   // The coincidences of one batch, in memory as large as the largest batch: two detection bins and a ToF bin for each
   // event.

@@ -46,8 +46,8 @@ struct PngWriter {
       param<&Params::at>("at",
                          "Where slices go without point_mm: through the image's centre, or where 3 x 3 x 3 voxels are "
                          "hottest, so that a lone source is not missed"),
-      param<&Params::title>("title", "Above the picture"),
-      param<&Params::every>("every", "Draw the final image only, or each iteration or update besides"),
+      param<&Params::title>("title", "Title above the picture"),
+      param<&Params::every>("every", "Draw only the final image, or also that of each iteration or update"),
       param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;

@@ -18,7 +18,7 @@ struct Recorder {
   };
   static constexpr auto params = describe(
       param<&Params::journal>("journal", required, journal_is_operators, "Folder of the journal"),
-      param<&Params::resume>("resume", "A journal that holds frames is gone on with"),
+      param<&Params::resume>("resume", "A journal that holds frames is continued"),
       param<&Params::segment_mib>("segment_mib", range(1, 1 << 20), unit("MiB"), "Size of the journal's files"),
       param<&Params::sync_ms>("sync_ms", range(-1, 3600000), unit("ms"), sync_words));
   static constexpr bool own_thread = true;

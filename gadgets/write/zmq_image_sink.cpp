@@ -135,11 +135,11 @@ struct ZmqImageSink {
       param<&Params::endpoint>(
           "endpoint", "Where subscribers connect: tcp://127.0.0.1:PORT, ipc://PATH, or with keys tcp://*:PORT"),
       param<&Params::keys>("keys", key_words),
-      param<&Params::every>("every", "Publish the final image only, or each iteration or update besides"),
+      param<&Params::every>("every", "Publish only the final image, or also that of each iteration or update"),
       param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 16),
                                       "Images that wait in ZeroMQ for a slow subscriber; it misses the others"),
       param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"),
-                               "How long, at the end, subscribers are given to take what waits"));
+                               "How long to wait, at the end, for subscribers to take the remaining images"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static constexpr auto stream_end = sends_images;

@@ -24,15 +24,15 @@ struct ZmqPetsirdSink {
     double repeat_header_s = 10;
     double speed = 0;
   };
-  static constexpr auto params =
-      describe(param<&Params::endpoint>("endpoint", send_endpoint_words),
-               param<&Params::pattern>("pattern", send_pattern_words), param<&Params::keys>("keys", key_words),
-               param<&Params::frame_events>("frame_events", range(1, 1 << 28),
-                                            "Time blocks are joined to a frame until it has so many events"),
-               param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20), send_high_water_words),
-               param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"), linger_words),
-               param<&Params::repeat_header_s>("repeat_header_s", range(0, 86400), unit("s"), repeat_header_words),
-               param<&Params::speed>("speed", range(0, 1e6), send_speed_words));
+  static constexpr auto params = describe(
+      param<&Params::endpoint>("endpoint", send_endpoint_words), param<&Params::pattern>("pattern", send_pattern_words),
+      param<&Params::keys>("keys", key_words),
+      param<&Params::frame_events>("frame_events", range(1, 1 << 28),
+                                   "Time blocks are joined into a frame until it has at least this many events"),
+      param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20), send_high_water_words),
+      param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"), linger_words),
+      param<&Params::repeat_header_s>("repeat_header_s", range(0, 86400), unit("s"), repeat_header_words),
+      param<&Params::speed>("speed", range(0, 1e6), send_speed_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params&, std::span<const std::size_t> inputs) {
     return {.host_bytes = 2 * inputs[0],

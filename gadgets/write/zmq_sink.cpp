@@ -29,18 +29,18 @@ struct ZmqSink {
     double repeat_header_s = 10;
     double speed = 0;
   };
-  static constexpr auto params =
-      describe(param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
-                                       "The scanner that recorded the events, of share/scanners or a YAML file"),
-               param<&Params::endpoint>("endpoint", send_endpoint_words),
-               param<&Params::pattern>("pattern", send_pattern_words), param<&Params::keys>("keys", key_words),
-               param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
-                                                         "As the simulator has it: efficiencies for the header"),
-               param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
-               param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20), send_high_water_words),
-               param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"), linger_words),
-               param<&Params::repeat_header_s>("repeat_header_s", range(0, 86400), unit("s"), repeat_header_words),
-               param<&Params::speed>("speed", range(0, 1e6), send_speed_words));
+  static constexpr auto params = describe(
+      param<&Params::scanner>("scanner", required, reads_one_of("scanners"),
+                              "The scanner that recorded the events, of share/scanners or a YAML file"),
+      param<&Params::endpoint>("endpoint", send_endpoint_words), param<&Params::pattern>("pattern", send_pattern_words),
+      param<&Params::keys>("keys", key_words),
+      param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
+                                                "As in the simulator: the efficiencies in the header are made from it"),
+      param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
+      param<&Params::high_water_mark>("high_water_mark", range(1, 1 << 20), send_high_water_words),
+      param<&Params::linger_s>("linger_s", range(0, 3600), unit("s"), linger_words),
+      param<&Params::repeat_header_s>("repeat_header_s", range(0, 86400), unit("s"), repeat_header_words),
+      param<&Params::speed>("speed", range(0, 1e6), send_speed_words));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params&) {
     return {.note =

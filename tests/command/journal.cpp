@@ -95,7 +95,7 @@ TEST_CASE("a replay into a pipeline follows no link and takes no folder that oth
   CHECK(left == 0);
 }
 
-TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is gone on with, and counts what came between") {
+TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is continued, and counts what came between") {
   const Bench bench;
   constexpr int events = 600'000, batch = 500;
   std::mt19937 random(7);

@@ -96,7 +96,7 @@ TEST_CASE("a killed run's socket is in nobody's way; another file, or a second r
   std::ofstream(out / "control.sock") << "mine";
   const CommandResult warned = run_command(simulate + "--overwrite --out " + out.string());
   CHECK(warned.code == 0);
-  CHECK(warned.err.find("a file of that name is in the way; the run goes on without") != std::string::npos);
+  CHECK(warned.err.find("a file of that name is in the way; the run continues without it") != std::string::npos);
   const CommandResult refused =
       run_command(simulate + "--control " + (out / "control.sock").string() + " --out " + (folder / "b").string());
   CHECK(refused.code == 2);

@@ -121,8 +121,7 @@ TEST_CASE("a slow pipeline holds up no sender and loses nothing, with a journal 
   }
 }
 
-TEST_CASE(
-    "a run that was stopped is gone on with: what the sender repeats is a duplicate, what came between is missed") {
+TEST_CASE("a run that was stopped is continued: what the sender repeats is a duplicate, what came between is missed") {
   const JournalPlace place;
   const auto frames = stream(30, 100);
   const std::string journal = ", journal: " + place.journal;
@@ -250,6 +249,6 @@ TEST_CASE("a source alone records; one that nothing keeps, or resumes from nothi
   CHECK(first_error(unkept).find("connect an output, or set journal") != std::string::npos);
   const RunReport report = run(receiving_records(place.endpoint, ", resume: true"));
   CHECK(report.exit_code == exit_config);
-  CHECK(first_error(report).find("resume needs the journal to go on with") != std::string::npos);
+  CHECK(first_error(report).find("resume needs the journal that is to be continued") != std::string::npos);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -234,8 +234,8 @@ TEST_CASE("a checkpoint of another image, or one that the order does not reach, 
   CHECK(report.exit_code == exit_config);
   std::string said;
   for (const RunError& error : report.errors) said += error.text() + "\n";
-  CHECK_MESSAGE(said.find("is of another image") != std::string::npos, said);
-  CHECK_MESSAGE(said.find("is of update 7, and the order there ends at 0") != std::string::npos, said);
+  CHECK_MESSAGE(said.find("belongs to another image") != std::string::npos, said);
+  CHECK_MESSAGE(said.find("is of update 7, but the order there ends at 0") != std::string::npos, said);
 }
 
 TEST_CASE("a stop in the middle of a live stream writes the image of what has come") {

@@ -295,10 +295,10 @@ TEST_CASE("an order of another recording is refused") {
   live.finish();
   Gadget fewer = gadget(again, "seconds: 1, follow: " + folder.path().string());
   fewer.send(batch_of(20, 0, 2));
-  CHECK_THROWS_WITH(fewer.finish(), doctest::Contains("it is of another recording"));
+  CHECK_THROWS_WITH(fewer.finish(), doctest::Contains("it belongs to another recording"));
   Gadget other = gadget(again, "seconds: 1, follow: " + folder.path().string());
   other.send(batch_of(44, 0, 4));
-  CHECK_THROWS_WITH(other.idle(), doctest::Contains("update 1 of the order to follow is of 10 events"));
+  CHECK_THROWS_WITH(other.idle(), doctest::Contains("update 1 of the order to follow has 10 events"));
   CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: " + (again / "nothing").string()),
                     doctest::Contains("cannot read the order of updates"));
   CHECK_THROWS_WITH(gadget(again, "seconds: 1, follow: a, resume_from: b"),

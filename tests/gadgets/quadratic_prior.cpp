@@ -125,7 +125,7 @@ TEST_CASE("an update takes a penalty on its own estimate alone") {
   const auto one = std::make_shared<const Image>(Image::filled(update.out[0].image->grid, 1));
   const auto projected = std::make_shared<const Projected>(Projected{.back_projection = one, .sensitivity = one});
   CHECK_THROWS_WITH(update.send(projected, std::make_shared<const Penalty>(Penalty{one, one})),
-                    doctest::Contains("on another image than the estimate that is updated"));
+                    doctest::Contains("belongs to another image than the estimate that is updated"));
   const Penalty right{update.out[0].image, one};
   update.send(projected, std::make_shared<const Penalty>(right));
   CHECK(update.out[1].image->voxels.to_vector() == std::vector<float>{0.5f, 0.5f});

@@ -243,12 +243,12 @@ TEST_CASE("a stream of another scanner, or of another patient, never goes on wit
   other.scanner.model_name += " II";
   const Receiving scanner(begun_again(other));
   check_lost(scanner, 30, 0);
-  CHECK(scanner.left_out() == "it is of another scanner than the first");
+  CHECK(scanner.left_out() == "its scanner is another than the first stream's");
   other = wire_test::header();
   (other.exam ? *other.exam : other.exam.emplace()).subject.id = "another";
   const Receiving patient(begun_again(other));
   check_lost(patient, 30, 0);
-  CHECK(patient.left_out() == "it is of another examination than the first");
+  CHECK(patient.left_out() == "its examination is another than the first stream's");
 }
 
 TEST_CASE("what is left out at a stop counts as received and lost, also where nothing was taken before") {

@@ -143,7 +143,7 @@ TEST_CASE("a checkpoint gives back the image bit for bit; one that is damaged is
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     std::ofstream(file, std::ios::binary) << damaged;
-    CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("is no whole checkpoint"));
+    CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("is not a whole checkpoint"));
   }
   std::ofstream(file, std::ios::binary) << whole.substr(0, whole.size() - 4);
   CHECK_THROWS_WITH(read_checkpoint(file), doctest::Contains("its size"));

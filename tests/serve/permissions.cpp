@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Allowed, "paths lead into the folders that the operator names,
   for (const char* bad : {"/tmp/x.nii.gz", "../x.nii.gz", "a/../../x.nii.gz"})
     CHECK(says(sent_with(fmt::format("  file: {{use: nifti_writer, from: estimate, file: {}}}", bad)),
                "mine.yaml:11:51: gadgets.file.file: '"));
-  CHECK(says(set("subsets.spill_folder=" + (folder / "data").string()), "the operator's"));
+  CHECK(says(set("subsets.spill_folder=" + (folder / "data").string()), "the operator decides"));
   CHECK(says(set("feed.journal=" + (folder / "data").string()), "no journal"));
   CHECK(says(set("feed.keys.own=/etc/shadow"), "no folder that clients may read"));
 }

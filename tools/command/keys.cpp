@@ -39,7 +39,7 @@ void add_keys(Command& app) {
   command.footer("Example: tofstream keys new scanner -o keys");
   auto& make = command.add_command("new", "Make a pair: NAME.public.yaml and NAME.secret.yaml");
   auto options = std::make_shared<Options>();
-  make.add_option("name", options->name, "Name of who is to have them, such as scanner").required();
+  make.add_option("name", options->name, "Name of the keys' owner, such as scanner").required();
   make.add_option("-o,--out", options->folder, "Folder to write to, made if missing").shows_default();
   make.add_flag("--json", options->json, "Print JSON");
   make.footer("Example: tofstream keys new scanner -o keys");

@@ -65,7 +65,7 @@ void add_phantom(Command& app) {
   const Option& voxel =
       command.add_option("--voxel-mm", options->voxel_mm, "Edge of a voxel (default: 4)").within(0.01, 100.0);
   command.add_option("--like", options->like, "On the grid of this NIfTI image").excludes(size).excludes(voxel);
-  command.add_option("--samples", options->samples, "Points along each edge of a voxel whose mean counts (default: 4)")
+  command.add_option("--samples", options->samples, "Points along each edge of a voxel that are averaged (default: 4)")
       .within(1, 32);
   command.footer("Example: tofstream phantom torso --mu -o mu.nii.gz");
   command.on_run([options] { run(*options); });

@@ -125,8 +125,8 @@ void add_profile(Command& app) {
   command.add_option("--phantom", options->phantom, "Also the activity of a phantom of share/phantoms, or a YAML file")
       .suggests(suggest_shared("phantoms"));
   command.add_option("--plot", options->plot, "Draw the profiles into this PNG or SVG instead of a table");
-  command.add_option("--title", options->title, "Above the plot (default: where the line is)");
-  command.add_option("--unit", options->unit, "What the values are (default: as the images say)");
+  command.add_option("--title", options->title, "Title above the plot (default: where the line is)");
+  command.add_option("--unit", options->unit, "Unit of the values (default: as the images say)");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer("Example: tofstream profile cpu=out/cpu/image.nii.gz --from -30 0 0 --to 30 0 0 --plot profile.png");
   command.on_run([options] { run(*options); });

@@ -33,7 +33,7 @@ void record(Options options) {
   if (!options.keys.own.empty()) sets.add("--key", "feed.keys.own", options.keys.own.string());
   if (!options.keys.allowed.empty()) sets.add("--allowed-keys", "feed.keys.allowed", options.keys.allowed.string());
   options.settings.output_dir = journal;
-  options.settings.earlier_run = EarlierRun::resume;  // the journal says itself whether it may be gone on with
+  options.settings.earlier_run = EarlierRun::resume;  // the journal says itself whether it may be continued
   run_pipeline(sets.load("record"), options.settings);
 }
 
@@ -45,10 +45,10 @@ void add_record(Command& app) {
   command.add_option("journal", options->journal, "Folder of the journal, made if missing").required();
   command.add_option("--endpoint", options->endpoint, "Where the sender connects").shows_default();
   add_key_options(command, options->keys, true, false);
-  command.add_flag("--resume", options->resume, "Go on with a journal that holds frames already");
+  command.add_flag("--resume", options->resume, "Continue a journal that already holds frames");
   command
       .add_option("--sync-ms", options->sync_ms,
-                  "Write to the disk so often; 0: after each frame, -1: as the system likes")
+                  "How often to write to the disk; 0: after each frame; -1: when the system decides")
       .shows_default();
   command.add_flag("--json", options->settings.json, "Print JSON");
   command.add_flag("--quiet", options->settings.quiet, "No progress");

@@ -140,7 +140,7 @@ void add_replay(Command& app) {
       .shows_default();
   command
       .add_option("--pattern", options->pattern,
-                  "push: to one receiver, which is waited for; pub: to monitors, which are not")
+                  "push: sends to one receiver, and waits for it; pub: sends to monitors, and waits for none")
       .one_of({"push", "pub"})
       .shows_default();
   add_key_options(command, options->to.keys, true, true);
@@ -155,7 +155,7 @@ void add_replay(Command& app) {
   add_output_options(command, options->settings);
   command
       .add_option("--speed", options->speed,
-                  "Times the pace at which the frames came in; 0: as fast as the receiver takes them")
+                  "Pace, as a multiple of that at which the frames came in; 0: as fast as the receiver takes them")
       .within(0.0, 1e6)
       .shows_default();
   command.add_option("--from-event", options->from_event, "Begin with the frame that holds this event, from 0");

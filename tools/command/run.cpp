@@ -24,13 +24,13 @@ void add_run(Command& app) {
   add_output_options(command, options->settings);
   command.add_flag("--quiet", options->settings.quiet, "No progress");
   command.add_flag("--verbose", options->settings.verbose,
-                   "At the end also a table of what each gadget did: messages, events, time");
+                   "At the end, also print what each gadget did: messages, events, time");
   command.add_option("--trace", options->settings.trace, "Write what ran when, for ui.perfetto.dev");
   command.add_option("--metrics", options->settings.metrics.address, "Serve figures to Prometheus at host:port");
-  command.add_flag("--metrics-public", options->settings.metrics.is_public, "Let other machines ask for them");
+  command.add_flag("--metrics-public", options->settings.metrics.is_public, "Let other machines read the figures");
   command
       .add_option("--metrics-host", options->settings.metrics.hosts,
-                  "A name of this machine under which they may be asked for, besides its addresses and localhost")
+                  "A name of this machine under which the figures may be read, besides its addresses and localhost")
       .one_a_time();
   options->settings.control.clear();
   command.add_option(

@@ -127,7 +127,7 @@ EarlierRun earlier_run(const Pipeline& pipeline, const RunSettings& settings) {
   };
   if (std::ranges::none_of(pipeline.gadgets, resumes)) return settings.earlier_run;
   if (settings.earlier_run == EarlierRun::overwrite)
-    throw InputError(fmt::format("--overwrite would clear {}, from which resume_from goes on: leave one of them out",
+    throw InputError(fmt::format("--overwrite would clear {}, from which resume_from continues: leave one of them out",
                                  settings.output_dir.string()));
   return EarlierRun::resume;
 }
@@ -143,7 +143,7 @@ class Control {
   void open_default(RunControl& run) try {
     if (settings_.control.empty()) server_.emplace(run, settings_.output_dir / control_socket_name);
   } catch (const std::runtime_error& error) {
-    program_log().warn("{}; the run goes on without", error.what());
+    program_log().warn("{}; the run continues without it", error.what());
   }
 
  private:

@@ -299,21 +299,21 @@ void add_send(Command& app) {
       .one_a_time()
       .suggests(suggest_settings)
       .takes_no_files();
-  command.add_option("--speed", options->speed, "Times the pace of the scan; 0: as fast as the server takes it")
+  command.add_option("--speed", options->speed, "Pace, as a multiple of the scan's; 0: as fast as the server takes it")
       .within(0.0, 1e6)
       .shows_default();
-  command.add_option("--images", options->images, "Which come back: the last, the newest as they come, or all")
+  command.add_option("--images", options->images, "Which images to receive: the last, the newest as they come, or all")
       .one_of({"last", "newest", "all"})
       .shows_default();
   command.add_option("-o,--out", options->out, "Folder of the results").shows_default();
   command.add_flag(
       "--overwrite", [&earlier = options->earlier_run] { earlier = EarlierRun::overwrite; },
       "Clear what the run in that folder left: the files that its run.json lists, and nothing else");
-  command.add_option("--patience", options->patience_s, "Seconds of silence after which the server is gone")
+  command.add_option("--patience", options->patience_s, "Seconds of silence after which the server counts as gone")
       .within(0.1, 86400.0)
       .shows_default();
   add_key_options(command, options->keys, false, true);
-  command.add_flag("--list", options->list, "Show the server's pipelines and its clients' jobs");
+  command.add_flag("--list", options->list, "Show the server's pipelines and its clients' runs");
   command.add_flag("--json", options->json, "Print JSON");
   command.add_flag("--quiet", options->quiet, "No progress");
   command.footer(

@@ -86,13 +86,13 @@ void add_serve(Command& app) {
   command.add_option("--max-updates", server.limits.updates, "A run that makes more updates is dropped; 0: no limit")
       .within(0.0, 1e12)
       .shows_default();
-  command.add_option("--window-mib", options->window_mib, "What a client may send ahead of its run")
+  command.add_option("--window-mib", options->window_mib, "How much a client may send ahead of its run")
       .within(1, 1 << 16)
       .shows_default();
-  command.add_option("--patience", options->patience_s, "Seconds of silence after which a client has vanished")
+  command.add_option("--patience", options->patience_s, "Seconds of silence after which a client counts as gone")
       .within(0.1, 86400.0)
       .shows_default();
-  command.add_option("--drain-s", options->drain_s, "After an interrupt, what has arrived is given so long")
+  command.add_option("--drain-s", options->drain_s, "How long after an interrupt runs may still write what has arrived")
       .within(0.0, 86400.0)
       .shows_default();
   command.add_option("--data", server.permissions.data, "A folder whose files clients may name, as a mu map")

@@ -104,10 +104,10 @@ void add_simulate(Command& app) {
                      "Crystals' efficiencies are uniform from 1 minus this to 1");
   command
       .add_option("--scatter-phantom", options->scatter_phantom,
-                  "A phantom whose activity stands for scatter: recorded, never attenuated")
+                  "A phantom whose activity stands for scatter: its photons are recorded and never attenuated")
       .suggests(suggest_shared("phantoms"));
   command.add_flag("--header-only", options->header_only,
-                   "Write the scanner's header and no events: what a live sender of its own begins with");
+                   "Write the scanner's header without events, for a live sender of your own to begin with");
   command.add_flag("--no-attenuation", options->no_attenuation, "Every photon leaves the phantom");
   command.add_flag("--json", options->settings.json, "Print JSON");
   command.add_flag("--quiet", options->settings.quiet, "No progress");

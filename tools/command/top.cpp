@@ -98,7 +98,9 @@ void add_top(Command& app) {
   auto& command = app.add_command("top", "Watch a running reconstruction: rates, queues, latency, books");
   auto options = std::make_shared<Options>();
   command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
-  command.add_option("--interval", options->interval_s, "Seconds between two looks, over which rates are taken")
+  command
+      .add_option("--interval", options->interval_s,
+                  "Seconds between two updates of the page, over which rates are taken")
       .within(0.05, 3600.0)
       .shows_default();
   command.add_flag("--once", options->once, "Print one page and end");

@@ -61,8 +61,9 @@ void add_view(Command& app) {
       .suggests({"inverted_grey", "grey", "hot", "viridis"});
   command.add_option("--low", options->low, "Value of the first colour");
   command.add_option("--high", options->high, "Value of the last colour");
-  command.add_option("--title", options->title, "Above the picture");
-  command.add_option("--unit", options->unit, "What the colour bar says of a foreign image; ours say it themselves");
+  command.add_option("--title", options->title, "Title above the picture");
+  command.add_option("--unit", options->unit,
+                     "Unit on the colour bar, for an image of another program; our images state theirs");
   command.add_option("--width", options->width, "Width in pixels").within(400, 8000);
   command.add_flag("--voxels", options->voxels, "Show voxels as they are, without interpolation");
   command.footer("Example: tofstream view out/image.nii.gz --point 0 0 10 -o slices.png");

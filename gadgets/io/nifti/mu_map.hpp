@@ -16,8 +16,8 @@ Image read_mu_map(const std::filesystem::path& path);
 std::uint32_t checksum_of_mu_map(const Image& mu);
 
 inline constexpr auto* mu_map_words =
-    "NIfTI of attenuation (1/cm) on any grid; none: not attenuated. event_corrections and the projector, whose "
-    "sensitivity holds it, need the same one: put it at the pipeline's top";
+    "NIfTI of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and the projector need the same "
+    "one: put it at the pipeline's top";
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0
