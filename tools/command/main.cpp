@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   using namespace tofstream::command;
   const FreedMemory freed_memory;
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files' sizes is told as a full disk is, by what cannot be written
-  Program app("tofstream", "tofstream reconstructs emission tomography from a stream of list-mode events.");
+  Program app("tofstream", "tofstream reconstructs PET images from a stream of list-mode events.");
   app.footer(
       "Example: tofstream run simulate_osem --out results\n"
       "tofstream COMMAND --help shows each command's options and examples.");

@@ -70,7 +70,7 @@ std::string man_page(const Command& program) {
   return fmt::format(
       ".\\\" Written by `tofstream reference --man` from the command's own declarations.\n"
       ".TH TOFSTREAM 1 \"\" \"tofstream {}\" \"User Commands\"\n.nh\n.ad l\n"
-      ".SH NAME\ntofstream \\- reconstruct emission tomography from a stream of list\\-mode events\n"
+      ".SH NAME\ntofstream \\- reconstruct PET images from a stream of list\\-mode events\n"
       ".SH SYNOPSIS\n.B tofstream\n.I COMMAND\n.RI [ OPTIONS ]\n"
       ".SH DESCRIPTION\n{}\n{}{}"
       ".SH COMMANDS\n{}"
