@@ -24,6 +24,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
+// delay for delay_ms, fwhm_mm for psf_fwhm_mm
+bool is_part(std::string_view name, std::string_view candidate) {
+  constexpr std::size_t shortest = 3;
+  if (name.size() < shortest || name.size() >= candidate.size()) return false;
+  const std::size_t rest = candidate.size() - name.size();
+  return candidate.starts_with(name) || (candidate.ends_with(name) && candidate[rest - 1] == '_');
+}
+
 }  // namespace
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
@@ -32,8 +40,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
     if (name.size() > longest || candidate.size() > longest) continue;
-    const bool is_part = name.size() >= 3 && candidate.starts_with(name);  // delay for delay_ms
-    const std::size_t distance = is_part ? 1 : edit_distance(name, candidate);
+    const std::size_t distance = is_part(name, candidate) ? 1 : edit_distance(name, candidate);
     if (distance < best) {
       best = distance;
       nearest = &candidate;
