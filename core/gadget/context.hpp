@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -182,6 +183,11 @@ class Context {
   // entered.
   const MessageInfo& message() const { return message_; }
   void set_message(const MessageInfo& message) { message_ = message; }
+  // Says which events the next message that is emitted was made from, and when these entered, where that is not the
+  // messages that came since the one before: for a gadget that keeps data until their turn.
+  void made_from(const MessageInfo& data) { made_from_ = data; }
+  // What was said last, once: for the runtime.
+  std::optional<MessageInfo> take_made_from() { return std::exchange(made_from_, std::nullopt); }
 
   // Puts a figure into run.json under the gadget's name; the same key again replaces it.
   void report(std::string_view key, Figure value) { services_->set_figure(key, std::move(value)); }
@@ -201,6 +207,7 @@ class Context {
   GadgetServices* services_;
   Books books_;
   MessageInfo message_;
+  std::optional<MessageInfo> made_from_;
 };
 
 }  // namespace tofstream

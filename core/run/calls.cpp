@@ -17,6 +17,13 @@ using Clock = std::chrono::steady_clock;
 struct Cancelled {};
 
 // A serial gadget's next output stems from this message too.
+void take_data(MessageInfo& info, const MessageInfo& data) {
+  info.ingress = data.ingress;
+  info.last_ingress = data.last_ingress;
+  info.first_event = data.first_event;
+  info.end_event = data.end_event;
+}
+
 void note_origin(Node& node, const MessageInfo& info) {
   if (std::exchange(node.origin_was_emitted, false))
     node.origin = info;
@@ -56,6 +63,7 @@ class Calls::Outlet final : public EmitTarget {
     } else {
       message.info = node_.origin;
       node_.origin_was_emitted = true;
+      if (const auto data = node_.context.take_made_from()) take_data(message.info, *data);
     }
     const bool is_source = node_.info().kind == GadgetKind::source;
     if (is_source) message.info.ingress = message.info.last_ingress = node_.context.message().ingress;

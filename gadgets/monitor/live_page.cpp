@@ -61,7 +61,9 @@ std::string LivePage::url() const {
 void LivePage::take(std::shared_ptr<const Estimate> estimate, const MessageInfo& info) {
   std::optional<Taken> before;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
-  before = std::exchange(waiting_, Taken{std::move(estimate), info, ++taken_});
+  MessageInfo data = info;
+  data.end_event = end_event_ = std::max(end_event_, info.end_event);  // an update with old data adds none
+  before = std::exchange(waiting_, Taken{std::move(estimate), data, ++taken_});
   wake_.notify_all();
 }
 

@@ -86,6 +86,7 @@ class LivePage {
   mutable std::mutex mutex_;
   std::optional<Clock::time_point> data_began_;
   std::condition_variable_any wake_;
+  std::uint64_t end_event_ = 0;  // of the events that the latest estimate was made from
   std::optional<Taken> waiting_, last_;
   std::uint32_t taken_ = 0;
   std::uint64_t images_ = 0;

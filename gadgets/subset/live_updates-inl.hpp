@@ -48,15 +48,25 @@ void LiveUpdates<Data>::arrive(StoredSubset<Data> subset, Context& context) {
     order_.arrive();
   subsets_.push_back(std::move(subset));
   let_go_if_done(order_.in_a_pass() - 1 - p_.window);
-  const auto ingress = context.message().last_ingress;
-  came_.push_back(ingress == Clock::time_point{} ? Clock::now() : ingress);
+  note_data(context.message());
   context.report("subsets", static_cast<std::int64_t>(order_.in_a_pass()));
+}
+
+// Which events the subset that has come is of: its first ones may have come with the message that ended the subset
+// before, which was cut there.
+template <class Data>
+void LiveUpdates<Data>::note_data(MessageInfo message) {
+  if (message.last_ingress == Clock::time_point{}) message.ingress = message.last_ingress = Clock::now();
+  const auto before = std::exchange(ended_, message);
+  message.first_event = before ? before->first_event : 0;
+  if (before) message.ingress = before->ingress;
+  came_.push_back(message);
 }
 
 template <class Data>
 bool LiveUpdates<Data>::idle(Emit<Subset<Data>>& emit, Context& context) {
   note_latency(context);
-  if (send_announcement(emit)) return true;
+  if (send_announcement(emit, context)) return true;
   if (!recorded_.is_over()) return follow(emit, context);
   if (recorded_.is_whole()) return false;
   auto update = order_.next_new(deadline_.is_given_up(Degrade::larger_subsets));
@@ -67,7 +77,7 @@ bool LiveUpdates<Data>::idle(Emit<Subset<Data>>& emit, Context& context) {
 
 template <class Data>
 void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
-  send_announcement(emit);
+  send_announcement(emit, context);
   while (follow(emit, context)) {
   }
   if (!recorded_.is_over() && !context.stopping())
@@ -86,8 +96,9 @@ void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
 }
 
 template <class Data>
-bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit) {
+bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit, Context& context) {
   if (!announcement_) return false;
+  context.made_from({});  // no event
   emit(announcement_of(*std::exchange(announcement_, std::nullopt)));
   return true;
 }
@@ -177,6 +188,7 @@ template <class Data>
 void LiveUpdates<Data>::restart(Emit<Subset<Data>>& emit, Context& context) {
   offline_ = 0;
   write_record({.update = ++updates_, .restart = true}, context);
+  context.made_from({});  // no event
   emit(restart_of<Data>(updates_));
 }
 
@@ -195,7 +207,16 @@ void LiveUpdates<Data>::send(const LiveUpdate& update, Emit<Subset<Data>>& emit,
   write_record({updates_, {{update.first, update.count}}, events_of(update)}, context);
   order_.note(update);
   if (offline_) ++*offline_;
-  if (update.is_new) sent_ = came_[static_cast<std::size_t>(detail::last_of(update))];
+  const MessageInfo& last = came_[static_cast<std::size_t>(detail::last_of(update))];
+  if (update.is_new) {
+    newest_ = last;
+    sent_ = last.last_ingress;
+  }
+  MessageInfo data =
+      newest_;  // an update with old data is no answer to any event: its times are the newest that are in
+  data.first_event = came_[static_cast<std::size_t>(update.first)].first_event;
+  data.end_event = last.end_event;
+  context.made_from(data);
   for (int k = update.first; k < update.first + update.count; ++k) let_go_if_done(k);
   context.report("updates", updates_);
   emit(std::move(subset));

@@ -67,7 +67,7 @@ class LiveUpdates {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool send_announcement(Emit<Subset<Data>>& emit);
+  bool send_announcement(Emit<Subset<Data>>& emit, Context& context);
   bool follow(Emit<Subset<Data>>& emit, Context& context);
   void pass(const UpdateRecord& record, Context& context);
   LiveUpdate with_news(LiveUpdate update) const;
@@ -75,6 +75,7 @@ class LiveUpdates {
   void finish(Emit<Subset<Data>>& emit, Context& context);
   void restart(Emit<Subset<Data>>& emit, Context& context);
   void send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context);
+  void note_data(MessageInfo message);
   void let_go_if_done(int k);
   UpdateStep step_of(const LiveUpdate& update);
   StoredSubset<Data>& kept(int k) { return subsets_[static_cast<std::size_t>(k)]; }
@@ -97,7 +98,9 @@ class LiveUpdates {
   std::optional<Data> announcement_;  // not sent yet
   bool is_announced_ = false;
   std::vector<StoredSubset<Data>> subsets_;
-  std::vector<Clock::time_point> came_;     // when the last data of each subset came
+  std::vector<MessageInfo> came_;           // each subset's events, and when they came
+  std::optional<MessageInfo> ended_;        // the message that ended the subset before
+  MessageInfo newest_;                      // of came_: the newest subset that has gone out
   std::int64_t updates_ = 0;                // so far, those in a checkpoint included
   std::optional<std::int64_t> offline_;     // updates since the estimate was reset to the start image
   std::optional<Clock::time_point> sent_;   // when the new data that are being projected came

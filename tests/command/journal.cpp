@@ -167,6 +167,18 @@ TEST_CASE("an endpoint in the place of the journal's folder is no folder") {
         "tcp://127.0.0.1:5999\n");
 }
 
+TEST_CASE("the folder of another run is no place for a journal") {
+  const TemporaryFolder folder;
+  const std::string results = (folder / "results").string();
+  REQUIRE(run_command("run simulate_osem --quiet --set photons.events=2000 --set image.voxel_mm=20 --out " + results).code ==
+          0);
+  const std::string before = text_of(folder / "results/run.json");
+  const CommandResult told = run_command("record " + results + " --endpoint ipc://" + (folder / "socket").string());
+  CHECK(told.code == 2);
+  CHECK(told.err.starts_with("tofstream: " + results + ": holds the run 'simulate_osem' of "));
+  CHECK(text_of(folder / "results/run.json") == before);
+}
+
 TEST_CASE("what is no journal is refused in one line") {
   const TemporaryFolder folder;
   const std::string name = folder.path().string();

@@ -25,6 +25,7 @@ struct Seen {
   std::atomic<int> estimates = 0;
   std::atomic<int> newest_subset = -1;
   std::vector<std::shared_ptr<const Estimate>> all;
+  std::vector<MessageInfo> data;  // of each, the events it was made from
 };
 Seen& seen() {
   static Seen all;
@@ -32,13 +33,14 @@ Seen& seen() {
 }
 
 struct KeepEstimate {
-  void process(std::shared_ptr<const Estimate> estimate) {
+  void process(std::shared_ptr<const Estimate> estimate, Context& context) {
     const auto voxels = estimate->image->voxels.span();
     seen().image.assign(voxels.begin(), voxels.end());
     seen().step = estimate->step;
     if (estimate->step.iteration == 0 && !estimate->step.restart) return;  // no update
     seen().newest_subset = std::max(seen().newest_subset.load(), estimate->step.subset);
     seen().all.push_back(std::move(estimate));
+    seen().data.push_back(context.message());
     ++seen().estimates;
   }
 };
@@ -112,6 +114,7 @@ gadgets:
 
 LiveRun run_live(const std::string& yaml, const std::filesystem::path& folder) {
   seen().all.clear();
+  seen().data.clear();
   seen().newest_subset = -1;
   LiveRun made;
   made.folder = folder;
@@ -188,6 +191,28 @@ TEST_CASE("the live image is the offline one within a part of the noise, from th
   // Idle time was used: earlier subsets were used again before the last one had come.
   const auto last_new = std::ranges::find(log.updates, subsets - 1, first_of) - log.updates.begin();
   CHECK(last_new > subsets);
+}
+
+TEST_CASE("an estimate says which events it was made from, however late the projector is") {
+  const TemporaryFolder folder;
+  const LiveRun late = run_live(pipeline(photons(1), live_subsets, "", ", fault: {delay_ms: 30}"), folder / "late");
+  const auto log = read_update_log(late.folder);
+  std::vector<std::uint64_t> ends;  // of each subset, in events that were sorted
+  for (const UpdateRecord& update : log.updates)
+    if (first_of(update) == static_cast<int>(ends.size()) && update.parts[0].count == 1)
+      ends.push_back((ends.empty() ? 0 : ends.back()) + update.events);
+  REQUIRE(ends.size() > 4);
+  REQUIRE(seen().data.size() == log.updates.size());
+  for (std::size_t i = 0; i < log.updates.size(); ++i) {
+    const auto& part = log.updates[i].parts[0];
+    const auto first = static_cast<std::size_t>(part.first), last = first + static_cast<std::size_t>(part.count) - 1;
+    if (last >= ends.size()) continue;  // a rest
+    // Whole messages, of which ten make a subset.
+    CHECK(seen().data[i].end_event >= ends[last]);
+    CHECK(seen().data[i].end_event < ends[last] + ends.front() / 3);
+    CHECK(seen().data[i].first_event <= (first == 0 ? 0 : ends[first - 1]));
+    if (first > 0) CHECK(seen().data[i].first_event + ends.front() / 3 > ends[first - 1]);
+  }
 }
 
 TEST_CASE("following the order gives the live image bit for bit, also from a checkpoint on") {

@@ -1,5 +1,8 @@
 // `tofstream record`: a live stream into a journal, by the pipeline `record`.
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -20,6 +23,12 @@ struct Options {
   RunSettings settings;
 };
 
+bool holds_segments(const std::filesystem::path& folder) {
+  std::error_code none;
+  return std::ranges::any_of(std::filesystem::directory_iterator(folder, none),
+                             [](const auto& entry) { return entry.path().extension() == ".journal"; });
+}
+
 void record(Options options) {
   if (options.journal.find("://") != std::string::npos)
     throw InputError(fmt::format("'{0}' is an endpoint, and a folder is wanted: tofstream record FOLDER --endpoint {0}",
@@ -33,7 +42,8 @@ void record(Options options) {
   if (!options.keys.own.empty()) sets.add("--key", "feed.keys.own", options.keys.own.string());
   if (!options.keys.allowed.empty()) sets.add("--allowed-keys", "feed.keys.allowed", options.keys.allowed.string());
   options.settings.output_dir = journal;
-  options.settings.earlier_run = EarlierRun::resume;  // the journal says itself whether it may be continued
+  // A journal says itself whether it may be continued; a folder without one may be another run's.
+  options.settings.earlier_run = holds_segments(journal) ? EarlierRun::resume : EarlierRun::refuse;
   run_pipeline(sets.load("record"), options.settings);
 }
 

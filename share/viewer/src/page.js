@@ -81,7 +81,7 @@ function describe(estimate) {
   const filtered = estimate.filtered === '' ? '' : `, ${estimate.filtered}`;
   const [x, y, z] = estimate.size;
   const when = estimate === newest ? (estimate.isFinal ? 'final' : 'live') : 'past';
-  $('caption').textContent = `${when}: ${step}, after ${duration(estimate.seconds)}, ${count(estimate.endEvent)} events; ${x} × ${y} × ${z}${of}${filtered}`;
+  $('caption').textContent = `${when}: ${step}, after ${duration(estimate.seconds)}, ${count(estimate.endEvent)} events; ${x}\u00a0×\u00a0${y}\u00a0×\u00a0${z}${of}${filtered}`;
   $('caption').dataset.number = estimate.number;
   $('mark').hidden = estimate.notQuantitative === '';
   $('mark').textContent = `Not quantitative: ${estimate.notQuantitative}`;
