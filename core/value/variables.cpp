@@ -19,7 +19,7 @@ struct Piece {
   std::optional<std::string> fallback;
 };
 
-bool is_name(std::string_view text) {
+bool is_variable_name(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
   return !text.empty() && is_letter(text[0]) && std::ranges::all_of(text, is_inner);
@@ -61,7 +61,7 @@ std::vector<Piece> pieces_of(std::string_view text, std::string& wrong) {
     const std::size_t mark = inside.find(":-");
     Piece piece{std::string(inside.substr(0, mark)), true, std::nullopt};
     if (mark != std::string_view::npos) piece.fallback = std::string(inside.substr(mark + 2));
-    if (!is_name(piece.text)) {
+    if (!is_variable_name(piece.text)) {
       wrong = fmt::format("'${{{}}}' names no variable: write ${{name}} or ${{name:-default}}", inside);
       return {};
     }
@@ -205,7 +205,7 @@ bool is_variable_map(const Value& variables, Problems& problems) {
     return false;
   }
   for (const Value::Entry& entry : variables.entries)
-    if (!is_name(entry.key))
+    if (!is_variable_name(entry.key))
       problems.add(entry.where,
                    fmt::format("'{}' cannot name a variable: letters, digits and _, not first a digit", entry.key));
   return true;

@@ -14,12 +14,12 @@ namespace tofstream {
 namespace {
 
 /// Voxel indices [first, last] that a region may touch.
-struct Box {
+struct VoxelBox {
   int first[3], last[3];
 };
 
 /// Voxels that [low, high] (mm) touches along an axis. Throws where it leaves the image.
-void touch(const Grid& grid, int axis, double low, double high, Box& box) {
+void touch(const Grid& grid, int axis, double low, double high, VoxelBox& box) {
   const auto voxel = static_cast<double>(grid.voxel_mm[axis]);
   const double edge = static_cast<double>(grid.origin_mm[axis]) - 0.5 * voxel;
   const double extent = voxel * grid.size[axis], slack = 1e-4 * voxel;
@@ -87,7 +87,7 @@ class WeightedSum {
 /// Statistics over a box of voxels, each weighted with its part inside. A voxel whose corners are
 /// all inside a (convex) region needs no sampling.
 template <class Inside>
-RoiStatistics over(const Image& image, const Box& box, Vec3d centre, const Samples& n, const Inside& inside) {
+RoiStatistics over(const Image& image, const VoxelBox& box, Vec3d centre, const Samples& n, const Inside& inside) {
   const std::span<const float> voxels = image.voxels.span();
   const Vec3d half = 0.5 * image.grid.voxel_mm.as<double>();
   WeightedSum sum;
@@ -103,8 +103,8 @@ RoiStatistics over(const Image& image, const Box& box, Vec3d centre, const Sampl
   return sum.result();
 }
 
-Box box_about(const Grid& grid, Vec3 centre, Vec3 half) {
-  Box box{};
+VoxelBox box_about(const Grid& grid, Vec3 centre, Vec3 half) {
+  VoxelBox box{};
   for (int axis = 0; axis < 3; ++axis)
     touch(grid, axis, static_cast<double>(centre[axis]) - static_cast<double>(half[axis]),
           static_cast<double>(centre[axis]) + static_cast<double>(half[axis]), box);
@@ -140,7 +140,7 @@ RoiStatistics statistics(const Image& image, const Disc& region, int subsamples)
   const int across = region.axis;
   Vec3 half{r, r, r};
   half.set(across, 0);
-  Box box = box_about(image.grid, region.centre_mm, half);
+  VoxelBox box = box_about(image.grid, region.centre_mm, half);
   const Grid& grid = image.grid;
   const float slice = (region.centre_mm[across] - grid.origin_mm[across]) / grid.voxel_mm[across];
   box.first[across] = box.last[across] = std::clamp(static_cast<int>(std::lround(slice)), 0, grid.size[across] - 1);

@@ -20,11 +20,11 @@ namespace tofstream {
 namespace {
 
 using Range = tbb::blocked_range<std::int64_t>;
-constexpr std::int64_t grain = 1 << 15;
+constexpr std::int64_t em_grain = 1 << 15;
 
 float checked_maximum_cpu(const float* s, std::int64_t voxels) {
   return tbb::parallel_reduce(
-      Range(0, voxels, grain), 0.0f,
+      Range(0, voxels, em_grain), 0.0f,
       [&](const Range& range, float maximum) {
         for (std::int64_t v = range.begin(); v < range.end(); ++v) maximum = std::max(maximum, detail::magnitude(s[v]));
         return maximum;
@@ -34,7 +34,7 @@ float checked_maximum_cpu(const float* s, std::int64_t voxels) {
 
 template <class Use>
 void for_each_voxel(std::int64_t voxels, const Use& use) {
-  tbb::parallel_for(Range(0, voxels, grain), [&](const Range& range) {
+  tbb::parallel_for(Range(0, voxels, em_grain), [&](const Range& range) {
     for (std::int64_t v = range.begin(); v < range.end(); ++v) use(v);
   });
 }
@@ -64,7 +64,7 @@ float checked_maximum(const Image& sensitivity, float fraction, Stream stream) {
 
 std::int64_t update_cpu(const detail::EmArrays& arrays, std::int64_t voxels) {
   return tbb::parallel_reduce(
-      Range(0, voxels, grain), std::int64_t{0},
+      Range(0, voxels, em_grain), std::int64_t{0},
       [&](const Range& range, std::int64_t replaced) {
         for (std::int64_t v = range.begin(); v < range.end(); ++v) replaced += detail::update_voxel(arrays, v);
         return replaced;
@@ -74,7 +74,7 @@ std::int64_t update_cpu(const detail::EmArrays& arrays, std::int64_t voxels) {
 
 UpdateFaults update_cpu(const detail::PenalisedArrays& arrays, std::int64_t voxels) {
   return tbb::parallel_reduce(
-      Range(0, voxels, grain), UpdateFaults{},
+      Range(0, voxels, em_grain), UpdateFaults{},
       [&](const Range& range, UpdateFaults faults) {
         for (std::int64_t v = range.begin(); v < range.end(); ++v) {
           const detail::VoxelFaults here = detail::update_voxel(arrays, v);

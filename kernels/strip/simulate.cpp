@@ -23,10 +23,10 @@ namespace tofstream {
 namespace {
 
 constexpr int draws_per_block = 1 << 14;
-constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no block reaches
+constexpr std::uint64_t strip_pilot_streams = std::uint64_t{1} << 63;  // numbers that no block reaches
 constexpr double cell_mm = 2;
 
-void require(bool holds, const char* what) {
+void require_strips(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
@@ -37,8 +37,8 @@ class PlaneSampler {
     const Box3 box = phantom.bounds();
     const double y_low = std::max(box.low.y, -radius_mm), y_high = std::min(box.high.y, radius_mm);
     constexpr double most_cells = 1e7;
-    require((y_high - y_low) * (box.high.z - box.low.z) < most_cells * cell_mm * cell_mm,
-            "simulation: the phantom is too long for strips");
+    require_strips((y_high - y_low) * (box.high.z - box.low.z) < most_cells * cell_mm * cell_mm,
+                   "simulation: the phantom is too long for strips");
     std::vector<double> bounds;
     for (double y = y_low; y < y_high; y += cell_mm)
       for (double z = box.low.z; z < box.high.z; z += cell_mm) {
@@ -122,14 +122,14 @@ struct StripSimulator::Model {
         plane(phantom, static_cast<double>(strips.radius_mm)),
         draw_rate(plane.total() * mL_per_mm3 * static_cast<double>(options.slice_mm)) {
     validate(strips, resolution);
-    require(options.slice_mm > 0 && std::isfinite(options.slice_mm), "simulation: slice_mm must be positive");
+    require_strips(options.slice_mm > 0 && std::isfinite(options.slice_mm), "simulation: slice_mm must be positive");
     run_pilot();
   }
 
   void run_pilot() {
     std::int64_t draws = 0, decays = 0, events = 0;
     for (std::uint64_t i = 0; plane.total() > 0 && i < 64 && (i < 8 || events < 10000); ++i) {
-      const Block block = simulate(pilot_streams + i);
+      const Block block = simulate(strip_pilot_streams + i);
       draws += draws_per_block;
       decays += block.decays;
       events += static_cast<std::int64_t>(block.events.size());
@@ -188,8 +188,8 @@ double StripSimulator::expected_cps() const {
 }
 
 EventBatch StripSimulator::next_events(std::int64_t count) {
-  require(count > 0 && count < std::int64_t{1} << 31,
-          "simulation: a batch holds at least one and fewer than 2^31 events");
+  require_strips(count > 0 && count < std::int64_t{1} << 31,
+                 "simulation: a batch holds at least one and fewer than 2^31 events");
   EventBatch batch = make_strip_batch(model_->scanner, count);
   batch.start_s = pending_->start_s;
   std::int64_t done = 0;

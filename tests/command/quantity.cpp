@@ -15,7 +15,7 @@ const std::string coarse_image =
     "--set subsets.iterations=2 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
     "--set projected.sensitivity.sampled_pairs=1000000 ";
 
-bool holds(const std::string& text, const std::string& part) {
+bool file_holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -49,10 +49,10 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
                     coarse_image + "--overwrite --out " + (folder / "out").string());
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
     means.push_back(statistics(read_nifti(folder / "out/image.nii"), Cylinder{{0, 0, 0}, 70, 50}).mean);
-    CHECK(holds(ran.out, "image.nii: 40 x 40 x 20 voxels of 6 mm, Bq/mL\n2 iterations x 4 subsets of "));
-    CHECK(holds(ran.out, "corrections made: normalisation; not made: none\n"));
-    CHECK_FALSE(holds(ran.out, "latency"));
-    CHECK_FALSE(holds(ran.err, "not quantitative"));
+    CHECK(file_holds(ran.out, "image.nii: 40 x 40 x 20 voxels of 6 mm, Bq/mL\n2 iterations x 4 subsets of "));
+    CHECK(file_holds(ran.out, "corrections made: normalisation; not made: none\n"));
+    CHECK_FALSE(file_holds(ran.out, "latency"));
+    CHECK_FALSE(file_holds(ran.err, "not quantitative"));
   }
   CHECK(means[1] == doctest::Approx(means[0]).epsilon(0.02));  // with the scan's length: ten times as much
   CHECK(header_text(folder / "out/image.nii", 328, 16) == "Bq/mL");
@@ -62,30 +62,31 @@ TEST_CASE("an image is the activity in Bq/mL however long the scan was, and says
   CHECK(image["quantity"]["quantitative"] == true);
   CHECK(image["quantity"] == image["provenance"]["quantity"]);
   const auto words = run_command("inspect " + (folder / "out/image.nii").string()).out;
-  CHECK(holds(words, "unit            Bq/mL\nquantitative    yes\n"));
+  CHECK(file_holds(words, "unit            Bq/mL\nquantitative    yes\n"));
 
   const auto whole =
       run_command("run listmode_osem --verbose --set subsets.reference_s=0 --input " +
                   (folder / "scan.petsird").string() + coarse_image + "--overwrite --out " + (folder / "out").string());
-  CHECK(holds(whole.out, "Bq s/mL"));
-  CHECK(holds(whole.out, "msgs in"));
+  CHECK(file_holds(whole.out, "Bq s/mL"));
+  CHECK(file_holds(whole.out, "msgs in"));
 }
 
 TEST_CASE("an attenuated scan that nobody corrects is marked, and the log names the correction") {
   const TemporaryFolder folder;
   simulate(folder / "scan.petsird", "--events 60000 --randoms-cps 100000 --delayeds");
   const auto about = run_command("inspect " + (folder / "scan.petsird").string());
-  CHECK(holds(about.out, "the file has efficiencies, delayeds for the randoms; its events need attenuation, randoms"));
+  CHECK(file_holds(about.out,
+                   "the file has efficiencies, delayeds for the randoms; its events need attenuation, randoms"));
   const auto ran = run_command("run listmode_osem --input " + (folder / "scan.petsird").string() + coarse_image +
                                "--out " + folder.path().string());
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   for (const char* name : {"attenuation", "randoms"})
     CHECK(count(ran.err, std::string("the data call for a correction for ") + name) == 1);
-  CHECK(holds(ran.out, "Bq/mL, not quantitative: no correction for attenuation, randoms\n"));
+  CHECK(file_holds(ran.out, "Bq/mL, not quantitative: no correction for attenuation, randoms\n"));
   const auto figures = nlohmann::json::parse(text_of(folder / "run.json"))["gadgets"]["file"]["figures"];
   CHECK(figures["quantitative"] == false);
   CHECK(figures["corrections_not_made"] == nlohmann::json{"attenuation", "randoms"});
-  CHECK(holds(text_of(folder / "report.html"), "not quantitative: no correction for attenuation, randoms"));
+  CHECK(file_holds(text_of(folder / "report.html"), "not quantitative: no correction for attenuation, randoms"));
 }
 
 TEST_CASE("a window that leaves out valid events marks the image, its file and its report") {
@@ -99,11 +100,11 @@ TEST_CASE("a window that leaves out valid events marks the image, its file and i
                                "--set file.file=image.nii --out " + folder.path().string());
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK(count(ran.err, "inner (tof_window) leaves out valid events") == 1);
-  CHECK(holds(ran.out, "Bq/mL, not quantitative: inner (tof_window) left out valid events\n"));
-  CHECK(holds(header_text(folder / "image.nii", 148, 80), "not quantitative: inner (tof_window)"));
+  CHECK(file_holds(ran.out, "Bq/mL, not quantitative: inner (tof_window) left out valid events\n"));
+  CHECK(file_holds(header_text(folder / "image.nii", 148, 80), "not quantitative: inner (tof_window)"));
   const auto image = run_command("inspect --json " + (folder / "image.nii").string()).json();
   CHECK(image["quantity"]["rejecting"] == nlohmann::json{"inner (tof_window)"});
-  CHECK(holds(text_of(folder / "report.html"), "inner (tof_window) left out valid events"));
+  CHECK(file_holds(text_of(folder / "report.html"), "inner (tof_window) left out valid events"));
 }
 
 TEST_CASE("event_corrections and the projector have one mu map, or the log names both gadgets") {
@@ -122,12 +123,12 @@ TEST_CASE("event_corrections and the projector have one mu map, or the log names
     return ran;
   };
   const auto good = run("");
-  CHECK_FALSE(holds(good.err, "mu map"));
-  CHECK(holds(good.out, "6 mm, Bq/mL\n"));
+  CHECK_FALSE(file_holds(good.err, "mu map"));
+  CHECK(file_holds(good.out, "6 mm, Bq/mL\n"));
   const auto differ = run(" --set corrected.mu_map=" + (folder / "mu12.nii").string());
   CHECK(count(differ.err, "not the same mu map: corrected has ") == 1);
-  CHECK(holds(differ.err, "projected has "));
-  CHECK(holds(differ.out, "not quantitative: not the same mu map"));
+  CHECK(file_holds(differ.err, "projected has "));
+  CHECK(file_holds(differ.out, "not quantitative: not the same mu map"));
 }
 
 TEST_CASE("post_filter_mm smooths what is written, by one number or three, and every word about the image says so") {
@@ -148,13 +149,13 @@ TEST_CASE("post_filter_mm smooths what is written, by one number or three, and e
   CHECK(header_text(folder / "sharp/image.nii", 148, 80) == "tofstream, iteration 2, Bq/mL");
   CHECK(header_text(folder / "smooth/image.nii", 148, 80) == "tofstream, iteration 2, smoothed by 12 mm FWHM, Bq/mL");
   CHECK(header_text(folder / "smooth/image.nii", 328, 16) == "Bq/mL");
-  CHECK(holds(header_text(folder / "three/image.nii", 148, 80), "smoothed by 6 x 6 x 12 mm FWHM"));
+  CHECK(file_holds(header_text(folder / "three/image.nii", 148, 80), "smoothed by 6 x 6 x 12 mm FWHM"));
   const auto image = run_command("inspect --json " + (folder / "smooth/image.nii").string()).json();
   CHECK(image["filtered"] == "smoothed by 12 mm FWHM");
   CHECK(image["provenance"]["filtered"] == "smoothed by 12 mm FWHM");
   CHECK(image["quantity"]["quantitative"] == true);
-  CHECK(holds(run_command("inspect " + (folder / "smooth/image.nii").string()).out,
-              "filtered        smoothed by 12 mm FWHM\n"));
+  CHECK(file_holds(run_command("inspect " + (folder / "smooth/image.nii").string()).out,
+                   "filtered        smoothed by 12 mm FWHM\n"));
   const auto report = nlohmann::json::parse(text_of(folder / "smooth/run.json"));
   CHECK(report["gadgets"]["file"]["figures"]["filtered"] == "smoothed by 12 mm FWHM");
   CHECK_FALSE(

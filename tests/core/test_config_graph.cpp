@@ -8,14 +8,14 @@ using namespace tofstream::test;
 namespace {
 
 // A main input and one that may be left out.
-struct Masked {
+struct MaskedBatch {
   struct In {
     std::shared_ptr<const Batch> events, mask;
     static constexpr auto inputs = ports(port<&In::events>("events"), port<&In::mask>("mask", optional));
   };
   void process(const In&) {}
 };
-TOFSTREAM_GADGET(Masked, "masked", "Takes events, and a mask where there is one");
+TOFSTREAM_GADGET(MaskedBatch, "masked", "Takes events, and a mask where there is one");
 
 struct Either {
   struct In {

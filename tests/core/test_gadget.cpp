@@ -217,12 +217,12 @@ struct Brighten {
 struct Measure {
   B operator()(const Exposure& picture) const { return {10 / picture.value}; }
 };
-struct Pair {
+struct WithExposure {
   std::shared_ptr<const A> a;
   std::shared_ptr<const Exposure> picture;
-  static constexpr auto inputs = ports(port<&Pair::a>("a"), port<&Pair::picture>("picture"));
+  static constexpr auto inputs = ports(port<&WithExposure::a>("a"), port<&WithExposure::picture>("picture"));
 };
-struct Expecting : Pair {
+struct Expecting : WithExposure {
   static constexpr bool takes_announcements = true;
   static constexpr auto inputs = ports(port<&Expecting::a>("a"), port<&Expecting::picture>("picture"));
 };
@@ -247,7 +247,7 @@ TEST_CASE("an announcement passes by gadgets whose authors know nothing of it") 
   REQUIRE(other.out.size() == 1);
   CHECK(other.out[0].x == 2);
 
-  GadgetTest<Compare<Pair>> two;
+  GadgetTest<Compare<WithExposure>> two;
   CHECK_THROWS_WITH(two.send(std::make_shared<const A>(), std::make_shared<const Exposure>()),
                     doctest::Contains("input picture only announces"));
   GadgetTest<Compare<Expecting>> expecting;

@@ -6,10 +6,10 @@ using namespace tofstream;
 
 namespace {
 
-struct A {
+struct InA {
   int x = 0;
 };
-struct B {
+struct InB {
   int x = 0;
 };
 
@@ -19,20 +19,20 @@ struct AtLeast {
   };
   static constexpr auto params = describe(param<&Params::low>("low", range(0, 9), live, "Lower limit"),
                                           param<&Params::fixed>("fixed", "Cannot be changed"));
-  std::optional<A> operator()(A a, const Params& p) const { return a.x >= p.low ? std::optional(a) : std::nullopt; }
+  std::optional<InA> operator()(InA a, const Params& p) const { return a.x >= p.low ? std::optional(a) : std::nullopt; }
 };
 
-struct Pair {
+struct InPair {
   struct In {
-    std::shared_ptr<const A> a;
-    std::shared_ptr<const B> b;
+    std::shared_ptr<const InA> a;
+    std::shared_ptr<const InB> b;
     static constexpr auto inputs = ports(port<&In::a>("a"), port<&In::b>("b", optional));
   };
-  void start(Emit<B>& emit) { emit(B{-1}); }
-  void process(In in, Emit<B>& emit) { emit(B{in.a->x + (in.b ? in.b->x : 100)}); }
-  void flush(Emit<B>& emit, Context& context) {
+  void start(Emit<InB>& emit) { emit(InB{-1}); }
+  void process(In in, Emit<InB>& emit) { emit(InB{in.a->x + (in.b ? in.b->x : 100)}); }
+  void flush(Emit<InB>& emit, Context& context) {
     context.report("ended", true);
-    emit(B{-2});
+    emit(InB{-2});
   }
 };
 
@@ -41,8 +41,8 @@ struct Ones {
     int count = 0;
   };
   static constexpr auto params = describe(param<&Params::count>("count", required, "How many"));
-  void run(Emit<A>& emit, std::stop_token stop, const Params& p) {
-    for (int i = 0; i < p.count && !stop.stop_requested(); ++i) emit(A{1});
+  void run(Emit<InA>& emit, std::stop_token stop, const Params& p) {
+    for (int i = 0; i < p.count && !stop.stop_requested(); ++i) emit(InA{1});
   }
 };
 
@@ -50,12 +50,12 @@ struct Ones {
 
 TEST_CASE("a gadget is made from YAML and fed message by message") {
   GadgetTest<AtLeast> test("{low: 3}");
-  test.send(A{2});
+  test.send(InA{2});
   CHECK(test.out.empty());
-  test.send(A{3});
+  test.send(InA{3});
   REQUIRE(test.out.size() == 1);
   CHECK(test.out[0].x == 3);
-  const auto shared = std::make_shared<const A>(A{4});
+  const auto shared = std::make_shared<const InA>(InA{4});
   test.send(shared);
   CHECK(test.out.all().at(1)->x == 4);
 }
@@ -64,24 +64,24 @@ TEST_CASE(
     "a live parameter changes from the next message on; another, or a wrong value, is refused and changes nothing") {
   GadgetTest<AtLeast> test;
   test.set("low", "5");
-  test.send(A{4});
+  test.send(InA{4});
   CHECK(test.out.empty());
   CHECK_THROWS_WITH(test.set("low", "10"), doctest::Contains("low must be in [0, 9], not 10"));
   CHECK_THROWS_WITH(test.set("fixed", "2"),
                     doctest::Contains("'fixed' of gadget cannot change while it runs; these may: low"));
   CHECK_THROWS_WITH(test.set("lwo", "2"), doctest::Contains("did you mean 'low'?"));
-  test.send(A{5});
+  test.send(InA{5});
   CHECK(test.out.size() == 1);
   test.set("low", "0");
-  test.send(A{0});
+  test.send(InA{0});
   CHECK(test.out.size() == 2);
 }
 
 TEST_CASE("several inputs are sent together, an optional one as null") {
-  GadgetTest<Pair> test;
+  GadgetTest<InPair> test;
   test.start();
-  test.send(std::make_shared<const A>(A{1}), std::make_shared<const B>(B{2}));
-  test.send(std::make_shared<const A>(A{1}), std::shared_ptr<const B>());
+  test.send(std::make_shared<const InA>(InA{1}), std::make_shared<const InB>(InB{2}));
+  test.send(std::make_shared<const InA>(InA{1}), std::shared_ptr<const InB>());
   test.finish();
   REQUIRE(test.out.size() == 4);
   CHECK(test.out[0].x == -1);
@@ -92,11 +92,12 @@ TEST_CASE("several inputs are sent together, an optional one as null") {
 }
 
 TEST_CASE("what a test sends is checked against the gadget's inputs") {
-  GadgetTest<Pair> pair;
-  CHECK_THROWS_WITH(pair.send(A{1}), "gadget takes 2 inputs, and the test sends 1: send one payload for each");
+  GadgetTest<InPair> pair;
+  CHECK_THROWS_WITH(pair.send(InA{1}), "gadget takes 2 inputs, and the test sends 1: send one payload for each");
   GadgetTest<AtLeast> one;
-  CHECK_THROWS_WITH(one.send(B{1}), doctest::Contains("input 'in' of gadget takes "));
-  CHECK_THROWS_WITH(RegisteredGadgetTest<B>("filter"), doctest::Contains("filter gives events, and the test expects "));
+  CHECK_THROWS_WITH(one.send(InB{1}), doctest::Contains("input 'in' of gadget takes "));
+  CHECK_THROWS_WITH(RegisteredGadgetTest<InB>("filter"),
+                    doctest::Contains("filter gives events, and the test expects "));
 }
 
 TEST_CASE("a source runs to its end, or until it is asked to stop") {

@@ -38,20 +38,20 @@ struct Pairs {
 };
 TOFSTREAM_GADGET(Pairs, "test_pairs", "Every second number, which stems from two");
 
-std::vector<MessageInfo>& seen() {
+std::vector<MessageInfo>& seen_ingress() {
   static std::vector<MessageInfo> infos;
   return infos;
 }
 
 struct Witnessed {
-  void process(const Tick&, Context& context) { seen().push_back(context.message()); }
+  void process(const Tick&, Context& context) { seen_ingress().push_back(context.message()); }
 };
 TOFSTREAM_GADGET(Witnessed, "test_witnessed", "Notes when messages entered");
 
 }  // namespace
 
 TEST_CASE("a message knows when the first and the last of its data entered the program") {
-  seen().clear();
+  seen_ingress().clear();
   Engine engine(parse_pipeline(R"(
 gadgets:
   ticks: {use: test_slow_ticks}
@@ -60,22 +60,23 @@ gadgets:
 )",
                                "test.yaml"));
   REQUIRE(engine.run().exit_code == exit_ok);
-  REQUIRE(seen().size() == 2);
-  for (const MessageInfo& info : seen()) CHECK(info.last_ingress - info.ingress >= std::chrono::milliseconds(5));
-  CHECK(seen()[1].ingress > seen()[0].last_ingress);
+  REQUIRE(seen_ingress().size() == 2);
+  for (const MessageInfo& info : seen_ingress())
+    CHECK(info.last_ingress - info.ingress >= std::chrono::milliseconds(5));
+  CHECK(seen_ingress()[1].ingress > seen_ingress()[0].last_ingress);
 }
 
 TEST_CASE("a source that kept something says when it came") {
-  seen().clear();
+  seen_ingress().clear();
   const auto began = std::chrono::steady_clock::now();
   Engine engine(parse_pipeline("gadgets:\n  late: {use: test_late_ticks}\n  end: {use: test_witnessed, from: late}\n",
                                "test.yaml"));
   const RunReport report = engine.run();
   REQUIRE(report.exit_code == exit_ok);
-  REQUIRE(seen().size() == 2);
-  CHECK(seen()[0].ingress <= std::chrono::steady_clock::now() - std::chrono::seconds(5));
-  CHECK(seen()[0].last_ingress == seen()[0].ingress);
-  CHECK(seen()[1].ingress >= began);
+  REQUIRE(seen_ingress().size() == 2);
+  CHECK(seen_ingress()[0].ingress <= std::chrono::steady_clock::now() - std::chrono::seconds(5));
+  CHECK(seen_ingress()[0].last_ingress == seen_ingress()[0].ingress);
+  CHECK(seen_ingress()[1].ingress >= began);
   CHECK(report.latency.max_seconds >= 5);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -13,7 +13,7 @@ using namespace tofstream;
 
 namespace {
 
-constexpr const char* offline = "use: subset_builder, subsets: 3, iterations: 2, reference_s: 1, backend: cpu";
+constexpr const char* auto_offline = "use: subset_builder, subsets: 3, iterations: 2, reference_s: 1, backend: cpu";
 constexpr const char* as_it_comes = "use: live_subsets, seconds: 0.5, iterations: 2";
 constexpr const char* plain = R"(
   projected: {use: joseph_projector, from: {events: subsets, image: estimate}, sensitivity: {exact_pairs: 0,
@@ -45,8 +45,9 @@ struct AutoRun {
   }
 };
 
-AutoRun run_auto(const std::string& image, const std::filesystem::path& folder, const std::string& subsets = offline,
-                 const std::string& loop = plain, const std::string& checkpoint = "") {
+AutoRun run_auto(const std::string& image, const std::filesystem::path& folder,
+                 const std::string& subsets = auto_offline, const std::string& loop = plain,
+                 const std::string& checkpoint = "") {
   const std::string yaml = fmt::format(R"(
 scanner: demo_ring
 backend: cpu
@@ -75,11 +76,11 @@ TEST_CASE("an image of the scanner's field of view is that of the same grid writ
   const TemporaryFolder folder;
   for (const char* loop : {plain, blurred}) {
     const std::string name = loop == plain ? "plain" : "blurred";
-    const AutoRun chosen = run_auto("{voxel_mm: 18}", folder / ("auto_" + name), offline, loop);
+    const AutoRun chosen = run_auto("{voxel_mm: 18}", folder / ("auto_" + name), auto_offline, loop);
     REQUIRE(chosen.report.exit_code == 0);
     CHECK(chosen.report.books.balanced());
     CHECK(chosen.figure("image") == "{size: [23, 23, 8], voxel_mm: [18, 18, 18], centre_mm: [0, 0, 0]}");
-    const AutoRun written = run_auto(chosen.figure("image"), folder / ("written_" + name), offline, loop);
+    const AutoRun written = run_auto(chosen.figure("image"), folder / ("written_" + name), auto_offline, loop);
     REQUIRE(written.report.exit_code == 0);
     CHECK(is_same(chosen.image(), written.image()));
   }
@@ -138,7 +139,7 @@ TEST_CASE("so it is from a checkpoint on: stopped after any update, the image en
 
 TEST_CASE("blobs have lattices over the field of view, and voxels of half their edge") {
   const TemporaryFolder folder;
-  const AutoRun made = run_auto("{voxel_mm: 36, basis: blobs}", folder / "blobs", offline, blobs);
+  const AutoRun made = run_auto("{voxel_mm: 36, basis: blobs}", folder / "blobs", auto_offline, blobs);
   REQUIRE_MESSAGE(made.report.exit_code == 0, made.report.errors[0].text());
   CHECK(made.figure("image") == "{size: [12, 12, 4], voxel_mm: [36, 36, 36], centre_mm: [0, 0, 0], basis: blobs}");
   CHECK(made.image().grid.voxel_mm == Vec3{18, 18, 18});

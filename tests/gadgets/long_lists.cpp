@@ -14,7 +14,7 @@ namespace {
 
 const Grid grid = Grid::centred(60, 60, 20, {4, 4, 4});
 
-std::shared_ptr<const Scanner> scanner() {
+std::shared_ptr<const Scanner> long_scanner() {
   return make_scanner({.inner_radius_mm = 200,
                        .modules_transaxial = 12,
                        .modules_axial = 2,
@@ -29,7 +29,7 @@ std::shared_ptr<const Scanner> scanner() {
 
 /// Batches of two kinds, so that a subset has more than one after they are joined.
 std::vector<EventBatch> batches() {
-  const auto measured_by = scanner();
+  const auto measured_by = long_scanner();
   std::vector<EventBatch> all;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     all.push_back(random_pairs(measured_by, grid, 40'000, seed));

@@ -12,12 +12,12 @@ using namespace tofstream;
 
 namespace {
 
-std::vector<std::shared_ptr<const Estimate>>& estimates() {
+std::vector<std::shared_ptr<const Estimate>>& prior_estimates() {
   static std::vector<std::shared_ptr<const Estimate>> all;
   return all;
 }
 struct KeepForPrior {
-  void process(std::shared_ptr<const Estimate> estimate) { estimates().push_back(std::move(estimate)); }
+  void process(std::shared_ptr<const Estimate> estimate) { prior_estimates().push_back(std::move(estimate)); }
 };
 TOFSTREAM_GADGET(KeepForPrior, "test_keep_for_prior", "Keeps all estimates");
 
@@ -56,14 +56,14 @@ struct PriorRun {
 
 PriorRun run_prior(const std::string& yaml) {
   const TemporaryFolder folder;
-  estimates().clear();
+  prior_estimates().clear();
   PriorRun made;
   made.report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder.path()}).run();
   REQUIRE_MESSAGE(made.report.exit_code == 0,
                   (made.report.errors.empty() ? "the books do not balance" : made.report.errors[0].text()));
   CHECK(made.report.books.balanced());
-  made.image = estimates().back()->image->voxels.to_vector();
-  made.estimates = estimates().size();
+  made.image = prior_estimates().back()->image->voxels.to_vector();
+  made.estimates = prior_estimates().size();
   return made;
 }
 

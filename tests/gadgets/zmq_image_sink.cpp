@@ -15,7 +15,7 @@ namespace {
 
 using Sink = RegisteredGadgetTest<void>;
 
-Estimate estimate(int iteration, float value) {
+Estimate sent_estimate(int iteration, float value) {
   return {
       {.iteration = iteration, .iterations = 3, .subset = 0, .subsets = 1, .ends_iteration = true},
       std::make_shared<const Image>(Image::filled(Grid::centred(4, 3, 2, {2, 2, 3}), value)),
@@ -58,8 +58,8 @@ struct Fixture {
 TEST_CASE_FIXTURE(Fixture,
                   "a subscriber gets what was published last, then each image as it comes, and the final one") {
   Sink sink("zmq_image_sink", params);
-  sink.send(estimate(0, 1));  // the start image is not sent
-  sink.send(estimate(1, 2));
+  sink.send(sent_estimate(0, 1));  // the start image is not sent
+  sink.send(sent_estimate(1, 2));
   Subscriber subscriber(endpoint);
   auto [header, voxel] = subscriber.next();
   CHECK(header.update == 1);
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(header.grid == Grid::centred(4, 3, 2, {2, 2, 3}));
   CHECK(voxel == 2);
   CHECK(header.filtered.empty());
-  Estimate smooth = estimate(2, 3);
+  Estimate smooth = sent_estimate(2, 3);
   smooth.filtered = "smoothed by 5 mm FWHM";
   sink.send(std::move(smooth));
   auto [second, second_voxel] = subscriber.wait_for(2);
@@ -78,7 +78,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(second_voxel == 3);
   Subscriber late(endpoint);
   CHECK(late.wait_for(2).second == 3);
-  sink.send(estimate(3, 4));
+  sink.send(sent_estimate(3, 4));
   sink.finish();
   CHECK(subscriber.wait_for(3, true).second == 4);
   CHECK(late.wait_for(3, true).second == 4);
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(Fixture,
 
 TEST_CASE_FIXTURE(Fixture, "without subscribers nothing waits and nothing is kept but the last image") {
   Sink sink("zmq_image_sink", params);
-  for (int i = 1; i <= 1000; ++i) sink.send(estimate(i, 1));
+  for (int i = 1; i <= 1000; ++i) sink.send(sent_estimate(i, 1));
   sink.finish();
   CHECK(std::get<std::int64_t>(sink.context.figures().at("images")) == 1001);
 }
@@ -105,7 +105,7 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
   if (skip_without_numpy()) return;
   if (!std::filesystem::exists("share/examples/python")) return skip_test("sources beside the test");
   Sink sink("zmq_image_sink", params);
-  Estimate smooth = estimate(1, 2);
+  Estimate smooth = sent_estimate(1, 2);
   smooth.filtered = "smoothed by 5 mm FWHM";
   sink.send(std::move(smooth));
   const std::string file = (folder / "image.npy").string(), log = (folder / "log").string();
@@ -118,7 +118,7 @@ TEST_CASE_FIXTURE(Fixture, "the Python receiver keeps the final image") {
   // It says so once it has an image.
   while (text_of(log).find("update 1") == std::string::npos && ended == -1)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  sink.send(estimate(2, 5));
+  sink.send(sent_estimate(2, 5));
   sink.finish();
   receiver.join();
   REQUIRE_MESSAGE(ended == 0, text_of(log));

@@ -47,7 +47,7 @@ Bytes unpacked(const Bytes& stream, std::size_t step, std::size_t piece = 1000) 
   return all;
 }
 
-Bytes bytes_of(std::string_view text) {
+Bytes packed_bytes(std::string_view text) {
   const auto view = std::as_bytes(std::span(text));
   return {view.begin(), view.end()};
 }
@@ -73,7 +73,7 @@ TEST_CASE("gzip is unpacked, in pieces of any size; members follow one another; 
 
 TEST_CASE("what is not gzip passes as it is, be it a byte") {
   for (const char* text : {"", "y", "yardl", "\x1f", "\x1fX"})
-    for (const std::size_t step : {1, 2, 100}) CHECK(unpacked(bytes_of(text), step) == bytes_of(text));
+    for (const std::size_t step : {1, 2, 100}) CHECK(unpacked(packed_bytes(text), step) == packed_bytes(text));
 }
 
 TEST_CASE("gzip that is cut short or damaged is refused with what to do") {
@@ -84,7 +84,7 @@ TEST_CASE("gzip that is cut short or damaged is refused with what to do") {
   Bytes wrong = stream;
   wrong[wrong.size() - 6] ^= std::byte{1};  // its checksum
   CHECK_THROWS_WITH(unpacked(wrong, 100), doctest::Contains("gzip data are damaged at byte "));
-  CHECK_THROWS_WITH(unpacked(joined(stream, bytes_of("rubbish")), 100), doctest::Contains("gzip data are damaged"));
+  CHECK_THROWS_WITH(unpacked(joined(stream, packed_bytes("rubbish")), 100), doctest::Contains("gzip data are damaged"));
 }
 
 TEST_CASE("formats are told apart by their first bytes") {
@@ -107,6 +107,6 @@ TEST_CASE("formats are told apart by their first bytes") {
   CHECK(name("hello\n") == "text");
   CHECK(name("\x01\x02\x00"sv) == "unknown data");
   CHECK(name("") == "unknown data");
-  CHECK(kind_of_file(bytes_of("\x28\xb5\x2f\xfd")).is_packed == "zstd -d");
+  CHECK(kind_of_file(packed_bytes("\x28\xb5\x2f\xfd")).is_packed == "zstd -d");
 }
 // SPDX-License-Identifier: Apache-2.0

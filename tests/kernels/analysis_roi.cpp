@@ -7,7 +7,7 @@ using namespace tofstream;
 
 namespace {
 
-constexpr double pi = 3.14159265358979;
+constexpr double roi_pi = 3.14159265358979;
 
 /// An image whose voxels are f(centre).
 template <class F>
@@ -28,13 +28,13 @@ TEST_CASE("a region's weights sum to its volume, sub-voxel parts included") {
   for (const float radius : {4.0f, 9.3f, 20.0f}) {
     const double r = static_cast<double>(radius);
     const RoiStatistics sphere = statistics(image, Sphere{{1.3f, -2.1f, 0.4f}, radius});
-    CHECK(sphere.voxels * 12 == doctest::Approx(4.0 / 3 * pi * r * r * r).epsilon(3e-3));
+    CHECK(sphere.voxels * 12 == doctest::Approx(4.0 / 3 * roi_pi * r * r * r).epsilon(3e-3));
     CHECK(sphere.mean == 3);
     CHECK(sphere.std == 0);
     const RoiStatistics cylinder = statistics(image, Cylinder{{1, 2, 3}, radius, 17});
-    CHECK(cylinder.voxels * 12 == doctest::Approx(pi * r * r * 17).epsilon(2e-2));
+    CHECK(cylinder.voxels * 12 == doctest::Approx(roi_pi * r * r * 17).epsilon(2e-2));
     const RoiStatistics disc = statistics(image, Disc{{1, 2, 3}, radius});
-    CHECK(disc.voxels * 4 == doctest::Approx(pi * r * r).epsilon(1e-2));
+    CHECK(disc.voxels * 4 == doctest::Approx(roi_pi * r * r).epsilon(1e-2));
   }
   // Smaller than a voxel, and between its sampling points.
   CHECK(statistics(image, Sphere{{0.2f, 0.1f, 0.3f}, 0.5f}).mean == 3);

@@ -70,7 +70,7 @@ Image row_of(const std::vector<float>& values) {
   return {Grid::centred(static_cast<int>(values.size()), 1, 1, {1, 1, 1}), Buffer<float>::from(values)};
 }
 
-void check_update(Memory memory) {
+void check_prior_update(Memory memory) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Image inverse = row_of({0.25f, 0.5f, 0.5f, 0.5f, 0, 0.5f, 0.5f}).to(memory);
   const Image back = row_of({8, 2, 6, 6, 5, 3, 3}).to(memory);
@@ -160,11 +160,11 @@ TEST_CASE("a quadratic penalty is on voxels, and its strength a number") {
 }
 
 TEST_CASE("the penalised update divides by sensitivity and gradient, and no voxel becomes negative or infinite") {
-  check_update(Memory::host);
+  check_prior_update(Memory::host);
 }
 
 TEST_CASE("the penalised update on CUDA does what the CPU does") {
-  if (gpu_or_skip()) check_update(Memory::device);
+  if (gpu_or_skip()) check_prior_update(Memory::device);
 }
 
 TEST_CASE("without a gradient the penalised update is the EM update, bit for bit") {

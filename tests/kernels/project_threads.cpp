@@ -19,7 +19,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-using Make = std::function<std::unique_ptr<ListModeProjector>()>;
+using MakeAgain = std::function<std::unique_ptr<ListModeProjector>()>;
 
 template <class Work>
 auto on_threads(int threads, const Work& work) {
@@ -43,7 +43,7 @@ bool same(const Projections& a, const Projections& b) {
          a.tally.skipped == b.tally.skipped && a.tally.log_sum == b.tally.log_sum;
 }
 
-void check_projector(const Make& make, const EventBatch& events) {
+void check_projector(const MakeAgain& make, const EventBatch& events) {
   const Grid threads_grid = make()->grid();
   const auto image = noise_image(threads_grid, 3).voxels.to_vector();
   const auto values = random_numbers(events.count, 8);
@@ -53,10 +53,10 @@ void check_projector(const Make& make, const EventBatch& events) {
 
 const Grid threads_grid = Grid::centred(24, 20, 16, {3, 3, 3.5f});
 
-Make joseph(bool deterministic) {
+MakeAgain joseph(bool deterministic) {
   return [=] { return make_joseph_projector(threads_grid, {.deterministic = deterministic}, Backend::cpu); };
 }
-Make tor(bool deterministic) {
+MakeAgain tor(bool deterministic) {
   const RadialResponse response = RadialResponse::gaussian(4.5f, 5.2f);
   return [=] {
     return make_tor_projector(threads_grid, {.response = response, .deterministic = deterministic}, Backend::cpu);
@@ -95,7 +95,7 @@ TEST_CASE("strips give the same bits on 1, 2, 3 and 16 threads") {
 
 TEST_CASE("sensitivities of deterministic projectors have the same bits on 1, 2, 3 and 16 threads") {
   const auto scanner = make_scanner(two_layer_ring());
-  for (const Make& make : {joseph(true), tor(true)})
+  for (const MakeAgain& make : {joseph(true), tor(true)})
     for (const bool exact : {true, false}) {
       const SensitivitySettings settings{
           .exact_pairs = exact ? 1 << 30 : 0, .error = 0.05, .replicate_pairs = 10'000, .batch_pairs = 7000};

@@ -11,7 +11,7 @@ namespace tofstream::detail {
 
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t read_bytes_at_once = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ NiftiStream::NiftiStream(const std::filesystem::path& path, bool gzip, const std
     : file_(path, std::ios::binary) {
   if (!file_) throw std::runtime_error(fmt::format("cannot open {}", name.string()));
   if (!gzip) return;
-  compressed_.resize(piece_bytes);
+  compressed_.resize(read_bytes_at_once);
   state_ = std::make_unique<inflate_state>();
   ::isal_inflate_init(state_.get());
   state_->crc_flag = ISAL_GZIP;
@@ -64,9 +64,9 @@ bool NiftiStream::read(void* data, std::size_t bytes) {
 }
 
 bool NiftiStream::skip(std::int64_t bytes) {
-  std::vector<char> passed(static_cast<std::size_t>(std::min<std::int64_t>(bytes, piece_bytes)));
+  std::vector<char> passed(static_cast<std::size_t>(std::min<std::int64_t>(bytes, read_bytes_at_once)));
   while (bytes > 0) {
-    const auto here = std::min<std::int64_t>(bytes, piece_bytes);
+    const auto here = std::min<std::int64_t>(bytes, read_bytes_at_once);
     if (!read(passed.data(), static_cast<std::size_t>(here))) return false;
     bytes -= here;
   }

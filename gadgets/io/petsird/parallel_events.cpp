@@ -18,7 +18,7 @@ namespace tofstream::petsird {
 
 namespace {
 
-constexpr std::size_t piece_bytes = std::size_t{1} << 15;
+constexpr std::size_t event_piece_bytes = std::size_t{1} << 15;
 // Bytes that must follow an event, so that it is decoded in the fast way.
 constexpr std::size_t slack = 80;
 
@@ -81,9 +81,9 @@ std::size_t ParallelEvents::begin(std::span<const std::byte>& bytes, std::size_t
   const std::size_t usable = bytes.size() - std::min(slack, bytes.size());
   std::vector<Begins> pieces;
   std::size_t numbers = 0;
-  for (std::size_t begin = 0; begin < usable && numbers / 3 < most; begin += piece_bytes) {
+  for (std::size_t begin = 0; begin < usable && numbers / 3 < most; begin += event_piece_bytes) {
     pieces.push_back(first_in_piece(bytes, begin, numbers));
-    numbers += count_varints(bytes.subspan(begin, std::min(piece_bytes, usable - begin)));
+    numbers += count_varints(bytes.subspan(begin, std::min(event_piece_bytes, usable - begin)));
   }
   const std::size_t all = std::min(numbers / 3, most);
   if (all == 0) return 0;

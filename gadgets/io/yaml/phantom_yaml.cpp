@@ -34,9 +34,9 @@ constexpr auto enum_names(SolidShape) {
                SolidShape::box, "box", SolidShape::rods, "rods");
 }
 
-enum class Axis { x, y, z };
-constexpr auto enum_names(Axis) {
-  return names(Axis::x, "x", Axis::y, "y", Axis::z, "z");
+enum class SolidAxis { x, y, z };
+constexpr auto enum_names(SolidAxis) {
+  return names(SolidAxis::x, "x", SolidAxis::y, "y", SolidAxis::z, "z");
 }
 
 constexpr Limits length = range(1e-3, 1e4);
@@ -160,7 +160,7 @@ struct RegionFile {
   Numbers3 centre_mm{};
   double diameter_mm = 0;
   std::vector<double> slices_mm;
-  std::optional<Axis> across;
+  std::optional<SolidAxis> across;
   static constexpr auto params = describe(
       param<&RegionFile::name>("name", required, "What tables call it"),
       param<&RegionFile::role>("role", required, "What is measured in it"),

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t triple_bytes = 3 * sizeof(float);
 constexpr std::size_t longest_line = 4096;
-constexpr std::size_t piece_bytes = std::size_t{1} << 15;  // of text, for one thread
+constexpr std::size_t text_piece_bytes = std::size_t{1} << 15;  // of text, for one thread
 
 double mm_of(StripUnit unit) {
   return unit == StripUnit::m ? 1000 : 1;
@@ -57,7 +57,7 @@ Line read_line(std::string_view line, double mm, StripResponse<float>& event) {
 }
 
 /// The events of whole lines, and where a line begins that is not an event.
-struct Piece {
+struct TextPiece {
   std::string_view text;
   std::vector<StripResponse<float>> events;
   std::optional<std::string_view> wrong_line;
@@ -74,10 +74,10 @@ struct Piece {
   }
 };
 
-std::vector<Piece> pieces_of(std::string_view text) {
-  std::vector<Piece> pieces;
+std::vector<TextPiece> pieces_of(std::string_view text) {
+  std::vector<TextPiece> pieces;
   while (!text.empty()) {
-    const std::size_t end = text.find('\n', std::min(piece_bytes, text.size() - 1));
+    const std::size_t end = text.find('\n', std::min(text_piece_bytes, text.size() - 1));
     const std::size_t length = end == std::string_view::npos ? text.size() : end + 1;
     pieces.push_back({text.substr(0, length), {}, {}});
     text.remove_prefix(length);
@@ -120,10 +120,10 @@ std::vector<StripResponse<float>> StripEventReader::finish() {
 
 std::vector<StripResponse<float>> StripEventReader::read_text(std::size_t bytes) {
   const std::string_view text = std::string_view(held_).substr(0, bytes);
-  std::vector<Piece> pieces = pieces_of(text);
+  std::vector<TextPiece> pieces = pieces_of(text);
   tbb::parallel_for(std::size_t{0}, pieces.size(), [&](std::size_t i) { pieces[i].read(mm_of(unit_)); });
   std::vector<StripResponse<float>> events;
-  for (const Piece& piece : pieces) {
+  for (const TextPiece& piece : pieces) {
     if (piece.wrong_line)
       fail_at_line(lines_ + 1 + static_cast<std::uint64_t>(std::count(text.data(), piece.wrong_line->data(), '\n')),
                    *piece.wrong_line);

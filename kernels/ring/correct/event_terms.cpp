@@ -15,7 +15,7 @@ namespace tofstream {
 
 namespace {
 
-void require(bool holds, const char* what) {
+void require_terms(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
 
@@ -29,16 +29,16 @@ bool has_terms_of_bins(const EventBatch& batch, const EventTerms& terms) {
 }
 
 void check_additive(const EventBatch& batch, const EventTerms& terms) {
-  require(batch.additive.empty(), "the events carry correction terms already");
-  require(batch.count == 0 || !batch.multiplicative.empty(), "additive terms come after multiplicative ones");
+  require_terms(batch.additive.empty(), "the events carry correction terms already");
+  require_terms(batch.count == 0 || !batch.multiplicative.empty(), "additive terms come after multiplicative ones");
   require_positive(terms.reference_s);
   const bool of_bins = has_terms_of_bins(batch, terms);
   if (terms.randoms) {
-    require(batch.detectors != nullptr, "randoms need events that name their detectors");
-    require(batch.detectors->size() == static_cast<std::int64_t>(terms.randoms->factor.size()),
-            "the randoms are of another scanner's detectors");
-    require(!of_bins || batch.tof.window_mm > 0,
-            "randoms need the width of the coincidence window, which the events do not state");
+    require_terms(batch.detectors != nullptr, "randoms need events that name their detectors");
+    require_terms(batch.detectors->size() == static_cast<std::int64_t>(terms.randoms->factor.size()),
+                  "the randoms are of another scanner's detectors");
+    require_terms(!of_bins || batch.tof.window_mm > 0,
+                  "randoms need the width of the coincidence window, which the events do not state");
   }
   if (terms.scatter && terms.scatter->has_tof() != of_bins)
     throw std::invalid_argument(of_bins ? "the events have ToF, the scatter estimate has not"
@@ -121,10 +121,10 @@ Backend EventCorrector::backend() const {
 }
 
 void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& terms) {
-  require(batch.multiplicative.empty() && batch.additive.empty(), "the events carry correction terms already");
+  require_terms(batch.multiplicative.empty() && batch.additive.empty(), "the events carry correction terms already");
   require_positive(terms.exposure);
-  require(!terms.attenuation || terms.attenuation->backend() == backend(),
-          "events are corrected where lines are followed through the mu map");
+  require_terms(!terms.attenuation || terms.attenuation->backend() == backend(),
+                "events are corrected where lines are followed through the mu map");
   batch.exposure = terms.exposure;
   Tables& tables = *tables_;
   tables.with_batch(batch, &EventBatch::multiplicative, [&](EventBatch& there) {

@@ -16,11 +16,11 @@ namespace tofstream::detail {
 namespace {
 
 using Range = tbb::blocked_range<std::int64_t>;
-constexpr std::int64_t grain = 1 << 15;
+constexpr std::int64_t mean_grain = 1 << 15;
 
 template <class Work>
 void for_each_voxel(std::int64_t voxels, const Work& work) {
-  tbb::parallel_for(Range(0, voxels, grain), [&](const Range& range) {
+  tbb::parallel_for(Range(0, voxels, mean_grain), [&](const Range& range) {
     for (std::int64_t v = range.begin(); v < range.end(); ++v) work(v);
   });
 }
@@ -29,7 +29,7 @@ void for_each_voxel(std::int64_t voxels, const Work& work) {
 template <class Term>
 double sum_of(std::int64_t voxels, const Term& term) {
   return tbb::parallel_deterministic_reduce(
-      Range(0, voxels, grain), 0.0,
+      Range(0, voxels, mean_grain), 0.0,
       [&](const Range& range, double sum) {
         for (std::int64_t v = range.begin(); v < range.end(); ++v) sum += term(v);
         return sum;

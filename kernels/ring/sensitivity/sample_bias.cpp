@@ -18,12 +18,12 @@ namespace {
 using detail::SampleBiasArrays;
 using detail::SampleBiasSums;
 
-constexpr std::int64_t grain = 1 << 15;
+constexpr std::int64_t bias_grain = 1 << 15;
 
 /// In an order that does not depend on the number of threads.
 SampleBiasSums sums_of(const SampleBiasArrays& arrays) {
   return tbb::parallel_deterministic_reduce(
-      tbb::blocked_range<std::int64_t>(0, arrays.voxels, grain), SampleBiasSums{},
+      tbb::blocked_range<std::int64_t>(0, arrays.voxels, bias_grain), SampleBiasSums{},
       [&](const auto& range, SampleBiasSums sums) {
         for (std::int64_t v = range.begin(); v < range.end(); ++v) sums.add_voxel(arrays, v);
         return sums;
@@ -35,7 +35,7 @@ SampleBiasSums sums_of(const SampleBiasArrays& arrays) {
 }
 
 void remove_on_host(const SampleBiasArrays& arrays, float updates) {
-  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, arrays.voxels, grain), [&](const auto& range) {
+  tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, arrays.voxels, bias_grain), [&](const auto& range) {
     for (std::int64_t v = range.begin(); v < range.end(); ++v) detail::remove_from_voxel(arrays, updates, v);
   });
 }

@@ -26,7 +26,7 @@ constexpr int lines_tried = 8;
 constexpr double margin = 1.1;  // the best line of a cell is better than the best of those tried
 
 constexpr int parts_a_cell = parts_an_edge * parts_an_edge * parts_an_edge;
-constexpr double everywhere = std::numeric_limits<double>::infinity();
+constexpr double all_of_space = std::numeric_limits<double>::infinity();
 
 /// Where a part's lower corner lies in its cell, in edges of a part.
 Vec3d place_of(int part) {
@@ -135,7 +135,7 @@ bool DecaySampler::may_hold(const Phantom& phantom, const Cell& cell, Vec3d low,
   const Solid& solid = phantom.solids()[cell.solid];
   if (!may_meet(solid, low, high)) return false;
   Vec3d corners[8];
-  double least_z = everywhere;
+  double least_z = all_of_space;
   for (int i = 0; i < 8; ++i) {
     corners[i] = solid.from_unit({i & 1 ? high.x : low.x, i & 2 ? high.y : low.y, i & 4 ? high.z : low.z});
     least_z = std::min(least_z, std::abs(corners[i].z));

@@ -23,7 +23,7 @@ using namespace tofstream;
 
 namespace {
 
-const Grid grid = Grid::centred(84, 68, 36, {4, 4, 4});
+const Grid nema_grid = Grid::centred(84, 68, 36, {4, 4, 4});
 constexpr double randoms_cps = 1.5e5;
 
 const RingScanner& ring() {
@@ -98,7 +98,7 @@ ScatterEstimate coarse_scatter() {
 
 /// event_corrections with all of these corrections, and with its files in its own folder.
 struct Corrections {
-  Corrections() : mu(nema().phantom.mu_image(grid)), gadget("event_corrections", parameters()) {}
+  Corrections() : mu(nema().phantom.mu_image(nema_grid)), gadget("event_corrections", parameters()) {}
   std::string parameters() const {
     write_nifti(folder / "mu.nii.gz", mu);
     write_scatter(folder / "scatter.nii.gz", coarse_scatter());
@@ -137,7 +137,7 @@ Sample draw(const std::shared_ptr<const Scanner>& scanner, ListModeProjector& pr
     all.detector2[i] = std::min(a, b);
     all.tof_mm[i++] = (static_cast<float>(below(bins)) - 0.5f * static_cast<float>(bins - 1)) * all.tof.bin_width_mm;
   }
-  const Image phantom = nema().phantom.activity_image(grid);
+  const Image phantom = nema().phantom.activity_image(nema_grid);
   std::vector<float> projection(static_cast<std::size_t>(drawn));
   projector.forward(all.view(), phantom.voxels.data(), projection.data());
   Sample sample;
@@ -163,7 +163,7 @@ Image reconstruct(const EventBatch& events, const std::vector<float>& counts, Li
   const std::int64_t n = events.count / subsets;
   std::vector<float> values(static_cast<std::size_t>(n));
   const auto back = [&](const EventView& view) {
-    Image image = Image::zeros(grid);
+    Image image = Image::zeros(nema_grid);
     projector.back(view, values.data(), image.voxels.data());
     return image;
   };
@@ -172,7 +172,7 @@ Image reconstruct(const EventBatch& events, const std::vector<float>& counts, Li
     for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(i)] = events.multiplicative[k * n + i];
     inverse.push_back(inverse_sensitivity(back(events.view().slice(k * n, n))));
   }
-  Image estimate = Image::filled(grid, 1000);
+  Image estimate = Image::filled(nema_grid, 1000);
   for (std::int64_t update = 0; update < iterations * subsets; ++update) {
     const std::int64_t k = update % subsets;
     const EventView view = events.view().slice(k * n, n);
@@ -190,7 +190,7 @@ Image reconstruct(const EventBatch& events, const std::vector<float>& counts, Li
 }  // namespace
 
 TEST_CASE("NEMA: corrected data give the contrast and background of ideal data within 3%") {
-  const auto projector = make_joseph_projector(grid, {}, Backend::cpu);
+  const auto projector = make_joseph_projector(nema_grid, {}, Backend::cpu);
   // Next to no activity: only the delayeds of this scan are used.
   SimulationOptions options{.seed = 4, .activity_scale = 1e-3, .randoms_cps = randoms_cps, .delayeds = true};
   EventSimulator simulator(ring(), nema().phantom, options);

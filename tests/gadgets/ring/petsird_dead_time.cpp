@@ -9,7 +9,7 @@ using namespace tofstream::petsird;
 namespace {
 
 /// Ten events in each of two seconds, all of one pair of types; half of the pairs' coincidences are lost in the second.
-ByteBlock stream() {
+ByteBlock dead_time_stream() {
   toy::Bytes bytes;
   Writer writer(toy::sink_to(bytes), toy::header());
   const auto ten = toy::events(10, {24, 24, 5}, true);
@@ -23,7 +23,7 @@ ByteBlock stream() {
 }
 
 std::vector<std::shared_ptr<const EventBatch>> decoded(RegisteredGadgetTest<EventBatch>& decoder) {
-  decoder.send(std::make_shared<const ByteBlock>(stream()));
+  decoder.send(std::make_shared<const ByteBlock>(dead_time_stream()));
   decoder.finish();
   return decoder.out.all();
 }

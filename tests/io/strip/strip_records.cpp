@@ -16,7 +16,7 @@ using namespace tofstream::wire;
 
 namespace {
 
-std::vector<std::byte> frame_of(const EventBatch& events) {
+std::vector<std::byte> strip_frame_of(const EventBatch& events) {
   FrameHeader header = record_header(events);
   header.sequence = 1;
   std::vector<std::byte> frame(header_bytes + header.events * record_bytes(header.schema));
@@ -34,7 +34,7 @@ TEST_CASE("events of strips go as z_u, z_d and dl, and come back as they were, w
   events.duration_s = 0.25;
   set_response(events, 0, {12.25F, -140.125F, 33});
   set_response(events, 1, {-3, 160, -0.1F});
-  const auto bytes = frame_of(events);
+  const auto bytes = strip_frame_of(events);
   CHECK(bytes.size() == header_bytes + 2 * 12);
   const float payload[] = {12.25F, -3, -140.125F, 160, 33, -0.1F};
   CHECK(std::memcmp(bytes.data() + header_bytes, payload, sizeof payload) == 0);
@@ -55,7 +55,7 @@ TEST_CASE("events that no strips measured, and strips' events of another scanner
   const auto refused = [&](const StripResponse<float>& response, const std::shared_ptr<const Scanner>& reader) {
     EventBatch events = make_strip_batch(strips, 1);
     set_response(events, 0, response);
-    const auto bytes = frame_of(events);
+    const auto bytes = strip_frame_of(events);
     const auto result = read_records(std::get<Frame>(decode_frame(bytes)), reader);
     return std::holds_alternative<BadFrame>(result) ? std::get<BadFrame>(result).what : "";
   };

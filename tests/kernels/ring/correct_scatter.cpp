@@ -9,7 +9,7 @@ using namespace tofstream;
 
 namespace {
 
-constexpr float pi = std::numbers::pi_v<float>;
+constexpr float scatter_pi = std::numbers::pi_v<float>;
 
 /// Values of f(s, phi, z_a, z_b, tof) at the samples.
 template <class F>
@@ -23,8 +23,8 @@ ScatterEstimate filled(F&& f) {
       for (int a = 0; a < e.size[2]; ++a)
         for (int p = 0; p < e.size[1]; ++p)
           for (int s = 0; s < e.size[0]; ++s)
-            e.values.push_back(f(at(s, 0, 30), static_cast<float>(p) * pi / static_cast<float>(e.size[1]), at(a, 2, 25),
-                                 at(b, 3, 25), at(t, 4, 40)));
+            e.values.push_back(f(at(s, 0, 30), static_cast<float>(p) * scatter_pi / static_cast<float>(e.size[1]),
+                                 at(a, 2, 25), at(b, 3, 25), at(t, 4, 40)));
   validate(e);
   return e;
 }
@@ -42,7 +42,7 @@ TEST_CASE("a line has one place in the sinogram, whichever detector comes first"
     const Lor lor{{any(random), any(random), any(random)}, {any(random), any(random), any(random)}, any(random)};
     const SinogramPlace one = sinogram_place(lor), other = sinogram_place({lor.end2, lor.end1, -lor.tof_mm});
     CHECK(one.phi >= 0);
-    CHECK(one.phi <= pi + 1e-6f);
+    CHECK(one.phi <= scatter_pi + 1e-6f);
     // The foot of the perpendicular from the axis, and ToF as a point of the line.
     const Vec3 along = (1 / norm(lor.end2 - lor.end1)) * (lor.end2 - lor.end1);
     CHECK(lor.end1.x * std::cos(one.phi) + lor.end1.y * std::sin(one.phi) == doctest::Approx(one.s).epsilon(1e-4));
@@ -64,7 +64,7 @@ TEST_CASE("samples lie on the lines that the estimate names, and keep their valu
       for (int s = 0; s < 7; ++s) {
         const Lor line = e.line({s, p, 1, 3, t}, 300);
         const float k[3] = {static_cast<float>(s), static_cast<float>(p), static_cast<float>(t)};
-        const float there = linear((k[0] - 3) * 30, k[1] * pi / 6, -12.5f, 37.5f, (k[2] - 2) * 40);
+        const float there = linear((k[0] - 3) * 30, k[1] * scatter_pi / 6, -12.5f, 37.5f, (k[2] - 2) * 40);
         CHECK(scatter_at(e, sinogram_place(line)) == doctest::Approx(there).epsilon(1e-4));
       }
 }
@@ -74,7 +74,7 @@ TEST_CASE("a linear function is reproduced between samples") {
   std::mt19937 random(5);
   const auto any = [&](float low, float high) { return std::uniform_real_distribution<float>(low, high)(random); };
   for (int i = 0; i < 1000; ++i) {
-    const SinogramPlace place{any(-90, 90), any(0, pi * 5 / 6), any(-37, 37), any(-37, 37), any(-80, 80)};
+    const SinogramPlace place{any(-90, 90), any(0, scatter_pi * 5 / 6), any(-37, 37), any(-37, 37), any(-80, 80)};
     CHECK(scatter_at(e, place) ==
           doctest::Approx(linear(place.s, place.phi, place.z_a, place.z_b, place.tof)).epsilon(1e-5));
   }
@@ -83,11 +83,12 @@ TEST_CASE("a linear function is reproduced between samples") {
 TEST_CASE("half a turn on, the line is turned over, and beyond the samples values stay") {
   const ScatterEstimate e =
       filled([](float s, float, float a, float b, float t) { return 300 + s - a + 2 * b + t / 4; });
-  CHECK(scatter_at(e, {40, pi, 10, -20, 30}) == doctest::Approx(scatter_at(e, {-40, 0, -20, 10, -30})).epsilon(1e-5));
-  const float middle = scatter_at(e, {40, pi * 11 / 12, 10, -20, 30});
-  CHECK(middle ==
-        doctest::Approx(0.5f * (scatter_at(e, {40, pi * 10 / 12, 10, -20, 30}) + scatter_at(e, {40, pi, 10, -20, 30})))
-            .epsilon(1e-5));
+  CHECK(scatter_at(e, {40, scatter_pi, 10, -20, 30}) ==
+        doctest::Approx(scatter_at(e, {-40, 0, -20, 10, -30})).epsilon(1e-5));
+  const float middle = scatter_at(e, {40, scatter_pi * 11 / 12, 10, -20, 30});
+  CHECK(middle == doctest::Approx(0.5f * (scatter_at(e, {40, scatter_pi * 10 / 12, 10, -20, 30}) +
+                                          scatter_at(e, {40, scatter_pi, 10, -20, 30})))
+                      .epsilon(1e-5));
   CHECK(scatter_at(e, {500, 1, 0, 0, 0}) == scatter_at(e, {90, 1, 0, 0, 0}));
   CHECK(scatter_at(e, {0, 1, -400, 0, 900}) == scatter_at(e, {0, 1, -37.5f, 0, 80}));
 }

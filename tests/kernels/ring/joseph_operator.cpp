@@ -7,17 +7,17 @@ namespace tofstream::testing {
 
 namespace {
 
-struct Case {
+struct OperatorCase {
   const char* what;
   Grid grid;
   TofModel tof;
   JosephSettings settings;
 };
 
-const std::vector<Case>& cases() {
+const std::vector<OperatorCase>& operator_cases() {
   using enum JosephSettings::Edge;
   static const Grid shifted = {{21, 14, 9}, {2, 1.5f, 4}, {-20, -9, -15}};
-  static const std::vector<Case> all = {
+  static const std::vector<OperatorCase> all = {
       {"non-ToF", box(), {}, {}},
       {"ToF, unbinned", box(), {6, 0}, {}},
       {"ToF, bins of 2 sigma", box(), {4, 8}, {}},
@@ -31,7 +31,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-EventBatch events_of(const Case& c, std::int64_t count, std::uint64_t seed) {
+EventBatch events_of(const OperatorCase& c, std::int64_t count, std::uint64_t seed) {
   if (c.grid.size[0] > 50) return random_lors({"", c.grid, 443, 180, c.tof}, count, seed);
   return events_through(c.grid, count, c.tof, seed);
 }
@@ -39,7 +39,7 @@ EventBatch events_of(const Case& c, std::int64_t count, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("Joseph on the CPU equals the reference with every instruction set") {
-  for (const Case& c : cases()) {
+  for (const OperatorCase& c : operator_cases()) {
     INFO(c.what);
     EventBatch batch = events_of(c, 3000, 11);
     batch.additive = Buffer<float>::from(random_numbers(batch.count, 4, 0.1f, 1));
@@ -60,7 +60,7 @@ TEST_CASE("Joseph on the CPU equals the reference with every instruction set") {
 }
 
 TEST_CASE("Joseph's back projection is the adjoint of its forward projection") {
-  for (const Case& c : cases()) {
+  for (const OperatorCase& c : operator_cases()) {
     INFO(c.what);
     const EventBatch batch = events_of(c, 500, 13);
     const auto x = random_numbers(c.grid.voxels(), 1), y = random_numbers(batch.count, 2);
@@ -78,7 +78,7 @@ TEST_CASE("Joseph's back projection is the adjoint of its forward projection") {
 }
 
 TEST_CASE("Joseph's EM step is forward, ratio and back; it skips what cannot be divided by") {
-  const Case c = cases()[1];
+  const OperatorCase c = operator_cases()[1];
   EventBatch batch = events_of(c, 2000, 17);
   auto additive = random_numbers(batch.count, 4, 0.1f, 1);
   batch.ends[0][5] = batch.ends[3][5] = 1e4f;  // misses: its expectation is the additive term
@@ -107,7 +107,7 @@ TEST_CASE("Joseph's EM step is forward, ratio and back; it skips what cannot be 
 }
 
 TEST_CASE("Joseph adds into the image that it is given; null values are ones") {
-  const Case c = cases()[0];
+  const OperatorCase c = operator_cases()[0];
   const EventBatch batch = events_of(c, 100, 19);
   const auto voxels = static_cast<std::size_t>(c.grid.voxels());
   for (const bool reference : {true, false}) {
@@ -122,7 +122,7 @@ TEST_CASE("Joseph adds into the image that it is given; null values are ones") {
 }
 
 TEST_CASE("Joseph reads detector ids as it reads free ends, and one bin width an event") {
-  const Case c = cases()[1];
+  const OperatorCase c = operator_cases()[1];
   EventBatch ends = events_of(c, 200, 23);
   ends.tof_width_mm = Buffer<float>::from(random_numbers(200, 3, 0.5f, 9));
   std::vector<Vec3> positions;
@@ -149,7 +149,7 @@ TEST_CASE("Joseph reads detector ids as it reads free ends, and one bin width an
 }
 
 TEST_CASE("Joseph gives the same image twice, bit for bit") {
-  const Case c = cases()[1];
+  const OperatorCase c = operator_cases()[1];
   const EventBatch batch = events_of(c, 50000, 29);
   const auto image = random_numbers(c.grid.voxels(), 1);
   const auto values = random_numbers(batch.count, 2);

@@ -13,7 +13,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-using Make = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, CudaPath);
+using MakeLarge = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, CudaPath);
 
 std::unique_ptr<ListModeProjector> joseph(const Grid& grid, Backend backend, CudaPath path) {
   return make_joseph_projector(grid, {.cuda_path = path}, backend);
@@ -67,7 +67,7 @@ std::vector<float> corner_of(const Grid& grid, const Buffer<float>& image) {
 }
 
 /// `image` and `sums` are zero.
-void check_at_the_end(Make make, const Grid& grid, Backend backend, CudaPath path, Buffer<float>& image,
+void check_at_the_end(MakeLarge make, const Grid& grid, Backend backend, CudaPath path, Buffer<float>& image,
                       Buffer<float>& sums) {
   const Grid end = last_corner(grid, corner);
   const EventBatch events = lines_at_the_end(grid, 300);
@@ -109,7 +109,7 @@ TEST_CASE("projectors in CUDA reach the last voxel of an image of 1024^3, by til
   const Grid grid = large(1024, 1024, 1024);
   constexpr std::size_t needed = std::size_t{12} << 30;
   if (free_device_bytes() < needed) return skip_test("CUDA device with 12 GiB of free memory", "TOFSTREAM_REQUIRE_GPU");
-  for (const Make make : {joseph, tor})
+  for (const MakeLarge make : {joseph, tor})
     for (const CudaPath path : {CudaPath::direct, CudaPath::tiled}) {
       CAPTURE(static_cast<int>(path));
       auto image = Buffer<float>::zeros(Memory::device, grid.voxels());

@@ -54,9 +54,9 @@ void check_draws(const Scanner& scanner, const Grid& grid) {
   }
 }
 
-using Make = std::function<std::unique_ptr<ListModeProjector>(Backend)>;
+using MakeOn = std::function<std::unique_ptr<ListModeProjector>(Backend)>;
 
-void check_images(const Scanner& scanner, const Make& make, const Image* mu) {
+void check_images(const Scanner& scanner, const MakeOn& make, const Image* mu) {
   for (const bool exact : {true, false}) {
     SensitivitySettings settings;
     if (!exact) settings.exact_pairs = 0;
@@ -92,12 +92,12 @@ TEST_CASE("sensitivity on CUDA equals the CPU's, with and without attenuation") 
   // By default so few lines take the direct path; those of a whole scanner go by tiles.
   for (const CudaPath path : {CudaPath::automatic, CudaPath::tiled}) {
     CAPTURE(static_cast<int>(path));
-    const Make joseph = [&](Backend backend) { return make_joseph_projector(grid, {.cuda_path = path}, backend); };
-    const Make tor = [&](Backend backend) {
+    const MakeOn joseph = [&](Backend backend) { return make_joseph_projector(grid, {.cuda_path = path}, backend); };
+    const MakeOn tor = [&](Backend backend) {
       return make_tor_projector(grid, {.response = RadialResponse::gaussian(2.6f, 3), .cuda_path = path}, backend);
     };
     for (const Scanner& scanner : {testing::toy_scanner(), *make_scanner(testing::two_layer_ring())})
-      for (const Make& make : {joseph, tor})
+      for (const MakeOn& make : {joseph, tor})
         for (const Image* attenuation : {static_cast<const Image*>(nullptr), &mu})
           check_images(scanner, make, attenuation);
   }

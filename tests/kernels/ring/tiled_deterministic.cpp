@@ -13,7 +13,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-using Make = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, bool);
+using MakeTiled = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, bool);
 
 std::unique_ptr<ListModeProjector> joseph(const Grid& grid, Backend backend, bool deterministic) {
   return make_joseph_projector(grid, {.deterministic = deterministic}, backend);
@@ -46,7 +46,7 @@ TEST_CASE("deterministic projections on CUDA are the same bit for bit, and those
   const Grid grid = find_workload("W1").grid;
   const std::vector<float> image = two_halves(grid);
   struct Case {
-    Make make;
+    MakeTiled make;
     double rms;  // a voxel at the tube's wall may be inside for one and outside for the other
   };
   for (const auto& [make, rms] : {Case{joseph, 2e-6}, Case{tor, 1e-5}})

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double tolerance = 1e-5;  // of the range
 
-struct Case {
+struct AgreementCase {
   Grid grid;
   RadialResponse response;
   TofModel tof;
@@ -19,12 +19,12 @@ struct Case {
   bool tiles = true;  // whether tiles take it
 };
 
-std::vector<Case> cases() {
+std::vector<AgreementCase> agreement_cases() {
   const Grid isotropic = Grid::centred(21, 18, 14, {4, 4, 4});
   const Grid anisotropic = Grid::centred(20, 26, 10, {2, 1, 4});
   const Grid off_centre{{7, 30, 5}, {3, 2, 6}, {10, -25, -8}};
   const TofModel none, wide{40.5f, 0}, narrow{7.1f, 12}, half{20, 9}, bins{40.5f, 64};
-  std::vector<Case> result;
+  std::vector<AgreementCase> result;
   for (const float width : {1.0f, 3.0f, 4.0f, 4.8f, 5.0f, 15.0f})
     for (const TofModel& tof : {none, wide, narrow, half, bins}) {
       result.push_back({isotropic, RadialResponse::gaussian(1.72f * width, 2 * width), tof});
@@ -48,7 +48,7 @@ std::vector<Case> cases() {
 }
 
 /// Forward, back and EM step of `backend` against the reference on one case.
-void check_case(const Case& c, Backend backend, CudaPath path = CudaPath::automatic) {
+void check_case(const AgreementCase& c, Backend backend, CudaPath path = CudaPath::automatic) {
   CAPTURE(static_cast<int>(path));
   CAPTURE(c.response.tube_radius_mm());
   CAPTURE(c.tof.sigma_mm);
@@ -99,7 +99,7 @@ void check_adjoint(Backend backend, Normalise normalise) {
 
 TEST_CASE("the CPU's TOR projector agrees with the reference under every instruction set") {
   for_each_instruction_set([](const std::string&) {
-    for (const Case& c : cases()) check_case(c, Backend::cpu);
+    for (const AgreementCase& c : agreement_cases()) check_case(c, Backend::cpu);
   });
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("CUDA's TOR projector by tiles agrees with the CPU's where paths cross
 TEST_CASE("CUDA's TOR projector agrees with the reference and is its own adjoint") {
   if (!gpu_or_skip()) return;
   for (const auto path : {CudaPath::automatic, CudaPath::direct, CudaPath::tiled})
-    for (const Case& c : cases()) check_case(c, Backend::cuda, path);
+    for (const AgreementCase& c : agreement_cases()) check_case(c, Backend::cuda, path);
   for (const auto normalise : {Normalise::none, Normalise::slice}) check_adjoint(Backend::cuda, normalise);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -17,7 +17,7 @@ using namespace tofstream::testing;
 
 namespace {
 
-struct Case {
+struct PaperCase {
   Grid grid;
   RadialResponse response;
   TofModel tof;
@@ -25,7 +25,7 @@ struct Case {
 
 /// Odd sizes; voxels isotropic and not, and two lattices of blobs; a Gaussian, a blob's response and a table; ToF and
 /// none.
-std::vector<Case> cases() {
+std::vector<PaperCase> paper_cases() {
   const RadialResponse gaussian = RadialResponse::gaussian(5.16f, 6);
   const Grid blobs = blob_grid(11, 9, 7, 8.15f);
   return {{Grid::centred(21, 17, 13, {4, 4, 4}), gaussian, {40.5f, 0}},
@@ -37,12 +37,12 @@ std::vector<Case> cases() {
 
 /// A case's events with additive terms, and the reference's results for them.
 struct Expected {
-  Case c;
+  PaperCase c;
   EventBatch events;
   std::vector<float> image, values;
   Projections projections;
 
-  explicit Expected(const Case& of, int lines = 150) : c(of) {
+  explicit Expected(const PaperCase& of, int lines = 150) : c(of) {
     std::vector<Lor> lors = random_lines(c.grid, lines, 31);
     for (const Lor& lor : awkward_lines()) lors.push_back(lor);
     events = batch_of(lors, c.tof);
@@ -103,7 +103,7 @@ bool valid(const PaperScheme& scheme) {
 
 TEST_CASE("each combination of the paper's switches gives the reference's projections") {
   if (!gpu_or_skip()) return;
-  for (const Case& c : cases()) {
+  for (const PaperCase& c : paper_cases()) {
     const Expected expected(c);
     for (unsigned bits = 0; bits < 1u << switches; ++bits) {
       const PaperScheme scheme = combination(bits);
@@ -117,7 +117,7 @@ TEST_CASE("each combination of the paper's switches gives the reference's projec
 
 TEST_CASE("the paper's scheme cuts slices into tiles, and runs by any launch") {
   if (!gpu_or_skip()) return;
-  for (const Case& c : cases()) {
+  for (const PaperCase& c : paper_cases()) {
     const Expected expected(c);
     for (const std::int64_t bytes : {4, 500, 2000})
       for (const bool fixed : {true, false}) expected.check({.fixed_bounds = fixed, .shared_bytes = bytes});
@@ -139,7 +139,7 @@ TEST_CASE("the paper's scheme projects slices larger than a block's shared memor
 
 TEST_CASE("the paper's scheme plans a batch once for several steps, and takes no events") {
   if (!gpu_or_skip()) return;
-  const Expected expected(cases()[0]);
+  const Expected expected(paper_cases()[0]);
   const auto projector = expected.paper({});
   const EventBatch there = expected.events.to(Memory::device);
   const auto image = Buffer<float>::from(expected.image).to(Memory::device);
@@ -187,7 +187,7 @@ TEST_CASE("collisions of a back projection: none of one line, many of a line tha
 
 TEST_CASE("an iteration that updates on the GPU equals one whose images go through the host") {
   if (!gpu_or_skip()) return;
-  const Expected expected(cases()[0]);
+  const Expected expected(paper_cases()[0]);
   const auto projector = expected.paper({});
   const EventBatch there = expected.events.to(Memory::device);
   const auto plan = projector->plan(there.view());
