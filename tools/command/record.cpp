@@ -1,10 +1,10 @@
 // `tofstream record`: a live stream into a journal, by the pipeline `record`.
-#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
-#include <system_error>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"
@@ -23,10 +23,11 @@ struct Options {
   RunSettings settings;
 };
 
-bool holds_segments(const std::filesystem::path& folder) {
-  std::error_code none;
-  return std::ranges::any_of(std::filesystem::directory_iterator(folder, none),
-                             [](const auto& entry) { return entry.path().extension() == ".journal"; });
+// The pipeline of the run that a folder holds; empty: none, or nobody can tell.
+std::string run_in(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "run.json");
+  const auto run = nlohmann::json::parse(file, nullptr, false);
+  return run.is_object() ? run.value("pipeline", "") : "";
 }
 
 void record(Options options) {
@@ -42,8 +43,9 @@ void record(Options options) {
   if (!options.keys.own.empty()) sets.add("--key", "feed.keys.own", options.keys.own.string());
   if (!options.keys.allowed.empty()) sets.add("--allowed-keys", "feed.keys.allowed", options.keys.allowed.string());
   options.settings.output_dir = journal;
-  // A journal says itself whether it may be continued; a folder without one may be another run's.
-  options.settings.earlier_run = holds_segments(journal) ? EarlierRun::resume : EarlierRun::refuse;
+  if (const std::string run = run_in(journal); !run.empty() && run != "record")
+    throw InputError(fmt::format("{} holds a run of '{}': name another folder for the journal", options.journal, run));
+  options.settings.earlier_run = EarlierRun::resume;  // the journal says itself whether it may be continued
   run_pipeline(sets.load("record"), options.settings);
 }
 
