@@ -53,7 +53,7 @@ TEST_CASE("a scrape holds gadgets, edges, books, latency and the state of the ru
                            "tofstream_edge_waiting_messages{edge=\"feed -> events\"} 3",
                            "tofstream_edge_waiting_bytes{edge=\"feed -> events\"} 1048576",
                            "tofstream_edge_dropped_messages_total{edge=\"feed -> events\"} 0",
-                           "tofstream_latency_seconds{quantile=\"0.99\"} 0.045"})
+                           "tofstream_latency_seconds{fraction=\"0.99\"} 0.045"})
     CHECK_MESSAGE(text.find(std::string("\n") + line) != std::string::npos, line);
 }
 

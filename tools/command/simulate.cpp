@@ -94,8 +94,8 @@ void add_simulate(Command& app) {
   command.add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
       .shows_default()
       .suggests(suggest_shared("phantoms"));
-  command.add_option("--events", options->events, "Events to detect (default: 1000000)");
-  command.add_option("--seconds", options->seconds, "Or the scan time to simulate");
+  const auto& events = command.add_option("--events", options->events, "Events to detect (default: 1000000)");
+  command.add_option("--seconds", options->seconds, "Or the scan time to simulate").excludes(events);
   command.add_option("--block-seconds", options->block_seconds, "Longest time block of the file, in s (default: 0.1)");
   command.add_option("--seed", options->seed, "Same seed, same events");
   command.add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
