@@ -76,6 +76,28 @@ void check_top_level(const FlatPipeline& flat, Problems& problems) {
   }
 }
 
+// A top-level key of --set that every gadget which declares it sets by itself would change nothing.
+void check_overridden_sets(const FlatPipeline& flat, Problems& problems) {
+  for (const Value::Entry& entry : flat.levels[0].document.entries) {
+    const auto& place = entry.value.where;
+    if (!place.file || !place.file->starts_with("--set ") || entry.value.kind == Value::Kind::map) continue;
+    std::string sets_it_itself;
+    bool is_taken = false;
+    for (const PipelineGadget& gadget : flat.gadgets) {
+      if (!gadget.info ||
+          std::ranges::find(gadget.info->params, entry.key, &ParamInfo::name) == gadget.info->params.end())
+        continue;
+      const Value* shared = flat.levels[gadget.level].defaults.find(entry.key);
+      const bool is_own = gadget.settings.find(entry.key) || !shared || shared->where.file != place.file;
+      is_taken = is_taken || !is_own;
+      if (sets_it_itself.empty()) sets_it_itself = gadget.name;
+    }
+    if (!is_taken && !sets_it_itself.empty())
+      problems.add(place, fmt::format("has no effect, since {0} sets {1} itself: write --set {0}.{1}=...",
+                                      sets_it_itself, entry.key));
+  }
+}
+
 Pipeline in_order(Pipeline pipeline, const std::vector<std::size_t>& order) {
   std::vector<std::size_t> place(order.size());
   std::vector<PipelineGadget> gadgets;
@@ -100,6 +122,7 @@ Pipeline build(FlatPipeline flat, const std::string& name, const Registry& known
     check_gadget(gadget, flat.levels[gadget.level].defaults, known, problems);
   }
   check_top_level(flat, problems);
+  check_overridden_sets(flat, problems);
   pipeline.edges = wire(gadgets, problems);
   if (!problems.empty()) return pipeline;
   const std::vector<std::size_t> order = topological_order(gadgets, pipeline.edges, problems);

@@ -44,6 +44,15 @@ std::vector<fs::path> shared_yaml(const std::string& kind) {
   return files;
 }
 
+std::string no_shared_files(const std::string& kind, const std::string& name) {
+  std::vector<std::string> places;
+  for (const fs::path& folder : shared_folders(kind)) places.push_back(folder.string());
+  return fmt::format(
+      "'{}' is no file, and tofstream's own {} were not found (looked for in {}): install tofstream again, or set "
+      "TOFSTREAM_SHARE to its share folder",
+      name, kind, fmt::join(places, ", "));
+}
+
 }  // namespace
 
 std::vector<fs::path> yaml_files_in(const fs::path& folder) {
@@ -99,6 +108,7 @@ fs::path find_shared(const std::string& kind, const std::string& name) {
   for (const fs::path& file : shared_yaml(kind))
     if (file.stem() == name) return file;
   const std::vector<std::string> names = shared_names(kind);
+  if (names.empty()) throw std::runtime_error(no_shared_files(kind, name));
   const std::string nearest = did_you_mean(name, names);
   throw std::runtime_error(fmt::format("there is no {} named '{}'{}{} name a file, or one of {}",
                                        kind.substr(0, kind.size() - 1), name, nearest, nearest.empty() ? ":" : "",

@@ -119,6 +119,21 @@ TEST_CASE("a recorder that is killed, again and again, keeps a prefix, is contin
   CHECK((stream["ended"] == true ? accounted == events : accounted <= events));
 }
 
+TEST_CASE("a replay that nobody receives is ended by an interrupt, and says what was not sent") {
+  const Bench bench;
+  REQUIRE(exit_code_of(bench.sending(2'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  const auto replayed = [&](const char* before) {
+    return run_line("{ " + std::string(before) + bench.tofstream("replay " + bench.journal + " --endpoint ipc://") +
+                    (bench.folder / "nobody").string() + " & sleep 0.5; kill -INT $!; wait $!; }");
+  };
+  for (const char* before : {"", "trap '' INT; "}) {  // a shell's background ignores interrupts
+    const CommandResult ended = replayed(before);
+    CHECK_MESSAGE(ended.code == 0, ended.err);
+    CHECK_MESSAGE(ended.out.starts_with("interrupted: sent 0 frames, 0 bytes in "), ended.out);
+    CHECK_MESSAGE(ended.out.find("; not sent: ") != std::string::npos, ended.out);
+  }
+}
+
 TEST_CASE("a record that is interrupted ends well") {
   const Bench bench;
   const std::string line = bench.recording() + " & sleep 0.3; kill -INT $!; wait $!";

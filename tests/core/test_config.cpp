@@ -179,6 +179,14 @@ TEST_CASE("--set overrides parameters and top-level keys; a wrong one is named b
   CHECK(problems_of(yaml, {.sets = {"a.delay_ms=[1"}}).size() == 1);
 }
 
+TEST_CASE("--set of a top-level key that every gadget sets itself is refused, since it would change nothing") {
+  const std::string before = "gadgets:\n  feed: {use: count}\n  a: {use: pass, from: feed, delay_ms: 1}\n";
+  CHECK(problems_of(before.c_str(), {.sets = {"delay_ms=0.5"}}) ==
+        Lines{"--set delay_ms=0.5: has no effect, since a sets delay_ms itself: write --set a.delay_ms=..."});
+  const std::string one_more = before + "  b: {use: pass, from: a}\n";
+  CHECK(resolved_text(parse_pipeline(one_more.c_str(), "p", {.sets = {"delay_ms=0.5"}}), "b", "delay_ms") == "0.5");
+}
+
 TEST_CASE("--input is the path of the one source, --backend a top-level key") {
   const char* yaml = "gadgets:\n  feed: {use: count}\n  a: {use: pass, from: feed}\n";
   CHECK(resolved_text(parse_pipeline(yaml, "p", {.input = "x.petsird"}), "feed", "path") == "x.petsird");

@@ -1,14 +1,18 @@
 // `tofstream replay`: a journal's frames to an endpoint, or into a pipeline, at the pace at which they came in.
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/base/private_folder.hpp"
+#include "core/pipeline/pipeline.hpp"
 #include "gadgets/stream_ends.hpp"
 #include "gadgets/wire/frame_sender.hpp"
 #include "gadgets/wire/journal_replay.hpp"
@@ -16,6 +20,7 @@
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"
 #include "tools/command/running.hpp"
+#include "tools/command/signal_watch.hpp"
 #include "tools/command/suggestions.hpp"
 
 namespace tofstream::command {
@@ -36,6 +41,9 @@ struct Options {
 struct Sent {
   std::uint64_t frames = 0, bytes = 0;
   std::optional<std::uint64_t> monitors = {};  // that joined, where they may
+  bool is_interrupted = false;
+  std::uint64_t frames_left = 0;     // not sent, since it was interrupted
+  bool are_all_left_counted = true;  // else there are more of them
 };
 
 Sent send(JournalReplay& frames, const Options& options, FrameSender& sender, const std::stop_token& stop) {
@@ -43,16 +51,36 @@ Sent send(JournalReplay& frames, const Options& options, FrameSender& sender, co
   Sent sent;
   while (const auto frame = frames.next()) {
     if (!frames.is_ahead()) clock.wait_for(frame->ingress_ns, stop);
-    if (!sender.send({frame->data.begin(), frame->data.end()})) break;
+    if (stop.stop_requested() || !sender.send({frame->data.begin(), frame->data.end()})) {
+      sent.frames_left = 1;
+      break;
+    }
     ++sent.frames;
     sent.bytes += frame->data.size();
   }
   return sent;
 }
 
+// A long journal is not read to its end for that.
+void count_left(JournalReplay& frames, Sent& sent) {
+  for (const auto end = Clock::now() + std::chrono::seconds(1); Clock::now() < end; ++sent.frames_left)
+    if (!frames.next()) return;
+  sent.are_all_left_counted = false;
+}
+
+std::string in_words(const Sent& sent, double seconds) {
+  std::string words = fmt::format("{} frames, {} bytes in {:.3g} s", sent.frames, sent.bytes, seconds);
+  if (sent.monitors) words += fmt::format("; {} monitors joined", *sent.monitors);
+  if (!sent.is_interrupted) return words;
+  return fmt::format("interrupted: sent {}; not sent: {}{} frames{}", words,
+                     sent.are_all_left_counted ? "" : "more than ", sent.frames_left,
+                     sent.frames > 0 ? "; the last of those sent may not have arrived" : "");
+}
+
 nlohmann::ordered_json json_of(const Sent& sent, double seconds, const journal::Reader::Counts& counts) {
   nlohmann::ordered_json said{{"frames", sent.frames}, {"bytes", sent.bytes}, {"seconds", seconds}};
   if (sent.monitors) said["monitors"] = *sent.monitors;
+  if (sent.is_interrupted) said["frames_not_sent"] = sent.frames_left;
   said["missing_entries"] = counts.missing_entries;
   said["damaged_bytes"] = counts.damaged_bytes;
   return said;
@@ -63,16 +91,20 @@ void replay_to_endpoint(JournalReplay& frames, Options options) {
   options.to.pattern = options.pattern == "pub" ? SendPattern::pub : SendPattern::push;
   options.to.warn = [](std::string_view text) { fmt::print(stderr, "warning: {}\n", text); };
   options.to.say_waiting = [](std::string_view) {};  // a warning says it once, and nobody asks for more
-  const auto sender = from_input([&] { return std::make_unique<FrameSender>(options.to); });
-  Sent sent = send(frames, options, *sender, {});
+  std::stop_source interrupt;
+  const SignalWatch signals([&] { interrupt.request_stop(); }, [] { std::_Exit(exit_abort); });
+  auto sender = from_input([&] { return std::make_unique<FrameSender>(options.to, interrupt.get_token()); });
+  Sent sent = send(frames, options, *sender, interrupt.get_token());
   if (options.to.pattern == SendPattern::pub) sent.monitors = sender->subscriptions();
+  sender.reset();  // what it has taken is sent, or the interrupt has come
+  sent.is_interrupted = interrupt.stop_requested();
+  if (sent.frames_left > 0) count_left(frames, sent);
   const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
   const auto& counts = frames.counts();
   if (options.settings.json)
     fmt::print("{}\n", json_of(sent, seconds, counts).dump(2));
   else
-    fmt::print("{} frames, {} bytes in {:.3g} s{}\n", sent.frames, sent.bytes, seconds,
-               sent.monitors ? fmt::format("; {} monitors joined", *sent.monitors) : "");
+    fmt::print("{}\n", in_words(sent, seconds));
   if (counts.damaged_places > 0 && !options.settings.quiet)
     fmt::print(stderr, "warning: the journal is damaged in {} places: {} of its entries are lost\n",
                counts.damaged_places, counts.missing_entries);
@@ -162,7 +194,9 @@ void add_replay(Command& app) {
   command.add_option("--from-s", options->from_s, "Begin with the frame that holds this scan time").not_negative();
   command.add_flag("--json", options->settings.json, "Print JSON");
   command.add_flag("--quiet", options->settings.quiet, "No progress");
-  command.footer("Example: tofstream replay monday.journal --speed 10 --pipeline live_osem --out again");
+  command.footer(
+      "Example: tofstream replay monday.journal --speed 10 --pipeline live_osem --out again\n"
+      "An interrupt ends it, and the last line then says what was not sent.");
   command.on_run([options] { replay(*options); });
 }
 

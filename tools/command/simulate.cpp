@@ -1,7 +1,9 @@
 // `tofstream simulate`: list mode of a phantom in a scanner, made and written by the pipeline `simulate` with the
 // gadgets of the scanner's kind: PETSIRD of a ring, text of strips.
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,6 +60,9 @@ void simulate(Options options) {
     sets.add(option, key, fmt::format("{}", value));
   };
   const std::string scanner = from_input([&] { return find_shared("scanners", options.scanner).string(); });
+  if (std::error_code none; std::filesystem::is_directory(output, none))
+    throw InputError(fmt::format("{0} is a folder: name a file, such as -o {1}", options.output,
+                                 (std::filesystem::path(options.output) / "scan.petsird").string()));
   from_input([&] { return make_folder(output.parent_path()); });
   if (options.header_only) return write_header(options, scanner);
   set("--scanner", "scanner", scanner);

@@ -78,7 +78,7 @@ void add_run(Families& families, const RunReport& report) {
   families.counter("run_parameter_changes_total", "Live parameters that were set", {}, number(changes));
   add_books(families, report.books);
   const LatencyFigures& latency = report.latency;
-  const char* help = "From a message's entry to the end of a sink's work on it: what this fraction of the messages did not exceed";
+  const char* help = "From a message's entry to the end of a sink's work on it, which this fraction of messages did not exceed";
   for (const auto& [fraction, seconds] :  // the label is not `quantile`, which is a summary's
        {std::pair{"0.5", latency.p50_seconds}, {"0.99", latency.p99_seconds}, {"1", latency.max_seconds}})
     families.gauge("latency_seconds", help, {{"fraction", fraction}}, seconds);
