@@ -135,7 +135,8 @@ struct EventCorrections {
       emit(std::exchange(batch, {}));
     }
     waiting_.clear();
-    if (p_.randoms.from == RandomsFrom::delayeds && prompts_time_.sum_s > 0 && delayeds_ == 0)
+    const bool needs_randoms = !quantity_ || (*quantity_)[Correction::randoms].state != CorrectionState::not_needed;
+    if (p_.randoms.from == RandomsFrom::delayeds && needs_randoms && prompts_time_.sum_s > 0 && delayeds_ == 0)
       context.log().warning(
           "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
           "only prompts (its `events: both` gives the delayeds too)");

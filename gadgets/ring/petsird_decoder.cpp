@@ -15,8 +15,10 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "core/run/run_control.hpp"
 #include "gadgets/io/petsird/decoder.hpp"
 #include "gadgets/io/petsird/describe.hpp"
+#include "gadgets/io/petsird/error.hpp"
 #include "gadgets/io/petsird/live_time.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
@@ -82,13 +84,13 @@ struct PetsirdDecoder : private petsird::Handler {
     emit_ = &emit;
     context_ = &context;
     shift_ms_ = block.time_shift_ms;
-    decoder_->push(block.data);
+    naming_the_file([&] { decoder_->push(block.data); });
   }
 
   void flush(Emit<EventBatch>& emit, Context& context) {
     emit_ = &emit;
     context_ = &context;
-    decoder_->finish();
+    naming_the_file([&] { decoder_->finish(); });
     take_open(petsird::EventKind::delayed);
     take_open(petsird::EventKind::prompt);
     on_decoded();
@@ -97,6 +99,27 @@ struct PetsirdDecoder : private petsird::Handler {
   }
 
  private:
+  // What is wrong with the stream is told with the file that it comes from, if it comes from one.
+  template <class Decode>
+  void naming_the_file(const Decode& decode) const try {
+    decode();
+  } catch (const petsird::Error& error) {
+    const std::string file = input_file();
+    if (file.empty()) throw;
+    throw petsird::Error(fmt::format("{}: {}", file, error.what()));
+  }
+
+  std::string input_file() const {
+    if (!context_->control()) return {};
+    const Pipeline& pipeline = context_->control()->pipeline();
+    for (const PipelineEdge& edge : pipeline.edges) {
+      const PipelineGadget& source = pipeline.gadgets[edge.from];
+      if (pipeline.gadgets[edge.to].name != context_->name() || source.info->kind != GadgetKind::source) continue;
+      if (const Value* path = source.resolved.find("path")) return path->text == "-" ? "standard input" : path->text;
+    }
+    return {};
+  }
+
   // What the decoder itself turned away was received too.
   void book_rejected(Context& context) const {
     const auto& counts = decoder_->counts();

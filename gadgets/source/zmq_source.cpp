@@ -245,6 +245,11 @@ struct ZmqSource {
       receiver.take(*frame);
     }
     context.report("replayed_frames", static_cast<std::int64_t>(count));
+    context.report("replayed_events", static_cast<std::int64_t>(receiver.events()));
+    if (receiver.is_complete())
+      context.log().warning(fmt::format(
+          "the stream in the journal {} has ended, so nothing is received: name another folder for another stream",
+          p_.journal.string()));
     report_damage(frames, context);
   }
 

@@ -14,8 +14,9 @@ std::shared_ptr<journal::Writer> open_journal(const JournalOption& option, const
   auto writer = journal::shared_writer(option.folder, options);
   if (writer->entries_before() > 0 && !option.resume)
     throw std::runtime_error(
-        fmt::format("the journal {} already holds {} entries: set resume to continue it, or name another folder",
-                    option.folder.string(), writer->entries_before()));
+        fmt::format("the journal {} already holds {} entries: continue it with resume (tofstream record --resume, or "
+                    "--set {}.resume=true), or name another folder",
+                    option.folder.string(), writer->entries_before(), context.name()));
   if (writer->cut_bytes() > 0)
     context.log().warning(fmt::format("the journal {} ended in the middle of an entry: {} bytes were cut off",
                                       option.folder.string(), writer->cut_bytes()));

@@ -69,6 +69,8 @@ class StreamReceiver {
   /// The end has come; frames that are missing may still come late.
   bool has_ended() const { return streams_.has_ended() || is_ended_by_another_; }
   bool is_complete() const { return has_ended() && (settings_.is_monitor || !streams_.is_missing_frames()); }
+  /// In the frames that were taken so far.
+  std::uint64_t events() const { return streams_.counts().events; }
   /// Books what is missing and reports. After the last message.
   void finish();
 

@@ -175,6 +175,17 @@ TEST_CASE(
   check_fails(reconstruct(bytes.substr(0, bytes.size() / 2)), 1, "the file was cut short, get a fresh copy");
 }
 
+TEST_CASE("what is wrong with a recording is told with its name") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "notes.petsird").string();
+  std::ofstream(file) << "these are notes, and no list mode";
+  for (const std::string& line :
+       {"inspect " + file, "run listmode_osem --quiet --input " + file + " --out " + (folder / "out").string()}) {
+    const auto result = run_command(line);
+    CHECK_MESSAGE(result.err.find(file + ": PETSIRD stream, byte 0: this is text") != std::string::npos, result.err);
+  }
+}
+
 TEST_CASE("view of a recording says what shows one") {
   const TemporaryFolder folder;
   std::ofstream(folder / "scan.petsird", std::ios::binary) << good_stream();

@@ -134,6 +134,19 @@ TEST_CASE("a replay that nobody receives is ended by an interrupt, and says what
   }
 }
 
+TEST_CASE("a journal whose stream has ended is not continued, and the command says how one is that has not") {
+  const Bench bench;
+  REQUIRE(exit_code_of(bench.sending(2'000, 1000) + " & " + bench.recording() + "; code=$?; wait; exit $code") == 0);
+  const std::string record = "record " + bench.journal + " --quiet --endpoint " + bench.endpoint;
+  const CommandResult full = run_command(record);
+  CHECK(full.code == 2);
+  CHECK_MESSAGE(full.err.find("tofstream record --resume") != std::string::npos, full.err);
+  const CommandResult again = run_command(record + " --resume");
+  CHECK(again.code == 0);
+  CHECK_MESSAGE(again.err.find("has ended, so nothing is received") != std::string::npos, again.err);
+  CHECK_MESSAGE(again.out.find("0 events written, 0 received; 2,000 were in the journal before\n") == 0, again.out);
+}
+
 TEST_CASE("a record that is interrupted ends well") {
   const Bench bench;
   const std::string line = bench.recording() + " & sleep 0.3; kill -INT $!; wait $!";

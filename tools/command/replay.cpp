@@ -68,7 +68,7 @@ void count_left(JournalReplay& frames, Sent& sent) {
   sent.are_all_left_counted = false;
 }
 
-std::string in_words(const Sent& sent, double seconds) {
+std::string words_of(const Sent& sent, double seconds) {
   std::string words = fmt::format("{} frames, {} bytes in {:.3g} s", sent.frames, sent.bytes, seconds);
   if (sent.monitors) words += fmt::format("; {} monitors joined", *sent.monitors);
   if (!sent.is_interrupted) return words;
@@ -104,7 +104,7 @@ void replay_to_endpoint(JournalReplay& frames, Options options) {
   if (options.settings.json)
     fmt::print("{}\n", json_of(sent, seconds, counts).dump(2));
   else
-    fmt::print("{}\n", in_words(sent, seconds));
+    fmt::print("{}\n", words_of(sent, seconds));
   if (counts.damaged_places > 0 && !options.settings.quiet)
     fmt::print(stderr, "warning: the journal is damaged in {} places: {} of its entries are lost\n",
                counts.damaged_places, counts.missing_entries);

@@ -55,6 +55,13 @@ void add_fates(const std::map<std::string, std::uint64_t>& events, const char* f
     if (number > 0) fates.push_back(fmt::format("{} {}: {}", grouped(number), fate, reason));
 }
 
+// Events that a journal held when the run began to continue it: the books count them too.
+std::uint64_t kept_before(const RunReport& report) {
+  std::int64_t events = 0;
+  for (const GadgetReport& gadget : report.gadgets) events += figure<std::int64_t>(gadget, "replayed_events");
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(events, 0));
+}
+
 std::string events_line(const RunReport& report, const GadgetReport* writer) {
   const BookBalance& books = report.books;
   if (books.received == 0) return {};
@@ -63,9 +70,12 @@ std::string events_line(const RunReport& report, const GadgetReport* writer) {
   add_fates(books.lost, "lost", fates);
   if (books.discarded > 0) fates.push_back(grouped(books.discarded) + " discarded");
   const bool is_kept = books.reconstructed == 0 && books.written > 0;
+  const std::uint64_t before = is_kept ? std::min(kept_before(report), books.written) : 0;
+  if (before > 0) fates.push_back(grouped(before) + " were in the journal before");
   return fmt::format("{}{} events{}, {} received{}{}\n", writer ? updates_words(*writer) : "",
-                     grouped(is_kept ? books.written : books.reconstructed), is_kept ? " written" : "",
-                     grouped(books.received), fates.empty() ? "" : "; ", fmt::join(fates, "; "));
+                     grouped(is_kept ? books.written - before : books.reconstructed), is_kept ? " written" : "",
+                     grouped(books.received - std::min(before, books.received)), fates.empty() ? "" : "; ",
+                     fmt::join(fates, "; "));
 }
 
 std::string corrections_line(const GadgetReport& writer) {

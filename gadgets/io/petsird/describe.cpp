@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <istream>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -133,9 +135,9 @@ Summary Summariser::summary(const Decoder& decoder) const {
   return summary;
 }
 
-Summary summarise_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(fmt::format("{} cannot be read; give an existing file", path.string()));
+namespace {
+
+Summary summarise_stream(std::istream& file) {
   Summariser summariser;
   Decoder decoder(summariser);
   Unpacker unpacker;
@@ -147,9 +149,21 @@ Summary summarise_file(const std::filesystem::path& path) {
     unpacker.push(std::move(buffer), decode);
   }
   unpacker.finish(decode);
-  if (file.bad()) throw Error(fmt::format("{} cannot be read to its end; check the disk", path.string()));
+  if (file.bad()) throw Error("cannot be read to its end; check the disk");
   decoder.finish();
   return summariser.summary(decoder);
+}
+
+}  // namespace
+
+Summary summarise_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(fmt::format("{} cannot be read; give an existing file", path.string()));
+  try {
+    return summarise_stream(file);
+  } catch (const std::runtime_error& error) {
+    throw Error(fmt::format("{}: {}", path.string(), error.what()));
+  }
 }
 
 double seconds_of(const Summary& summary) {
