@@ -171,7 +171,7 @@ struct ZmqSource {
     {
       const std::stop_callback at_stop(stop, [&] { receiving.request_stop(); });
       if (journal_ && journal_->entries_before() > 0) replay(receiver, stop, context);
-      take_all(queue, receiver, stop, context);
+      if (!receiver.is_complete()) take_all(queue, receiver, stop, context);
     }
     receiving.request_stop();
     receiving.join();

@@ -54,6 +54,27 @@ TEST_CASE("errors of options name the command and what was typed") {
   CHECK_MESSAGE(below.err.find("photons") == std::string::npos, below.err);
 }
 
+TEST_CASE("simulate takes events or seconds, and a file, not a folder") {
+  check_refused("simulate -o x --events 1000 --seconds 1",
+                "tofstream: simulate: --events excludes --seconds (tofstream simulate --help)");
+  const TemporaryFolder folder;
+  const std::string name = folder.path().string();
+  check_refused("simulate -o " + name,
+                "tofstream: " + name + " is a folder: name a file, such as -o " + name + "/scan.petsird");
+}
+
+TEST_CASE("without tofstream's own files it is said where they were looked for") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "bin");
+  std::filesystem::copy_file(program(), folder / "bin/tofstream");
+  const auto alone = run_line("LD_LIBRARY_PATH=" + (program().parent_path().parent_path() / "lib").string() + " " +
+                              (folder / "bin/tofstream").string() + " simulate -o " + (folder / "x").string());
+  CHECK(alone.code == 2);
+  CHECK_MESSAGE(alone.err.find("looked for in " + (folder / "share/tofstream/scanners").string()) != std::string::npos,
+                alone.err);
+  CHECK_MESSAGE(alone.err.find("TOFSTREAM_SHARE") != std::string::npos, alone.err);
+}
+
 TEST_CASE("a count may be written as 2e3") {
   const TemporaryFolder folder;
   const std::string file = (folder / "scan.petsird").string();

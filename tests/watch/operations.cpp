@@ -105,5 +105,6 @@ TEST_CASE("the systemd unit ends a run as an operator does, and gives it the tim
   CHECK(unit.find("\nKillSignal=SIGINT\n") != std::string::npos);
   CHECK(unit.find("\nTimeoutStopSec=45\n") != std::string::npos);
   CHECK(unit.find("tofstream run") != std::string::npos);
+  CHECK(unit.find("\nRestartPreventExitStatus=2\n") != std::string::npos);  // wrong input stays wrong
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -196,7 +196,7 @@ void add_replay(Command& app) {
   command.add_flag("--quiet", options->settings.quiet, "No progress");
   command.footer(
       "Example: tofstream replay monday.journal --speed 10 --pipeline live_osem --out again\n"
-      "An interrupt ends it, and the last line then says what was not sent.");
+      "An interrupt ends it. To an endpoint, the last line then says what was not sent.");
   command.on_run([options] { replay(*options); });
 }
 
