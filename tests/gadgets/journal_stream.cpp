@@ -139,7 +139,7 @@ TEST_CASE("a run that was stopped is continued: what the sender repeats is a dup
   }
   const RunReport refused = run(receiving_records(place.endpoint, journal));
   CHECK(refused.exit_code == exit_config);
-  CHECK(first_error(refused).find("already holds 11 entries: set resume to continue it") != std::string::npos);
+  CHECK(first_error(refused).find("already holds 11 entries: continue it with resume") != std::string::npos);
 
   std::vector<Bytes> rest(frames.begin() + 8, frames.end());
   rest.erase(rest.begin() + 5);

@@ -66,8 +66,9 @@ TEST_CASE("a run without an image tells its files and events, and one without ei
   report.gadgets.push_back(scan);
   report.books = {.received = 1000, .written = 1000};
   CHECK(run_end(report) == "scan.petsird\n1,000 events written, 1,000 received\ndone after 42.7 s\n");
-  report.gadgets[0].figures = {{"replayed_events", std::int64_t{400}}};
-  CHECK(run_end(report).starts_with("600 events written, 600 received; 400 were in the journal before\n"));
+  report.gadgets[0].figures["replayed_events"] = std::int64_t{400};
+  CHECK(
+      run_end(report).starts_with("scan.petsird\n600 events written, 600 received; 400 were in the journal before\n"));
   report.gadgets.clear();
   report.books = {};
   CHECK(run_end(report) == "done after 42.7 s\n");
