@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 // std::exception&)` in a gadget does not take it for an error of its own.
 struct Cancelled {};
 
-// A serial gadget's next output stems from this message too.
+// The events and the times of `data` replace the message's own; its place stays.
 void take_data(MessageInfo& info, const MessageInfo& data) {
   info.ingress = data.ingress;
   info.last_ingress = data.last_ingress;
@@ -24,6 +24,7 @@ void take_data(MessageInfo& info, const MessageInfo& data) {
   info.end_event = data.end_event;
 }
 
+// A serial gadget's next output stems from this message too.
 void note_origin(Node& node, const MessageInfo& info) {
   if (std::exchange(node.origin_was_emitted, false))
     node.origin = info;

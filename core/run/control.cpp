@@ -93,7 +93,7 @@ CountPoint Control::count_now() const {
   return now;
 }
 
-// Of what the report says of the gadgets, so that a reader never sees a run that waits, and no word of what for.
+// The phase follows from what the report says of the gadgets: a run that waits then always says what for.
 RunPhase Control::phase(const RunReport& report) const {
   if (state_.cancelled) return RunPhase::ending;
   if (!state_.launched) return RunPhase::preparing;

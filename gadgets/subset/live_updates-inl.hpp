@@ -21,6 +21,11 @@ inline LiveUpdate update_of(const UpdateRecord& record) {
 inline int last_of(const LiveUpdate& update) {
   return update.first + update.count - 1;
 }
+// A message without data, such as a start image, comes when these did, and stems from no event.
+inline MessageInfo without_events(MessageInfo info) {
+  info.first_event = info.end_event = 0;
+  return info;
+}
 
 }  // namespace detail
 
@@ -98,7 +103,7 @@ void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
 template <class Data>
 bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit, Context& context) {
   if (!announcement_) return false;
-  context.made_from({});  // no event
+  context.made_from(detail::without_events(context.message()));
   emit(announcement_of(*std::exchange(announcement_, std::nullopt)));
   return true;
 }
@@ -188,7 +193,7 @@ template <class Data>
 void LiveUpdates<Data>::restart(Emit<Subset<Data>>& emit, Context& context) {
   offline_ = 0;
   write_record({.update = ++updates_, .restart = true}, context);
-  context.made_from({});  // no event
+  context.made_from(detail::without_events(newest_));
   emit(restart_of<Data>(updates_));
 }
 

@@ -63,7 +63,8 @@ double total_of(const Json& entries) {
   return total;
 }
 
-// Of the image that a writer says the unit of, or else of the last one that a gadget has filtered.
+// Says how the image was filtered, and its unit: the image of the writer that states a unit, or else the last one that a
+// gadget has filtered.
 std::string image_in_words(const Json& status) {
   const Json none = Json::object();
   const Json* image = &none;
