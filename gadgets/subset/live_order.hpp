@@ -1,30 +1,33 @@
-// Which subset a live reconstruction updates with next: new subsets first, then the latest ones in turn, each as often
-// as an offline reconstruction would use it (share/doc/live.md gives the rule and the reasons).
+// Which subset of list-mode events a live reconstruction updates with next: new subsets first, then the latest ones in
+// turn, each as often as an offline reconstruction would use it (share/doc/live.md gives the rule and the reasons).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-namespace tofstream {
+#include "gadgets/subset/live_update.hpp"
+#include "gadgets/subset/stored_subset.hpp"
 
-/// One update: with subsets [first, first + count) together.
-struct LiveUpdate {
-  int first = 0;
-  int count = 1;
-  bool is_new = false;  // no update before used the last of these subsets
-  friend bool operator==(const LiveUpdate&, const LiveUpdate&) = default;
-};
+namespace tofstream {
 
 struct LiveOrderSettings {
   int iterations = 1;  // updates that each subset should have
   int window = 16;     // how many of the latest subsets take turns
 };
 
+/// The Order of subsets in time order: see LiveUpdates. A part of the scan is a subset.
 class LiveOrder {
  public:
   explicit LiveOrder(LiveOrderSettings settings) : settings_(settings) {}
 
+  template <class Data>
+  void arrive(const StoredSubset<Data>& subset) {
+    if (subset.is_rest)
+      arrive_rest();
+    else
+      arrive();
+  }
   /// One more subset has come.
   void arrive() { made_.push_back({}); }
   /// The rest at the end of the stream, too few data for an update of their own: it counts as a subset, which is used
@@ -40,11 +43,22 @@ class LiveOrder {
   /// The update with subset k of a pass.
   LiveUpdate update_with(int k) const {
     const int count = has_rest_ && k + 1 == in_a_pass() ? 2 : 1;
-    return {k, count, updates_of(k + count - 1) == 0};
+    return one_stretch(k, count, updates_of(k + count - 1) == 0);
   }
   /// Updates that subset k has had.
   int updates_of(int k) const { return made_[static_cast<std::size_t>(k)].updates; }
-  std::int64_t updates() const { return updates_; }
+  int iteration_of(const LiveUpdate& update) const { return updates_of(update.last()) + 1; }
+  int subset_of(const LiveUpdate& update) const { return update.first(); }
+  /// Subset k has had so many updates and is not among the latest, so that only a pass over all can name it again.
+  bool has_had_its_turns(int k, int updates) const {
+    return k >= 0 && k < in_a_pass() - settings_.window && updates_of(k) >= updates;
+  }
+  /// The update of a record of an order, whose subsets have come. Throws std::runtime_error for new subsets together
+  /// with old ones, which are not put together.
+  LiveUpdate recorded(const UpdateRecord& record) const;
+  /// Throws std::runtime_error for the record of another kind of data: subsets that are not one stretch of the scan, or
+  /// that grew.
+  static void require_possible(const UpdateRecord& record);
 
   /// The first subset without an update, or all of these together; nothing where none waits. A rest does not count.
   std::optional<LiveUpdate> next_new(bool together) const;

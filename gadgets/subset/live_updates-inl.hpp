@@ -14,12 +14,9 @@
 namespace tofstream {
 namespace detail {
 
-// A restart has none.
-inline LiveUpdate update_of(const UpdateRecord& record) {
-  return record.restart ? LiveUpdate{} : LiveUpdate{record.parts[0].first, record.parts[0].count, false};
-}
-inline int last_of(const LiveUpdate& update) {
-  return update.first + update.count - 1;
+// The last part of the scan that a record names; -1 of a restart.
+inline int last_of(const UpdateRecord& record) {
+  return record.restart ? -1 : record.parts.back().first + record.parts.back().count - 1;
 }
 // A message without data, such as a start image, comes when these did, and stems from no event.
 inline MessageInfo without_events(MessageInfo info) {
@@ -29,28 +26,27 @@ inline MessageInfo without_events(MessageInfo info) {
 
 }  // namespace detail
 
-template <class Data>
-LiveUpdates<Data>::LiveUpdates(LiveSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity,
-                               Context& context)
+template <class Data, class Order>
+LiveUpdates<Data, Order>::LiveUpdates(LiveSettings settings, Order order,
+                                      std::function<std::shared_ptr<const Quantity>()> quantity, Context& context,
+                                      std::function<Batches(Batches)> join)
     : p_(std::move(settings)),
       quantity_(std::move(quantity)),
-      order_({p_.iterations, p_.window}),
-      recorded_(p_.follow, p_.resume_from),
+      join_(std::move(join)),
+      order_(std::move(order)),
+      recorded_(p_.follow, p_.resume_from, &Order::require_possible),
       deadline_(p_.deadline_ms, p_.degrade) {
   if (!p_.order.empty()) context.output_file(p_.order);
 }
 
-template <class Data>
-void LiveUpdates<Data>::announce(Data like) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::announce(Data like) {
   if (!std::exchange(is_announced_, true)) announcement_ = std::move(like);
 }
 
-template <class Data>
-void LiveUpdates<Data>::arrive(StoredSubset<Data> subset, Context& context) {
-  if (subset.is_rest)
-    order_.arrive_rest();
-  else
-    order_.arrive();
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::arrive(StoredSubset<Data> subset, Context& context) {
+  order_.arrive(subset);
   subsets_.push_back(std::move(subset));
   let_go_if_done(order_.in_a_pass() - 1 - p_.window);
   note_data(context.message());
@@ -59,8 +55,8 @@ void LiveUpdates<Data>::arrive(StoredSubset<Data> subset, Context& context) {
 
 // Which events the subset that has come is of: its first ones may have come with the message that ended the subset
 // before, which was cut there.
-template <class Data>
-void LiveUpdates<Data>::note_data(MessageInfo message) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::note_data(MessageInfo message) {
   if (message.last_ingress == Clock::time_point{}) message.ingress = message.last_ingress = Clock::now();
   const auto before = std::exchange(ended_, message);
   message.first_event = before ? before->first_event : 0;
@@ -68,8 +64,8 @@ void LiveUpdates<Data>::note_data(MessageInfo message) {
   came_.push_back(message);
 }
 
-template <class Data>
-bool LiveUpdates<Data>::idle(Emit<Subset<Data>>& emit, Context& context) {
+template <class Data, class Order>
+bool LiveUpdates<Data, Order>::idle(Emit<Subset<Data>>& emit, Context& context) {
   note_latency(context);
   if (send_announcement(emit, context)) return true;
   if (!recorded_.is_over()) return follow(emit, context);
@@ -80,15 +76,15 @@ bool LiveUpdates<Data>::idle(Emit<Subset<Data>>& emit, Context& context) {
   return update.has_value();
 }
 
-template <class Data>
-void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::flush(Emit<Subset<Data>>& emit, Context& context) {
   send_announcement(emit, context);
   while (follow(emit, context)) {
   }
   if (!recorded_.is_over() && !context.stopping())
     throw std::runtime_error(
         fmt::format("the order to follow names subset {}, but {} came: it belongs to another recording",
-                    detail::last_of(detail::update_of(recorded_.next())), order_.arrived()));
+                    detail::last_of(recorded_.next()), order_.arrived()));
   if (recorded_.is_whole()) {
     reject_what_is_left(context);
   } else {
@@ -100,8 +96,8 @@ void LiveUpdates<Data>::flush(Emit<Subset<Data>>& emit, Context& context) {
   report(context);
 }
 
-template <class Data>
-bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit, Context& context) {
+template <class Data, class Order>
+bool LiveUpdates<Data, Order>::send_announcement(Emit<Subset<Data>>& emit, Context& context) {
   if (!announcement_) return false;
   context.made_from(detail::without_events(context.message()));
   emit(announcement_of(*std::exchange(announcement_, std::nullopt)));
@@ -109,17 +105,16 @@ bool LiveUpdates<Data>::send_announcement(Emit<Subset<Data>>& emit, Context& con
 }
 
 // Sends the next update of the order that is followed, if its subsets have come. False where nothing went out.
-template <class Data>
-bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
+template <class Data, class Order>
+bool LiveUpdates<Data, Order>::follow(Emit<Subset<Data>>& emit, Context& context) {
   while (!recorded_.is_over()) {
     const UpdateRecord record = recorded_.next();
-    const LiveUpdate update = detail::update_of(record);
-    if (!record.restart && detail::last_of(update) >= order_.arrived()) return false;
-    if (!record.restart && record.events != events_of(update))
+    if (detail::last_of(record) >= order_.arrived()) return false;
+    if (!record.restart && record.events != events_of(record))
       throw std::runtime_error(
           fmt::format("update {} of the order to follow has {} events, but its subset has {} here: it belongs to "
                       "another recording, or the subsets are cut differently",
-                      record.update, record.events, events_of(update)));
+                      record.update, record.events, events_of(record)));
     const bool is_done = recorded_.next_is_in_checkpoint();
     if (is_done) pass(record, context);
     recorded_.advance();
@@ -127,21 +122,21 @@ bool LiveUpdates<Data>::follow(Emit<Subset<Data>>& emit, Context& context) {
     if (record.restart)
       restart(emit, context);
     else
-      send(with_news(update), emit, context);
+      send(order_.recorded(record), emit, context);
     return true;
   }
   return false;
 }
 
 // Counts an update that the checkpoint's image has already.
-template <class Data>
-void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::pass(const UpdateRecord& record, Context& context) {
   ++updates_;
   if (record.restart) {
     offline_ = 0;
     return;
   }
-  const LiveUpdate update = with_news(detail::update_of(record));
+  const LiveUpdate update = order_.recorded(record);
   const std::uint64_t events = new_events_of(update);
   const Rejected rejected = recorded_.rejected_of(events);
   if (rejected.events > 0) context.books().rejected(rejected.events, rejected.reason);
@@ -150,20 +145,9 @@ void LiveUpdates<Data>::pass(const UpdateRecord& record, Context& context) {
   order_.note(update);
 }
 
-template <class Data>
-LiveUpdate LiveUpdates<Data>::with_news(LiveUpdate update) const {
-  const int last = detail::last_of(update);
-  update.is_new = order_.updates_of(last) == 0;
-  const int alike = order_.is_rest(last) ? last - 1 : last;
-  for (int k = update.first; k < alike; ++k)
-    if ((order_.updates_of(k) == 0) != (order_.updates_of(alike) == 0))
-      throw std::runtime_error("the order to follow puts new subsets together with old ones: it was not written so");
-  return update;
-}
-
 // After an order that was written to its end no update follows: the events that are left are rejected.
-template <class Data>
-void LiveUpdates<Data>::reject_what_is_left(Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::reject_what_is_left(Context& context) {
   std::optional<LiveUpdate> update;
   while ((update = order_.next_new(true)) || (update = order_.next_rest())) {
     context.books().rejected(new_events_of(*update), "after the end of the order that is followed");
@@ -171,8 +155,8 @@ void LiveUpdates<Data>::reject_what_is_left(Context& context) {
   }
 }
 
-template <class Data>
-void LiveUpdates<Data>::finish(Emit<Subset<Data>>& emit, Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::finish(Emit<Subset<Data>>& emit, Context& context) {
   std::optional<LiveUpdate> update;
   if (p_.final == Final::converged)
     while (!context.stopping() && (update = order_.next_missing())) send(*update, emit, context);
@@ -189,57 +173,71 @@ void LiveUpdates<Data>::finish(Emit<Subset<Data>>& emit, Context& context) {
   context.report("final_left_out", true);
 }
 
-template <class Data>
-void LiveUpdates<Data>::restart(Emit<Subset<Data>>& emit, Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::restart(Emit<Subset<Data>>& emit, Context& context) {
   offline_ = 0;
   write_record({.update = ++updates_, .restart = true}, context);
   context.made_from(detail::without_events(newest_));
   emit(restart_of<Data>(updates_));
 }
 
-template <class Data>
-void LiveUpdates<Data>::send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context) {
+// The data of an update: first what was part of an update before, then what was not.
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::gather(const LiveUpdate& update, Subset<Data>& subset) const {
+  Batches known, unknown;
+  subset.time_fraction = 0;
+  for_each_part(update, [&](int k) {
+    const StoredSubset<Data>& part = kept(k);
+    Batches& to = update.is_new && order_.updates_of(k) == 0 ? unknown : known;
+    to.insert(to.end(), part.batches.begin(), part.batches.end());
+    subset.time_fraction += part.time_fraction;
+  });
+  if (join_) {
+    known = join_(std::move(known));
+    unknown = join_(std::move(unknown));
+  }
+  if (update.is_new) subset.known_batches = known.size();
+  subset.batches = std::move(known);
+  subset.batches.insert(subset.batches.end(), unknown.begin(), unknown.end());
+}
+
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context) {
   Subset<Data> subset;
   subset.step = step_of(update);
-  subset.time_fraction = 0;
-  for (int k = update.first; k < update.first + update.count; ++k) {
-    const StoredSubset<Data>& part = kept(k);
-    subset.batches.insert(subset.batches.end(), part.batches.begin(), part.batches.end());
-    subset.time_fraction += part.time_fraction;
-    if (update.is_new && order_.updates_of(k) > 0) subset.known_batches = subset.batches.size();
-  }
+  gather(update, subset);
   subset.quantity = quantity_();
-  write_record({updates_, {{update.first, update.count}}, events_of(update)}, context);
+  write_record({updates_, update.parts, events_of(update)}, context);
   order_.note(update);
   if (offline_) ++*offline_;
-  const MessageInfo& last = came_[static_cast<std::size_t>(detail::last_of(update))];
+  const MessageInfo& last = came_[static_cast<std::size_t>(update.last())];
   if (update.is_new) {
     newest_ = last;
     sent_ = last.last_ingress;
   }
   MessageInfo data =
       newest_;  // an update with old data is no answer to any event: its times are the newest that are in
-  data.first_event = came_[static_cast<std::size_t>(update.first)].first_event;
+  data.first_event = came_[static_cast<std::size_t>(update.first())].first_event;
   data.end_event = last.end_event;
   context.made_from(data);
-  for (int k = update.first; k < update.first + update.count; ++k) let_go_if_done(k);
+  for_each_part(update, [&](int k) { let_go_if_done(k); });
   context.report("updates", updates_);
   emit(std::move(subset));
 }
 
 // Frees the data of a subset that has had its turns and its updates, so that no rule can name it again. This bounds the
 // memory of a long scan if the projector keeps pace, unless all data are needed at the end.
-template <class Data>
-void LiveUpdates<Data>::let_go_if_done(int k) {
-  if (k < 0 || k >= order_.in_a_pass() - p_.window || p_.final == Final::offline || !recorded_.is_over()) return;
-  if (order_.updates_of(k) >= (p_.final == Final::none ? 1 : p_.iterations)) kept(k).batches.clear();
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::let_go_if_done(int k) {
+  if (p_.final == Final::offline || !recorded_.is_over()) return;
+  if (order_.has_had_its_turns(k, p_.final == Final::none ? 1 : p_.iterations)) kept(k).batches.clear();
 }
 
-template <class Data>
-UpdateStep LiveUpdates<Data>::step_of(const LiveUpdate& update) {
-  UpdateStep step{.iteration = order_.updates_of(detail::last_of(update)) + 1,
+template <class Data, class Order>
+UpdateStep LiveUpdates<Data, Order>::step_of(const LiveUpdate& update) {
+  UpdateStep step{.iteration = order_.iteration_of(update),
                   .iterations = 0,
-                  .subset = update.first,
+                  .subset = order_.subset_of(update),
                   .subsets = 0,
                   .update = ++updates_,
                   .replayed = !update.is_new};
@@ -248,30 +246,32 @@ UpdateStep LiveUpdates<Data>::step_of(const LiveUpdate& update) {
   step.iteration = static_cast<int>(*offline_ / all) + 1;
   step.iterations = p_.iterations;
   step.subsets = all;
-  step.ends_iteration = update.first + 1 == all;
+  step.ends_iteration = *offline_ % all + 1 == all;
   step.last = step.ends_iteration && step.iteration == p_.iterations;
   return step;
 }
 
-template <class Data>
-std::uint64_t LiveUpdates<Data>::events_of(const LiveUpdate& update) const {
+template <class Data, class Order>
+template <class Update>
+std::uint64_t LiveUpdates<Data, Order>::events_of(const Update& update) const {
   std::uint64_t sum = 0;
-  for (int k = update.first; k < update.first + update.count; ++k) sum += kept(k).event_count();
+  for_each_part(update, [&](int k) { sum += kept(k).event_count(); });
   return sum;
 }
 
 // The events of an update that no update had before.
-template <class Data>
-std::uint64_t LiveUpdates<Data>::new_events_of(const LiveUpdate& update) const {
+template <class Data, class Order>
+std::uint64_t LiveUpdates<Data, Order>::new_events_of(const LiveUpdate& update) const {
   std::uint64_t sum = 0;
-  for (int k = update.first; k < update.first + update.count; ++k)
+  for_each_part(update, [&](int k) {
     if (order_.updates_of(k) == 0) sum += kept(k).event_count();
+  });
   return sum;
 }
 
 // Written before the update itself, so that any estimate that was seen or kept is in the order.
-template <class Data>
-void LiveUpdates<Data>::write_record(const UpdateRecord& record, Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::write_record(const UpdateRecord& record, Context& context) {
   if (p_.order.empty()) return;
   write_log(
       [&] {
@@ -285,9 +285,9 @@ void LiveUpdates<Data>::write_record(const UpdateRecord& record, Context& contex
 }
 
 // A scan continues even if its order can no longer be written, as on a full disk.
-template <class Data>
+template <class Data, class Order>
 template <class Write>
-void LiveUpdates<Data>::write_log(const Write& write, Context& context) {
+void LiveUpdates<Data, Order>::write_log(const Write& write, Context& context) {
   if (is_log_broken_) return;
   try {
     write();
@@ -300,8 +300,8 @@ void LiveUpdates<Data>::write_log(const Write& write, Context& context) {
 
 // Data that came before the projector was ready waited for the sensitivity, which is computed once the scanner is
 // known; their latency says nothing about later ones.
-template <class Data>
-void LiveUpdates<Data>::note_latency(Context& context) {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::note_latency(Context& context) {
   const auto now = Clock::now();
   const bool knows_scanner = is_announced_ && !announcement_;
   if (!ready_ && (knows_scanner || sent_)) ready_ = now;
@@ -317,8 +317,8 @@ void LiveUpdates<Data>::note_latency(Context& context) {
   context.report("degradations", degradations_);
 }
 
-template <class Data>
-void LiveUpdates<Data>::report(Context& context) const {
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::report(Context& context) const {
   context.report("updates", updates_);
   if (latency_.count() > 0) {
     context.report("latency_ms_p50", 1e3 * latency_.quantile_seconds(0.5));

@@ -46,13 +46,18 @@ LiveSettings live_settings(const Params& p) {
   return {p.iterations, p.window, p.final, p.deadline_ms, p.degrade, p.order, p.follow, p.resume_from};
 }
 
-/// `Data`: see Subset. live_updates-inl.hpp has the definitions.
-template <class Data>
+/// `Data`: see Subset. `Order`: says which parts of the scan the next update is with, by the public functions of
+/// LiveOrder; what it tells apart in the data, it learns in arrive(). live_updates-inl.hpp has the definitions.
+template <class Data, class Order = LiveOrder>
 class LiveUpdates {
  public:
-  /// `quantity`: what an image of all data so far shows. Throws std::runtime_error for an order that cannot be
-  /// followed.
-  LiveUpdates(LiveSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity, Context& context);
+  using Batches = std::vector<std::shared_ptr<const Data>>;
+
+  /// `quantity`: what an image of all data so far shows. `join`: makes fewer batches of a subset's, which were
+  /// reconstructed before or were not; null where a batch is large enough. Throws std::runtime_error for an order that
+  /// cannot be followed.
+  LiveUpdates(LiveSettings settings, Order order, std::function<std::shared_ptr<const Quantity>()> quantity,
+              Context& context, std::function<Batches(Batches)> join = nullptr);
 
   /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like);
@@ -70,17 +75,18 @@ class LiveUpdates {
   bool send_announcement(Emit<Subset<Data>>& emit, Context& context);
   bool follow(Emit<Subset<Data>>& emit, Context& context);
   void pass(const UpdateRecord& record, Context& context);
-  LiveUpdate with_news(LiveUpdate update) const;
   void reject_what_is_left(Context& context);
   void finish(Emit<Subset<Data>>& emit, Context& context);
   void restart(Emit<Subset<Data>>& emit, Context& context);
+  void gather(const LiveUpdate& update, Subset<Data>& subset) const;
   void send(const LiveUpdate& update, Emit<Subset<Data>>& emit, Context& context);
   void note_data(MessageInfo message);
   void let_go_if_done(int k);
   UpdateStep step_of(const LiveUpdate& update);
   StoredSubset<Data>& kept(int k) { return subsets_[static_cast<std::size_t>(k)]; }
   const StoredSubset<Data>& kept(int k) const { return subsets_[static_cast<std::size_t>(k)]; }
-  std::uint64_t events_of(const LiveUpdate& update) const;
+  template <class Update>
+  std::uint64_t events_of(const Update& update) const;
   std::uint64_t new_events_of(const LiveUpdate& update) const;
   void write_record(const UpdateRecord& record, Context& context);
   template <class Write>
@@ -90,7 +96,8 @@ class LiveUpdates {
 
   LiveSettings p_;
   std::function<std::shared_ptr<const Quantity>()> quantity_;
-  LiveOrder order_;
+  std::function<Batches(Batches)> join_;
+  Order order_;
   RecordedOrder recorded_;
   Deadline deadline_;
   std::optional<UpdateLogWriter> log_;

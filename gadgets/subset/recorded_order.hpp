@@ -21,14 +21,16 @@ class RecordedOrder {
  public:
   RecordedOrder() = default;
   /// `follow`: an order to follow as a whole. `resume`: a folder with an order whose updates up to the checkpoint's are
-  /// in the image already. Both empty: nothing to follow. Throws std::runtime_error for files that cannot be used.
-  RecordedOrder(const std::filesystem::path& follow, const std::filesystem::path& resume) {
+  /// in the image already. Both empty: nothing to follow. `require_possible` throws for a record of another kind of data.
+  /// Throws std::runtime_error for files that cannot be used.
+  RecordedOrder(const std::filesystem::path& follow, const std::filesystem::path& resume,
+                void (*require_possible)(const UpdateRecord&)) {
     if (follow.empty() && resume.empty()) return;
     if (!follow.empty() && !resume.empty())
       throw std::invalid_argument(
           "set follow or resume_from, not both: follow reconstructs from the start, resume_from continues a run");
     log_ = read_update_log(follow.empty() ? resume : follow);
-    for (const UpdateRecord& record : log_.updates) require_one_stretch(record);
+    for (const UpdateRecord& record : log_.updates) require_possible(record);
     if (resume.empty()) return;
     checkpoint_ = checkpoint_step(resume);
     if (checkpoint_.update > static_cast<std::int64_t>(log_.updates.size()))
@@ -54,14 +56,6 @@ class RecordedOrder {
   std::span<const UpdateRecord> passed() const { return std::span(log_.updates).first(next_); }
 
  private:
-  // The gadgets that follow an order have subsets in time order, which are whole when they come.
-  static void require_one_stretch(const UpdateRecord& record) {
-    if (record.restart || (record.parts.size() == 1 && !record.as_of_event)) return;
-    throw std::runtime_error(fmt::format(
-        "update {} of the order is of {}: follow it with data of the kind that it was written for", record.update,
-        record.as_of_event ? "data that grew during the scan" : "parts that do not follow one another"));
-  }
-
   UpdateLog log_;
   std::size_t next_ = 0;
   CheckpointStep checkpoint_;

@@ -28,7 +28,7 @@ struct Scan {
   bool make(const std::optional<LiveUpdate>& update, std::vector<int>& to) {
     if (!update) return false;
     order.note(*update);
-    to.push_back(update->first);
+    to.push_back(update->first());
     return true;
   }
 };
@@ -67,11 +67,11 @@ TEST_CASE("subsets that wait can go together, and nothing is replayed while one 
   LiveOrder order({.iterations = 2, .window = 4});
   for (int k = 0; k < 3; ++k) order.arrive();
   CHECK(!order.next_replay());
-  CHECK(order.next_new(false) == LiveUpdate{0, 1, true});
-  CHECK(order.next_new(true) == LiveUpdate{0, 3, true});
-  order.note({0, 3, true});
+  CHECK(order.next_new(false) == one_stretch(0, 1, true));
+  CHECK(order.next_new(true) == one_stretch(0, 3, true));
+  order.note(one_stretch(0, 3, true));
   CHECK(!order.next_new(true));
-  CHECK(order.next_replay() == LiveUpdate{0, 1, false});
+  CHECK(order.next_replay() == one_stretch(0, 1, false));
   CHECK(order.updates_of(2) == 1);
 }
 
@@ -80,12 +80,12 @@ TEST_CASE("a rest is used together with the subset before it, as often as that, 
     CAPTURE(before);
     LiveOrder order({.iterations = 2, .window = 4});
     for (int k = 0; k < 3; ++k) order.arrive();
-    for (int k = 0; k < 2 + before; ++k) order.note({std::min(k, 2), 1, k <= 2});
+    for (int k = 0; k < 2 + before; ++k) order.note(one_stretch(std::min(k, 2), 1, k <= 2));
     order.arrive_rest();
     CHECK(order.arrived() == 4);
     CHECK(order.in_a_pass() == 3);
     // If the last subset has had its turn, the rest waits for the next round, in time order.
-    const LiveUpdate with_rest{2, 2, true};
+    const LiveUpdate with_rest = one_stretch(2, 2, true);
     CHECK(order.next_new(true) == (before == 0 ? std::optional(with_rest) : std::nullopt));
     CHECK(order.next_new(false) == order.next_new(true));
     CHECK(order.next_rest() == with_rest);
@@ -95,7 +95,8 @@ TEST_CASE("a rest is used together with the subset before it, as often as that, 
       missing.push_back(*update);
       order.note(*update);
     }
-    CHECK(missing == std::vector<LiveUpdate>{{0, 1, false}, {1, 1, false}, {2, 2, before > 0}});
+    CHECK(missing ==
+          std::vector<LiveUpdate>{one_stretch(0, 1, false), one_stretch(1, 1, false), one_stretch(2, 2, before > 0)});
     CHECK(!order.next_rest());
   }
 }

@@ -21,21 +21,21 @@ namespace {
 constexpr int voxels = 4;
 using Row = std::array<float, voxels>;  // weights a_ij of a count
 
-struct ViewsView {
+struct RowsView {
   std::int64_t count = 0;
   const Row* rows = nullptr;
   const float* counts = nullptr;
 };
 
 /// Counts y_i of some views.
-struct Views {
+struct CameraRows {
   std::int64_t count = 0;
   std::vector<Row> rows = {};
   std::vector<float> counts = {};
 
   Memory memory() const { return Memory::host; }
-  Views to(Memory, Stream = nullptr) const { return *this; }
-  ViewsView view() const { return {count, rows.data(), counts.data()}; }
+  CameraRows to(Memory, Stream = nullptr) const { return *this; }
+  RowsView view() const { return {count, rows.data(), counts.data()}; }
   std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
   std::size_t bytes() const { return rows.size() * (sizeof(Row) + sizeof(float)); }
 };
@@ -48,18 +48,18 @@ void add(const Row& row, float value, float* image) {
   for (std::size_t v = 0; v < voxels; ++v) image[v] += row[v] * value;
 }
 
-class ViewProjector final : public Projector<ViewsView> {
+class CameraProjector final : public Projector<RowsView> {
  public:
-  explicit ViewProjector(const Grid& grid) : grid_(grid) {}
+  explicit CameraProjector(const Grid& grid) : grid_(grid) {}
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }
-  void forward(const ViewsView& views, const float* image, float* expected, Stream) override {
+  void forward(const RowsView& views, const float* image, float* expected, Stream) override {
     for (std::int64_t i = 0; i < views.count; ++i) expected[i] = expectation(views.rows[i], image);
   }
-  void back(const ViewsView& views, const float* values, float* image, Stream) override {
+  void back(const RowsView& views, const float* values, float* image, Stream) override {
     for (std::int64_t i = 0; i < views.count; ++i) add(views.rows[i], values ? values[i] : 1, image);
   }
-  EmTally em_step(const ViewsView& views, const float* image, float* accumulator, Stream) override {
+  EmTally em_step(const RowsView& views, const float* image, float* accumulator, Stream) override {
     for (std::int64_t i = 0; i < views.count; ++i)
       add(views.rows[i], views.counts[i] / expectation(views.rows[i], image), accumulator);
     return {.used = views.count};
@@ -73,18 +73,18 @@ class ViewProjector final : public Projector<ViewsView> {
 const std::vector<std::vector<Row>> scan{{{2, 1, 0, 0}, {1, 3, 0, 0}}, {{0, 1, 2, 0}, {0, 2, 1, 0}}};
 constexpr Row activity{3, 5, 7, 9};
 
-class ViewModel final : public SystemModel<Views> {
+class CameraModel final : public SystemModel<CameraRows> {
  public:
-  void prepare(const Subset<Views>& first, const Estimate& estimate, Context&) override {
+  void prepare(const Subset<CameraRows>& first, const Estimate& estimate, Context&) override {
     CHECK(first.announced);
-    projector_ = std::make_unique<ViewProjector>(estimate.image->grid);
+    projector_ = std::make_unique<CameraProjector>(estimate.image->grid);
     Image whole = Image::zeros(estimate.image->grid);
     for (const auto& rows : scan)
       for (const Row& row : rows) add(row, 1, whole.voxels.data());
     whole_ = std::make_shared<const Image>(std::move(whole));
   }
-  Projector<ViewsView>& projector() override { return *projector_; }
-  SubsetSensitivity sensitivity(const Subset<Views>& subset) override {
+  Projector<RowsView>& projector() override { return *projector_; }
+  SubsetSensitivity sensitivity(const Subset<CameraRows>& subset) override {
     if (subset.batches.empty()) return {whole_};
     auto& own = own_[subset.batches.front().get()];
     if (!own) {
@@ -94,90 +94,91 @@ class ViewModel final : public SystemModel<Views> {
     }
     return {own, 1, whole_};
   }
-  std::shared_ptr<const Quantity> quantity(const Subset<Views>&, Context&) override { return nullptr; }
+  std::shared_ptr<const Quantity> quantity(const Subset<CameraRows>&, Context&) override { return nullptr; }
   DataWords words() const override { return {"counts", "no view of them sees the image"}; }
   Missed missed() const override { return {"turn the camera"}; }
 
  private:
-  std::unique_ptr<ViewProjector> projector_;
+  std::unique_ptr<CameraProjector> projector_;
   std::shared_ptr<const Image> whole_;
-  std::map<const Views*, std::shared_ptr<const Image>> own_;
+  std::map<const CameraRows*, std::shared_ptr<const Image>> own_;
 };
 
 }  // namespace
 
 template <>
-struct PayloadName<Views> {
-  static constexpr auto value = "views";
+struct PayloadName<CameraRows> {
+  static constexpr auto value = "rows of a camera";
 };
 template <>
-struct PayloadName<Subset<Views>> {
-  static constexpr auto value = "subset of views";
+struct PayloadName<Subset<CameraRows>> {
+  static constexpr auto value = "subset of rows of a camera";
 };
 
 namespace {
 
-struct ViewSource {
-  void run(Emit<Views>& emit, std::stop_token, Context& context) {
+struct CameraSource {
+  void run(Emit<CameraRows>& emit, std::stop_token, Context& context) {
     for (const auto& rows : scan) {
-      Views views{.count = static_cast<std::int64_t>(rows.size()), .rows = rows};
+      CameraRows views{.count = static_cast<std::int64_t>(rows.size()), .rows = rows};
       for (const Row& row : rows) views.counts.push_back(expectation(row, activity.data()));
       context.books().received(views.event_count());
       emit(std::move(views));
     }
   }
 };
-TOFSTREAM_GADGET(ViewSource, "test_view_source", "Counts of a camera's views");
+TOFSTREAM_GADGET(CameraSource, "test_view_source", "Counts of a camera's views");
 
-struct ViewSubsets {
+struct CameraSubsets {
   static constexpr bool own_thread = true;
-  explicit ViewSubsets(Context& context)
+  explicit CameraSubsets(Context& context)
       : updates_(
-            {.iterations = 300, .final = Final::offline, .order = "order.jsonl"}, [] { return nullptr; }, context) {}
-  void process(std::shared_ptr<const Views> views, Context& context) {
+            {.iterations = 300, .final = Final::offline, .order = "order.jsonl"}, LiveOrder({.iterations = 300}),
+            [] { return nullptr; }, context) {}
+  void process(std::shared_ptr<const CameraRows> views, Context& context) {
     updates_.announce({});
     updates_.arrive({.batches = {std::move(views)}}, context);
   }
-  bool idle(Emit<Subset<Views>>& emit, Context& context) { return updates_.idle(emit, context); }
-  void flush(Emit<Subset<Views>>& emit, Context& context) { updates_.flush(emit, context); }
+  bool idle(Emit<Subset<CameraRows>>& emit, Context& context) { return updates_.idle(emit, context); }
+  void flush(Emit<Subset<CameraRows>>& emit, Context& context) { updates_.flush(emit, context); }
 
  private:
-  LiveUpdates<Views> updates_;
+  LiveUpdates<CameraRows> updates_;
 };
-TOFSTREAM_GADGET(ViewSubsets, "test_view_subsets", "A subset of each message of views");
+TOFSTREAM_GADGET(CameraSubsets, "test_view_subsets", "A subset of each message of views");
 
-struct ViewPasses {
+struct CameraPasses {
   static constexpr bool own_thread = true;
-  void process(std::shared_ptr<const Views> views, Emit<Subset<Views>>& emit) {
+  void process(std::shared_ptr<const CameraRows> views, Emit<Subset<CameraRows>>& emit) {
     updates_.announce({}, emit);
     updates_.arrive({.batches = {std::move(views)}}, emit);
   }
-  void flush(Emit<Subset<Views>>& emit, Context& context) { updates_.finish(emit, context); }
+  void flush(Emit<Subset<CameraRows>>& emit, Context& context) { updates_.finish(emit, context); }
 
  private:
-  OfflineUpdates<Views> updates_{{.iterations = 300}, [] { return nullptr; }};
+  OfflineUpdates<CameraRows> updates_{{.iterations = 300}, [] { return nullptr; }};
 };
-TOFSTREAM_GADGET(ViewPasses, "test_view_passes", "A subset of each message of views, offline");
+TOFSTREAM_GADGET(CameraPasses, "test_view_passes", "A subset of each message of views, offline");
 
-struct ViewProjectorInputs {
-  std::shared_ptr<const Subset<Views>> views;
+struct CameraInputs {
+  std::shared_ptr<const Subset<CameraRows>> views;
   std::shared_ptr<const Estimate> image;
   static constexpr bool takes_announcements = true;
   static constexpr auto inputs =
-      ports(port<&ViewProjectorInputs::views>("views"), port<&ViewProjectorInputs::image>("image", feedback));
+      ports(port<&CameraInputs::views>("views"), port<&CameraInputs::image>("image", feedback));
 };
 
-struct ViewProjectorGadget {
+struct CameraProjectorGadget {
   static constexpr bool own_thread = true;
-  void process(ViewProjectorInputs inputs, Emit<Projected>& emit, Context& context) {
+  void process(CameraInputs inputs, Emit<Projected>& emit, Context& context) {
     emit(step_(*inputs.views, *inputs.image, context));
   }
   void flush() { step_.finish(); }
 
  private:
-  Step<Views> step_{{.backend = BackendChoice::cpu}, std::make_unique<ViewModel>()};
+  Step<CameraRows> step_{{.backend = BackendChoice::cpu}, std::make_unique<CameraModel>()};
 };
-TOFSTREAM_GADGET(ViewProjectorGadget, "test_view_projector", "Projects views");
+TOFSTREAM_GADGET(CameraProjectorGadget, "test_view_projector", "Projects views");
 
 std::vector<std::shared_ptr<const Estimate>>& estimates() {
   static std::vector<std::shared_ptr<const Estimate>> all;
@@ -207,7 +208,7 @@ std::vector<float> image_of(const Estimate& estimate) {
 
 }  // namespace
 
-TEST_CASE("views with a sensitivity for each subset are reconstructed live and offline by what all kinds share") {
+TEST_CASE("projections with a sensitivity for each subset are reconstructed live and offline by what all kinds share") {
   const TemporaryFolder folder;
   estimates().clear();
   const RunReport report = Engine(parse_pipeline(pipeline("test_view_projector, from: {views: subsets"), "test.yaml"),
@@ -246,7 +247,7 @@ TEST_CASE("views with a sensitivity for each subset are reconstructed live and o
 
 TEST_CASE("a subset of one kind of data is refused by a projector of another before data flow") {
   CHECK_THROWS_WITH_AS(parse_pipeline(pipeline("joseph_projector, from: {events: subsets"), "test.yaml"),
-                       doctest::Contains("subset of views"), ConfigErrors);
+                       doctest::Contains("subset of rows of a camera"), ConfigErrors);
 }
 
 }  // namespace tofstream
