@@ -10,6 +10,7 @@
 namespace tofstream {
 
 template KindTable<wire::RecordKind>& table_of<wire::RecordKind>();
+template struct KindRegistration<wire::RecordKind>;
 
 namespace wire {
 
