@@ -19,7 +19,7 @@ namespace tofstream {
 namespace {
 
 constexpr double largest_sigma = 1000;  // voxels
-constexpr double tail = 1e-5;
+constexpr double largest_tail = 0.01;
 constexpr int bundle = 64;  // lines side by side
 
 /// e^-t I_n(t) for n in [0, last] by Miller's downward recurrence I_n-1 = I_n+1 + (2n/t) I_n,
@@ -100,10 +100,12 @@ void blur_along(float* image, const Grid& grid, const std::vector<float>& w) {
 
 }  // namespace
 
-std::vector<float> gaussian_weights(double sigma_voxels) {
+std::vector<float> gaussian_weights(double sigma_voxels, double tail) {
   if (!(sigma_voxels >= 0 && sigma_voxels <= largest_sigma))
     throw std::invalid_argument(
         fmt::format("a Gaussian's sigma must be in [0, {}] voxels, not {}", largest_sigma, sigma_voxels));
+  if (!(tail > 0 && tail <= largest_tail))
+    throw std::invalid_argument(fmt::format("a Gaussian's tail must be in (0, {}], not {}", largest_tail, tail));
   const double t = sigma_voxels * sigma_voxels;
   if (t < 1e-12) return {1.0f};
   const int last = static_cast<int>(std::ceil(9 * sigma_voxels)) + 12;

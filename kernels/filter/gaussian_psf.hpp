@@ -12,9 +12,9 @@
 namespace tofstream {
 
 /// Weights w_0 (centre) to w_n of the discrete Gaussian of standard deviation `sigma_voxels`; w_-i
-/// = w_i and all sum to 1. Cut where at most 1e-5 of the sum lies beyond, never within 4 sigma.
-/// Throws std::invalid_argument unless sigma_voxels is in [0, 1000].
-std::vector<float> gaussian_weights(double sigma_voxels);
+/// = w_i and all sum to 1. Cut where at most `tail` of the sum lies beyond, never within 4 sigma.
+/// Throws std::invalid_argument unless sigma_voxels is in [0, 1000] and tail in (0, 0.01].
+std::vector<float> gaussian_weights(double sigma_voxels, double tail = 1e-5);
 
 /// Blurs images of one grid in place.
 class GaussianPsf {

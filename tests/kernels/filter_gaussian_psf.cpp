@@ -80,6 +80,30 @@ TEST_CASE("weights are e^-t I_n(t)") {
     CHECK(static_cast<double>(w[n]) == doctest::Approx(std::exp(-1.7) * std::cyl_bessel_i(n, 1.7)).epsilon(2e-5));
 }
 
+TEST_CASE("a shorter tail keeps more weights, and makes Gaussians add up better") {
+  const auto twice = [](double tail) {
+    const std::vector<float> small = gaussian_weights(1.5, tail), large = gaussian_weights(std::sqrt(4.5), tail);
+    double error = 0;
+    const int reach = static_cast<int>(small.size()) - 1;
+    for (int n = 0; n <= 2 * reach; ++n) {
+      double sum = 0;
+      for (int i = -reach; i <= reach; ++i)
+        if (std::abs(n - i) <= reach)
+          sum += static_cast<double>(small[static_cast<std::size_t>(std::abs(i))]) *
+                 static_cast<double>(small[static_cast<std::size_t>(std::abs(n - i))]);
+      const bool is_kept = n < static_cast<int>(large.size());
+      error =
+          std::max(error, std::abs(sum - (is_kept ? static_cast<double>(large[static_cast<std::size_t>(n)]) : 0.0)));
+    }
+    return error;
+  };
+  CHECK(gaussian_weights(1.5, 1e-5) == gaussian_weights(1.5));
+  CHECK(gaussian_weights(1.5, 1e-7).size() > gaussian_weights(1.5).size());
+  CHECK(twice(1e-7) < 1e-7);
+  for (const double tail : {0.0, -1e-5, 0.02, std::nan("")})
+    CHECK_THROWS_AS(gaussian_weights(1.5, tail), std::invalid_argument);
+}
+
 TEST_CASE("the Gaussian equals its definition, zero outside the image") {
   const Image image = random_image(odd_grid, 2);
   const std::vector<float> w[3] = {gaussian_weights(per_fwhm * 3.5), gaussian_weights(per_fwhm * 5 / 3),
