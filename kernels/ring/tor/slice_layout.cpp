@@ -22,7 +22,7 @@ SliceLayout::SliceLayout(const Grid& grid) : grid_(grid) {
 
 template <class Visit>
 void SliceLayout::for_each_voxel(Visit&& visit) const {
-  const auto [nx, ny, nz] = grid_.size;
+  const int nx = grid_.size[0], ny = grid_.size[1], nz = grid_.size[2];
   constexpr int block = 32;  // columns and rows of both copies then stay in the cache
   tbb::parallel_for(0, nz, [&](int z) {
     for (int y_block = 0; y_block < ny; y_block += block)
