@@ -46,7 +46,7 @@ struct StripDirect {
   }
 
   void process(const EventBatch& batch, Context& context) {
-    quantity_.add(batch);
+    quantity_.add(batch.quantity);
     if (batch.count == 0) return;
     if (!batch.scanner) throw std::runtime_error("the events do not say which scanner recorded them");
     if (!scanner_) {

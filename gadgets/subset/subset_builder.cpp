@@ -103,7 +103,7 @@ struct SubsetBuilder {
 
  private:
   void wait_for_end(EventBatch batch) {
-    quantity_.add(batch);
+    quantity_.add(batch.quantity);
     if (batch.count == 0) return emptied_.add(batch);
     emptied_.give_to(batch);
     waiting_.push_back(store_.hold(std::move(batch)));

@@ -29,7 +29,7 @@ void require_one_kind(const EventBatch& batch, std::optional<bool>& delayed) {
 }
 
 std::vector<StoredEvents> SubsetCutter::take(EventBatch batch, EventStore& store) {
-  quantity_.add(batch);
+  quantity_.add(batch.quantity);
   if (batch.count == 0) {
     emptied_.add(batch);
     return {};

@@ -48,7 +48,7 @@ TEST_CASE("subsets say what time's decays an image counts") {
   CHECK(unit_of(*whole) == "Bq s/mL");
   const auto untimed = of_one_subset("{subsets: 1, backend: cpu}", batch_with(in_Bq, 0));
   CHECK(unit_of(*untimed) == "relative");
-  CHECK(untimed->scale == "the events state no scan time");
+  CHECK(untimed->scale == "the data state no scan time");
   EventBatch unknown = batch_with(in_Bq);
   unknown.quantity = nullptr;
   CHECK(of_one_subset("{subsets: 1, backend: cpu}", std::move(unknown)) == nullptr);

@@ -1,0 +1,167 @@
+// The system model of views: see view_model.hpp.
+#include "gadgets/step/view_model.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <list>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "gadgets/step/step-inl.hpp"
+#include "kernels/grid/choose_grid.hpp"
+
+namespace tofstream {
+
+template class Step<ViewBatch>;
+
+namespace {
+
+// The sensitivities of the subsets that were asked for last. Each is made from scratch and kept by what it is made of,
+// so that a run that follows another has the same bits.
+class SubsetSensitivities {
+ public:
+  using Make = std::function<Image(const ViewSubset&)>;
+
+  const std::shared_ptr<const Image>& of(const ViewSubset& subset, std::size_t most, const Make& make) {
+    Key key = key_of(subset);
+    const auto known = std::ranges::find(kept_, key, &Kept::key);
+    if (known != kept_.end()) {
+      kept_.splice(kept_.begin(), kept_, known);
+    } else {
+      kept_.push_front({std::move(key), std::make_shared<const Image>(make(subset))});
+      if (kept_.size() > most) kept_.pop_back();
+    }
+    return kept_.front().image;
+  }
+
+ private:
+  struct View {
+    int number;
+    double seconds;
+    double exposure;
+    double reference_s;
+    std::shared_ptr<const ViewBatch> with_efficiencies;  // the batch; null where it has none of its own
+    bool operator==(const View&) const = default;
+  };
+  using Key = std::vector<View>;
+  struct Kept {
+    Key key;
+    std::shared_ptr<const Image> image;
+  };
+
+  static Key key_of(const ViewSubset& subset) {
+    Key key;
+    for (const auto& batch : subset.batches)
+      for (const ViewRecord& record : batch->records)
+        key.push_back({record.view, batch->set->places[static_cast<std::size_t>(record.view)].duration_s,
+                       record.exposure, batch->reference_s, batch->multiplicative.size() > 0 ? batch : nullptr});
+    return key;
+  }
+
+  std::list<Kept> kept_;  // the last one asked for first
+};
+
+class ViewModel final : public SystemModel<ViewBatch> {
+ public:
+  explicit ViewModel(ViewModelSettings settings) : settings_(std::move(settings)) {}
+
+  void prepare(const ViewSubset& first, const Estimate& estimate, Context& context) override {
+    const ViewBatch* sample = first.sample();
+    set_ = sample ? sample->set : nullptr;
+    if (!set_)
+      throw std::runtime_error("the views do not say which camera recorded them: take them from a source of views");
+    const Backend backend = settings_.backend;
+    projector_ = settings_.projector(grid_for(first, estimate, context), backend, *set_, context);
+    context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
+    quantity_.set(settings_.holds());
+    whole_ = std::make_shared<const Image>(sensitivity_of_all(sample->reference_s));
+  }
+
+  ViewProjector& projector() override { return *projector_; }
+
+  SubsetSensitivity sensitivity(const ViewSubset& subset) override {
+    if (subset.batches.empty()) return {whole_};
+    most_kept_ = std::max<std::size_t>(most_kept_, static_cast<std::size_t>(std::max(subset.step.subsets, 0)) + 2);
+    return {kept_.of(subset, most_kept_, [this](const ViewSubset& s) { return sensitivity_of(s); }), 1, whole_};
+  }
+
+  std::shared_ptr<const Quantity> quantity(const ViewSubset& subset, Context& context) override {
+    return quantity_.of(subset.quantity, context);
+  }
+
+  DataWords words() const override { return {"counts", "no expectation: nothing of the image is seen there"}; }
+
+  Missed missed() const override {
+    return {fmt::format("activity outside the image falsifies the image: write image: auto, or image: {}, which holds "
+                        "what the camera sees",
+                        grid_in_words(settings_.grid(*set_, {.voxel_mm = projector_->grid().voxel_mm}))),
+            false};
+  }
+
+ private:
+  // The estimate's grid or, where the camera decides, one that holds what it sees.
+  Grid grid_for(const ViewSubset& first, const Estimate& estimate, Context& context) const {
+    const Grid grid = estimate.wish ? settings_.grid(*set_, *estimate.wish) : estimate.image->grid;
+    context.report("image", grid_in_words(grid));
+    if (!estimate.wish) return grid;
+    if (!estimate.image && !first.batches.empty())
+      throw std::runtime_error(fmt::format(
+          "the gadget before this one gives a subset before it names a camera, too late to choose the image's grid: "
+          "write image: {}",
+          grid_in_words(grid)));
+    if (estimate.image && !(estimate.image->grid == grid))
+      throw std::runtime_error(
+          fmt::format("the checkpoint's image is {}, and for this camera and `image` it would be {}",
+                      grid_in_words(estimate.image->grid), grid_in_words(grid)));
+    context.log().info(fmt::format("the image that holds what the camera sees: {}", grid_in_words(grid)));
+    return grid;
+  }
+
+  // All places of the set with the times that were planned, so that it is known before the first view.
+  Image sensitivity_of_all(double reference_s) {
+    ViewBatch all{.set = set_};
+    for (std::size_t v = 0; v < set_->places.size(); ++v) all.records.push_back({.view = static_cast<int>(v)});
+    all.count = set_->pixels() * static_cast<std::int64_t>(all.records.size());
+    all.weigh(reference_s);
+    return added_up({std::make_shared<const ViewBatch>(std::move(all))});
+  }
+
+  Image sensitivity_of(const ViewSubset& subset) { return added_up(subset.batches); }
+
+  Image added_up(const std::vector<std::shared_ptr<const ViewBatch>>& batches) {
+    const Memory memory = memory_of(settings_.backend);
+    Image sum = Image::zeros(projector_->grid(), memory);
+    for (const auto& batch : batches) {
+      if (on_host(batch->memory()) == on_host(memory)) {
+        projector_->add_sensitivity(batch->view(), sum.voxels.data());
+      } else {
+        const ViewBatch there = batch->to(memory);
+        projector_->add_sensitivity(there.view(), sum.voxels.data());
+        synchronize(nullptr);
+      }
+    }
+    synchronize(nullptr);
+    return sum;
+  }
+
+  ViewModelSettings settings_;
+  std::shared_ptr<const ViewSet> set_;
+  std::unique_ptr<ViewProjector> projector_;
+  std::shared_ptr<const Image> whole_;
+  std::size_t most_kept_ = 4;
+  SubsetSensitivities kept_;
+  ImageQuantity quantity_;
+};
+
+}  // namespace
+
+std::unique_ptr<SystemModel<ViewBatch>> view_model(ViewModelSettings settings) {
+  return std::make_unique<ViewModel>(std::move(settings));
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

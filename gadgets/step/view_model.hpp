@@ -1,0 +1,41 @@
+// The system model of views: a projector on the grid that the user or the camera chooses, and a sensitivity for each
+// subset, since each sees the image from its own sides. List mode's s_k = s T_k / T does not hold for views.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "gadgets/step/image_quantity.hpp"
+#include "gadgets/step/step.hpp"
+#include "gadgets/views.hpp"
+#include "kernels/project/view_projector.hpp"
+
+namespace tofstream {
+
+/// The two inputs of a projector of views: a subset, and the estimate it is compared with, which flows back from the
+/// update.
+struct ViewProjectorInputs {
+  std::shared_ptr<const ViewSubset> views;
+  std::shared_ptr<const Estimate> image;
+  static constexpr bool takes_announcements = true;  // it chooses the grid of the camera
+  static constexpr auto inputs =
+      ports(port<&ViewProjectorInputs::views>("views"), port<&ViewProjectorInputs::image>("image", feedback));
+};
+
+struct ViewModelSettings {
+  GadgetBackend backend = BackendChoice::automatic;
+  /// Makes the projector for a grid and the camera's views. Reports to the context what it chooses itself.
+  std::function<std::unique_ptr<ViewProjector>(const Grid&, Backend, const ViewSet&, Context&)> projector;
+  /// The grid that holds what the views see.
+  std::function<Grid(const ViewSet&, const GridWish&)> grid;
+  /// What the projector corrects for.
+  std::function<SensitivityHolds()> holds;
+};
+
+std::unique_ptr<SystemModel<ViewBatch>> view_model(ViewModelSettings settings);
+
+extern template class Step<ViewBatch>;
+using ViewStep = Step<ViewBatch>;
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

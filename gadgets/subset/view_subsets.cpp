@@ -1,0 +1,91 @@
+// The subsets of an offline reconstruction of views: all views of a scan, dealt out to groups that each cover the
+// circle, and sent by the rule of offline_updates.hpp.
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/subset/offline_updates.hpp"
+#include "gadgets/subset/view_groups.hpp"
+#include "gadgets/subset/view_intake.hpp"
+#include "gadgets/views.hpp"
+
+namespace tofstream {
+namespace {
+
+struct ViewSubsets {
+  struct Params {
+    int subsets = 8;
+    int iterations = 1;
+    double reference_s = 1;
+    BackendChoice backend = BackendChoice::automatic;
+  };
+  static constexpr auto params = describe(
+      param<&Params::subsets>("subsets", range(1, 1000),
+                              "Groups of views, an update each: every K-th view by angle, so that each covers the "
+                              "circle; 1 is MLEM"),
+      param<&Params::iterations>("iterations", range(1, 10000), "Passes over all groups"),
+      param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"), reference_s_of_views_words),
+      param<&Params::backend>("backend", "Where the views will be projected"));
+  static MemoryNeed memory(const Params& p) {
+    return {.gives_on_device = wants_cuda(p.backend), .note = keeps_views_note};
+  }
+  static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
+  static constexpr bool harmless = true;
+
+  explicit ViewSubsets(const Params& p)
+      : p_(p),
+        backend_(p.backend),
+        intake_(p.reference_s),
+        updates_({.iterations = p.iterations}, [this] { return intake_.quantity(); }) {}
+
+  void process(std::shared_ptr<const ViewBatch> views, Emit<ViewSubset>& emit, Context& context) {
+    const auto taken = intake_.take(*views, context);
+    if (!taken) return;
+    if (groups_.empty()) {
+      groups_ = view_groups(*taken->set, p_.subsets);
+      updates_.announce(intake_.announcement(), emit);
+    }
+    for (auto& view : single_views(*taken)) views_.push_back(std::move(view));
+  }
+
+  void flush(Emit<ViewSubset>& emit, Context& context) {
+    if (groups_.empty()) return;
+    intake_.require_all(context);
+    std::vector<StoredSubset<ViewBatch>> subsets = subsets_in_order();
+    updates_.expect(static_cast<int>(subsets.size()));
+    for (auto& subset : subsets) updates_.arrive(std::move(subset), emit);
+    updates_.finish(emit, context);
+  }
+
+ private:
+  std::vector<StoredSubset<ViewBatch>> subsets_in_order() {
+    std::vector<StoredSubset<ViewBatch>> subsets;
+    for (const int group : farthest_apart(p_.subsets)) {
+      std::vector<const ViewBatch*> of_group;
+      for (const ViewBatch& view : views_)
+        if (groups_[static_cast<std::size_t>(view.records.front().view)] == group) of_group.push_back(&view);
+      if (of_group.empty()) continue;
+      subsets.push_back({.batches = joined(of_group, memory_of(backend_))});
+    }
+    views_.clear();
+    return subsets;
+  }
+
+  Params p_;
+  GadgetBackend backend_;
+  ViewIntake intake_;
+  std::vector<int> groups_;  // of each view of the set
+  std::vector<ViewBatch> views_;
+  OfflineUpdates<ViewBatch> updates_;
+};
+
+TOFSTREAM_GADGET(ViewSubsets, "view_subsets",
+                 "Groups the views of a whole scan into subsets that each cover the circle, and replays them for each "
+                 "iteration");
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
