@@ -1,0 +1,126 @@
+// Checks settings and chooses the backend's rotation projector: see spect.hpp.
+#include "kernels/spect/spect.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "kernels/cuda/refuse.hpp"
+#include "kernels/spect/plane_kernels.hpp"
+#include "kernels/spect/spect_backends.hpp"
+
+namespace tofstream {
+
+namespace {
+
+void validate_camera(const ViewSet& set) {
+  set.validate();
+  if (set.kind != ViewKind::camera || set.size[2] != 1)
+    throw std::invalid_argument("rotation_projector takes views of a camera, and got histo-images");
+  for (const ViewPlace& place : set.places)
+    if (place.tilt_deg != 0)
+      throw std::invalid_argument(fmt::format(
+          "rotation_projector takes cameras that look across the axis, not one tilted by {} degrees", place.tilt_deg));
+}
+
+void validate_beam(const SpectSettings& settings) {
+  if (settings.beam != Beam::parallel && !(std::isfinite(settings.focal_mm) && settings.focal_mm > 0))
+    throw std::invalid_argument(
+        fmt::format("focal_mm of a converging beam must be finite and positive, not {}", settings.focal_mm));
+}
+
+void validate_form(const SpectSettings& settings) {
+  validate(settings.psf);
+  if (settings.form == PsfForm::none) return;
+  if (std::holds_alternative<std::monostate>(settings.psf))
+    throw std::invalid_argument("psf.form needs a point spread: give its numbers, or take none");
+  const bool is_gaussian = settings.form == PsfForm::separable || settings.form == PsfForm::incremental;
+  if (is_gaussian && std::holds_alternative<KernelTable>(settings.psf))
+    throw std::invalid_argument("psf.form separable and incremental need a Gaussian: for a table take table or fft");
+}
+
+void validate_attenuation(const SpectSettings& settings) {
+  if (!settings.mu_per_mm) return;
+  const Image& mu = *settings.mu_per_mm;
+  validate(mu.grid);
+  if (!on_host(mu.voxels.memory()) || mu.voxels.size() != mu.grid.voxels())
+    throw std::invalid_argument("the mu map must be an image in host memory");
+  const auto voxels = mu.voxels.span();
+  if (!std::ranges::all_of(voxels, [](float value) { return std::isfinite(value) && value >= 0; }))
+    throw std::invalid_argument("the mu map has values that are negative or not finite");
+}
+
+}  // namespace
+
+void validate(const Grid& grid, const ViewSet& set, const SpectSettings& settings) {
+  validate(grid);
+  validate_camera(set);
+  validate_beam(settings);
+  validate_form(settings);
+  validate_attenuation(settings);
+  if (!(std::isfinite(settings.counts_per_decay) && settings.counts_per_decay > 0))
+    throw std::invalid_argument(
+        fmt::format("counts_per_decay must be finite and positive, not {}", settings.counts_per_decay));
+  const ViewLattice lattice = lattice_of(grid, set, settings);
+  if (lattice.oversample > 1 && std::holds_alternative<KernelTable>(settings.psf) && settings.form != PsfForm::none)
+    throw std::invalid_argument(
+        fmt::format("psf.table has kernels of pixels, and voxels are smaller: take image.voxel_mm {:g}",
+                    std::max(set.pixel_mm.x, set.pixel_mm.y)));
+  if (settings.form == PsfForm::incremental)
+    for (const double radius : radii_of(set)) incremental_kernels(lattice, settings, radius);
+}
+
+void require_views_of(const ViewSet& set, const Views& views) {
+  if (views.views == 0 || views.set == &set) return;
+  if (!(std::equal(views.set->size, views.set->size + 3, set.size) && views.set->pixel_mm == set.pixel_mm &&
+        views.set->places.size() == set.places.size()))
+    throw std::invalid_argument("views of another camera, or of another scan, than the projector was made for");
+}
+
+std::unique_ptr<ViewProjector> make_rotation_projector(const Grid& grid, const ViewSet& set,
+                                                       const SpectSettings& settings, Backend backend) {
+  validate(grid, set, settings);
+  if (backend == Backend::cpu) return make_rotation_cpu(grid, set, settings);
+  require_cuda();
+  return make_rotation_cuda(grid, set, settings);
+}
+
+Grid choose_view_grid(const ViewSet& set, const GridWish& wish) {
+  validate_camera(set);
+  if (wish.blobs) throw std::invalid_argument("images of a camera have voxels, not blobs");
+  const Vec3 voxel_mm = wish.voxel_mm.value_or(Vec3{set.pixel_mm.x, set.pixel_mm.x, set.pixel_mm.y});
+  float half_u = 0, low_w = INFINITY, high_w = -INFINITY;
+  for (const ViewPlace& place : set.places) {
+    // A shift by less than a pixel adjusts a head: it sees no more by it.
+    const float shift = set.pixel_mm.x * std::floor(std::abs(place.centre_u_mm) / set.pixel_mm.x);
+    half_u = std::max(half_u, 0.5f * static_cast<float>(set.size[0]) * set.pixel_mm.x + shift);
+    const float half_w = 0.5f * static_cast<float>(set.size[1]) * set.pixel_mm.y;
+    low_w = std::min(low_w, place.centre_w_mm - half_w);
+    high_w = std::max(high_w, place.centre_w_mm + half_w);
+  }
+  const Vec3 edges_mm = {2 * half_u, 2 * half_u, high_w - low_w};
+  const Vec3 centre_mm = wish.centre_mm.value_or(Vec3{0, 0, 0.5f * (low_w + high_w)});
+  std::array<int, 3> size{};
+  for (int axis = 0; axis < 3; ++axis) {
+    constexpr float spare = 0.05f;  // of a voxel
+    const float voxels = std::max(1.0f, std::ceil(edges_mm[axis] / voxel_mm[axis] - spare));
+    constexpr float most = 4096;
+    if (!(voxels <= most))
+      throw std::invalid_argument(
+          fmt::format("image.voxel_mm of {} mm makes {:.0f} voxels of the {:.0f} mm that the camera sees along {}, and "
+                      "an image may have {}",
+                      voxel_mm[axis], voxels, edges_mm[axis], "xyz"[axis], most));
+    size[static_cast<std::size_t>(axis)] = static_cast<int>(voxels);
+  }
+  return grid_about(size, voxel_mm, centre_mm);
+}
+
+// There is no CUDA file beside this one yet.
+std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid&, const ViewSet&, const SpectSettings&) {
+  refuse_cuda();
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

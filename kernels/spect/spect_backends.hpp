@@ -1,0 +1,17 @@
+// What spect.cpp asks of the backends' files, which may rely on valid grids, sets and settings.
+#pragma once
+
+#include <memory>
+
+#include "kernels/spect/spect.hpp"
+
+namespace tofstream {
+
+std::unique_ptr<ViewProjector> make_rotation_cpu(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
+std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
+
+/// Throws std::invalid_argument unless the views are of a set with the geometry that the projector was made for.
+void require_views_of(const ViewSet& set, const Views& views);
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
