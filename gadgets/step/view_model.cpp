@@ -77,7 +77,8 @@ class ViewModel final : public SystemModel<ViewBatch> {
     const Backend backend = settings_.backend;
     projector_ = settings_.projector(grid_for(first, estimate, context), backend, *set_, context);
     context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
-    quantity_.set(settings_.holds());
+    calibration_ = settings_.calibration();
+    quantity_.set(calibration_.holds);
     whole_ = std::make_shared<const Image>(sensitivity_of_all(sample->reference_s));
   }
 
@@ -90,7 +91,7 @@ class ViewModel final : public SystemModel<ViewBatch> {
   }
 
   std::shared_ptr<const Quantity> quantity(const ViewSubset& subset, Context& context) override {
-    return quantity_.of(subset.quantity, context);
+    return quantity_.of(calibrated(subset.quantity), context);
   }
 
   DataWords words() const override { return {"counts", "no expectation: nothing of the image is seen there"}; }
@@ -119,6 +120,18 @@ class ViewModel final : public SystemModel<ViewBatch> {
                       grid_in_words(estimate.image->grid), grid_in_words(grid)));
     context.log().info(fmt::format("the image that holds what the camera sees: {}", grid_in_words(grid)));
     return grid;
+  }
+
+  // What the views show, in the projector's unit. A rate needs their time.
+  std::shared_ptr<const Quantity> calibrated(const std::shared_ptr<const Quantity>& views) {
+    if (!views || views == views_) return views ? calibrated_ : nullptr;
+    auto made = std::make_shared<Quantity>(*views);
+    if (made->reference_s > 0) {
+      made->unit = calibration_.unit;
+      made->scale = calibration_.scale;
+    }
+    views_ = views;
+    return calibrated_ = std::move(made);
   }
 
   // All places of the set with the times that were planned, so that it is known before the first view.
@@ -154,6 +167,8 @@ class ViewModel final : public SystemModel<ViewBatch> {
   std::shared_ptr<const Image> whole_;
   std::size_t most_kept_ = 4;
   SubsetSensitivities kept_;
+  ViewCalibration calibration_;
+  std::shared_ptr<const Quantity> views_, calibrated_;
   ImageQuantity quantity_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "gadgets/step/image_quantity.hpp"
 #include "gadgets/step/step.hpp"
@@ -22,14 +23,20 @@ struct ViewProjectorInputs {
       ports(port<&ViewProjectorInputs::views>("views"), port<&ViewProjectorInputs::image>("image", feedback));
 };
 
+/// What a projector of views makes of counts.
+struct ViewCalibration {
+  SensitivityHolds holds = {};  // what it corrects for
+  std::string unit = {};        // of its images; empty: relative
+  std::string scale = {};       // where the unit is from, or why there is none
+};
+
 struct ViewModelSettings {
   GadgetBackend backend = BackendChoice::automatic;
   /// Makes the projector for a grid and the camera's views. Reports to the context what it chooses itself.
   std::function<std::unique_ptr<ViewProjector>(const Grid&, Backend, const ViewSet&, Context&)> projector;
   /// The grid that holds what the views see.
   std::function<Grid(const ViewSet&, const GridWish&)> grid;
-  /// What the projector corrects for.
-  std::function<SensitivityHolds()> holds;
+  std::function<ViewCalibration()> calibration;
 };
 
 std::unique_ptr<SystemModel<ViewBatch>> view_model(ViewModelSettings settings);

@@ -37,7 +37,7 @@ extern template struct KindRegistration<ViewProjectorKind>;
 ///   Params, described by `params`, with `backend` and `log_likelihood`;
 ///   static std::unique_ptr<ViewProjector> make(const Params&, const Grid&, Backend, const ViewSet&, Context&);
 ///   static Grid grid(const ViewSet&, const GridWish&);  that holds what the views see
-///   static SensitivityHolds holds(const Params&);       what it corrects for
+///   static ViewCalibration calibration(const Params&);
 ///   static std::size_t bytes_held(const Params&, std::size_t image);  see step_memory(); `image`: bytes of one
 /// and may have
 ///   static void check(const Params&);  throws where no camera and no image could make sense of it
@@ -67,7 +67,7 @@ class ViewProjectorGadget {
             .projector = [p](const Grid& grid, Backend backend, const ViewSet& views,
                              Context& context) { return Type::make(p, grid, backend, views, context); },
             .grid = [](const ViewSet& views, const GridWish& wish) { return Type::grid(views, wish); },
-            .holds = [p] { return Type::holds(p); }};
+            .calibration = [p] { return Type::calibration(p); }};
   }
 
   ViewStep step_;
