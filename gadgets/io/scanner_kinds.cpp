@@ -11,8 +11,8 @@ template KindTable<ScannerKind>& table_of<ScannerKind>();
 template struct KindRegistration<ScannerKind>;
 
 std::string ScannerKind::problem() const {
-  if (!key.empty() && header) return "";
-  return fmt::format("the kind of scanner '{}' lacks its key or its header", key);
+  if (!key.empty() && (header || check)) return "";
+  return fmt::format("the kind of scanner '{}' lacks its key, or both its header and its check", key);
 }
 
 }  // namespace tofstream

@@ -20,6 +20,9 @@ struct ScannerHeader {
 struct ScannerKind {
   std::string key;         // of a scanner's YAML: a file that has it is of this kind
   std::string words = {};  // what such a scanner is, in messages: "a ring of crystals"
+  /// For a kind that PETSIRD cannot describe: throws std::runtime_error, one line file:line:column: message, for a wrong
+  /// file. Others have `header`, which does.
+  void (*check)(const std::filesystem::path& file) = nullptr;
   /// The header of a file of this kind; crystals' efficiencies are uniform from 1 minus `crystal_efficiency_spread` to
   /// 1, if the kind has any. Throws std::runtime_error, one line file:line:column: message, for a wrong file,
   /// std::invalid_argument for a scanner that a header cannot hold.

@@ -13,7 +13,7 @@ namespace tofstream {
 
 petsird::Header stream_header(const std::string& scanner, double crystal_efficiency_spread, bool delayeds) {
   const std::filesystem::path file = find_shared("scanners", scanner);
-  petsird::Header header = formats::scanner_kind_of(file).header(file, crystal_efficiency_spread).header;
+  petsird::Header header = formats::petsird_header_of(file, crystal_efficiency_spread).header;
   if (delayeds) header.scanner.delayed_event_policy = header.scanner.prompt_event_policy;
   return header;
 }

@@ -61,7 +61,7 @@ struct PetsirdWriter {
     if (!kind.petsird_holds_events)
       throw std::runtime_error(
           fmt::format("{}: this is {}, whose events PETSIRD cannot hold", scanner.string(), kind.words));
-    ScannerHeader made = kind.header(scanner, p.crystal_efficiency_spread);
+    ScannerHeader made = formats::petsird_header_of(scanner, p.crystal_efficiency_spread);
     edges_mm_ = made.header.scanner.tof_bin_edges_mm.at(0).at(0);
     if (!made.has_efficiencies)
       context.log().warning(

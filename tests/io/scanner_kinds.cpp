@@ -41,6 +41,6 @@ TEST_CASE("a file that is of no kind of scanner is told which kinds there are, a
   std::filesystem::remove(file);
   const KindTable<ScannerKind>& kinds = table_of<ScannerKind>();
   CHECK(kinds.problem_of(kinds.at("strips")) == "two kinds of scanners have the key 'strips': rename one");
-  CHECK(kinds.problem_of({.key = "plates"}) == "the kind of scanner 'plates' lacks its key or its header");
+  CHECK(kinds.problem_of({.key = "plates"}) == "the kind of scanner 'plates' lacks its key, or both its header and its check");
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -30,7 +30,7 @@ std::string another(const PipelineGadget& gadget, const NamedInput& input) {
 // Reads what a name means, as the gadget will.
 void read_shared(const std::string& kind, const std::string& name) {
   const auto file = find_shared(kind, name);
-  if (kind == "scanners") formats::scanner_kind_of(file).header(file, 0);
+  if (kind == "scanners") formats::check_scanner(file);
   if (kind == "phantoms") formats::read_phantom(file);
 }
 

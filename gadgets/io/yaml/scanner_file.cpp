@@ -2,6 +2,7 @@
 #include "gadgets/io/yaml/scanner_file.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
@@ -22,6 +23,21 @@ const ScannerKind& scanner_kind_of(const std::filesystem::path& file) {
     if (const std::string hint = kinds.hint(entry.key); !hint.empty())
       refuse(entry.where, fmt::format("a scanner has one of the keys {}, not '{}'{}", known, entry.key, hint));
   refuse(document.where, fmt::format("a scanner has one of the keys {}", known));
+}
+
+ScannerHeader petsird_header_of(const std::filesystem::path& file, double crystal_efficiency_spread) {
+  const ScannerKind& kind = scanner_kind_of(file);
+  if (kind.header) return kind.header(file, crystal_efficiency_spread);
+  throw std::runtime_error(
+      fmt::format("{}: this is {}, which PETSIRD cannot describe: name a PET scanner", file.string(), kind.words));
+}
+
+void check_scanner(const std::filesystem::path& file) {
+  const ScannerKind& kind = scanner_kind_of(file);
+  if (kind.header)
+    kind.header(file, 0);
+  else
+    kind.check(file);
 }
 
 void refuse_other_kinds(const Value& document, std::string_view key) {
