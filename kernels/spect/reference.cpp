@@ -288,10 +288,5 @@ std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const V
   return std::make_unique<RotationReference>(grid, set, settings);
 }
 
-// Until the CPU has its own.
-std::unique_ptr<ViewProjector> make_rotation_cpu(const Grid& grid, const ViewSet& set, const SpectSettings& settings) {
-  return make_rotation_reference(grid, set, settings);
-}
-
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

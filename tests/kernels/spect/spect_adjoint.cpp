@@ -17,7 +17,7 @@ struct AdjointCase {
 std::vector<AdjointCase> geometries() {
   std::vector<AdjointCase> cases;
   const Grid usual = Grid::centred(10, 10, 6, {4, 4, 4});
-  cases.push_back({"even", usual, circular_views(7, 10, 6), {0, 1, 2, 3, 4, 5, 6}});
+  cases.push_back({"even", usual, circular_views(7, 10, 6), {0, 3, 5}});
   cases.push_back({"odd", Grid::centred(9, 9, 5, {4, 4, 4}), circular_views(6, 9, 5), {1, 2, 4, 5}});
   cases.push_back({"unequal", Grid::centred(12, 9, 7, {4, 5, 6}), circular_views(5, 8, 9), {3, 0}});
   cases.push_back({"small voxels", Grid::centred(14, 14, 9, {2.3f, 2.3f, 2.3f}), circular_views(5, 8, 5), {4, 4, 1}});
@@ -30,7 +30,7 @@ std::vector<AdjointCase> geometries() {
     shifted.places[v].centre_w_mm = v % 2 == 0 ? -2.5f : 3.5f;
     shifted.places[v].radius_mm = v < 3 ? 90.0f : 20.0f;  // the second lies within the image
   }
-  cases.push_back({"shifted", off_axis, shifted, {0, 1, 2, 3, 4, 5}});
+  cases.push_back({"shifted", off_axis, shifted, {0, 1, 4}});
   return cases;
 }
 
