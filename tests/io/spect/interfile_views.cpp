@@ -86,7 +86,7 @@ std::vector<float> angles_in(const ViewReader& reader) {
   return angles;
 }
 
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
+std::string with_replaced(std::string text, const std::string& what, const std::string& with) {
   const std::size_t at = text.find(what);
   REQUIRE(at != std::string::npos);
   return text.replace(at, what.size(), with);
@@ -120,7 +120,7 @@ TEST_CASE(
 
 TEST_CASE("a rotation the other way round sees the same point from the right before the left") {
   const InterfileFolder folder;
-  const auto orbit = replaced(stir_orbit, "CW", "CCW");
+  const auto orbit = with_replaced(stir_orbit, "CW", "CCW");
   const auto reader = open_views(folder.scan(stir_header + orbit, points_in_views({{11, 5}, {9, 5}, {4, 5}, {6, 5}})));
   CHECK(angles_in(*reader) == std::vector<float>{180, 270, 0, 90});
   sees_known_point(*reader);
@@ -265,9 +265,9 @@ TEST_CASE("numbers of every format and byte order are read, after any offset") {
       if (!is_big) std::ranges::reverse(one);
       std::string data(3 + 4 * 128 * one.size(), '\0');
       data.replace(3 + 130 * one.size(), one.size(), one);
-      std::string header = replaced(stir_header, "format := float", fmt::format("format := {}", format.words));
-      header = replaced(header, "pixel := 4", fmt::format("pixel := {}", format.bytes));
-      if (is_big) header = replaced(header, "imagedata byte order := LITTLEENDIAN\n", "");  // the default
+      std::string header = with_replaced(stir_header, "format := float", fmt::format("format := {}", format.words));
+      header = with_replaced(header, "pixel := 4", fmt::format("pixel := {}", format.bytes));
+      if (is_big) header = with_replaced(header, "imagedata byte order := LITTLEENDIAN\n", "");  // the default
       const auto views = all_views(*open_views(folder.scan(header + stir_orbit + "data offset in bytes := 3\n", data)));
       CHECK(views[1].counts[2] == 5);
       CHECK(views[1].records[0].counts == 5);
@@ -283,38 +283,38 @@ TEST_CASE("what is wrong with projection data in Interfile is said in one line w
   const auto refused = [&](const std::string& header, const std::string& said) {
     refused_views(folder.scan(header, data), file + said);
   };
-  refused(replaced(good, "nucmed", "PET"),
+  refused(with_replaced(good, "nucmed", "PET"),
           ":2: 'imaging modality' is PET: projection data of a gamma camera are of nucmed");
-  refused(replaced(good, "acquired", "Reconstructed"),
+  refused(with_replaced(good, "acquired", "Reconstructed"),
           ":14: 'process status' is Reconstructed: this is an image, and no projection data");
-  refused(replaced(good, "scan.s", "other.s"), ":3: there is no data file " +
-                                                   (folder.folder.path() / "other.s").string() +
-                                                   ": put it beside the header, or name it here");
-  refused(replaced(good, "projections := 4", "projections := 5"),
+  refused(with_replaced(good, "scan.s", "other.s"), ":3: there is no data file " +
+                                                        (folder.folder.path() / "other.s").string() +
+                                                        ": put it beside the header, or name it here");
+  refused(with_replaced(good, "projections := 4", "projections := 5"),
           ": its data file " + data_file + " is cut short: 2560 bytes wanted, 2048 found");
-  refused(replaced(good, "projections := 4", "projections := 3"),
+  refused(with_replaced(good, "projections := 4", "projections := 3"),
           ": its data file " + data_file +
               " has 2048 bytes, and the header describes 1536: is its number of projections, "
               "matrix size or number of bytes per pixel right?");
   refused(good + "!total number of images := 8\n",
           ":19: 8 images in total, and 'number of projections' of all heads and windows makes 4: repeat the section of "
           "each head, or correct the number");
-  refused(replaced(good, "extent of rotation := 360", "extent of rotation := 720"),
+  refused(with_replaced(good, "extent of rotation := 360", "extent of rotation := 720"),
           ": views 1 and 3 have one place: head 0, 0 degrees; correct its angles or radii");
-  refused(replaced(good, "projections := 4", "projections := 0"),
+  refused(with_replaced(good, "projections := 4", "projections := 0"),
           ":12: 'number of projections' must be a whole number in [1, 100000], not '0'");
-  refused(replaced(good, "radius := 150", "radius := -3"), ":18: a radius of -3 cannot be: give radius_mm");
-  refused(replaced(good, "circular\nradius := 150", "non-circular\nradii := {150, 151, 152}"),
+  refused(with_replaced(good, "radius := 150", "radius := -3"), ":18: a radius of -3 cannot be: give radius_mm");
+  refused(with_replaced(good, "circular\nradius := 150", "non-circular\nradii := {150, 151, 152}"),
           ":18: 3 radii for 4 projections: list one for each");
-  refused(replaced(good, "radius := 150\n", ""),
+  refused(with_replaced(good, "radius := 150\n", ""),
           ": it does not say how far from the axis the collimator's face was: give radius_mm of the camera");
-  refused(replaced(good, "CW", "left"), ":15: 'direction of rotation' must be CW or CCW, not 'left'");
-  refused(replaced(good, "LITTLE", "MIDDLE"),
+  refused(with_replaced(good, "CW", "left"), ":15: 'direction of rotation' must be CW or CCW, not 'left'");
+  refused(with_replaced(good, "LITTLE", "MIDDLE"),
           ":5: 'imagedata byte order' must be LITTLEENDIAN or BIGENDIAN, not 'MIDDLEENDIAN'");
-  refused(replaced(good, "number format := float", "number format := ASCII"),
+  refused(with_replaced(good, "number format := float", "number format := ASCII"),
           ":6: numbers of the format 'ascii' are not read: store them as float, signed integer or unsigned integer");
-  refused(replaced(good, "pixel := 4", "pixel := 2"), ":7: there is no float of 2 bytes");
-  refused(replaced(good, "[2] := 10", "[2] := nan"),
+  refused(with_replaced(good, "pixel := 4", "pixel := 2"), ":7: there is no float of 2 bytes");
+  refused(with_replaced(good, "[2] := 10", "[2] := nan"),
           ":11: 'scaling factor (mm/pixel)' must be a finite number, not 'nan'");
   refused(good + "number of time frames := 2\n",
           ":19: 2 'number of time frames': write each into a file of its own, and reconstruct one");
