@@ -26,6 +26,13 @@ void turn_rows(std::span<float> pixels, std::int64_t columns) {
     std::ranges::reverse(pixels.subspan(row * static_cast<std::size_t>(columns), static_cast<std::size_t>(columns)));
 }
 
+// Whence a camera at this angle looks, to the nearest side.
+const char* side_of(float angle_deg) {
+  constexpr const char* sides[] = {"back", "left", "front", "right"};
+  constexpr long quarters = 4;
+  return sides[(std::lround(angle_deg / 90) % quarters + quarters) % quarters];
+}
+
 std::string spread_of(float lo, float hi, const char* unit) {
   return lo == hi ? fmt::format("{:g} {}", lo, unit) : fmt::format("{:g} to {:g} {}", lo, hi, unit);
 }
@@ -109,8 +116,8 @@ std::string ViewReader::summary() const {
   const EnergyWindow first = set.windows.empty() ? EnergyWindow{} : set.windows.front();
   if (first.high_keV > 0) text += fmt::format(", {:g} to {:g} keV", first.low_keV, first.high_keV);
   if (set.windows.size() > 1) text += fmt::format(" and {} more energy windows", set.windows.size() - 1);
-  text +=
-      fmt::format(", the first view at {:g} degrees from the patient's back to the left", set.places.front().angle_deg);
+  const float angle = set.places.front().angle_deg;
+  text += fmt::format(", the first view from the patient's {} ({:g} degrees)", side_of(angle), angle);
   return text;
 }
 

@@ -384,7 +384,7 @@ TEST_CASE("STIR's own case has 120 views whose sum is known") {
   const auto reader = open_views(data / "spect" / "stir_spectub_input.hs");
   CHECK(reader->summary() ==
         "Interfile as STIR reads it: 120 views of 128 x 64 pixels of 3.32 x 3.32 mm, 1 head, radius 150 mm, the first "
-        "view at 0 degrees from the patient's back to the left");
+        "view from the patient's back (0 degrees)");
   double sum = 0;
   std::uint64_t booked = 0;
   for (const ViewBatch& view : all_views(*reader)) {

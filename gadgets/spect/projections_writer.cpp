@@ -1,0 +1,61 @@
+// Writes views as Interfile in the dialect that STIR reads. Both files appear by rename.
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "core/gadget.hpp"
+#include "gadgets/spect/io/interfile_write.hpp"
+#include "gadgets/views.hpp"
+
+namespace tofstream {
+namespace {
+
+struct ProjectionsWriter {
+  struct Params {
+    std::filesystem::path path = "views.hs";
+  };
+  static constexpr auto params = describe(param<&Params::path>(
+      "path", in_run_folder, "Name of the header in the output folder; the counts' file beside it ends in .s"));
+  static constexpr bool own_thread = true;
+  static MemoryNeed memory(const Params& /*p*/) { return {}; }
+
+  ProjectionsWriter(const Params& p, Context& context) : path_(context.output_file(p.path)) {
+    (void)context.output_file(formats::InterfileWriter::data_of(p.path));
+  }
+
+  void process(const ViewBatch& batch, Context& context) {
+    if (batch.window != 0) return;  // scatter windows are not what is reconstructed
+    if (!writer_) start(batch, context);
+    if (batch.counts.empty()) throw std::runtime_error("views without counts came: nothing of them can be written");
+    writer_->write(on_host(batch.memory()) ? batch : copy_of(batch));
+    context.books().written(batch.event_count());
+  }
+
+  void flush(Context& context) {
+    if (!writer_) return context.log().warning("no views came: no file is written");
+    writer_->commit();
+    context.report("file", path_.string());
+  }
+
+ private:
+  void start(const ViewBatch& batch, Context& context) {
+    writer_ = std::make_unique<formats::InterfileWriter>(path_, batch.set);
+    for (const std::string& note : writer_->notes()) context.log().warning(note);
+  }
+
+  static ViewBatch copy_of(const ViewBatch& batch) {
+    ViewBatch copy = batch.to(Memory::host);
+    synchronize(nullptr);
+    return copy;
+  }
+
+  std::filesystem::path path_;
+  std::unique_ptr<formats::InterfileWriter> writer_;
+};
+
+TOFSTREAM_GADGET(ProjectionsWriter, "projections_writer", "Writes views as Interfile, as STIR reads it");
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
