@@ -13,15 +13,15 @@ namespace {
 
 struct ProjectionsWriter {
   struct Params {
-    std::filesystem::path path = "views.hs";
+    std::filesystem::path file = "views.hs";
   };
-  static constexpr auto params = describe(param<&Params::path>(
-      "path", in_run_folder, "Name of the header in the output folder; the counts' file beside it ends in .s"));
+  static constexpr auto params = describe(param<&Params::file>(
+      "file", in_run_folder, "Name of the header in the output folder; the counts' file beside it ends in .s"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& /*p*/) { return {}; }
 
-  ProjectionsWriter(const Params& p, Context& context) : path_(context.output_file(p.path)) {
-    (void)context.output_file(formats::InterfileWriter::data_of(p.path));
+  ProjectionsWriter(const Params& p, Context& context) : path_(context.output_file(p.file)) {
+    (void)context.output_file(formats::InterfileWriter::data_of(p.file));
   }
 
   void process(const ViewBatch& batch, Context& context) {
