@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/spect/fft_blur.hpp"
+
 namespace tofstream {
 
 namespace {
@@ -258,7 +260,9 @@ BlurLayout::BlurLayout(const ViewLattice& lattice, KernelReach widest)
       stride(padded_length(lattice.rows() + widest.w + lattice.margin_w)) {}
 
 PlaneBlurMaker::PlaneBlurMaker(const ViewLattice& lattice, const ViewSet& set, const SpectSettings& settings)
-    : form_(settings.form), layout_(lattice, widest_of(lattice, set, settings)) {
+    : form_(settings.form),
+      is_mirrored_(settings.adjoint == AdjointKind::exact),
+      layout_(lattice, widest_of(lattice, set, settings)) {
   for (const double radius : radii_of(set)) {
     if (form_ == PsfForm::none || form_ == PsfForm::separable)
       separable_[radius] = separable_kernels(lattice, settings, radius);
@@ -267,13 +271,15 @@ PlaneBlurMaker::PlaneBlurMaker(const ViewLattice& lattice, const ViewSet& set, c
     else
       tables_[radius] = plane_kernels(lattice, settings, radius);
   }
+  if (form_ != PsfForm::table) return;
   mirrored_ = tables_;
-  if (settings.adjoint == AdjointKind::exact)
+  if (is_mirrored_)
     for (auto& [radius, kernels] : mirrored_) std::ranges::transform(kernels, kernels.begin(), mirror_image);
 }
 
 std::unique_ptr<PlaneBlur> PlaneBlurMaker::make() const {
   if (form_ == PsfForm::incremental) return std::make_unique<IncrementalBlur>(layout_, separable_);
+  if (form_ == PsfForm::fft) return make_fft_blur(layout_, tables_, is_mirrored_);
   if (!tables_.empty()) return std::make_unique<TableBlur>(layout_, tables_, mirrored_);
   return std::make_unique<SeparableBlur>(layout_, separable_);
 }

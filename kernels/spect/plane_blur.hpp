@@ -80,8 +80,9 @@ class PlaneBlurMaker {
 
  private:
   PsfForm form_;
+  bool is_mirrored_;                                              // A^T's kernels
   std::map<double, std::vector<SeparableKernel>> separable_;      // or increments
-  std::map<double, std::vector<PlaneKernel>> tables_, mirrored_;  // mirrored: for A^T
+  std::map<double, std::vector<PlaneKernel>> tables_, mirrored_;  // mirrored_: A^T's tables
   BlurLayout layout_;
 };
 

@@ -71,7 +71,6 @@ void for_each_adjoint(const Check& check) {
 }  // namespace
 
 TEST_CASE("The reference's back projection is its forward projection's transpose to 1e-12") {
-  double worst = 0;
   for_each_adjoint([&](const AdjointCase& one, const SpectSettings& settings) {
     const RotationReference reference(one.grid, one.set, settings);
     const ViewBatch batch = view_batch(one.set, one.views);
@@ -79,24 +78,19 @@ TEST_CASE("The reference's back projection is its forward projection's transpose
     const std::vector<double> wide_x(x.begin(), x.end()), wide_y(y.begin(), y.end());
     const double forward = inner(reference.forward(batch.view(), wide_x), y);
     const double back = inner(x, reference.back(batch.view(), wide_y));
-    worst = std::max(worst, std::abs(forward / back - 1));
     CHECK(std::abs(forward / back - 1) < 1e-12);
   });
-  MESSAGE("worst: ", worst);
 }
 
 TEST_CASE("The CPU's back projection of views is its forward projection's transpose to 1e-5") {
-  double worst = 0;
   for_each_adjoint([&](const AdjointCase& one, const SpectSettings& settings) {
     const auto projector = make_rotation_projector(one.grid, one.set, settings, Backend::cpu);
     const ViewBatch batch = view_batch(one.set, one.views);
     const auto x = random_numbers(one.grid.voxels(), 1), y = random_numbers(batch.count, 2);
     const double forward = inner(forward_of(*projector, batch, x), y);
     const double back = inner(x, back_of(*projector, batch, y));
-    worst = std::max(worst, std::abs(forward / back - 1));
     CHECK(std::abs(forward / back - 1) < 1e-5);
   });
-  MESSAGE("worst: ", worst);
 }
 
 TEST_CASE("The paper's pair of projectors is no transpose, but near to one") {
