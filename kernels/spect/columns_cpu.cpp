@@ -92,11 +92,11 @@ void convolve(const float* in, const float* weights, int across, int reach, std:
 }
 
 void attenuate(const float* mu, const float* steps, std::int64_t length, float* before, float* factor) {
-  const auto half = hn::Set(lanes, 0.5f);
+  const auto half = hn::Set(lanes, 0.5f), log2_e = hn::Set(lanes, -1.44269504f), least = hn::Set(lanes, -120.0f);
   for_each_vector(length, [&](std::int64_t i) HWY_ATTR {
     const auto here = hn::LoadU(lanes, mu + i), sum = hn::LoadU(lanes, before + i);
     const auto path = hn::Mul(hn::LoadU(lanes, steps + i), hn::MulAdd(half, here, sum));
-    hn::StoreU(exponential(hn::Neg(path)), lanes, factor + i);
+    hn::StoreU(power_of_two(hn::Max(hn::Mul(log2_e, path), least)), lanes, factor + i);
     hn::StoreU(hn::Add(sum, here), lanes, before + i);
   });
 }

@@ -2,28 +2,11 @@
 #include "kernels/spect/footprint.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace tofstream {
 
 namespace {
-
-/// The at most two samples in [0, size) around a position, with linear interpolation's weights.
-struct SamplePair {
-  int count = 0;
-  std::array<int, 2> sample{};
-  std::array<double, 2> weight{};
-
-  SamplePair(double position, int size) {
-    const double at = snapped(position), below = std::floor(at);
-    for (const double sample_at : {below, below + 1})
-      if (const double w = 1 - std::abs(at - sample_at); w > 0 && sample_at >= 0 && sample_at < size) {
-        sample[static_cast<std::size_t>(count)] = static_cast<int>(sample_at);
-        weight[static_cast<std::size_t>(count++)] = w;
-      }
-  }
-};
 
 /// A tap that has not been put beside those of its point.
 struct LooseTap {
@@ -59,8 +42,8 @@ void ViewTaps::interpolate(const ViewLattice& lattice, const LatticeView& view, 
       const auto begin = static_cast<std::int32_t>(taps_.size());
       if (x > -1 && y > -1 && x < grid.size[0] && y < grid.size[1]) {
         const SamplePair across(x, grid.size[0]), down(y, grid.size[1]);
-        for (std::size_t j = 0; j < static_cast<std::size_t>(down.count); ++j)
-          for (std::size_t i = 0; i < static_cast<std::size_t>(across.count); ++i) {
+        for (int j = 0; j < down.count; ++j)
+          for (int i = 0; i < across.count; ++i) {
             const std::int32_t column = down.sample[j] * grid.size[0] + across.sample[i];
             if (support[static_cast<std::size_t>(column)])
               taps_.push_back({column, static_cast<float>(across.weight[i] * down.weight[j])});
@@ -92,14 +75,14 @@ void ViewTaps::spread(const ViewLattice& lattice, const LatticeView& view, const
       const double y = static_cast<double>(grid.origin_mm.y) + iy * static_cast<double>(grid.voxel_mm.y);
       const double n = x * view.sin + y * view.cos, u = y * view.sin - x * view.cos;
       const SamplePair depth(lattice.middle_plane() - n / lattice.step, lattice.planes);
-      for (std::size_t p = 0; p < static_cast<std::size_t>(depth.count); ++p) {
+      for (int p = 0; p < depth.count; ++p) {
         const int k = depth.sample[p];
         if (k < first || k > lattice.last) continue;
         const double scale = view.scale_u(lattice, k);
         const double gain = with_gain ? depth.weight[p] / (scale * view.scale_w(lattice, k)) : depth.weight[p];
         const SamplePair across((u - view.centre_u_mm) / scale / lattice.pu + lattice.middle_column(),
                                 lattice.columns());
-        for (std::size_t i = 0; i < static_cast<std::size_t>(across.count); ++i)
+        for (int i = 0; i < across.count; ++i)
           loose.push_back({k, across.sample[i], {column, static_cast<float>(gain * across.weight[i])}});
       }
     }
@@ -129,16 +112,14 @@ std::vector<RowTap> row_taps(const ViewLattice& lattice, const LatticeView& view
   if (kind == Footprint::interpolating) {
     for (int row = 0; row < lattice.rows(); ++row) {
       const SamplePair pair((view.centre_w_mm + scale * lattice.w_mm(row) - origin) / edge, grid.size[2]);
-      for (std::size_t i = 0; i < static_cast<std::size_t>(pair.count); ++i)
-        taps.push_back({row, pair.sample[i], static_cast<float>(pair.weight[i])});
+      for (int i = 0; i < pair.count; ++i) taps.push_back({row, pair.sample[i], static_cast<float>(pair.weight[i])});
     }
     return taps;
   }
   for (int z = 0; z < grid.size[2]; ++z) {
     const SamplePair pair((origin + z * edge - view.centre_w_mm) / scale / lattice.pw + lattice.middle_row(),
                           lattice.rows());
-    for (std::size_t i = 0; i < static_cast<std::size_t>(pair.count); ++i)
-      taps.push_back({pair.sample[i], z, static_cast<float>(pair.weight[i])});
+    for (int i = 0; i < pair.count; ++i) taps.push_back({pair.sample[i], z, static_cast<float>(pair.weight[i])});
   }
   return taps;
 }

@@ -10,6 +10,23 @@
 
 namespace tofstream {
 
+/// The at most two samples in [0, size) around a position, with linear interpolation's weights.
+struct SamplePair {
+  int count = 0;
+  int sample[2] = {};
+  double weight[2] = {};
+
+  TOFSTREAM_HOST_DEVICE SamplePair(double position, int size) {
+    const double at = snapped(position), below = std::floor(at);
+    for (int i = 0; i < 2; ++i) {
+      const double here = below + i, share = 1 - std::abs(at - here);
+      if (!(share > 0 && here >= 0 && here < size)) continue;
+      sample[count] = static_cast<int>(here);
+      weight[count++] = share;
+    }
+  }
+};
+
 /// A column of voxels, number y * nx + x, with its weight.
 struct ColumnTap {
   std::int32_t column = 0;

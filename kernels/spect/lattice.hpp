@@ -24,16 +24,16 @@ struct ViewLattice {
   Beam beam = Beam::parallel;
   double focal_mm = 0;
 
-  int columns() const { return nu * oversample + 2 * margin_u; }
-  int rows() const { return nw * oversample + 2 * margin_w; }
+  TOFSTREAM_HOST_DEVICE int columns() const { return nu * oversample + 2 * margin_u; }
+  TOFSTREAM_HOST_DEVICE int rows() const { return nw * oversample + 2 * margin_w; }
   /// From the view's middle, on the collimator's face.
-  double u_mm(int column) const { return (column - middle_column()) * pu; }
-  double w_mm(int row) const { return (row - middle_row()) * pw; }
-  double middle_column() const { return 0.5 * (columns() - 1); }
-  double middle_row() const { return 0.5 * (rows() - 1); }
+  TOFSTREAM_HOST_DEVICE double u_mm(int column) const { return (column - middle_column()) * pu; }
+  TOFSTREAM_HOST_DEVICE double w_mm(int row) const { return (row - middle_row()) * pw; }
+  TOFSTREAM_HOST_DEVICE double middle_column() const { return 0.5 * (columns() - 1); }
+  TOFSTREAM_HOST_DEVICE double middle_row() const { return 0.5 * (rows() - 1); }
   /// From the axis towards the camera.
-  double n_mm(int plane) const { return (middle_plane() - plane) * step; }
-  double middle_plane() const { return 0.5 * (planes - 1); }
+  TOFSTREAM_HOST_DEVICE double n_mm(int plane) const { return (middle_plane() - plane) * step; }
+  TOFSTREAM_HOST_DEVICE double middle_plane() const { return 0.5 * (planes - 1); }
 };
 
 /// Where one view looks from. Quarter turns are exact.
@@ -42,11 +42,13 @@ struct LatticeView {
   double radius_mm = 0, centre_u_mm = 0, centre_w_mm = 0;
 
   static LatticeView of(const ViewPlace& place);
-  double depth_mm(const ViewLattice& lattice, int plane) const { return radius_mm - lattice.n_mm(plane); }
-  double scale_u(const ViewLattice& lattice, int plane) const {
+  TOFSTREAM_HOST_DEVICE double depth_mm(const ViewLattice& lattice, int plane) const {
+    return radius_mm - lattice.n_mm(plane);
+  }
+  TOFSTREAM_HOST_DEVICE double scale_u(const ViewLattice& lattice, int plane) const {
     return beam_scale_u(lattice.beam, lattice.focal_mm, depth_mm(lattice, plane));
   }
-  double scale_w(const ViewLattice& lattice, int plane) const {
+  TOFSTREAM_HOST_DEVICE double scale_w(const ViewLattice& lattice, int plane) const {
     return beam_scale_w(lattice.beam, lattice.focal_mm, depth_mm(lattice, plane));
   }
   /// The first plane of the image that lies before the collimator's face.
@@ -57,12 +59,12 @@ struct LatticeView {
 struct AcrossAxis {
   double x = 0, y = 0;
 };
-inline AcrossAxis turned(const LatticeView& view, double n_mm, double u_mm) {
+TOFSTREAM_HOST_DEVICE inline AcrossAxis turned(const LatticeView& view, double n_mm, double u_mm) {
   return {n_mm * view.sin - u_mm * view.cos, n_mm * view.cos + u_mm * view.sin};
 }
 
 /// Positions are made of floats: what is so near to a whole number is that number.
-inline double snapped(double position) {
+TOFSTREAM_HOST_DEVICE inline double snapped(double position) {
   constexpr double slack = 1e-5;
   const double whole = std::nearbyint(position);
   return std::abs(position - whole) < slack ? whole : position;

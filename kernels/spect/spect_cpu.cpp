@@ -137,11 +137,12 @@ class ViewAttenuation {
     const ViewTaps::Plane& points = taps_->plane(plane);
     if (setup_.rows_differ_by_plane())
       rows_ = row_taps(setup_.lattice, *look_, plane, setup_.settings.mu_per_mm->grid, Footprint::interpolating);
-    const ColumnRange all =
-        wanted.empty() ? ColumnRange{points.begin, points.end}
-                       : ColumnRange{std::min(wanted.begin, points.begin == points.end ? wanted.begin : points.begin),
-                                     std::max(wanted.end, points.end)};
-    for (int c = all.begin; c < all.end; ++c) {
+    for (int c = points.begin; c < points.end; ++c) {
+      if (c >= wanted.begin && c < wanted.end) continue;
+      mu_of(points.first_point + c - points.begin);
+      math_.add_scaled(mu_.data(), 1.0f, stride_, before_.data() + c * stride_);
+    }
+    for (int c = wanted.begin; c < wanted.end; ++c) {
       if (c >= points.begin && c < points.end)
         mu_of(points.first_point + c - points.begin);
       else
