@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "core/base/private_folder.hpp"
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/views.hpp"
 
@@ -64,6 +65,39 @@ TEST_CASE("projections_writer writes what projections_source reads, and both bal
   REQUIRE(again.out.size() == 3);
   CHECK(again.out[1].counts[3] == 3);
   CHECK(again.out[1].set->places == source.out[1].set->places);
+}
+
+TEST_CASE(
+    "a pipeline from a file of views into another balances its books, and leaves nothing where the data are wrong") {
+  const PrivateTemporaryFolder folder;
+  const auto run = [&](const std::string& out) {
+    return Engine(parse_pipeline(fmt::format("gadgets:\n  views: {{use: projections_source, path: {0}/scan.hs}}\n"
+                                             "  file: {{use: projections_writer, from: views, path: {0}/{1}}}\n",
+                                             folder.path().string(), out),
+                                 "test.yaml"),
+                  {})
+        .run();
+  };
+  small_scan(folder.path());
+  const RunReport report = run("out.hs");
+  CHECK(report.exit_code == 0);
+  CHECK(report.books.balanced());
+  CHECK(report.books.received == 72);
+  CHECK(std::filesystem::exists(folder.path() / "out.s"));
+  std::string header;
+  {
+    std::ifstream file(folder.path() / "scan.hs");
+    header.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  header.replace(header.find("unsigned integer"), 16, "signed integer  ");
+  std::ofstream(folder.path() / "scan.hs") << header;
+  std::ofstream(folder.path() / "scan.s") << std::string(20, '\2') + std::string(4, '\xff');
+  const RunReport failed = run("bad.hs");
+  CHECK(failed.exit_code != 0);
+  REQUIRE_FALSE(failed.errors.empty());
+  CHECK(failed.errors[0].text().find("view 2 of the file, row 1, column 0: -1 counts") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "bad.hs"));
+  CHECK_FALSE(std::filesystem::exists(folder.path() / "bad.s"));
 }
 
 TEST_CASE("projections_writer without views writes nothing") {
