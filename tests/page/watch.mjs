@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { blockMaxima } from '../../share/viewer/src/projection.js';
 import { build, captionSays, complaints, folder, imageNumber, open, startWatched } from './browser.mjs';
 
 const pipeline = `
@@ -75,6 +76,8 @@ async function marksSidesAndPoint(page) {
   for (const letter of marks.letters)
     assert(letter.left >= marks.views.left && letter.right <= marks.views.right && letter.top >= marks.views.top && letter.bottom <= marks.views.bottom,
       `the letter ${letter.text} of ${letter.of} is cut`);
+  for (const letter of marks.letters.filter(({ of, text }) => of === 'projection' && 'SI'.includes(text)))
+    assert(letter.right < marks.projection.left + 0.25 * (marks.projection.right - marks.projection.left), `${letter.text} lies over the projection`);
   assert.equal(marks.cross.length, 4);
   const point = [marks.cross.find((line) => line[0] === line[2])[0], marks.cross.find((line) => line[1] === line[3])[1]];
   for (const [x1, y1, x2, y2] of marks.cross) {
@@ -89,6 +92,15 @@ async function marksSidesAndPoint(page) {
   assert.equal(await page.locator('#views .cross').count(), 0);
   await page.locator('#crosshair').check();
   assert.doesNotMatch(await page.locator('.scale').textContent(), /e[+-]/);
+}
+
+// The projection leaves out a twentieth of the slices at either end, of a finer image as many of its samples.
+function leavesOutTheEnds() {
+  const slices = (maxima) => Array.from({ length: maxima.size[2] }, (_, k) => maxima.values[k * maxima.size[0] * maxima.size[1]]);
+  const estimate = (n) => ({ size: [2, 2, n], voxelMm: [1, 1, 1], codes: new Uint16Array(4 * n).fill(7) });
+  assert.deepEqual(slices(blockMaxima(estimate(45))), [0, 0, ...Array(41).fill(7), 0, 0]);
+  assert.deepEqual(slices(blockMaxima(estimate(5))), Array(5).fill(7));
+  assert.deepEqual(slices(blockMaxima(estimate(240))), [...Array(4).fill(0), ...Array(72).fill(7), ...Array(4).fill(0)]); // 3 slices in one
 }
 
 async function looksBack(page) {
@@ -172,6 +184,7 @@ try {
   await carriesLicences(run.url);
   await watchesTheEstimate(desktop.page);
   await isForKeyboards(desktop.page);
+  leavesOutTheEnds();
   await marksSidesAndPoint(desktop.page);
   await changesTheView(desktop.page);
   await looksBack(desktop.page);

@@ -3,7 +3,7 @@ import { svg } from './numbers.js';
 
 const least = 14; // pixels that the crosshair leaves free about its point, on each side
 
-// Letters at the left, right, top and bottom of each slice.
+// Letters at the left, right, top and bottom of each slice. S and I stand near the left corners, where no patient is.
 const sides = { transverse: 'RLAP', coronal: 'RLSI', sagittal: 'APSI' };
 
 // The patient's side to which the screen's right points where the projection is seen from an angle: 0 from the front.
@@ -13,8 +13,9 @@ export function sideAt(degrees) {
 
 function letters([left, top, width, height], four) {
   const inset = 10;
+  const x = left + (four[2] === 'S' ? 3 * inset : width / 2);
   const places = [[left + inset, top + height / 2, 'start'], [left + width - inset, top + height / 2, 'end'],
-    [left + width / 2, top + inset + 5, 'middle'], [left + width / 2, top + height - inset, 'middle']];
+    [x, top + inset + 5, 'middle'], [x, top + height - inset, 'middle']];
   return places.map(([x, y, anchor], k) =>
     svg('text', { x: anchor === 'start' ? x - 5 : anchor === 'end' ? x + 5 : x, y: k < 2 ? y + 5 : y, 'text-anchor': anchor, class: 'letter' }, four[k]));
 }
