@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: installed.sh BUILD SOURCE WORK. Installs this build and looks for what people look for besides the program; then
-# collects the licences of the libraries that a bundle would ship.
+# collects the licences of the libraries that a bundle would ship, and makes and looks into a Debian package.
 set -euo pipefail
 build=$1 source=$2 work=$3
 
@@ -44,5 +44,21 @@ if command -v dpkg-query >/dev/null; then
   grep -q "strange.so is of no package" "$work/err" || fail "tools/licences does not name what has no licence"
 else
   echo "note: no dpkg-query, so the libraries' licences were not looked for"
+fi
+
+# The Debian package holds the same, and depends on the libraries that the program is linked with.
+if command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null; then
+  cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1 || { cat "$work/cpack.log" >&2; fail "cpack"; }
+  deb=$(echo "$work"/deb/*.deb)
+  dpkg-deb --extract "$deb" "$work/root"
+  depends=$(dpkg-deb --field "$deb" Depends)
+  for library in libzmq5 libyaml-cpp0.7 libcairo2 'libc6 (>='; do
+    grep -qF "$library" <<<"$depends" || fail "the package does not depend on $library, but on: $depends"
+  done
+  (cd "$work/prefix" && find . -type f | sort) >"$work/installed"
+  (cd "$work/root/usr" && find . -type f | sort) | diff "$work/installed" - || fail "the package holds other files than an installation"
+  "$work/root/usr/bin/tofstream" docs network --path | grep -q "^$work/root/usr/" || fail "the package's program does not find its files"
+else
+  echo "note: no dpkg-shlibdeps (apt install dpkg-dev), so no Debian package was made"
 fi
 # SPDX-License-Identifier: Apache-2.0
