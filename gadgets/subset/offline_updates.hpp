@@ -14,6 +14,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/stored_subset.hpp"
+#include "gadgets/subset/subset_data.hpp"
 
 namespace tofstream {
 
@@ -33,35 +34,52 @@ class OfflineUpdates {
       : settings_(settings), quantity_(std::move(quantity)) {}
 
   /// The scanner is known; only the first call counts. `like`: a batch without data.
-  void announce(Data like, Emit<Subset<Data>>& emit) {
-    if (!std::exchange(is_announced_, true)) emit(announcement_of(std::move(like)));
+  void announce(Data like, Emit<Subset<Data>>& emit, Context& context) {
+    if (std::exchange(is_announced_, true)) return;
+    context.made_from(of_no_event(context.message()));
+    emit(announcement_of(std::move(like)));
   }
 
   /// How many subsets come in all, if this is known before the first.
   void expect(int subsets) { expected_ = subsets; }
 
-  /// One more subset. A rest joins the one before it, which must still be held.
-  void arrive(StoredSubset<Data> subset, Emit<Subset<Data>>& emit) {
-    if (subset.is_rest) return subsets_.back().join(std::move(subset));
+  /// One more subset, of these data. A rest joins the one before it, which must still be held.
+  void arrive(StoredSubset<Data> subset, const MessageInfo& data, Emit<Subset<Data>>& emit, Context& context) {
+    if (subset.is_rest) {
+      subsets_.back().join(std::move(subset));
+      came_.back() = data_between(came_.back(), data);
+      return;
+    }
     subsets_.push_back(std::move(subset));
-    send_first_pass(subsets_.size() - (settings_.holds_last ? 1 : 0), emit);
+    came_.push_back(data);
+    send_first_pass(subsets_.size() - (settings_.holds_last ? 1 : 0), emit, context);
   }
 
   /// The stream has ended: the subset that is held goes out, then the further iterations, unless a stop cuts them
   /// short.
   void finish(Emit<Subset<Data>>& emit, Context& context) {
-    send_first_pass(subsets_.size(), emit);
+    send_first_pass(subsets_.size(), emit, context);
     const int count = static_cast<int>(subsets_.size());
     for (int iteration = 2; iteration <= settings_.iterations; ++iteration)
       for (int k = 0; k < count; ++k) {
         if (context.stopping()) return say_stopped(iteration, k, context);
-        emit(next(iteration, k, count));
+        send(iteration, k, count, emit, context);
       }
   }
 
  private:
-  void send_first_pass(std::size_t end, Emit<Subset<Data>>& emit) {
-    while (sent_ < end) emit(next(1, static_cast<int>(sent_++), expected_));
+  void send_first_pass(std::size_t end, Emit<Subset<Data>>& emit, Context& context) {
+    while (sent_ < end) send(1, static_cast<int>(sent_++), expected_, emit, context);
+  }
+
+  // A replay is no answer to any event: its times are the newest that are in.
+  void send(int iteration, int k, int count, Emit<Subset<Data>>& emit, Context& context) {
+    const MessageInfo& own = came_[static_cast<std::size_t>(k)];
+    MessageInfo data = iteration == 1 ? own : came_.back();
+    data.first_event = own.first_event;
+    data.end_event = own.end_event;
+    context.made_from(data);
+    emit(next(iteration, k, count));
   }
 
   // `count`: the subsets of an iteration; 0: not known. A subset that goes out for the last time is no longer kept.
@@ -90,7 +108,8 @@ class OfflineUpdates {
   bool is_announced_ = false;
   int expected_ = 0;
   std::vector<StoredSubset<Data>> subsets_;
-  std::size_t sent_ = 0;  // in the first iteration
+  std::vector<MessageInfo> came_;  // of each subset
+  std::size_t sent_ = 0;           // in the first iteration
   std::int64_t updates_ = 0;
 };
 

@@ -82,10 +82,10 @@ struct SubsetBuilder {
 
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
-    if (batch.scanner) updates_.announce({.scanner = batch.scanner}, emit);
-    if (p_.subsets > 0) return wait_for_end(std::move(batch));
+    if (batch.scanner) updates_.announce({.scanner = batch.scanner}, emit, context);
+    if (p_.subsets > 0) return wait_for_end(std::move(batch), context.message());
     for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) {
-      updates_.arrive(std::move(subset), emit);
+      updates_.arrive(std::move(subset), data_.ended_by(context.message()), emit, context);
       report(context);
     }
   }
@@ -93,20 +93,21 @@ struct SubsetBuilder {
   void flush(Emit<EventSubset>& emit, Context& context) {
     if (p_.subsets > 0) {
       if (!waiting_.empty()) emptied_.give_to(waiting_.back());
-      cut_stream_into_subsets(emit);
+      cut_stream_into_subsets(emit, context);
     } else if (auto rest = cutter_.finish(store_)) {
-      updates_.arrive(std::move(*rest), emit);
+      updates_.arrive(std::move(*rest), data_.ended_by(context.message()), emit, context);
     }
     report(context);
     updates_.finish(emit, context);
   }
 
  private:
-  void wait_for_end(EventBatch batch) {
+  void wait_for_end(EventBatch batch, const MessageInfo& message) {
     quantity_.add(batch.quantity);
     if (batch.count == 0) return emptied_.add(batch);
     emptied_.give_to(batch);
     waiting_.push_back(store_.hold(std::move(batch)));
+    came_.push_back(message);
   }
 
   // A subset's share of the whole stream: events up to `end`, and their time.
@@ -116,14 +117,15 @@ struct SubsetBuilder {
   };
 
   // Cuts the waiting events into equal subsets of consecutive events.
-  void cut_stream_into_subsets(Emit<EventSubset>& emit) {
+  void cut_stream_into_subsets(Emit<EventSubset>& emit, Context& context) {
     const std::vector<Share> shares = equal_shares();
     const std::vector<double> time_fractions = share_reference_time(shares);
     updates_.expect(static_cast<int>(shares.size()));
     std::vector<EventBatch> open;
     std::int64_t begin = 0;
-    std::size_t k = 0;
-    for (auto& batch : waiting_) {
+    std::size_t k = 0, first = 0;  // first: the batch in which the open subset begins
+    for (std::size_t last = 0; last < waiting_.size(); ++last) {
+      EventBatch& batch = waiting_[last];
       const std::int64_t end = begin + batch.count;
       std::vector<std::int64_t> cuts;
       for (std::size_t j = k; shares[j].end < end; ++j) cuts.push_back(shares[j].end - begin);
@@ -131,11 +133,12 @@ struct SubsetBuilder {
       batch = {};
       for (auto& piece : pieces) {
         begin += piece.count;
+        if (open.empty()) first = last;
         open.push_back(std::move(piece));
         if (begin < shares[k].end) continue;
         StoredEvents subset = stored_subset(std::exchange(open, {}), store_);
         subset.time_fraction = time_fractions[k++];
-        updates_.arrive(std::move(subset), emit);
+        updates_.arrive(std::move(subset), data_between(came_[first], came_[last]), emit, context);
       }
     }
     waiting_.clear();
@@ -204,6 +207,8 @@ struct SubsetBuilder {
   double reference_s_ = 0;   // of the whole stream, once it has ended; 0: it states no time
   int said_ = 1;             // the last worth_saying that was logged
   std::vector<EventBatch> waiting_;
+  std::vector<MessageInfo> came_;  // with which message each of them came
+  SubsetData data_;                // of the subsets that the cutter ends
   EmptiedTime emptied_;
   std::optional<bool> delayed_;  // whether the events are delayeds
   OfflineUpdates<EventBatch> updates_;

@@ -149,9 +149,9 @@ TOFSTREAM_GADGET(CameraSubsets, "test_view_subsets", "A subset of each message o
 
 struct CameraPasses {
   static constexpr bool own_thread = true;
-  void process(std::shared_ptr<const CameraRows> views, Emit<Subset<CameraRows>>& emit) {
-    updates_.announce({}, emit);
-    updates_.arrive({.batches = {std::move(views)}}, emit);
+  void process(std::shared_ptr<const CameraRows> views, Emit<Subset<CameraRows>>& emit, Context& context) {
+    updates_.announce({}, emit, context);
+    updates_.arrive({.batches = {std::move(views)}}, context.message(), emit, context);
   }
   void flush(Emit<Subset<CameraRows>>& emit, Context& context) { updates_.finish(emit, context); }
 

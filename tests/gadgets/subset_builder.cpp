@@ -1,7 +1,15 @@
-// Subsets are cut where they should be, in time order, with nothing lost, and replayed for every iteration.
+// Subsets are cut where they should be, in time order, with nothing lost, and replayed for every iteration; what is made
+// from them says which events they are of.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/sort/partition.hpp"
+#include "tests/command/command.hpp"
 
 using namespace tofstream;
 
@@ -248,5 +256,96 @@ TEST_CASE("few events make fewer subsets, so that none has less than the least")
     gadget.finish();
     CHECK(gadget.out.size() == static_cast<std::size_t>(subsets));
   }
+}
+
+namespace {
+
+struct ImageEvents {
+  UpdateStep step;
+  MessageInfo data;
+};
+std::vector<ImageEvents>& image_events() {
+  static std::vector<ImageEvents> all;
+  return all;
+}
+
+struct KeepImageEvents {
+  void process(std::shared_ptr<const Estimate> estimate, Context& context) {
+    image_events().push_back({estimate->step, context.message()});
+  }
+};
+TOFSTREAM_GADGET(KeepImageEvents, "test_keep_image_events", "Keeps which events images stem from");
+
+constexpr std::uint64_t events_of_scan = 6000, events_of_message = 500;
+
+void reconstruct(const std::string& subsets, const std::string& image) {
+  image_events().clear();
+  const TemporaryFolder folder;
+  const std::string yaml = fmt::format(R"(
+scanner: demo_ring
+backend: cpu
+image: {1}
+gadgets:
+  photons: {{use: simulator, phantom: uniform_cylinder, events: {2}, batch_events: {3}, attenuation: false}}
+  sorted: {{use: tof_partition, from: photons}}
+  subsets: {{{0}, from: sorted}}
+  projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}},
+    sensitivity: {{exact_pairs: 0, sampled_pairs: 2000, cache: false}}}}
+  estimate: {{use: osem_update, from: projected}}
+  kept: {{use: test_keep_image_events, from: estimate}}
+)",
+                                       subsets, image, events_of_scan, events_of_message);
+  const RunReport report = Engine(parse_pipeline(yaml, "test.yaml"), {.output_dir = folder.path()}).run();
+  REQUIRE_MESSAGE(report.exit_code == 0, (report.errors.empty() ? "" : report.errors[0].text()));
+  REQUIRE(report.books.received == events_of_scan);
+}
+
+const std::string small_image = "{size: [16, 16, 8], voxel_mm: [16, 16, 18]}";
+
+}  // namespace
+
+TEST_CASE("each image of an offline reconstruction says which events its subset is of, in every iteration") {
+  // In whole messages: a subset that ends within a message shares that message with the next one.
+  for (const char* cut : {"subsets: 4", "subsets: 5", "events: 1500", "events: 1300, least_events: 1000"}) {
+    CAPTURE(cut);
+    reconstruct(fmt::format("use: subset_builder, {}, iterations: 2", cut), small_image);
+    std::vector<ImageEvents> updates;
+    for (const ImageEvents& image : image_events())
+      if (image.step.iteration > 0) updates.push_back(image);
+    REQUIRE(updates.size() % 2 == 0);
+    const std::size_t subsets = updates.size() / 2;
+    REQUIRE(subsets >= 4);
+    const std::uint64_t each = std::string(cut).starts_with("subsets") ? events_of_scan / subsets
+                               : std::string(cut) == "events: 1500"    ? 1500
+                                                                       : 1300;
+    for (std::size_t k = 0; k < subsets; ++k) {
+      CAPTURE(k);
+      const std::uint64_t begin = k * each, end = k + 1 == subsets ? events_of_scan : begin + each;
+      const MessageInfo& data = updates[k].data;
+      CHECK(data.first_event <= begin);
+      CHECK(data.first_event + events_of_message >= begin);
+      CHECK(data.end_event >= end);
+      CHECK(data.end_event < end + events_of_message);
+      CHECK(updates[subsets + k].data.first_event == data.first_event);
+      CHECK(updates[subsets + k].data.end_event == data.end_event);
+      CHECK(updates[subsets + k].data.last_ingress == updates[subsets - 1].data.last_ingress);
+    }
+  }
+}
+
+TEST_CASE("a start image says that it stems from no event, offline and live, however its grid is found") {
+  for (const std::string& image : {small_image, std::string("{voxel_mm: 20}")})
+    for (const char* subsets : {"use: subset_builder, subsets: 4", "use: live_subsets, events: 1500"}) {
+      CAPTURE(image);
+      CAPTURE(subsets);
+      reconstruct(subsets, image);
+      REQUIRE(image_events().size() > 1);
+      const ImageEvents& start = image_events().front();
+      CHECK(start.step.iteration == 0);
+      CHECK(start.data.first_event == 0);
+      CHECK(start.data.end_event == 0);
+      const auto end = [](const ImageEvents& update) { return update.data.end_event; };
+      CHECK(std::ranges::max(image_events(), {}, end).data.end_event == events_of_scan);
+    }
 }
 // SPDX-License-Identifier: Apache-2.0
