@@ -29,7 +29,11 @@ Estimate EstimateKeeper::begin() {
     synchronize(nullptr);  // before the host's image is released
   }
   if (!image_ && !wish_) begin_on(grid_);
-  return {resumed_, image_, quantity_.get(), wish_, host_copy_};
+  return first(wish_);
+}
+
+Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
+  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
@@ -40,7 +44,7 @@ std::optional<Estimate> EstimateKeeper::without_update(const Projected& projecte
   }
   if (projected.step.iteration > 0) return std::nullopt;
   if (!image_) begin_on(projected.back_projection->grid);
-  return Estimate{resumed_, image_, quantity_.get(), {}, host_copy_};
+  return first();
 }
 
 std::shared_ptr<Image> EstimateKeeper::copy() const {
@@ -52,7 +56,7 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
   quantity_.add(projected.quantity);
   Estimate estimate{projected.step, image_, quantity_.get()};
   estimate.rejected = projected.rejected;
-  estimate.rejected.events += rejected_before_;
+  estimate.rejected.events += rejected_before_.events;
   return estimate;
 }
 
@@ -69,7 +73,7 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
     throw std::runtime_error(
         fmt::format("the checkpoint in {} belongs to another image than `image` describes", folder.string()));
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
-  rejected_before_ = checkpoint->step.rejected.events;
+  rejected_before_ = checkpoint->step.rejected;
   quantity_.add(checkpoint->quantity);
   grid_ = checkpoint->image.grid;
   image_ = std::make_shared<const Image>(std::move(checkpoint->image));

@@ -40,6 +40,8 @@ class EstimateKeeper {
 
  private:
   void begin_on(const Grid& grid);
+  // The estimate to begin with: a start image, or that of the checkpoint with what it knows.
+  Estimate first(const std::optional<GridWish>& wish = {}) const;
   void resume(const std::filesystem::path& folder);
 
   Grid grid_;
@@ -47,7 +49,7 @@ class EstimateKeeper {
   float start_value_;
   GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
-  std::uint64_t rejected_before_ = 0;  // the checkpoint
+  Rejected rejected_before_;  // by the checkpoint
   std::shared_ptr<const Image> image_;
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;                                              // of the image

@@ -312,4 +312,24 @@ TEST_CASE(
   for (const char* key : {"latency_ms_p50", "latency_ms_p99", "latency_ms_max"})
     CHECK(std::get<double>(figures.at(key)) > 10);
 }
+
+TEST_CASE("an estimate that is taken from a checkpoint keeps the rejected events that the checkpoint counts") {
+  for (const char* image : {"{size: [2, 2, 2], voxel_mm: [1, 1, 1]}", "auto"}) {
+    CAPTURE(image);
+    const TemporaryFolder folder;
+    const Rejected rejected{11, "the line misses the image"};
+    write_checkpoint(folder / checkpoint_name, {7, 2, rejected}, Image::zeros(Grid::centred(2, 2, 2, {1, 1, 1})));
+    RegisteredGadgetTest<Estimate> update(
+        "osem_update", fmt::format("{{image: {}, resume_from: {}, backend: cpu}}", image, folder.path().string()));
+    update.start();
+    REQUIRE(update.out.all().size() == 1);
+    const Estimate& first = *update.out.pointer(0);
+    CHECK(first.step.update == 7);
+    CHECK(first.rejected.events == rejected.events);
+    CHECK(first.rejected.reason == rejected.reason);
+
+    write_checkpoint(folder / "again.tofc", {first.step.update, first.step.iteration, first.rejected}, *first.image);
+    CHECK(checkpoint_step(folder / "again.tofc").rejected.events == rejected.events);
+  }
+}
 // SPDX-License-Identifier: Apache-2.0
