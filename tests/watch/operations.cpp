@@ -9,6 +9,8 @@
 
 #include "core/value/document.hpp"
 #include "fake_run.hpp"
+#include "tests/command/command.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/watch/scrape.hpp"
 #include "tools/watch/metrics.hpp"
 
@@ -90,6 +92,27 @@ TEST_CASE("the alert rules parse, and look at metrics that are exported") {
       CHECK(!names_in(at(rule, "expr").text).empty());
       CHECK(!at(at(rule, "annotations"), "summary").text.empty());
     }
+}
+
+TEST_CASE("Prometheus accepts its configuration, and each alert comes when it should") {
+  if (run_line("promtool --version").code != 0) return skip_test("promtool");  // Debian: apt install prometheus
+  const auto accepted = [](const std::string& what) {
+    const auto result = run_line("promtool " + what);
+    CHECK_MESSAGE(result.code == 0, result.out, result.err);
+  };
+  accepted("check config " + folder + "prometheus.yaml");
+  accepted("test rules tests/watch/alerts.yaml");
+}
+
+TEST_CASE("Compose accepts its file") {
+  const std::string file = " -f " + folder + "compose.yaml config --quiet";
+  for (const std::string compose : {"docker compose", "docker-compose"}) {
+    if (run_line(compose + " version").code != 0) continue;
+    const auto result = run_line(compose + file);
+    CHECK_MESSAGE(result.code == 0, result.err);
+    return;
+  }
+  skip_test("Docker Compose");
 }
 
 TEST_CASE("Prometheus is given the rules, and Compose the files that are there") {
