@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace tofstream {
@@ -36,17 +37,23 @@ bool is_part(std::string_view name, std::string_view candidate) {
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr std::size_t longest = 100;  // a name; more is no misspelling, and the distance is quadratic
+  constexpr std::size_t most_named = 3;
   std::size_t best = std::max<std::size_t>(1, std::min<std::size_t>(name.size(), longest) / 3) + 1;
-  const std::string* nearest = nullptr;
+  std::set<std::string> nearest;  // sorted, and each once
   for (const std::string& candidate : candidates) {
     if (name.size() > longest || candidate.size() > longest) continue;
     const std::size_t distance = is_part(name, candidate) ? 1 : edit_distance(name, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = &candidate;
-    }
+    if (distance > best || (distance == best && nearest.empty())) continue;
+    if (distance < best) nearest.clear();
+    best = distance;
+    nearest.insert(candidate);
   }
-  return nearest ? ", did you mean '" + *nearest + "'?" : "";
+  if (nearest.empty()) return "";
+  std::string named;
+  std::size_t count = 0;
+  for (const std::string& candidate : nearest)
+    if (++count <= most_named) named += (count > 1 ? " or '" : "'") + candidate + "'";
+  return ", did you mean " + named + "?";
 }
 
 }  // namespace tofstream

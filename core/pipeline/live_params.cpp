@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/value/known_names.hpp"
+
 namespace tofstream {
 namespace {
 
@@ -38,7 +40,7 @@ std::shared_ptr<const void> changed_params(const PipelineGadget& gadget, std::st
         changeable.empty() ? "it has none that may" : fmt::format("these may: {}", fmt::join(changeable, ", "));
     problems.add(value.where, param == info.params.end()
                                   ? fmt::format("{}: {} has no parameter '{}'{}", gadget.name, info.name, first,
-                                                did_you_mean(first, changeable))
+                                                hint_or_names(first, changeable, {}, which))
                                   : fmt::format("{}: '{}' of {} cannot change while it runs; {}", gadget.name, first,
                                                 info.name, which));
     return nullptr;

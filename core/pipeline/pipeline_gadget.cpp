@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/value/known_names.hpp"
+
 namespace tofstream {
 namespace {
 
@@ -90,9 +92,10 @@ class GadgetCheck {
   // A value under the gadget wins over a top-level one; two maps (image: {...}) are merged key by key.
   void read_own_params() {
     const std::shared_ptr<void> params = gadget_.info->default_params();
-    std::vector<std::string> keys = gadget_keys();
+    std::vector<std::string> keys = gadget_keys(), names;
     for (const ParamInfo& param : gadget_.info->params) {
       keys.push_back(param.name);
+      names.push_back(param.name);
       const Value* own = gadget_.settings.find(param.name);
       const Value* shared = defaults_.find(param.name);
       if (own) {
@@ -108,8 +111,10 @@ class GadgetCheck {
     }
     for (const Value::Entry& given : gadget_.settings.entries)
       if (std::ranges::find(keys, given.key) == keys.end())
-        problems_.add(given.where, fmt::format("{}: {} has no parameter '{}'{}", label_, type(), given.key,
-                                               did_you_mean(given.key, keys)));
+        problems_.add(given.where,
+                      fmt::format("{}: {} has no parameter '{}'{}", label_, type(), given.key,
+                                  hint_or_names(given.key, keys, names,
+                                                fmt::format("'tofstream gadgets {}' lists what it has", type()))));
     gadget_.resolved = write_params(gadget_.info->params, params.get());
     gadget_.params = params;
   }

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "core/value/known_names.hpp"
 
 namespace tofstream {
 namespace {
@@ -29,14 +30,12 @@ namespace {
 
 // Before anything else is said of the map, since a key that is misspelt is missing too.
 void refuse_unknown_keys(const std::vector<ParamInfo>& params, const Reading& map) {
-  constexpr std::size_t most_named = 12;
   std::vector<std::string> known;
   for (const ParamInfo& param : params) known.push_back(param.name);
   for (const Value::Entry& entry : map.value().entries) {
     if (std::ranges::find(known, entry.key) != known.end()) continue;
-    std::string hint = did_you_mean(entry.key, known);
-    if (hint.empty() && known.size() <= most_named) hint = fmt::format("; it knows {}", fmt::join(known, ", "));
-    map.problems().add(entry.where, fmt::format("{}: unknown key '{}'{}", map.path(), entry.key, hint));
+    map.problems().add(entry.where, fmt::format("{}: unknown key '{}'{}", map.path(), entry.key,
+                                                hint_or_names(entry.key, known, known)));
   }
 }
 

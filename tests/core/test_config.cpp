@@ -171,6 +171,9 @@ TEST_CASE("--set overrides parameters and top-level keys; a wrong one is named b
 
   CHECK(problems_of(yaml, {.sets = {"feed.mesages=7"}}) ==
         Lines{"--set feed.mesages=7: gadgets.feed: count has no parameter 'mesages', did you mean 'messages'?"});
+  CHECK(problems_of(yaml, {.sets = {"a.volume=7"}}) ==
+        Lines{"--set a.volume=7: gadgets.a: pass has no parameter 'volume'; it knows delay_ms, uneven, "
+              "throw_at, odd_exception"});
   CHECK(problems_of(yaml, {.sets = {"fed.messages=7"}}) ==
         Lines{"--set fed.messages=7: no gadget of this pipeline declares 'fed', did you mean 'feed'?"});
   CHECK(problems_of(yaml, {.sets = {"a.delay_ms=fast"}}) ==

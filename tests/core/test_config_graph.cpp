@@ -92,7 +92,7 @@ TEST_CASE("wrong merges and joins are told") {
   CHECK(problems_with("x: {use: collect, from: []}") ==
         Lines{"pipe.yaml:4:27: gadgets.x: from is an empty list: name the gadgets to read from"});
   CHECK(problems_with("x: {use: collect, from: [f, h]}") ==
-        Lines{"pipe.yaml:4:31: gadgets.x: from 'h': no gadget has this name, did you mean 'f'?"});
+        Lines{"pipe.yaml:4:31: gadgets.x: from 'h': no gadget has this name, did you mean 'f' or 'g'?"});
   CHECK(problems_with("x: {use: pair, from: [f, g]}") ==
         Lines{"pipe.yaml:4:24: gadgets.x: pair takes several inputs: from: {left: NAME, right: NAME}"});
 }

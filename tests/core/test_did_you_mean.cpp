@@ -14,4 +14,12 @@ TEST_CASE("a name that is not known is answered by the nearest, by one that it b
   CHECK(did_you_mean("mm", {"post_filter_mm"}).empty());        // too short to say anything
   CHECK(did_you_mean("volume", {"every", "psf_fwhm_mm"}).empty());
 }
+
+TEST_CASE("names that are equally near are all named, up to three, whatever order they come in") {
+  CHECK(did_you_mean("events", {"event", "bevents"}) == ", did you mean 'bevents' or 'event'?");
+  CHECK(did_you_mean("events", {"bevents", "event", "event"}) == ", did you mean 'bevents' or 'event'?");
+  CHECK(did_you_mean("live", {"live_d", "live_c", "live_b", "live_a", "lives_on"}) ==
+        ", did you mean 'live_a' or 'live_b' or 'live_c'?");
+  CHECK(did_you_mean("evnts", {"events", "event"}) == ", did you mean 'events'?");  // the nearer alone
+}
 // SPDX-License-Identifier: Apache-2.0
