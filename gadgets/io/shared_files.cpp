@@ -83,18 +83,21 @@ fs::path find_shared_file(const fs::path& path) {
                   path.string()));
 }
 
-void require_readable(const fs::path& path) {
+void require_readable(const fs::path& path, std::string_view remedy) {
+  const auto refuse = [&](std::string wrong) {
+    if (!remedy.empty()) wrong += fmt::format("{} {}", wrong.ends_with('?') ? "" : ";", remedy);
+    throw std::runtime_error(fmt::format("{}: {}", path.string(), wrong));
+  };
   std::error_code error;
   if (fs::exists(path, error)) {
     if (::access(path.c_str(), R_OK) == 0) return;
-    throw std::runtime_error(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+    refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
   }
   std::vector<std::string> beside;
   for (const auto& entry : fs::directory_iterator(path.has_parent_path() ? path.parent_path() : ".", error))
     beside.push_back(entry.path().filename().string());
   std::ranges::sort(beside);
-  throw std::runtime_error(
-      fmt::format("{}: no such file{}", path.string(), did_you_mean(path.filename().string(), beside)));
+  refuse("no such file" + did_you_mean(path.filename().string(), beside));
 }
 
 fs::path find_shared(const std::string& kind, const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tofstream {
@@ -17,7 +18,8 @@ std::filesystem::path find_shared(const std::string& kind, const std::string& na
 std::filesystem::path find_shared_file(const std::filesystem::path& path);
 
 /// Throws std::runtime_error if the file or folder does not exist, with the nearest name there, or may not be read.
-void require_readable(const std::filesystem::path& path);
+/// `remedy` ends the line: "--input FILE names another".
+void require_readable(const std::filesystem::path& path, std::string_view remedy = "");
 
 /// The YAML files in a folder, also those in folders within it, such as a family's pipelines; sorted. None if the
 /// folder cannot be read.

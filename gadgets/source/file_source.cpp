@@ -37,7 +37,8 @@ struct FileSource {
 
   explicit FileSource(const Params& p) : path_(p.path), chunk_bytes_(static_cast<std::size_t>(p.chunk_kib) * 1024) {
     if (path_ == "-") return;
-    require_there(path_);  // and no more: opening a named pipe waits for its writer, so that run() does it
+    // And no more: opening a named pipe waits for its writer, so that run() does it.
+    require_readable(path_, "--input FILE names another");
     if (std::filesystem::is_directory(path_))
       throw std::runtime_error(fmt::format("{} is a folder: name a file", path_.string()));
   }
@@ -60,13 +61,6 @@ struct FileSource {
   }
 
  private:
-  static void require_there(const std::filesystem::path& path) try {
-    require_readable(path);
-  } catch (const std::runtime_error& error) {
-    const std::string what = error.what();
-    throw std::runtime_error(fmt::format("{}{} --input FILE names another", what, what.ends_with('?') ? "" : ";"));
-  }
-
   struct Descriptor {
     explicit Descriptor(const std::filesystem::path& path)
         : number(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {

@@ -36,19 +36,16 @@ void read_shared(const std::string& kind, const std::string& name) {
 
 void look_at(const PipelineGadget& gadget, const NamedInput& input, MissingInputs& missing) {
   const bool is_file = input.kind.empty();
-  const bool from_command_line = input.where.line == 0;
-  if (is_file && input.name == "-") return;  // standard input
+  const bool is_to_be_given = is_file && input.where.line > 0;  // what the command line names is meant now
+  if (is_file && input.name == "-") return;                     // standard input
   try {
     if (is_file)
-      require_readable(input.name);
+      require_readable(input.name, is_to_be_given ? another(gadget, input) : "");
     else
       read_shared(input.kind, input.name);
   } catch (const std::exception& error) {
-    if (!is_file || from_command_line)
-      missing.errors.add(input.where, fmt::format("{}: {}", input.parameter, error.what()));
-    else
-      missing.to_be_given.add(input.where,
-                              fmt::format("{}: {}; {}", input.parameter, error.what(), another(gadget, input)));
+    (is_to_be_given ? missing.to_be_given : missing.errors)
+        .add(input.where, fmt::format("{}: {}", input.parameter, error.what()));
   }
 }
 

@@ -7,12 +7,15 @@
 #include <fmt/format.h>
 
 #include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/wire/checksum.hpp"
 
 namespace tofstream {
 
 Image read_mu_map(const std::filesystem::path& path) {
   constexpr float per_cm_to_per_mm = 0.1f;
+  require_readable(path,
+                   "--set mu_map=FILE names another, and 'tofstream phantom NAME --mu -o FILE' makes a phantom's");
   Image mu = read_nifti(path);
   for (float& value : mu.voxels.span()) {
     if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", path.string()));

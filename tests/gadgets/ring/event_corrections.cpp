@@ -199,7 +199,8 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   refused("{normalisation: {from: file}}", "normalisation");
   refused("{decay: {isotope: F-18, half_life_s: 5}}", "not both");
   refused("{decay: {isotope: Xx-1}}", "F-18");
-  refused("{mu_map: nowhere.nii}", "no such file");
+  refused("{mu_map: nowhere.nii}",
+          "nowhere.nii: no such file; --set mu_map=FILE names another, and 'tofstream phantom");
   refused("{scatter: {file: nowhere.nii}, reference_s: 1}", "no such file");
 }
 
