@@ -149,6 +149,29 @@ TEST_CASE("every command's example is one of its own, and sets parameters that t
   }
 }
 
+TEST_CASE("bench names the program of the benchmarks, in its help too") {
+  const auto help = run_command("bench --help");
+  CHECK(help.out.find("\nExample: tofstream-bench ") != std::string::npos);
+  CHECK(help.out.find("simulate_osem") == std::string::npos);  // the program's own example
+  CHECK(run_command("bench").err.find("tofstream-bench --help") != std::string::npos);
+}
+
+TEST_CASE("the last line of new-gadget says how CMake finds tofstream, which a build folder must install first") {
+  const TemporaryFolder folder;
+  const std::string prefix = program().parent_path().parent_path().string();
+  const bool is_build = std::filesystem::exists(prefix + "/CMakeCache.txt");
+  const auto written = run_command("new-gadget near_middle --dir " + folder.path().string());
+  REQUIRE(written.code == 0);
+  const std::string plugin = (folder / "near_middle").string();
+  const std::string next =
+      is_build ? fmt::format(
+                     "Next: cmake --install {} --prefix $HOME/tofstream && cd {} && cmake -B build "
+                     "-DCMAKE_PREFIX_PATH=$HOME/tofstream && ",
+                     prefix, plugin)
+               : fmt::format("Next: cd {} && cmake -B build -DCMAKE_PREFIX_PATH={} && ", plugin, prefix);
+  CHECK_MESSAGE(written.out.find(next) != std::string::npos, written.out);
+}
+
 TEST_CASE("list names what comes with the program, with a line each") {
   const auto pipelines = run_command("list pipelines");
   REQUIRE_MESSAGE(pipelines.code == 0, pipelines.err);

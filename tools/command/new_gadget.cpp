@@ -267,16 +267,19 @@ void out_of_tree(const Options& options, const Plan& plan, Scaffold& scaffold) {
   scaffold.add(folder / (options.name + "_without_cuda.cpp"), "cuda.nocuda.cpp.in");
 }
 
-// Where CMake finds this tofstream's package; nothing where it looks by itself, and in a build folder, which has none.
-std::string prefix_for_cmake() {
+// What makes CMake find this tofstream's package: nothing where it looks by itself. A build folder has none, so that it
+// is installed first.
+struct CMakeFinds {
+  std::string install_first, option;
+};
+CMakeFinds cmake_finds() {
   std::error_code none;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", none).parent_path().parent_path();
   if (prefix == "/usr" || prefix == "/usr/local") return {};
-  for (const char* libraries : {"lib", "lib64"})
-    for (const auto& entry : fs::recursive_directory_iterator(prefix / libraries, none))
-      if (entry.path().filename() == "tofstreamConfig.cmake")
-        return fmt::format(" -DCMAKE_PREFIX_PATH={}", prefix.string());
-  return {};
+  if (fs::exists(prefix / "CMakeCache.txt", none))
+    return {fmt::format("cmake --install {} --prefix $HOME/tofstream && ", prefix.string()),
+            " -DCMAKE_PREFIX_PATH=$HOME/tofstream"};
+  return {"", fmt::format(" -DCMAKE_PREFIX_PATH={}", prefix.string())};
 }
 
 void new_gadget(const Options& options) {
@@ -294,9 +297,11 @@ void new_gadget(const Options& options) {
     fmt::print(
         "Next: build, with the target `pages` for the reference, then tofstream run share/examples/gadgets/{}.yaml\n",
         options.name);
-  else
-    fmt::print("Next: cd {} && cmake -B build{} && cmake --build build && ctest --test-dir build\n",
-               (options.dir / options.name).lexically_normal().string(), prefix_for_cmake());
+  else {
+    const CMakeFinds finds = cmake_finds();
+    fmt::print("Next: {}cd {} && cmake -B build{} && cmake --build build && ctest --test-dir build\n",
+               finds.install_first, (options.dir / options.name).lexically_normal().string(), finds.option);
+  }
 }
 
 }  // namespace
@@ -315,7 +320,8 @@ void add_new_gadget(Command& app) {
   command
       .add_option("--dir", options->dir, "Where to write: in tofstream's tree, or the folder of a new plug-in's folder")
       .shows_default();
-  command.footer("Example: tofstream new-gadget energy_window --kind pure && cd energy_window && cmake -B build");
+  command.footer(
+      "Example: tofstream new-gadget energy_window --kind pure\nIts last line says how to build what it wrote.");
   command.on_run([options] { new_gadget(*options); });
 }
 

@@ -92,7 +92,8 @@ void add_simulate(Command& app) {
   auto& command = app.add_command(
       "simulate", "Simulate list mode of a phantom in a scanner, as a file: PETSIRD, or what the kind of scanner has");
   auto options = std::make_shared<Options>();
-  command.add_option("-o,--out", options->output, "File to write; nothing else is written").required();
+  command.add_option("-o,--out", options->output, "File to write, and no other; its folder is made if there is none")
+      .required();
   command.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")
       .shows_default()
       .suggests(suggest_shared("scanners"));
