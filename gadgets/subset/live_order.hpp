@@ -19,6 +19,8 @@ struct LiveOrderSettings {
 /// The Order of subsets in time order: see LiveUpdates. A part of the scan is a subset.
 class LiveOrder {
  public:
+  /// A message may end one subset and begin the next.
+  static constexpr bool cuts_messages = true;
   explicit LiveOrder(LiveOrderSettings settings) : settings_(settings) {}
 
   template <class Data>

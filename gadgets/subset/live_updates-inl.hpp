@@ -18,12 +18,6 @@ namespace detail {
 inline int last_of(const UpdateRecord& record) {
   return record.restart ? -1 : record.parts.back().first + record.parts.back().count - 1;
 }
-// A message without data, such as a start image, comes when these did, and stems from no event.
-inline MessageInfo without_events(MessageInfo info) {
-  info.first_event = info.end_event = 0;
-  return info;
-}
-
 }  // namespace detail
 
 template <class Data, class Order>
@@ -53,15 +47,11 @@ void LiveUpdates<Data, Order>::arrive(StoredSubset<Data> subset, Context& contex
   context.report("subsets", static_cast<std::int64_t>(order_.in_a_pass()));
 }
 
-// Which events the subset that has come is of: its first ones may have come with the message that ended the subset
-// before, which was cut there.
+// Which events the subset that has come is of, and when they came.
 template <class Data, class Order>
 void LiveUpdates<Data, Order>::note_data(MessageInfo message) {
   if (message.last_ingress == Clock::time_point{}) message.ingress = message.last_ingress = Clock::now();
-  const auto before = std::exchange(ended_, message);
-  message.first_event = before ? before->first_event : 0;
-  if (before) message.ingress = before->ingress;
-  came_.push_back(message);
+  came_.push_back(Order::cuts_messages ? cut_.ended_by(message) : message);
 }
 
 template <class Data, class Order>
@@ -99,7 +89,7 @@ void LiveUpdates<Data, Order>::flush(Emit<Subset<Data>>& emit, Context& context)
 template <class Data, class Order>
 bool LiveUpdates<Data, Order>::send_announcement(Emit<Subset<Data>>& emit, Context& context) {
   if (!announcement_) return false;
-  context.made_from(detail::without_events(context.message()));
+  context.made_from(of_no_event(context.message()));
   emit(announcement_of(*std::exchange(announcement_, std::nullopt)));
   return true;
 }
@@ -177,7 +167,7 @@ template <class Data, class Order>
 void LiveUpdates<Data, Order>::restart(Emit<Subset<Data>>& emit, Context& context) {
   offline_ = 0;
   write_record({.update = ++updates_, .restart = true}, context);
-  context.made_from(detail::without_events(newest_));
+  context.made_from(of_no_event(newest_));
   emit(restart_of<Data>(updates_));
 }
 

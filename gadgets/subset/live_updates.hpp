@@ -20,6 +20,7 @@
 #include "gadgets/subset/live_order.hpp"
 #include "gadgets/subset/recorded_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
+#include "gadgets/subset/subset_data.hpp"
 
 namespace tofstream {
 
@@ -106,7 +107,7 @@ class LiveUpdates {
   bool is_announced_ = false;
   std::vector<StoredSubset<Data>> subsets_;
   std::vector<MessageInfo> came_;           // each subset's events, and when they came
-  std::optional<MessageInfo> ended_;        // the message that ended the subset before
+  SubsetData cut_;                          // where a message may end one subset and begin the next
   MessageInfo newest_;                      // of came_: the newest subset that has gone out
   std::int64_t updates_ = 0;                // so far, those in a checkpoint included
   std::optional<std::int64_t> offline_;     // updates since the estimate was reset to the start image

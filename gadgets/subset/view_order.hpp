@@ -23,6 +23,8 @@ struct ViewOrderSettings {
 /// each, a divisor of `subsets`, so that each of them is a whole number of the scan's groups together.
 class ViewOrder {
  public:
+  /// A view comes whole.
+  static constexpr bool cuts_messages = false;
   explicit ViewOrder(ViewOrderSettings settings) : settings_(settings) {}
 
   /// `view`: one view in one batch.

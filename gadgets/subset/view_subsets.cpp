@@ -46,32 +46,43 @@ struct ViewSubsets {
     if (!taken) return;
     if (groups_.empty()) {
       groups_ = view_groups(*taken->set, p_.subsets);
-      updates_.announce(intake_.announcement(), emit);
+      updates_.announce(intake_.announcement(), emit, context);
     }
-    for (auto& view : single_views(*taken)) views_.push_back(std::move(view));
+    for (auto& view : single_views(*taken)) {
+      views_.push_back(std::move(view));
+      came_.push_back(context.message());
+    }
   }
 
   void flush(Emit<ViewSubset>& emit, Context& context) {
     if (groups_.empty()) return;
     intake_.require_all(context);
-    std::vector<StoredSubset<ViewBatch>> subsets = subsets_in_order();
-    updates_.expect(static_cast<int>(subsets.size()));
-    for (auto& subset : subsets) updates_.arrive(std::move(subset), emit);
+    const std::vector<Group> groups = groups_in_order();
+    updates_.expect(static_cast<int>(groups.size()));
+    for (const Group& group : groups)
+      updates_.arrive({.batches = joined(group.views, memory_of(backend_))}, group.data, emit, context);
+    views_.clear();
     updates_.finish(emit, context);
   }
 
  private:
-  std::vector<StoredSubset<ViewBatch>> subsets_in_order() {
-    std::vector<StoredSubset<ViewBatch>> subsets;
-    for (const int group : farthest_apart(p_.subsets)) {
-      std::vector<const ViewBatch*> of_group;
-      for (const ViewBatch& view : views_)
-        if (groups_[static_cast<std::size_t>(view.records.front().view)] == group) of_group.push_back(&view);
-      if (of_group.empty()) continue;
-      subsets.push_back({.batches = joined(of_group, memory_of(backend_))});
+  struct Group {
+    std::vector<const ViewBatch*> views;
+    MessageInfo data;  // of the first view to the last one
+  };
+
+  std::vector<Group> groups_in_order() const {
+    std::vector<Group> groups;
+    for (const int number : farthest_apart(p_.subsets)) {
+      Group group;
+      for (std::size_t v = 0; v < views_.size(); ++v) {
+        if (groups_[static_cast<std::size_t>(views_[v].records.front().view)] != number) continue;
+        group.data = group.views.empty() ? came_[v] : data_between(group.data, came_[v]);
+        group.views.push_back(&views_[v]);
+      }
+      if (!group.views.empty()) groups.push_back(std::move(group));
     }
-    views_.clear();
-    return subsets;
+    return groups;
   }
 
   Params p_;
@@ -79,6 +90,7 @@ struct ViewSubsets {
   ViewIntake intake_;
   std::vector<int> groups_;  // of each view of the set
   std::vector<ViewBatch> views_;
+  std::vector<MessageInfo> came_;  // with which message each view came
   OfflineUpdates<ViewBatch> updates_;
 };
 
