@@ -171,14 +171,6 @@ const InterfileEntry* InterfileHeader::comment(std::string_view key) const {
   return nullptr;
 }
 
-bool InterfileHeader::mentions(std::string_view text) const {
-  const std::string wanted = interfile_folded(text);
-  return std::ranges::any_of(entries_, [&](const InterfileEntry& entry) {
-    return entry.folded.find(wanted) != std::string::npos ||
-           interfile_folded(entry.value).find(wanted) != std::string::npos;
-  });
-}
-
 void InterfileHeader::refuse(const InterfileEntry* entry, const std::string& message) const {
   if (entry) refuse_interfile_line(file_, entry->line, message);
   throw std::runtime_error(fmt::format("{}: {}", printable(file_), message));
@@ -256,7 +248,9 @@ InterfileHeader parse_interfile(std::string_view text, const std::string& file) 
 InterfileHeader read_interfile(const std::filesystem::path& file) {
   require_readable(file);
   std::ifstream stream(file, std::ios::binary);
-  std::string text(largest_interfile_header, '\0');
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(file, unknown);
+  std::string text(unknown ? largest_interfile_header : std::min<std::uintmax_t>(size, largest_interfile_header), '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
   return parse_interfile(text, file.string());

@@ -42,8 +42,6 @@ class InterfileHeader {
   const InterfileEntry* find(std::string_view key, int index) const;
   /// The first comment that is a line of this key; null where there is none.
   const InterfileEntry* comment(std::string_view key) const;
-  /// Whether the text occurs anywhere in a key or value, comments included, whatever its case.
-  bool mentions(std::string_view text) const;
 
   /// The value as one finite number, as a whole number in [lo, hi], or as a list of finite numbers, with or without
   /// braces. They throw as refuse() does.

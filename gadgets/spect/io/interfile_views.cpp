@@ -1,5 +1,5 @@
 // Projection data in Interfile 3.3, as STIR, SIMIND and GATE write it: what the header's keys mean, and the pixels of its
-// data file. The dialects are in share/doc/spect.md.
+// data file. The dialects are in share/doc/spect-files.md.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -78,8 +78,14 @@ class InterfileStudy {
     const InterfileEntry* format = header_.find("number format");
     // A converter to STIR's dialect keeps SIMIND's name, but not its word for floats.
     const bool is_of_stir = format && lower_case(format->value) == "float";
-    if (!is_of_stir && (header_.mentions("simind") || header_.mentions("Ljungberg"))) return InterfileDialect::simind;
-    if (header_.mentions("GATE simulation") || header_.comment("GATE GEOMETRY")) return InterfileDialect::gate;
+    const auto is_by = [&](const char* key, std::string_view word) {
+      const InterfileEntry* entry = header_.find(key);
+      return entry && lower_case(entry->value).find(word) != std::string::npos;
+    };
+    if (!is_of_stir && (is_by("originating system", "simind") || is_by("conversion program", "simind") ||
+                        is_by("program author", "ljungberg")))
+      return InterfileDialect::simind;
+    if (is_by("data description", "gate simulation") || header_.comment("GATE GEOMETRY")) return InterfileDialect::gate;
     return InterfileDialect::general;
   }
 

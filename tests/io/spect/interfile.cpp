@@ -64,9 +64,6 @@ TEST_CASE("comments with a key are kept apart, since GATE and SIMIND hide keys i
   CHECK(header.comment("head x translation (cm)")->value == "28.5");
   CHECK(header.comment("non-uniform orbit file")->value == "output.cor");
   CHECK(header.find("head x translation (cm)")->value == "3");
-  CHECK(header.mentions("gate geometry"));
-  CHECK(header.mentions("OUTPUT.COR"));
-  CHECK_FALSE(header.mentions("simind"));
 }
 
 TEST_CASE("sections that are repeated for each head keep their order, and nothing is read after the end") {
