@@ -136,7 +136,9 @@ void InterfileStudy::refuse_other_studies() const {
     if (entry && !entry->value.empty() && lower_case(entry->value).find(word) == std::string::npos)
       header_.refuse(entry, fmt::format("'{}' is {}: {}", entry->key, printable(entry->value), message));
   };
-  require_word("imaging modality", "nucmed", "projection data of a gamma camera are of nucmed");
+  if (const InterfileEntry* modality = header_.find("imaging modality");
+      !modality || lower_case(modality->value) != "nm")
+    require_word("imaging modality", "nucmed", "projection data of a gamma camera are of nucmed");
   require_word("type of data", "tomographic", "tomographic data are reconstructed");
   require_word("process status", "acquired", "this is an image, and no projection data");
   require_word("data compression", "none", "store the data uncompressed");

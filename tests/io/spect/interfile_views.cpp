@@ -116,6 +116,8 @@ TEST_CASE(
   CHECK(reader->format() == "Interfile as STIR reads it");
   sees_known_point(*reader);
   CHECK_FALSE(reader->next());
+  CHECK_NOTHROW((void)open_views(
+      folder.scan(with_replaced(stir_header, "nucmed", "NM") + stir_orbit, points_in_views(front_left_back_right))));
 }
 
 TEST_CASE("a rotation the other way round sees the same point from the right before the left") {
