@@ -69,13 +69,14 @@ void view_efficiencies(const Views& views, float* values, Backend backend, Strea
   });
 }
 
-// There is no CUDA file beside this one yet.
+#ifndef TOFSTREAM_HAVE_CUDA
 EmTally detail::view_ratio_cuda(const Views&, float*, Stream) {
   refuse_cuda();
 }
 void detail::view_efficiencies_cuda(const Views&, float*, Stream) {
   refuse_cuda();
 }
+#endif
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -117,10 +117,11 @@ Grid choose_view_grid(const ViewSet& set, const GridWish& wish) {
   return grid_about(size, voxel_mm, centre_mm);
 }
 
-// There is no CUDA file beside this one yet.
+#ifndef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid&, const ViewSet&, const SpectSettings&) {
   refuse_cuda();
 }
+#endif
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

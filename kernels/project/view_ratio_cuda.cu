@@ -1,0 +1,69 @@
+// Ratios of views in CUDA: see view_ratio.hpp. A block of threads sums over a stretch of a view in a fixed order, and the
+// host over a view's stretches in theirs: no atomics, the same bits each time.
+#include <vector>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/cuda/elementwise.cuh"
+#include "kernels/project/view_pixel.hpp"
+#include "kernels/project/view_ratio.hpp"
+
+namespace tofstream {
+
+namespace {
+
+constexpr int ratio_threads = 256;
+constexpr std::int64_t stretch_pixels = 4096;
+
+__global__ void __launch_bounds__(ratio_threads)
+    ratio_of_views(Views views, std::int64_t pixels, float* projected, detail::ViewSums* sums) {
+  const std::int64_t begin = std::int64_t{blockIdx.x} * stretch_pixels;
+  const std::int64_t end = begin + stretch_pixels < pixels ? begin + stretch_pixels : pixels;
+  const std::int64_t first = std::int64_t{blockIdx.y} * pixels;
+  double skipped = 0, log_sum = 0;
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += ratio_threads)
+    projected[first + i] =
+        ratio_of_pixel(views, static_cast<int>(blockIdx.y), first + i, projected[first + i], skipped, log_sum);
+  __shared__ double shared[2][ratio_threads];
+  shared[0][threadIdx.x] = skipped;
+  shared[1][threadIdx.x] = log_sum;
+  for (int half = ratio_threads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half)
+      for (auto& sum : shared) sum[threadIdx.x] += sum[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = {shared[0][0], shared[1][0]};
+}
+
+__global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* values) {
+  const std::int64_t i = elementwise::element();
+  if (i < views.count) values[i] = efficiency_of_pixel(views, static_cast<int>(i / pixels), i);
+}
+
+}  // namespace
+
+EmTally detail::view_ratio_cuda(const Views& views, float* projected, Stream stream) {
+  if (views.views == 0) return {};
+  const std::int64_t pixels = views.set->pixels();
+  const auto stretches = static_cast<unsigned>((pixels + stretch_pixels - 1) / stretch_pixels);
+  Buffer<ViewSums> sums(Memory::device, std::int64_t{stretches} * views.views, stream);
+  ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
+      views, pixels, projected, sums.data());
+  check_launch("compare views with their expectation");
+  const std::vector<ViewSums> of_stretches = sums.to_vector(stream);
+  std::vector<ViewSums> of_views(static_cast<std::size_t>(views.views));
+  for (std::size_t s = 0; s < of_stretches.size(); ++s) {
+    of_views[s / stretches].skipped += of_stretches[s].skipped;
+    of_views[s / stretches].log_sum += of_stretches[s].log_sum;
+  }
+  return tally_of(views, of_views.data());
+}
+
+void detail::view_efficiencies_cuda(const Views& views, float* values, Stream stream) {
+  if (views.count == 0) return;
+  efficiencies_of_views<<<elementwise::blocks(views.count), elementwise::threads, 0, stream>>>(
+      views, views.set->pixels(), values);
+  check_launch("find the efficiencies of views");
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

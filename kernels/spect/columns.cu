@@ -1,0 +1,76 @@
+// Images to columns along z and back, by tiles in shared memory: see spect_cuda.cuh.
+#include "kernels/cuda/check.hpp"
+#include "kernels/spect/spect_cuda.cuh"
+
+namespace tofstream::spect {
+
+namespace {
+
+constexpr int tile = 32;
+constexpr int tile_rows = 8;  // of threads
+
+__device__ bool has_image(const ColumnGrid& grid, int column) {
+  return column < grid.nx * grid.ny && (!grid.support || grid.support[column]);
+}
+
+__global__ void to_columns(DeviceRows rows, int row_count, ColumnGrid grid, int stride, const float* image,
+                           float* columns) {
+  __shared__ float values[tile][tile + 1];
+  const int all = grid.nx * grid.ny, column = static_cast<int>(blockIdx.x) * tile + threadIdx.x;
+  for (int j = threadIdx.y; j < tile; j += tile_rows) {
+    const int row = static_cast<int>(blockIdx.y) * tile + j;
+    float sum = 0;
+    if (row < row_count && has_image(grid, column))
+      for (int e = rows.begin[row]; e < rows.begin[row + 1]; ++e)
+        sum += rows.weight[e] * image[static_cast<std::int64_t>(rows.of[e]) * all + column];
+    values[j][threadIdx.x] = sum;
+  }
+  __syncthreads();
+  for (int j = threadIdx.y; j < tile; j += tile_rows) {
+    const int to = static_cast<int>(blockIdx.x) * tile + j, row = static_cast<int>(blockIdx.y) * tile + threadIdx.x;
+    if (to < all && row < stride) columns[static_cast<std::int64_t>(to) * stride + row] = values[threadIdx.x][j];
+  }
+}
+
+__global__ void from_columns(DeviceRows voxels, int z_count, ColumnGrid grid, int stride, const float* columns,
+                             float* image) {
+  __shared__ float values[tile][tile + 1];
+  const int all = grid.nx * grid.ny;
+  for (int j = threadIdx.y; j < tile; j += tile_rows) {
+    const int column = static_cast<int>(blockIdx.x) * tile + j, z = static_cast<int>(blockIdx.y) * tile + threadIdx.x;
+    float sum = 0;
+    if (z < z_count && has_image(grid, column))
+      for (int e = voxels.begin[z]; e < voxels.begin[z + 1]; ++e)
+        sum += voxels.weight[e] * columns[static_cast<std::int64_t>(column) * stride + voxels.of[e]];
+    values[j][threadIdx.x] = sum;
+  }
+  __syncthreads();
+  for (int j = threadIdx.y; j < tile; j += tile_rows) {
+    const int column = static_cast<int>(blockIdx.x) * tile + threadIdx.x, z = static_cast<int>(blockIdx.y) * tile + j;
+    if (z < z_count && has_image(grid, column))
+      image[static_cast<std::int64_t>(z) * all + column] += values[threadIdx.x][j];
+  }
+}
+
+unsigned tiles(int size) {
+  return static_cast<unsigned>((size + tile - 1) / tile);
+}
+
+}  // namespace
+
+void queue_to_columns(const DeviceRows& rows, int row_count, const ColumnGrid& grid, int stride, const float* image,
+                      float* columns, Stream stream) {
+  to_columns<<<dim3(tiles(grid.nx * grid.ny), tiles(stride)), dim3(tile, tile_rows), 0, stream>>>(
+      rows, row_count, grid, stride, image, columns);
+  check_launch("put an image into columns");
+}
+
+void queue_from_columns(const DeviceRows& voxels, int z_count, const ColumnGrid& grid, int stride, const float* columns,
+                        float* image, Stream stream) {
+  from_columns<<<dim3(tiles(grid.nx * grid.ny), tiles(z_count)), dim3(tile, tile_rows), 0, stream>>>(
+      voxels, z_count, grid, stride, columns, image);
+  check_launch("add columns to an image");
+}
+
+}  // namespace tofstream::spect
+// SPDX-License-Identifier: Apache-2.0
