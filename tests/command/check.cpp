@@ -178,7 +178,13 @@ TEST_CASE("check looks whether what a pipeline names is there, and says it as th
   const std::string no_file = other + ": no such file, did you mean 'scan.petsird'?";
   CHECK_MESSAGE(missing.err.find(no_file) != std::string::npos, missing.err);
   CHECK(run_command("run listmode_osem --quiet --out " + (folder / "out").string() + " --input " + other)
-            .err.find(no_file) != std::string::npos);
+            .err.find(no_file + " --input FILE names another\n") != std::string::npos);
+  const auto no_map = run_command("run corrected_osem --quiet --out " + (folder / "out").string() + " --input " + scan +
+                                  " --set variables.mu_map=/nowhere/mu.nii");
+  CHECK_MESSAGE(
+      no_map.err.find("/nowhere/mu.nii: no such file; --set mu_map=FILE names another, and 'tofstream phantom") !=
+          std::string::npos,
+      no_map.err);
   const auto map = run_command("check listmode_osem --set mu_map=nowhere.nii --json --input " + scan);
   CHECK(map.code == 2);
   CHECK(map.json()["errors"].size() == 1);
@@ -212,5 +218,19 @@ TEST_CASE("a join that may stop for good is a warning before the run, with its p
   const auto run = run_command("run --quiet --json --out " + (folder / "out").string() + joined);
   REQUIRE_MESSAGE(run.code == 0, run.err);
   CHECK(run.json()["gadgets"]["sum"]["figures"]["sum"] == 2 * 200 * 200);  // 1 + 3 + ... + 399 is 200 squared
+}
+
+TEST_CASE("a gadget whose output nobody reads is a warning with its place and a remedy") {
+  const TemporaryFolder folder;
+  const auto file = (folder / "unread.yaml").string();
+  std::ofstream(file) << "scanner: demo_ring\ngadgets:\n"
+                         "  photons: {use: simulator, phantom: nema_iq, events: 1000, attenuation: false}\n"
+                         "  sorted: {use: tof_partition, from: photons}\n";
+  const auto result = run_command("check " + file);
+  CHECK(result.code == 0);
+  CHECK(result.err == "warning: " + file +
+                          ":4:3: no gadget reads what 'sorted' (tof_partition) gives, so it is thrown away: write "
+                          "'from: sorted' in the gadget that is to read it\n");
+  CHECK(result.out.ends_with("unread: 2 gadgets, 1 edge, no errors, 1 warning\n"));
 }
 // SPDX-License-Identifier: Apache-2.0

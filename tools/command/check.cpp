@@ -48,7 +48,7 @@ Json pipeline_json(const Pipeline& pipeline, const MissingInputs& missing) {
 }
 
 std::string counted(std::size_t number, const char* what) {
-  return number == 0 ? "" : fmt::format(", {} {}{}", number, what, number == 1 ? "" : "s");
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 void print_pipeline(const Pipeline& pipeline, const MissingInputs& missing) {
@@ -56,11 +56,12 @@ void print_pipeline(const Pipeline& pipeline, const MissingInputs& missing) {
     print_printable(stdout, "{:<40} {}{}\n", edge.name, payload_of(pipeline, edge),
                     edge.is_feedback ? " (feedback)" : "");
   for (const Problem& file : missing.to_be_given.all()) fmt::print("to be given: {}\n", file.text());
-  const std::size_t errors = missing.errors.all().size(), files = missing.to_be_given.all().size();
-  print_printable(stdout, "{}: {} gadgets, {} edges{}{}{}\n", pipeline.name, pipeline.gadgets.size(),
-                  pipeline.edges.size(), errors == 0 ? ", no errors" : counted(errors, "error"),
-                  counted(pipeline.warnings.size(), "warning"),
-                  files == 0 ? "" : fmt::format(", {} file{} to be given", files, files == 1 ? "" : "s"));
+  const std::size_t errors = missing.errors.all().size(), warnings = pipeline.warnings.size(),
+                    files = missing.to_be_given.all().size();
+  print_printable(stdout, "{}: {}, {}, {}{}{}\n", pipeline.name, counted(pipeline.gadgets.size(), "gadget"),
+                  counted(pipeline.edges.size(), "edge"), errors == 0 ? "no errors" : counted(errors, "error"),
+                  warnings == 0 ? "" : ", " + counted(warnings, "warning"),
+                  files == 0 ? "" : ", " + counted(files, "file") + " to be given");
 }
 
 MachineMemory this_machine() {

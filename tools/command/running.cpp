@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -18,6 +19,7 @@
 
 #include "core/base/log.hpp"
 #include "core/base/printable.hpp"
+#include "core/pipeline/unread.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
@@ -194,6 +196,7 @@ void add_output_options(Command& command, RunSettings& settings) {
 Pipeline load(const std::string& name, const PipelineOptions& options) {
   const auto file = from_input([&] { return find_shared("pipelines", name); });
   Pipeline pipeline = from_input([&] { return load_pipeline(file, options); });
+  std::ranges::copy(unread_gadgets(pipeline), std::back_inserter(pipeline.warnings));
   for (const Problem& warning : pipeline.warnings) fmt::print(stderr, "warning: {}\n", warning.text());
   return pipeline;
 }
