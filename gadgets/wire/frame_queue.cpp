@@ -11,7 +11,6 @@ namespace tofstream {
 void FrameQueue::put(RawFrame frame, std::optional<FilePlace> kept, const std::stop_token& stop) {
   const std::size_t size = frame.data.size();
   std::unique_lock lock(mutex_);
-  wait_while_too_many(lock, stop);
   Item item;
   if (has_room(size))
     item = std::move(frame);
@@ -28,17 +27,6 @@ void FrameQueue::put(RawFrame frame, std::optional<FilePlace> kept, const std::s
   figures_.most_frames = std::max<std::uint64_t>(figures_.most_frames, items_.size());
   figures_.most_bytes = std::max(figures_.most_bytes, bytes_);
   came_.notify_one();
-}
-
-void FrameQueue::wait_while_too_many(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  if (knows_all()) return;
-  figures_.held_back = true;
-  if (!std::exchange(said_too_many_, true))
-    settings_.warn(fmt::format(
-        "the pipeline is slower than the stream, and {} frames wait, of which memory can know no more, so the "
-        "sender waits: send larger frames, or raise memory_mib",
-        items_.size()));
-  went_.wait(lock, stop, [&] { return knows_all(); });
 }
 
 // A frame that memory has no room for. The lock is given up while a file is written.
@@ -91,10 +79,10 @@ std::optional<RawFrame> FrameQueue::take(const std::optional<Clock::time_point>&
   }
   Item item = std::move(items_.front());
   items_.pop_front();
-  went_.notify_one();
   if (auto* const frame = std::get_if<RawFrame>(&item)) {
     bytes_ -= frame->data.size();
     memory_ -= frame->data.size();
+    went_.notify_one();
     return std::move(*frame);
   }
   const Stored& stored = std::get<Stored>(item);

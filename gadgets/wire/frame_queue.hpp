@@ -2,7 +2,6 @@
 // file, so that a slow pipeline neither holds up a sender nor loses a frame.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -26,14 +25,14 @@ namespace tofstream {
 class FrameQueue {
  public:
   struct Settings {
-    std::size_t memory_bytes = 0;  // of frames that wait; and as much, or least_for_entries, for what is known of each
+    std::size_t memory_bytes = 0;        // of frames that wait
     std::filesystem::path spill_folder;  // where the rest waits; empty: the system's folder for temporary files
     std::function<void(std::string_view)> warn;
   };
   struct Figures {
     std::uint64_t spilled_frames = 0, spilled_bytes = 0;
     std::uint64_t most_frames = 0, most_bytes = 0;  // that waited at a time
-    bool held_back = false;                         // a sender waited, since neither memory nor disk had room
+    bool held_back = false;                         // a sender waited for the pipeline, since the disk was full
   };
   using Clock = std::chrono::steady_clock;
 
@@ -41,8 +40,7 @@ class FrameQueue {
 
   /// Puts a frame behind the others. Where memory has no room, its bytes are read again from `kept`, where a journal
   /// has them, or else written to a spill file; a file that fails is warned of once, and from then on the call waits
-  /// for room, until the stop: the frame is then put all the same. It waits too while more frames wait than memory can
-  /// know of: a stranger's flood of tiny messages would fill it from the disk.
+  /// for room, until the stop: the frame is then put all the same.
   void put(RawFrame frame, std::optional<FilePlace> kept, const std::stop_token& stop);
   /// No more comes; where there is a cause, take() throws it behind the last frame.
   void close(std::exception_ptr cause = {});
@@ -62,15 +60,7 @@ class FrameQueue {
   };
   using Item = std::variant<RawFrame, Stored>;
 
-  // What is known of a frame that waits: its entry here, and a message's or a piece's own object.
-  static constexpr std::size_t entry_bytes = sizeof(Item) + 128;
-  static constexpr std::size_t least_for_entries = std::size_t{1} << 20;
-
   bool has_room(std::size_t bytes) const { return memory_ == 0 || memory_ + bytes <= settings_.memory_bytes; }
-  bool knows_all() const {
-    return (items_.size() + 1) * entry_bytes <= std::max(settings_.memory_bytes, least_for_entries);
-  }
-  void wait_while_too_many(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   Item stored_or_held_back(RawFrame frame, std::optional<FilePlace> kept, std::unique_lock<std::mutex>& lock,
                            const std::stop_token& stop);
   SpillPiece spill(const RawFrame& frame);
@@ -90,7 +80,6 @@ class FrameQueue {
   // The thread that puts alone has them.
   std::shared_ptr<SpillFile> file_;
   bool file_failed_ = false;
-  bool said_too_many_ = false;
 };
 
 }  // namespace tofstream

@@ -85,26 +85,6 @@ TEST_CASE("without a disk the sender is held back, with one warning, and nothing
   CHECK(q.warnings[0].find("cannot make a file in /nowhere: No such file or directory") != std::string::npos);
 }
 
-TEST_CASE("a flood of tiny frames holds the sender back when memory can know of no more, and nothing is lost") {
-  const TemporaryFolder folder;
-  Queue q(folder.path());
-  constexpr unsigned count = 10000;  // of a byte each: on disk, they would need more memory than in it
-  std::jthread receiving([&](const std::stop_token& stop) {
-    for (unsigned k = 0; k < count; ++k) q.queue.put(RawFrame::of(Bytes(1), k), {}, stop);
-    q.queue.close();
-  });
-  while (!q.queue.figures().held_back) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  for (unsigned k = 0; k < count; ++k) {
-    const auto got = q.queue.take({});
-    REQUIRE(got);
-    CHECK(got->ingress_ns == k);
-  }
-  receiving.join();
-  CHECK(q.queue.figures().most_frames < count / 2);
-  REQUIRE(q.warnings.size() == 1);
-  CHECK(q.warnings[0].find("frames wait, of which memory can know no more") != std::string::npos);
-}
-
 TEST_CASE("a stop lets go who is held back; a failure comes behind the frames before it") {
   Queue q("/nowhere", 100);
   std::jthread receiving([&](const std::stop_token& stop) {
