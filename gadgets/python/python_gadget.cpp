@@ -62,7 +62,7 @@ std::filesystem::path find_script(const std::filesystem::path& script) {
     } catch (const std::runtime_error&) {
       // said below, as of any other file
     }
-  require_readable(script, "a script's path is from the folder where the run was started, or from tofstream's share");
+  require_readable(script);
   throw std::runtime_error(fmt::format("{}: not a file", script.string()));
 }
 
