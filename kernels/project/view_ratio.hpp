@@ -1,5 +1,5 @@
-// What EM does with projected views between forward and back projection, whatever the projector: the ratio of what was
-// measured to what was expected, and the books.
+// What EM does with projected views between forward and back projection, whatever the projector: the ratio of what
+// was measured to what was expected, and the books.
 #pragma once
 
 #include "kernels/memory/memory.hpp"
@@ -9,8 +9,8 @@
 namespace tofstream {
 
 /// Replaces A x in `projected` by w m y / (w m A x + b), in the backend's memory. A pixel whose expectation is not
-/// usable (expectation.hpp) becomes 0; its counts are skipped. The tally is in whole counts: of each view those skipped
-/// are its pixels' sum, rounded, and at most what its record has; the others are used. log_sum is the sum of
+/// usable (expectation.hpp) becomes 0; its counts are skipped. The tally is in whole counts: of each view those
+/// skipped are its pixels' sum, rounded, and at most what its record has; the others are used. log_sum is the sum of
 /// y log(expectation). The same bits on any number of threads. Complete on return. Throws std::invalid_argument for
 /// views without counts.
 EmTally view_ratio(const Views& views, float* projected, Backend backend, Stream stream = nullptr);

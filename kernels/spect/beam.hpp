@@ -11,8 +11,8 @@ enum class Beam {
   cone,  // all holes meet in a focal point
 };
 
-/// Size at depth d (mm before the collimator's face) of what the camera sees as a unit length on its face: along u in a
-/// fan, along u and w in a cone. `focal_mm`: from the face to the focus.
+/// Size at depth d (mm before the collimator's face) of what the camera sees as a unit length on its face: along u in
+/// a fan, along u and w in a cone. `focal_mm`: from the face to the focus.
 template <class T>
 TOFSTREAM_HOST_DEVICE inline T beam_scale_u(Beam beam, T focal_mm, T d_mm) {
   return beam == Beam::parallel ? T(1) : (focal_mm - d_mm) / focal_mm;

@@ -1,5 +1,5 @@
-// What a CPU does with columns of numbers along z or w, in its widest vectors. Lengths are padded_length()s: a column has
-// room for whole vectors.
+// What a CPU does with columns of numbers along z or w, in its widest vectors. Lengths are padded_length()s: a column
+// has room for whole vectors.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct ColumnMath {
   void (*convolve)(const float* in, const float* weights, int across, int reach, std::int64_t length, float* out);
   /// out += weight * in.
   void (*add_scaled)(const float* in, float weight, std::int64_t length, float* out);
-  /// factor = exp(-step (before + mu / 2)), then before += mu: what leaves a plane, when `before` is the sum of mu in the
-  /// planes before it.
+  /// factor = exp(-step (before + mu / 2)), then before += mu: what leaves a plane, when `before` is the sum of mu in
+  /// the planes before it.
   void (*attenuate)(const float* mu, const float* steps, std::int64_t length, float* before, float* factor);
   /// inout *= factor.
   void (*multiply)(const float* factor, std::int64_t length, float* inout);

@@ -177,7 +177,8 @@ class FftBlur final : public PlaneBlur {
     for (int i = 0; i < n; ++i) largest = std::max(largest, std::abs(values[i]));
     return largest;
   }
-  /// Where the sum is 0, the transforms leave some rounding of either sign, which EM would divide by or keep for good.
+  /// Where the sum is 0, the transforms leave some rounding of either sign, which EM would divide by or keep for
+  /// good.
   static void drop_rounding(float* values, int n, float largest) {
     constexpr float rounding = 1e-6f;
     for (int i = 0; i < n; ++i)

@@ -1,5 +1,6 @@
-// Which voxels a lattice point of a view is made of, and with what weights: A and A^T of a projector read the same ones.
-// Across the axis a footprint is a list of columns of voxels along z; along z it is a list of pairs of row and voxel.
+// Which voxels a lattice point of a view is made of, and with what weights: A and A^T of a projector read the same
+// ones. Across the axis a footprint is a list of columns of voxels along z; along z it is a list of pairs of row and
+// voxel.
 #pragma once
 
 #include <cstdint>

@@ -46,8 +46,8 @@ int oversampling(const Grid& grid, const ViewSet& set, const SpectSettings& sett
   return static_cast<int>(points);
 }
 
-/// Planes as far as the image, or what attenuates, reaches. After quarter turns they lie where voxels of a pixel's size
-/// do.
+/// Planes as far as the image, or what attenuates, reaches. After quarter turns they lie where voxels of a pixel's
+/// size do.
 void set_planes(ViewLattice& lattice, const Grid& grid, const SpectSettings& settings) {
   const double voxel = std::max(static_cast<double>(grid.voxel_mm.x), static_cast<double>(grid.voxel_mm.y));
   const double about = std::max(std::numbers::sqrt2 * voxel, lattice.step);  // a voxel shows so far from its centre
@@ -74,8 +74,8 @@ void require_focus_beyond(const ViewLattice& lattice, const ViewSet& set) {
                     farthest, lattice.focal_mm));
 }
 
-/// What of kernels' reach is needed: not more than the image shows beyond the detector, but for kernels that are applied
-/// one after the other, whose sums wander.
+/// What of kernels' reach is needed: not more than the image shows beyond the detector, but for kernels that are
+/// applied one after the other, whose sums wander.
 void set_margins(ViewLattice& lattice, const Grid& grid, const ViewSet& set, const SpectSettings& settings) {
   KernelReach reach;
   double least_u = 1, least_w = 1, off_u = 0, off_w = 0;

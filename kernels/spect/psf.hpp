@@ -1,5 +1,5 @@
-// A camera's point spread by depth. Depths are in mm from the collimator's face; widths are standard deviations in the
-// object's plane, also where the beam converges.
+// A camera's point spread by depth. Depths are in mm from the collimator's face; widths are standard deviations in
+// the object's plane, also where the beam converges.
 #pragma once
 
 #include <variant>
@@ -27,8 +27,8 @@ struct HolesPsf {
 };
 
 /// Measured or simulated kernels, also asymmetric, of the camera's pixels: values[(depth * along + w) * across + u],
-/// centre in the middle (sizes are odd). The response at a pixel u + i, w + j to a point that the camera's beam sees at
-/// pixel (u, w) is the value at i, j. Linear between depths, constant beyond the first and the last one.
+/// centre in the middle (sizes are odd). The response at a pixel u + i, w + j to a point that the camera's beam sees
+/// at pixel (u, w) is the value at i, j. Linear between depths, constant beyond the first and the last one.
 struct KernelTable {
   int across = 1, along = 1;     // pixels along u and w
   std::vector<float> depths_mm;  // ascending

@@ -1,4 +1,5 @@
-// The rotation projector in double precision, on one thread and by its definition (spect.hpp): the oracle of all others.
+// The rotation projector in double precision, on one thread and by its definition (spect.hpp): the oracle of all
+// others.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "kernels/cuda/refuse.hpp"
-#include "kernels/spect/plane_kernels.hpp"
+#include "kernels/spect/lattice.hpp"
 #include "kernels/spect/spect_backends.hpp"
 
 namespace tofstream {
@@ -68,8 +68,6 @@ void validate(const Grid& grid, const ViewSet& set, const SpectSettings& setting
     throw std::invalid_argument(
         fmt::format("psf.table has kernels of pixels, and voxels are smaller: take image.voxel_mm {:g}",
                     std::max(set.pixel_mm.x, set.pixel_mm.y)));
-  if (settings.form == PsfForm::incremental)
-    for (const double radius : radii_of(set)) incremental_kernels(lattice, settings, radius);
 }
 
 void require_views_of(const ViewSet& set, const Views& views) {

@@ -1,6 +1,6 @@
-// The rotation projector of SPECT: for each view the image is rotated so that a face looks at the camera, each plane is
-// attenuated and convolved with the point spread of its depth, and the planes are added. Lengths in mm, the image in
-// Bq/mL; forward gives the counts of a view of weight 1.
+// The rotation projector of SPECT: for each view the image is rotated so that a face looks at the camera, each plane
+// is attenuated and convolved with the point spread of its depth, and the planes are added. Lengths in mm, the image
+// in Bq/mL; forward gives the counts of a view of weight 1.
 //
 //   A_v = eps V C sum_k H_vk B_vk T_vk M
 //
@@ -22,7 +22,7 @@ enum class PsfForm {
   none,         // not at all
   separable,    // a Gaussian, first along one axis, then along the other
   incremental,  // a Gaussian, from plane to plane by what it grows: faster for wide ones
-  fft,          // any, in Fourier space
+  fft,          // any, in Fourier space; what is below 1e-6 of a view's largest value becomes 0
   table,        // any, by direct summation
 };
 
@@ -57,8 +57,8 @@ void validate(const Grid& grid, const ViewSet& set, const SpectSettings& setting
 std::unique_ptr<ViewProjector> make_rotation_projector(const Grid& grid, const ViewSet& set,
                                                        const SpectSettings& settings, Backend backend);
 
-/// The same operator in double precision, single-threaded and by its definition: the oracle of all other versions. The
-/// form of the point spread does not matter to it, but for `none`.
+/// The same operator in double precision, single-threaded and by its definition: the oracle of all other versions.
+/// The form of the point spread does not matter to it, but for `none`.
 std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const ViewSet& set,
                                                        const SpectSettings& settings);
 

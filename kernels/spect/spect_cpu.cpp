@@ -1,6 +1,6 @@
-// The rotation projector on the CPU. Forward: views in parallel. Back: the planes of a group of views in parallel, then
-// slabs of the image, each of which adds the views in their order: the same bits on any number of threads. The image is
-// kept in columns along z, which a plane's rows are made of in whole vectors.
+// The rotation projector on the CPU. Forward: views in parallel. Back: the planes of a group of views in parallel,
+// then slabs of the image, each of which adds the views in their order: the same bits on any number of threads. The
+// image is kept in columns along z, which a plane's rows are made of in whole vectors.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -313,8 +313,8 @@ class CpuRotationProjector final : public ViewProjector {
   }
 
  private:
-  /// Views whose planes are in memory at the same time. Their sum goes into the image's before the next ones: an error of
-  /// rounding then grows with the root of fewer terms.
+  /// Views whose planes are in memory at the same time. Their sum goes into the image's before the next ones: an
+  /// error of rounding then grows with the root of fewer terms.
   static constexpr std::size_t views_a_group = 8;
   static constexpr int slab = 4;  // rows of voxels that a thread adds to at a time
 

@@ -11,7 +11,8 @@ namespace tofstream {
 bool can_join(const ViewBatch& a, const ViewBatch& b);
 
 /// The views of the batches, one batch after the other, in one batch in `memory`, complete on return. Batches may lie
-/// on the host or the device. Throws std::invalid_argument for no batches or such as cannot be joined, and OutOfMemory.
+/// on the host or the device. Throws std::invalid_argument for no batches or such as cannot be joined, and
+/// OutOfMemory.
 ViewBatch join_views(std::span<const ViewBatch* const> batches, Memory memory, Stream stream = nullptr);
 
 }  // namespace tofstream

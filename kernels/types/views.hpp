@@ -44,8 +44,8 @@ struct ViewSet {
 
   /// Pixels of a view.
   std::int64_t pixels() const { return std::int64_t{size[0]} * size[1] * size[2]; }
-  /// Throws std::invalid_argument, in one line, that names the first value that cannot be: no view, no pixel, a number
-  /// that is not finite, a camera's radius that is not positive, or two views at one place.
+  /// Throws std::invalid_argument, in one line, that names the first value that cannot be: no view, no pixel, a
+  /// number that is not finite, a camera's radius that is not positive, or two views at one place.
   void validate() const;
   friend bool operator==(const ViewSet&, const ViewSet&) = default;
 };
@@ -57,8 +57,8 @@ struct ViewRecord {
   std::uint64_t counts = 0;  // the sum of the view's pixels, rounded once, where it entered the program
 };
 
-/// What kernels read of a batch of views, passed by value. Arrays lie in the data's memory, [view][w][u], but for `set`
-/// and `records`, which the host reads.
+/// What kernels read of a batch of views, passed by value. Arrays lie in the data's memory, [view][w][u], but for
+/// `set` and `records`, which the host reads.
 struct Views {
   std::int64_t count = 0;  // pixels of all views
   int views = 0;
@@ -94,8 +94,8 @@ struct ViewBatch {
   /// The counts of all views; 0 of a window that is not reconstructed.
   std::uint64_t event_count() const;
   std::size_t bytes() const;
-  /// Sets `reference_s`, and in host memory `index` and `weight` = duration x exposure / reference_s of each record; a
-  /// view without a duration has the weight of its exposure.
+  /// Sets `reference_s`, and in host memory `index` and `weight` = duration x exposure / reference_s of each record;
+  /// a view without a duration has the weight of its exposure.
   void weigh(double reference_s);
   /// As EventBatch has it.
   void note_rejecting(const std::string& gadget) { quantity = with_rejecting(quantity, gadget); }

@@ -1,5 +1,5 @@
-// The EM ratio of views: its value, books in whole counts also for fractional pixels, and the same bits on any number of
-// threads.
+// The EM ratio of views: its value, books in whole counts also for fractional pixels, and the same bits on any number
+// of threads.
 #include <cmath>
 
 #include <tbb/task_arena.h>

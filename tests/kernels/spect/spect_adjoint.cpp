@@ -1,5 +1,5 @@
-// A^T is the transpose of A: for every beam, form of the point spread, attenuation and geometry; in double precision to
-// 1e-12, in float to 1e-5.
+// A^T is the transpose of A: for every beam, form of the point spread, attenuation and geometry; in double precision
+// to 1e-12, in float to 1e-5.
 #include "tests/kernels/spect/spect_support.hpp"
 
 using namespace tofstream;

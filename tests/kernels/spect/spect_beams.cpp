@@ -1,4 +1,5 @@
-// Fan and cone beams against the integral over a Gaussian source: counts grow and images are magnified towards the focus.
+// Fan and cone beams against the integral over a Gaussian source: counts grow and images are magnified towards the
+// focus.
 #include "tests/kernels/spect/spect_support.hpp"
 
 using namespace tofstream;

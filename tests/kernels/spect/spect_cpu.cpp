@@ -1,5 +1,5 @@
-// The CPU's rotation projector against the reference in double precision, under every instruction set, and the same bits on
-// any number of threads.
+// The CPU's rotation projector against the reference in double precision, under every instruction set, and the same
+// bits on any number of threads.
 #include <tbb/task_arena.h>
 
 #include "tests/kernels/spect/spect_support.hpp"

@@ -1,4 +1,5 @@
-// EM with views: the likelihood rises, counts are kept, subsets' sensitivities add up to that of all views, and books balance.
+// EM with views: the likelihood rises, counts are kept, subsets' sensitivities add up to that of all views, and books
+// balance.
 #include "tests/kernels/spect/spect_support.hpp"
 
 using namespace tofstream;

@@ -1,5 +1,5 @@
-// The point spread: its width by depth, holes' formula, forms that agree, asymmetric kernels the right way round, and what is
-// refused.
+// The point spread: its width by depth, holes' formula, forms that agree, asymmetric kernels the right way round, and
+// what is refused.
 #include "kernels/spect/psf.hpp"
 #include "tests/kernels/spect/spect_support.hpp"
 

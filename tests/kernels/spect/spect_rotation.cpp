@@ -1,4 +1,5 @@
-// The rotation itself: quarter turns are permutations, counts are kept, and the camera's axes are where they are said to be.
+// The rotation itself: quarter turns are permutations, counts are kept, and the camera's axes are where they are said
+// to be.
 #include "tests/kernels/spect/spect_support.hpp"
 
 using namespace tofstream;
