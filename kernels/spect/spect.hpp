@@ -34,7 +34,9 @@ enum class Rotation {
 
 enum class AdjointKind {
   exact,
-  paper,  // A^T interpolates the lattice at the voxels and does not mirror the point spread (paper 002): no transpose
+  // A^T interpolates the lattice at the voxels and does not mirror the point spread (Pedemonte et al. 2010): no
+  // transpose.
+  paper,
 };
 
 struct SpectSettings {

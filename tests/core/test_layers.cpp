@@ -120,7 +120,7 @@ std::string source_text(const std::filesystem::path& file) {
 
 TEST_CASE("tools name no gadget: what they ask of one, it says of itself") {
   if (!std::filesystem::is_directory("core")) return tofstream::skip_test("sources beside the test");
-  const std::regex registration(R"re(TOFSTREAM_(?:GADGET|PROJECTOR)\(\s*[\w:<>]+,\s*"(\w+)")re");
+  const std::regex registration(R"re(TOFSTREAM_(?:GADGET|PROJECTOR|VIEW_PROJECTOR)\(\s*[\w:<>]+,\s*"(\w+)")re");
   std::vector<std::string> gadgets;
   for (const auto& entry : std::filesystem::recursive_directory_iterator("gadgets")) {
     if (entry.path().extension() != ".cpp") continue;
