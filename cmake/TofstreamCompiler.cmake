@@ -61,9 +61,6 @@ if(TOFSTREAM_SANITIZE)
                       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-stringop-overflow>)
   add_link_options(-fsanitize=${TOFSTREAM_SANITIZE})
 endif()
-if(TOFSTREAM_FUZZERS)
-  add_compile_options(-fsanitize=fuzzer-no-link)  # a fuzzer learns from the branches that were taken
-endif()
 
 # tofstream_precompile(TARGET [HEADER]): nearly half of a small source's compilation is the headers that nearly all include.
 function(tofstream_precompile target)

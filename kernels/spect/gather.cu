@@ -9,17 +9,15 @@ namespace {
 
 constexpr int gather_lanes = 32;
 constexpr int gather_warps = 8;
-constexpr int rows_a_lane = 4;
+constexpr int rows_a_lane = 5;
 
-/// The share of a lattice point's interpolation that a column of voxels has: that of ViewTaps, to the last bit.
-__device__ float share_of(const ColumnGrid& grid, double x, double y, int column_x, int column_y) {
-  if (!(x > -1 && y > -1 && x < grid.nx && y < grid.ny)) return 0;
-  const SamplePair across(x, grid.nx), down(y, grid.ny);
-  for (int j = 0; j < down.count; ++j)
-    for (int i = 0; i < across.count; ++i)
-      if (across.sample[i] == column_x && down.sample[j] == column_y)
-        return static_cast<float>(across.weight[i] * down.weight[j]);
-  return 0;
+/// The share that a column of voxels has in a footprint.
+__device__ float share_of(std::int32_t base, float4 weight, int column, int nx) {
+  const int beside = column - base;
+  if (beside == 0) return weight.x;
+  if (beside == 1) return weight.y;
+  if (beside == nx) return weight.z;
+  return beside == nx + 1 ? weight.w : 0.0f;
 }
 
 /// Planes and columns of a view's lattice in which a voxel may have a share.
@@ -43,7 +41,8 @@ __device__ Nearby nearby(const DeviceCamera& camera, const LatticeView& look, do
 }
 
 __global__ void __launch_bounds__(gather_lanes* gather_warps)
-    gather(DeviceCamera camera, DeviceViews views, int first, int count, const float* planes, float* columns) {
+    gather(DeviceCamera camera, DeviceViews views, int first, int count, DeviceTaps taps, const float* planes,
+           float* columns) {
   const int column = static_cast<int>(blockIdx.x) * gather_warps + static_cast<int>(threadIdx.x) / gather_lanes;
   const ColumnGrid& grid = camera.image;
   if (column >= grid.nx * grid.ny || (grid.support && !grid.support[column])) return;
@@ -66,11 +65,9 @@ __global__ void __launch_bounds__(gather_lanes* gather_warps)
         const double scale = look.scale_u(lattice, k);
         const double low = (near.u_mm - near.reach_u_mm) / (scale * lattice.pu) + lattice.middle_column();
         const int c = static_cast<int>(ceil(low - 1e-4)) + candidate % near.columns;
-        if (c >= 0 && c < lattice.columns() && look.depth_mm(lattice, k) > 0) {
-          const AcrossAxis point = turned(look, lattice.n_mm(k), look.centre_u_mm + scale * lattice.u_mm(c));
-          share = share_of(grid, grid.x_of(point.x), grid.y_of(point.y), x, y);
-          at = ((static_cast<std::int64_t>(m) * plane_count + k - lattice.first) * lattice.columns() + c) *
-               camera.stride;
+        if (c >= 0 && c < lattice.columns()) {
+          at = (static_cast<std::int64_t>(m) * plane_count + k - lattice.first) * lattice.columns() + c;
+          share = share_of(taps.base[at], taps.weight[at], column, grid.nx);
         }
       }
       unsigned found = __ballot_sync(~0u, share > 0);
@@ -78,7 +75,8 @@ __global__ void __launch_bounds__(gather_lanes* gather_warps)
         const int from = __ffs(static_cast<int>(found)) - 1;
         found &= found - 1;
         const float weight = __shfl_sync(~0u, share, from);
-        const float* const row = planes + __shfl_sync(~0u, at, from);
+        const float* const row = planes + __shfl_sync(~0u, at, from) * camera.stride;
+#pragma unroll
         for (int i = 0; i < rows_a_lane; ++i) {
           const int r = first_row + i * gather_lanes;
           if (r < camera.stride) sums[i] += weight * row[r];
@@ -94,12 +92,12 @@ __global__ void __launch_bounds__(gather_lanes* gather_warps)
 
 }  // namespace
 
-void queue_gather(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const float* planes,
-                  float* columns, Stream stream) {
+void queue_gather(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const DeviceTaps& taps,
+                  const float* planes, float* columns, Stream stream) {
   const auto parts = [](int size, int part) { return static_cast<unsigned>((size + part - 1) / part); };
   const dim3 grid(parts(camera.image.nx * camera.image.ny, gather_warps),
                   parts(camera.stride, gather_lanes * rows_a_lane));
-  gather<<<grid, gather_lanes * gather_warps, 0, stream>>>(camera, views, first, count, planes, columns);
+  gather<<<grid, gather_lanes * gather_warps, 0, stream>>>(camera, views, first, count, taps, planes, columns);
   check_launch("gather the planes of views");
 }
 

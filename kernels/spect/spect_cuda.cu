@@ -18,7 +18,7 @@ namespace {
 using namespace spect;
 
 constexpr int row_padding = 32;
-constexpr std::int64_t most_plane_bytes = std::int64_t{128} << 20;  // of a group of views
+constexpr std::int64_t most_plane_bytes = std::int64_t{128} << 20;  // of a group of views, and of their footprints
 
 int padded_rows(int rows) {
   return (rows + row_padding - 1) / row_padding * row_padding;
@@ -94,12 +94,14 @@ class RotationCuda final : public ViewProjector {
       queue_to_columns(here.rows.rows(), camera.lattice.rows(), camera.image, camera.stride, image,
                        image_columns_.data(), stream);
       const Members on_device(views, members, stream);
+      const int all = static_cast<int>(members.size()), chunks = chunks_of(camera, all);
       const int finer = camera.lattice.oversample * camera.lattice.oversample;
-      Buffer<float> points;
-      if (finer > 1) points = Buffer<float>(Memory::device, views.count * finer, stream);
-      queue_forward(camera, on_device.views, image_columns_.data(), scale_, finer > 1 ? points.data() : expectation,
-                    stream);
-      if (finer > 1) queue_add_points(camera.lattice, on_device.views, points.data(), expectation, stream);
+      Buffer<float> points(Memory::device, set_.pixels() * all * finer * chunks, stream);
+      for_each_group(all, views_with_taps(), on_device, camera, stream, [&](int first, int count) {
+        queue_forward(camera, on_device.views, first, count, taps_.view(), mu_taps_.view(), image_columns_.data(),
+                      scale_, points.data(), stream);
+      });
+      queue_add_points(camera.lattice, on_device.views, chunks, points.data(), expectation, stream);
     }
   }
 
@@ -111,13 +113,13 @@ class RotationCuda final : public ViewProjector {
       camera.mu_columns = settings_.mu_per_mm ? here.mu_columns.data() : nullptr;
       sum_columns_.clear(stream);
       const Members on_device(views, members, stream);
-      const int all = static_cast<int>(members.size()), group = std::min(views_a_group(), all);
+      const int group = std::min(views_a_group(), static_cast<int>(members.size()));
       Buffer<float> planes(Memory::device, plane_floats() * group, stream);
-      for (int first = 0; first < all; first += group) {
-        const int count = std::min(group, all - first);
-        queue_back_planes(camera, on_device.views, first, count, values, scale_, planes.data(), stream);
-        queue_gather(camera, on_device.views, first, count, planes.data(), sum_columns_.data(), stream);
-      }
+      for_each_group(static_cast<int>(members.size()), group, on_device, camera, stream, [&](int first, int count) {
+        queue_back_planes(camera, on_device.views, first, count, taps_.view(), mu_taps_.view(), values, scale_,
+                          planes.data(), stream);
+        queue_gather(camera, on_device.views, first, count, taps_.view(), planes.data(), sum_columns_.data(), stream);
+      });
       queue_from_columns(here.voxels.rows(), grid_.size[2], camera.image, camera.stride, sum_columns_.data(), image,
                          stream);
     }
@@ -159,6 +161,41 @@ class RotationCuda final : public ViewProjector {
     Buffer<std::int32_t> numbers;
     DeviceViews views;
   };
+
+  /// Footprints of a group of views, in memory that is kept.
+  struct GroupTaps {
+    void make(const DeviceCamera& camera, const ColumnGrid& grid, const DeviceViews& views, int begin, int count,
+              int first_plane, bool with_range, Stream stream) {
+      const std::int64_t rows = std::int64_t{count} * (camera.lattice.last - first_plane + 1);
+      const std::int64_t points = rows * camera.lattice.columns();
+      if (base.size() < points) {
+        base = Buffer<std::int32_t>(Memory::device, points, stream);
+        weight = Buffer<float4>(Memory::device, points, stream);
+      }
+      if (with_range && range.size() < rows) range = Buffer<int2>(Memory::device, rows, stream);
+      first = first_plane;
+      queue_taps(camera, grid, views, begin, count, first_plane, base.data(), weight.data(),
+                 with_range ? range.data() : nullptr, stream);
+    }
+    DeviceTaps view() const { return {base.data(), weight.data(), range.empty() ? nullptr : range.data(), first}; }
+
+    Buffer<std::int32_t> base;
+    Buffer<float4> weight;
+    Buffer<int2> range;
+    int first = 0;
+  };
+
+  /// Calls project(first member, members) for groups of views, of which the footprints are then there.
+  template <class Project>
+  void for_each_group(int all, int group, const Members& members, const DeviceCamera& camera, Stream stream,
+                      const Project& project) {
+    for (int first = 0; first < all; first += group) {
+      const int count = std::min(group, all - first);
+      taps_.make(camera, camera.image, members.views, first, count, camera.lattice.first, true, stream);
+      if (camera.mu_columns) mu_taps_.make(camera, camera.mu, members.views, first, count, 0, false, stream);
+      project(first, count);
+    }
+  }
 
   static ColumnGrid columns_of(const Grid& grid, const char* support) {
     return {grid.size[0],
@@ -239,6 +276,12 @@ class RotationCuda final : public ViewProjector {
     const ViewLattice& lattice = camera_.lattice;
     return std::int64_t{lattice.last - lattice.first + 1} * lattice.columns() * camera_.stride;
   }
+  int views_with_taps() const {
+    const ViewLattice& lattice = camera_.lattice;
+    const std::int64_t bytes = std::int64_t{lattice.planes} * lattice.columns() *
+                               static_cast<std::int64_t>(sizeof(float4) + sizeof(std::int32_t));
+    return static_cast<int>(std::clamp<std::int64_t>(most_plane_bytes / bytes, 1, 1 << 14));
+  }
   int views_a_group() const {
     const std::int64_t bytes = plane_floats() * static_cast<std::int64_t>(sizeof(float));
     return static_cast<int>(std::clamp<std::int64_t>(most_plane_bytes / bytes, 1, 1 << 14));
@@ -257,6 +300,7 @@ class RotationCuda final : public ViewProjector {
   Buffer<short> reach_u_, reach_w_;
   Buffer<int> radius_of_;
   Buffer<float> image_columns_, sum_columns_;
+  GroupTaps taps_, mu_taps_;
   std::map<double, AtHeight> heights_;  // by centre_w
 };
 

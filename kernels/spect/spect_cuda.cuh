@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <vector_types.h>
+
 #include "kernels/memory/memory.hpp"
 #include "kernels/spect/footprint.hpp"
 #include "kernels/spect/lattice.hpp"
@@ -29,6 +31,15 @@ struct DeviceKernels {
   int length = 1;                                      // the widest reach, and 1
 };
 
+/// The four columns of voxels around each lattice point: `base` and those beside it along x, along y and along both,
+/// with weights as ViewTaps has them; all 0 where a point meets no image. [member][plane - first][column].
+struct DeviceTaps {
+  const std::int32_t* base = nullptr;
+  const float4* weight = nullptr;
+  const int2* range = nullptr;  // columns [x, y) of [member][plane - first] that meet the image; null: not known
+  int first = 0;                // plane
+};
+
 struct DeviceCamera {
   ViewLattice lattice;
   const LatticeView* looks = nullptr;  // of each place of the set
@@ -46,22 +57,29 @@ struct DeviceViews {
   __device__ int view(int member) const { return members ? members[member] : member; }
 };
 
-/// Queues the sum of rotated, attenuated and blurred planes of each view, times `scale`, at the lattice's points on the
-/// detector: points[view][w][u]. Without oversampling these are the pixels.
-void queue_forward(const DeviceCamera& camera, const DeviceViews& views, const float* columns, float scale,
-                   float* points, Stream stream);
-/// Queues pixels[view][w][u] = the sum of a pixel's points.
-void queue_add_points(const ViewLattice& lattice, const DeviceViews& views, const float* points, float* pixels,
-                      Stream stream);
+/// Queues the taps of members [first, first + count) and of planes [plane, lattice.last] on a grid. `range` may be null.
+void queue_taps(const DeviceCamera& camera, const ColumnGrid& grid, const DeviceViews& views, int first, int count,
+                int plane, std::int32_t* base, float4* weight, int2* range, Stream stream);
+
+/// In how many chunks the planes of so many views are projected, so that a GPU is busy with few views too.
+int chunks_of(const DeviceCamera& camera, int views);
+/// Queues the sum of rotated, attenuated and blurred planes of members [first, first + count), times `scale`, at the
+/// lattice's points on the detector: points[chunk][member][w][u] for each of chunks_of(camera, views.count).
+void queue_forward(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const DeviceTaps& taps,
+                   const DeviceTaps& mu_taps, const float* columns, float scale, float* points, Stream stream);
+/// Queues pixels[view][w][u] = the sum of a pixel's points, and of its chunks.
+void queue_add_points(const ViewLattice& lattice, const DeviceViews& views, int chunks, const float* points,
+                      float* pixels, Stream stream);
 
 /// Queues its transpose for members [first, first + count): what each lattice point gets, in planes[member][k][c][row].
 /// `pixels` null stands for ones.
-void queue_back_planes(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const float* pixels,
-                       float scale, float* planes, Stream stream);
+void queue_back_planes(const DeviceCamera& camera, const DeviceViews& views, int first, int count,
+                       const DeviceTaps& taps, const DeviceTaps& mu_taps, const float* pixels, float scale,
+                       float* planes, Stream stream);
 
 /// Queues columns += what the lattice points of these members give to each voxel.
-void queue_gather(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const float* planes,
-                  float* columns, Stream stream);
+void queue_gather(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const DeviceTaps& taps,
+                  const float* planes, float* columns, Stream stream);
 
 /// Which voxels along z a row is made of, or which rows a voxel: entry e of item i is of[e], for e in [begin[i],
 /// begin[i + 1]).

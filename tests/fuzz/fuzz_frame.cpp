@@ -10,6 +10,7 @@
 
 #include "gadgets/io/wire/checksum.hpp"
 #include "gadgets/io/wire/frame.hpp"
+#include "gadgets/io/wire/record_kinds.hpp"
 
 namespace {
 
@@ -27,6 +28,14 @@ void make_fit(std::span<std::byte> bytes) {
   put(bytes, 72, bytes.size() - header_bytes, 8);
   put(bytes, 8, crc32c(bytes.subspan(12), crc32c(bytes.first(8))), 4);
 }
+
+// tofstream's own kinds of records, as far as a frame knows them.
+const bool has_records = [] {
+  auto& kinds = tofstream::table_of<RecordKind>();
+  kinds.add({.schema = Schema::coincidences, .bytes = 8});
+  kinds.add({.schema = Schema::tof_coincidences, .bytes = 12});
+  return true;
+}();
 
 }  // namespace
 

@@ -10,7 +10,6 @@
 namespace tofstream {
 
 template KindTable<wire::RecordKind>& table_of<wire::RecordKind>();
-template struct KindRegistration<wire::RecordKind>;
 
 namespace wire {
 

@@ -56,7 +56,7 @@ TEST_CASE("projections_writer writes what projections_source reads, and both bal
   const PrivateTemporaryFolder folder;
   RegisteredGadgetTest<ViewBatch> source("projections_source", "{path: " + small_scan(folder.path()).string() + "}");
   source.run();
-  RegisteredGadgetTest<void> writer("projections_writer", "{path: out.hs}", folder.path());
+  RegisteredGadgetTest<void> writer("projections_writer", "{file: out.hs}", folder.path());
   for (const auto& view : source.out.all()) writer.send(view);
   writer.finish();
   CHECK(writer.context.recorded().written == 72);
@@ -72,7 +72,7 @@ TEST_CASE(
   const PrivateTemporaryFolder folder;
   const auto run = [&](const std::string& out) {
     return Engine(parse_pipeline(fmt::format("gadgets:\n  views: {{use: projections_source, path: {0}/scan.hs}}\n"
-                                             "  file: {{use: projections_writer, from: views, path: {0}/{1}}}\n",
+                                             "  file: {{use: projections_writer, from: views, file: {0}/{1}}}\n",
                                              folder.path().string(), out),
                                  "test.yaml"),
                   {})
