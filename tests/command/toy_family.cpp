@@ -72,7 +72,7 @@ TEST_CASE("without its plug-in a family's scanner, gadgets and records are unkno
   const auto scanner =
       run_command("simulate --scanner tests/command/toy_family/toy_probe.yaml -o " + (out / "events").string());
   CHECK(scanner.code == 2);
-  CHECK_MESSAGE(scanner.err.find("toy_probe.yaml:1:1: a scanner has one of the keys 'crystals'") != std::string::npos,
+  CHECK_MESSAGE(scanner.err.find("toy_probe.yaml:1:1: a scanner has one of the keys 'camera'") != std::string::npos,
                 scanner.err);
   const auto gadgets = run_command("check tests/command/toy_family/probe_osem.yaml");
   CHECK(gadgets.code == 2);

@@ -33,14 +33,15 @@ TEST_CASE("a file that is of no kind of scanner is told which kinds there are, a
   const auto file = std::filesystem::temp_directory_path() / "tofstream_no_kind.yaml";
   std::ofstream(file) << "name: a\nplates: {}\n";
   CHECK_THROWS_WITH(formats::scanner_kind_of(file),
-                    doctest::Contains(".yaml:1:1: a scanner has one of the keys 'crystals' (a ring of crystals), "
-                                      "'strips' (a pair of strips)"));
+                    doctest::Contains(".yaml:1:1: a scanner has one of the keys 'camera' (a gamma camera), "
+                                      "'crystals' (a ring of crystals), 'strips' (a pair of strips)"));
   std::ofstream(file) << "name: a\nstrip: {}\n";
   CHECK_THROWS_WITH(formats::scanner_kind_of(file), doctest::Contains(".yaml:2:1: a scanner has one of the keys"));
   CHECK_THROWS_WITH(formats::scanner_kind_of(file), doctest::Contains(", not 'strip', did you mean 'strips'?"));
   std::filesystem::remove(file);
   const KindTable<ScannerKind>& kinds = table_of<ScannerKind>();
   CHECK(kinds.problem_of(kinds.at("strips")) == "two kinds of scanners have the key 'strips': rename one");
-  CHECK(kinds.problem_of({.key = "plates"}) == "the kind of scanner 'plates' lacks its key, or both its header and its check");
+  CHECK(kinds.problem_of({.key = "plates"}) ==
+        "the kind of scanner 'plates' lacks its key, or both its header and its check");
 }
 // SPDX-License-Identifier: Apache-2.0

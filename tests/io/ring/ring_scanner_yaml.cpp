@@ -80,7 +80,7 @@ TEST_CASE("a mistake in a scanner is one line that says where and what") {
   refused_ring(changed("inner_radius_mm: 60", "inner_radius_mm: -1"),
                "small.yaml:2:18: scanner.inner_radius_mm must be in [1, 10000] mm, not -1");
   refused_ring(changed("inner_radius_mm: 60", "radius_mm: 60\ninner_radius_mm: 60"),
-               "small.yaml:2:1: scanner: unknown key 'radius_mm', did you mean 'inner_radius_mm'?");
+               "small.yaml:2:1: scanner: unknown key 'radius_mm', did you mean 'fov_radius_mm' or 'inner_radius_mm'?");
   refused_ring(changed("inner_radius_mm: 60", "bore: 60\ninner_radius_mm: 60"),
                "small.yaml:2:1: scanner: unknown key 'bore'; it knows name, description, inner_radius_mm, "
                "fov_radius_mm, modules, crystals, coincidence, tof, energy");
