@@ -39,7 +39,9 @@ class SubsetSensitivities {
   }
 
  private:
+  // The sums of two batches are not those of one to the last bit.
   struct View {
+    bool begins_batch;
     int number;
     double seconds;
     double exposure;
@@ -57,8 +59,9 @@ class SubsetSensitivities {
     Key key;
     for (const auto& batch : subset.batches)
       for (const ViewRecord& record : batch->records)
-        key.push_back({record.view, batch->set->places[static_cast<std::size_t>(record.view)].duration_s,
-                       record.exposure, batch->reference_s, batch->multiplicative.size() > 0 ? batch : nullptr});
+        key.push_back({&record == batch->records.data(), record.view,
+                       batch->set->places[static_cast<std::size_t>(record.view)].duration_s, record.exposure,
+                       batch->reference_s, batch->multiplicative.size() > 0 ? batch : nullptr});
     return key;
   }
 

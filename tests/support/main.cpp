@@ -47,7 +47,7 @@ REGISTER_LISTENER("skipped", 1, SkipListener);
 // fontconfig keeps what it has read about fonts until the program ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libfontconfig";
+  return "leak:libfontconfig\nleak:libopenjp2";
 }
 #endif
 

@@ -1,6 +1,8 @@
 // Whole reconstructions of views: simulated, offline, live, followed again.
+#include <chrono>
 #include <cmath>
 #include <numbers>
+#include <thread>
 
 #include "tests/gadgets/spect/spect_support.hpp"
 
@@ -23,6 +25,16 @@ struct KeepImages {
   }
 };
 TOFSTREAM_GADGET(KeepImages, "test_keep_images", "Keeps the image of each update");
+
+// Gives the projector time between views, as a gantry that turns does.
+struct Gantry {
+  static constexpr bool own_thread = true;
+  void process(std::shared_ptr<const ViewBatch> views, Emit<ViewBatch>& emit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    emit(ViewBatch(*views));
+  }
+};
+TOFSTREAM_GADGET(Gantry, "test_gantry", "Views at the pace of a gantry");
 
 constexpr Vec3d points[] = {{60, -48, 40}, {-48, -64, -24}, {20, 72, 8}};
 
@@ -110,16 +122,21 @@ TEST_CASE(
   const std::vector<float> offline = voxels_of(images().back());
 
   const std::string live = "use: live_views, subsets: 4, least_views: 2, iterations: 2, final: offline";
-  const RunReport report = run_it(reconstruction(camera, source, live), live_folder.path());
+  const auto turning = [&](const std::string& subsets) {
+    std::string pipeline = reconstruction(camera, source, subsets);
+    pipeline.replace(pipeline.find("from: feed"), 10, "from: gantry");
+    return pipeline + "  gantry: {use: test_gantry, from: feed}\n";
+  };
+  const RunReport report = run_it(turning(live), live_folder.path());
   REQUIRE(report.exit_code == 0);
   CHECK(report.books.balanced());
   CHECK(report.books.reconstructed > 0);
-  CHECK(images().size() > 8);  // live ones, then two passes of four
+  CHECK(images().size() > 8 + 12);  // live ones, then two passes of four groups
   const auto as_seen = images();
   CHECK(voxels_of(as_seen.back()) == offline);
 
   const std::string again = live + ", follow: " + (live_folder.path() / "order.jsonl").string();
-  REQUIRE(run_it(reconstruction(camera, source, again), followed.path()).exit_code == 0);
+  REQUIRE(run_it(turning(again), followed.path()).exit_code == 0);
   REQUIRE(images().size() == as_seen.size());
   for (std::size_t i = 0; i < as_seen.size(); ++i) CHECK(voxels_of(images()[i]) == voxels_of(as_seen[i]));
 }
