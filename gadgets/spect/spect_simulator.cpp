@@ -124,6 +124,7 @@ struct SpectSimulatorSource {
     if (p_.attenuation)
       ideal[Correction::attenuation] = {CorrectionState::called_for, "photons are absorbed in the phantom"};
     if (p_.half_life_s > 0) ideal[Correction::decay] = {CorrectionState::not_made, "the activity decays"};
+    if (p_.half_life_s > 0) ideal.marks.push_back("the activity decays from view to view, which nothing corrects");
     return std::make_shared<const Quantity>(std::move(ideal));
   }
 

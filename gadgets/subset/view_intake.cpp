@@ -24,7 +24,13 @@ std::optional<ViewBatch> ViewIntake::take(const ViewBatch& views, Context& conte
   if (!set_) {
     set_ = views.set;
     has_come_.resize(set_->places.size());
-    is_timed_ = std::ranges::all_of(set_->places, [](const ViewPlace& place) { return place.duration_s > 0; });
+    const auto timed = std::ranges::count_if(set_->places, [](const ViewPlace& place) { return place.duration_s > 0; });
+    is_timed_ = timed == std::ssize(set_->places);
+    if (timed > 0 && !is_timed_)
+      throw std::runtime_error(
+          fmt::format("only {} of {} views state how long they took, so nobody knows how much the others weigh: state "
+                      "the time of all or of none",
+                      timed, set_->places.size()));
   }
   if (views.set != set_ && !(*views.set == *set_))
     throw std::runtime_error("views of another camera or scan came: a reconstruction takes the views of one");

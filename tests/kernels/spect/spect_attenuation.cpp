@@ -61,7 +61,7 @@ TEST_CASE("A point in a cylinder is attenuated along its path to the camera") {
   const ViewSet set = circular_views(10, 48, 20, 3, 150);
   SpectSettings settings;
   settings.mu_per_mm = mu_cylinder(static_cast<float>(mu), cylinder_mm);
-  // Of voxels that are shared the mean is right only with their shares.
+  // Voxels on the edge count with their shares.
   settings.mu_per_mm =
       std::make_shared<const Image>(scaled(disc_image(settings.mu_per_mm->grid, cylinder_mm), static_cast<float>(mu)));
   const auto open = make_rotation_projector(grid, set, {}, Backend::cpu);
