@@ -158,6 +158,7 @@ void LivePage::finish() {
   server_->drain(farewell);  // the image before the words that no other follows
   publish_state(true);
   server_->drain(farewell);
+  server_->wait_until_left(farewell);
 }
 
 std::optional<WebFile> LivePage::file(std::string_view path) const {

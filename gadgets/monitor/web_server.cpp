@@ -310,6 +310,11 @@ class WebServer::State {
     asio::post(io_, [this] { hub_.is_draining = false; });
   }
 
+  void wait_until_left(std::chrono::milliseconds limit) const {
+    const auto deadline = Clock::now() + limit;
+    while (hub_.watchers > 0 && Clock::now() < deadline) std::this_thread::sleep_for(5ms);
+  }
+
  private:
   // What one visitor brings about, such as a lack of memory, is not the others' end.
   void serve() {
@@ -399,6 +404,9 @@ void WebServer::publish_binary(WebBytes message) {
 }
 void WebServer::drain(std::chrono::milliseconds limit) {
   state_->drain(limit);
+}
+void WebServer::wait_until_left(std::chrono::milliseconds limit) const {
+  state_->wait_until_left(limit);
 }
 
 }  // namespace tofstream

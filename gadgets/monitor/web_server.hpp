@@ -59,6 +59,9 @@ class WebServer {
   /// Sends everybody what was published last, also to who has not read the image before; waits until that is on its
   /// way, or for the time limit.
   void drain(std::chrono::milliseconds limit);
+  /// Waits until nobody watches any more, or for the time limit: a page that was told of the end first fetches what it
+  /// has asked for, then leaves.
+  void wait_until_left(std::chrono::milliseconds limit) const;
 
  private:
   class State;

@@ -200,6 +200,21 @@ TEST_CASE("images do not pile up before a watcher that sleeps, and the last one 
   CHECK(heard[3] == "ended");
 }
 
+TEST_CASE("a page that was told of the end is waited for, so that what it still fetches is answered") {
+  const WebServer server(settings(), content());
+  auto page = std::make_unique<Watcher>(server.port());
+  wait_for_watchers(server, 1);
+  server.wait_until_left(1ms);  // one that stays costs the limit, no more
+  CHECK(server.watchers() == 1);
+  std::jthread leaves([&] {
+    std::this_thread::sleep_for(50ms);
+    CHECK(ask(server.port(), "/").status == 200);
+    page.reset();
+  });
+  server.wait_until_left(10s);
+  CHECK(server.watchers() == 0);
+}
+
 TEST_CASE("a watcher that sends too much, or no text, or what cannot be answered, is left; the others stay") {
   WebServer server(settings(), content());
   Watcher good(server.port()), long_winded(server.port()), binary(server.port()), troubling(server.port());

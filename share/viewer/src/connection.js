@@ -42,6 +42,11 @@ export class Connection {
     });
   }
 
+  // The program waits for this before it closes its door.
+  leave() {
+    this.socket.close();
+  }
+
   tell(message) {
     if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
   }

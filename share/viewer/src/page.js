@@ -214,6 +214,7 @@ const connection = new Connection({
     parameters.show(message.parameters);
     past.update(message.past, ended);
     showTime();
+    if (ended) past.settled().then(() => connection.leave());
   },
   image(buffer) {
     try {

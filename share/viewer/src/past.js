@@ -46,6 +46,11 @@ export class Past {
     return estimate;
   }
 
+  // When nothing is being fetched any more.
+  settled() {
+    return Promise.allSettled(this.fetched.values());
+  }
+
   // One after the other, so that they are there when the slider moves, and after the run has ended.
   async fetchNext() {
     if (this.isFetching || this.isOver || document.hidden) return;
