@@ -40,7 +40,8 @@ struct ProjectionsWriter {
 
  private:
   void start(const ViewBatch& batch, Context& context) {
-    writer_ = std::make_unique<formats::InterfileWriter>(path_, batch.set);
+    writer_ =
+        std::make_unique<formats::InterfileWriter>(path_, batch.set, batch.quantity ? *batch.quantity : Quantity{});
     for (const std::string& note : writer_->notes()) context.log().warning(note);
   }
 

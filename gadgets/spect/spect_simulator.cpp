@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -58,12 +60,14 @@ struct SpectSimulatorSource {
     const auto quantity = what_it_shows();
     const int views = static_cast<int>(set_->places.size());
     std::uint64_t counts = 0;
-    for (int v = 0; v < views && !stop.stop_requested(); ++v) {
+    int done = 0;
+    for (const int v : in_order_of_time()) {
+      if (stop.stop_requested()) break;
       ViewBatch batch = simulator_->view(v);
       batch.quantity = quantity;
       counts += batch.event_count();
       context.books().received(batch.event_count());
-      context.progress(v + 1, views, "views");
+      context.progress(++done, views, "views");
       emit(std::move(batch));
     }
     context.report("counts", static_cast<std::int64_t>(counts));
@@ -116,6 +120,14 @@ struct SpectSimulatorSource {
     if (!(expected > 0))
       throw std::invalid_argument(fmt::format("the camera sees nothing of phantom {}", phantom_.name()));
     return p_.events / expected;
+  }
+
+  // A camera's heads count together.
+  std::vector<int> in_order_of_time() const {
+    std::vector<int> order(set_->places.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](int v) { return set_->places[static_cast<std::size_t>(v)].start_s; });
+    return order;
   }
 
   std::shared_ptr<const Quantity> what_it_shows() const {

@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/simulation_words.hpp"
+
 namespace tofstream::petsird {
 namespace {
 
-constexpr std::string_view simulation_words = "; tofstream simulation: ";
+constexpr std::string_view simulation_words_begin = "; tofstream simulation: ";
 
 bool has_tables(const DetectionEfficiencies& efficiencies) {
   for (const auto& row : efficiencies.module_pair_efficiencies)
@@ -59,19 +61,10 @@ void set_normalisation(Quantity& quantity, const DetectionEfficiencies& efficien
     record.how = "the header has no efficiencies";
 }
 
-// "attenuation yes, randoms no, ..." as state_simulation writes it.
-void set_simulated(Quantity& quantity, std::string_view words) {
-  const auto at = words.find(simulation_words);
+void set_simulated(Quantity& quantity, std::string_view description) {
+  const auto at = description.find(simulation_words_begin);
   if (at == std::string_view::npos) return;
-  words.remove_prefix(at + simulation_words.size());
-  for (std::size_t c = 0; c < correction_count; ++c) {
-    const auto correction = static_cast<Correction>(c);
-    const std::string name(name_of(correction));
-    if (words.find(name + " yes") != std::string_view::npos)
-      quantity[correction] = {CorrectionState::called_for, "simulated, as the header says"};
-    else if (words.find(name + " no") != std::string_view::npos)
-      quantity[correction] = {CorrectionState::not_needed, "not simulated, as the header says"};
-  }
+  formats::read_simulation_words(description.substr(at + simulation_words_begin.size()), quantity);
 }
 
 }  // namespace
@@ -86,15 +79,9 @@ Quantity quantity_of(const Header& header) {
 }
 
 void state_simulation(Header& header, const Quantity& quantity) {
-  std::string said;
-  for (std::size_t c = 0; c < correction_count; ++c) {
-    const auto correction = static_cast<Correction>(c);
-    const CorrectionState state = quantity[correction].state;
-    const bool needs = state == CorrectionState::called_for;
-    if (correction == Correction::normalisation || !(needs || state == CorrectionState::not_needed)) continue;
-    said += fmt::format("{}{} {}", said.empty() ? simulation_words : ", ", name_of(correction), needs ? "yes" : "no");
-  }
-  header.scanner.efficiencies.method_description += said;
+  const std::string said = formats::simulation_words(quantity);
+  if (said.empty()) return;
+  header.scanner.efficiencies.method_description += fmt::format("{}{}", simulation_words_begin, said);
 }
 
 }  // namespace tofstream::petsird

@@ -165,10 +165,16 @@ const InterfileEntry* InterfileHeader::find(std::string_view key, int index) con
 }
 
 const InterfileEntry* InterfileHeader::comment(std::string_view key) const {
+  const auto found = comments(key);
+  return found.empty() ? nullptr : found.front();
+}
+
+std::vector<const InterfileEntry*> InterfileHeader::comments(std::string_view key) const {
   const std::string wanted = interfile_folded(key);
+  std::vector<const InterfileEntry*> found;
   for (const InterfileEntry& entry : entries_)
-    if (entry.is_comment && entry.folded == wanted) return &entry;
-  return nullptr;
+    if (entry.is_comment && entry.folded == wanted) found.push_back(&entry);
+  return found;
 }
 
 void InterfileHeader::refuse(const InterfileEntry* entry, const std::string& message) const {

@@ -42,6 +42,8 @@ class InterfileHeader {
   const InterfileEntry* find(std::string_view key, int index) const;
   /// The first comment that is a line of this key; null where there is none.
   const InterfileEntry* comment(std::string_view key) const;
+  /// All comments that are a line of this key, in order.
+  std::vector<const InterfileEntry*> comments(std::string_view key) const;
 
   /// The value as one finite number, as a whole number in [lo, hi], or as a list of finite numbers, with or without
   /// braces. They throw as refuse() does.

@@ -11,6 +11,11 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/simulation_words.hpp"
+#include "gadgets/spect/io/interfile.hpp"
+#include "gadgets/spect/io/interfile_study.hpp"
+#include "gadgets/spect/io/view_lists.hpp"
+
 namespace tofstream::formats {
 namespace {
 
@@ -65,6 +70,75 @@ bool has_one_duration(const ViewSet& set) {
   return std::ranges::all_of(set.places, [&](const ViewPlace& place) { return place.duration_s == first; });
 }
 
+std::string windows_text(const ViewSet& set, std::size_t windows) {
+  windows = std::min(windows, set.windows.size());
+  if (windows == 0 || (windows == 1 && !(set.windows.front().high_keV > 0))) return "";
+  std::string text = fmt::format("number of energy windows := {}\n", windows);
+  for (std::size_t w = 0; w < windows; ++w)
+    text += fmt::format("energy window lower level [{0}] := {1}\nenergy window upper level [{0}] := {2}\n", w + 1,
+                        set.windows[w].low_keV, set.windows[w].high_keV);
+  return text;
+}
+
+// The keys that every reader knows, with `more` before the end.
+std::string header_of_keys(const ViewSet& set, const InterfileOrder& order, const std::string& data,
+                           std::size_t windows, const std::string& more) {
+  constexpr double zero_in_front = 180;  // Interfile's zero lies so far from ours
+  std::string text = "!INTERFILE :=\n!imaging modality := nucmed\n!version of keys := 3.3\n";
+  if (!set.name.empty()) text += fmt::format("originating system := {}\n", header_text(set.name));
+  if (!data.empty()) text += fmt::format("name of data file := {}\n", header_text(data));
+  text += "\n!GENERAL DATA :=\n";
+  if (!set.collimator.empty()) text += fmt::format("collimator := {}\n", header_text(set.collimator));
+  text += "\n!GENERAL IMAGE DATA :=\n!type of data := Tomographic\nimagedata byte order := LITTLEENDIAN\n";
+  text += windows_text(set, windows);
+  text += "\n!SPECT STUDY (General) :=\n!number format := float\n!number of bytes per pixel := 4\n";
+  for (int axis = 0; axis < 2; ++axis)
+    text += fmt::format("!matrix size [{0}] := {1}\n!scaling factor (mm/pixel) [{0}] := {2}\n", axis + 1,
+                        set.size[axis], set.pixel_mm[axis]);
+  text += fmt::format("!number of projections := {}\n!extent of rotation := {}\n!process status := acquired\n",
+                      set.places.size(), std::abs(order.extent_deg));
+  if (has_one_duration(set) && set.places.front().duration_s > 0)
+    text += fmt::format("!time per projection (sec) := {}\n", set.places.front().duration_s);
+  text += fmt::format("\n!SPECT STUDY (acquired data) :=\n!direction of rotation := {}\n",
+                      order.extent_deg < 0 ? "CW" : "CCW");
+  text += "; 0 is in front of the patient\n";
+  text += fmt::format("start angle := {}\n", turned_into_circle(order.start_deg + zero_in_front));
+  return text + radii_text(set, order) + more + "\n!END OF INTERFILE :=\n";
+}
+
+// The lists without which the header's reader would place views otherwise.
+std::string lists_text(const ViewSet& set, const InterfileOrder& order, const std::string& keys) {
+  const std::vector<ViewPlace> read = InterfileStudy(parse_interfile(keys, "header"), {}, {}).set().places;
+  std::string text;
+  std::vector<double> values(set.places.size());
+  for (const ViewList& list : view_lists) {
+    for (std::size_t view = 0; view < values.size(); ++view)
+      values[static_cast<std::size_t>(order.place[view])] = list.get(set.places[view]);
+    if (!std::ranges::equal(values, read, {}, {}, list.get))
+      text += fmt::format("; {} := {{{}}}\n", list.key, fmt::join(values, ", "));
+  }
+  return text;
+}
+
+std::string shown_text(const Quantity& quantity) {
+  std::string text;
+  if (const std::string words = simulation_words(quantity); !words.empty())
+    text += fmt::format("; {} := {}\n", simulation_key, words);
+  for (const std::string& mark : quantity.marks) text += fmt::format("; {} := {}\n", mark_key, header_text(mark));
+  return text;
+}
+
+std::string whole_header(const ViewSet& set, const InterfileOrder& order, const Quantity& quantity,
+                         const std::string& data, std::size_t windows) {
+  const std::string lists = lists_text(set, order, header_of_keys(set, order, data, windows, ""));
+  std::string text = header_of_keys(set, order, data, windows, lists + shown_text(quantity));
+  if (text.size() > largest_interfile_header)
+    throw std::runtime_error(
+        fmt::format("the header of {} views has {} bytes, and readers take {}: send or write fewer", set.places.size(),
+                    text.size(), largest_interfile_header));
+  return text;
+}
+
 }  // namespace
 
 InterfileOrder interfile_order(const ViewSet& set) {
@@ -87,39 +161,27 @@ InterfileOrder interfile_order(const ViewSet& set) {
   return result;
 }
 
-std::string interfile_header(const ViewSet& set, const InterfileOrder& order, const std::string& data) {
-  constexpr double zero_in_front = 180;  // Interfile's zero lies so far from ours
-  std::string text = "!INTERFILE :=\n!imaging modality := nucmed\n!version of keys := 3.3\n";
-  if (!set.name.empty()) text += fmt::format("originating system := {}\n", header_text(set.name));
-  text += fmt::format("name of data file := {}\n\n!GENERAL DATA :=\n", header_text(data));
-  if (!set.collimator.empty()) text += fmt::format("collimator := {}\n", header_text(set.collimator));
-  text += "\n!GENERAL IMAGE DATA :=\n!type of data := Tomographic\nimagedata byte order := LITTLEENDIAN\n";
-  if (!set.windows.empty() && set.windows.front().high_keV > 0)
-    text += fmt::format(
-        "number of energy windows := 1\nenergy window lower level [1] := {}\nenergy window upper level [1] := {}\n",
-        set.windows.front().low_keV, set.windows.front().high_keV);
-  text += "\n!SPECT STUDY (General) :=\n!number format := float\n!number of bytes per pixel := 4\n";
-  for (int axis = 0; axis < 2; ++axis)
-    text += fmt::format("!matrix size [{0}] := {1}\n!scaling factor (mm/pixel) [{0}] := {2}\n", axis + 1,
-                        set.size[axis], set.pixel_mm[axis]);
-  text += fmt::format("!number of projections := {}\n!extent of rotation := {}\n!process status := acquired\n",
-                      set.places.size(), std::abs(order.extent_deg));
-  if (has_one_duration(set) && set.places.front().duration_s > 0)
-    text += fmt::format("!time per projection (sec) := {}\n", set.places.front().duration_s);
-  text += fmt::format("\n!SPECT STUDY (acquired data) :=\n!direction of rotation := {}\n",
-                      order.extent_deg < 0 ? "CW" : "CCW");
-  text += "; 0 is in front of the patient\n";
-  text += fmt::format("start angle := {}\n", turned_into_circle(order.start_deg + zero_in_front));
-  return text + radii_text(set, order) + "\n!END OF INTERFILE :=\n";
+std::string interfile_header(const ViewSet& set, const InterfileOrder& order, const Quantity& quantity,
+                             const std::string& data) {
+  return whole_header(set, order, quantity, data, 1);
 }
 
-InterfileWriter::InterfileWriter(const std::filesystem::path& header, std::shared_ptr<const ViewSet> set)
+std::string interfile_stream_header(const ViewSet& set, const Quantity& quantity) {
+  InterfileOrder order{.place = std::vector<std::int32_t>(set.places.size()),
+                       .start_deg = static_cast<double>(set.places.front().angle_deg)};
+  std::iota(order.place.begin(), order.place.end(), 0);
+  if (const auto extent = extent_of_order(set, order.place)) order.extent_deg = *extent;
+  return whole_header(set, order, quantity, "", set.windows.size());
+}
+
+InterfileWriter::InterfileWriter(const std::filesystem::path& header, std::shared_ptr<const ViewSet> set,
+                                 const Quantity& quantity)
     : set_(std::move(set)),
       order_(interfile_order(*set_)),
       header_(header),
       data_(data_of(header)),
       has_come_(set_->places.size()) {
-  header_.write(interfile_header(*set_, order_, data_of(header).filename().string()));
+  header_.write(interfile_header(*set_, order_, quantity, data_of(header).filename().string()));
 }
 
 void InterfileWriter::write(const ViewBatch& batch) {
@@ -153,13 +215,15 @@ void InterfileWriter::commit() {
 
 std::vector<std::string> InterfileWriter::notes() const {
   std::vector<std::string> notes;
-  if (!has_one_duration(*set_))
-    notes.emplace_back("the views' durations differ, which Interfile does not say: its reader takes them alike");
+  const auto only_ours = [&](const char* what) {
+    notes.push_back(fmt::format("{}: a comment of the header says so, which other programs do not read", what));
+  };
+  if (!has_one_duration(*set_)) only_ours("the views' durations differ");
   if (std::ranges::any_of(set_->places, [](const ViewPlace& place) { return place.head > 0; }))
-    notes.emplace_back("the views of all heads are written as those of one");
+    only_ours("the views are those of several heads");
   if (std::ranges::any_of(set_->places,
                           [](const ViewPlace& place) { return place.centre_u_mm != 0 || place.centre_w_mm != 0; }))
-    notes.emplace_back("the views' centres are not those of the camera, which Interfile does not say");
+    only_ours("the views' centres are not those of the camera");
   return notes;
 }
 

@@ -1,5 +1,6 @@
 // Writes views as Interfile 3.3 in the dialect that STIR reads: a header, and beside it a file of little-endian floats,
-// [view][w][u]. What it writes, our reader reads back to the last bit.
+// [view][w][u]. What it writes, our reader reads back to the last bit: what the keys cannot say of single views stands
+// in comments (view_lists.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/base/atomic_file.hpp"
+#include "kernels/types/quantity.hpp"
 #include "kernels/types/views.hpp"
 
 namespace tofstream::formats {
@@ -25,14 +27,19 @@ struct InterfileOrder {
 /// std::runtime_error, one line, where there is none.
 InterfileOrder interfile_order(const ViewSet& set);
 
-/// The header of the set; `data`: the name of its data file.
-std::string interfile_header(const ViewSet& set, const InterfileOrder& order, const std::string& data);
+/// The header of the set, whose views show this; `data`: the name of the data file, which has the first energy window
+/// alone. Throws std::runtime_error, one line, where the header would be longer than readers take.
+std::string interfile_header(const ViewSet& set, const InterfileOrder& order, const Quantity& quantity,
+                             const std::string& data);
+/// The header of a stream of the set's views, in the set's order, whatever their steps, and of all energy windows.
+/// Throws as interfile_header does.
+std::string interfile_stream_header(const ViewSet& set, const Quantity& quantity);
 
 class InterfileWriter {
  public:
   /// `header`: the header's path; the data file beside it has the same name and the suffix .s. Throws std::runtime_error
   /// of one line where Interfile cannot say what the set is, std::system_error where the files cannot be written.
-  InterfileWriter(const std::filesystem::path& header, std::shared_ptr<const ViewSet> set);
+  InterfileWriter(const std::filesystem::path& header, std::shared_ptr<const ViewSet> set, const Quantity& quantity);
 
   static std::filesystem::path data_of(std::filesystem::path header) { return header.replace_extension(".s"); }
 
@@ -41,7 +48,7 @@ class InterfileWriter {
   void write(const ViewBatch& batch);
   /// Names both files. Throws std::runtime_error, one line, where a view never came.
   void commit();
-  /// What a header cannot say of these views, a line each.
+  /// What other programs than ours do not learn of these views, a line each.
   std::vector<std::string> notes() const;
 
  private:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -14,12 +15,6 @@ namespace tofstream::formats {
 namespace {
 
 constexpr double largest_view_counts = 1e15;  // doubles still tell whole counts apart
-
-Quantity quantity_of_views() {
-  Quantity quantity{.scale = "the file does not say the camera's sensitivity"};
-  quantity[Correction::randoms] = {CorrectionState::not_needed, "single photons"};
-  return quantity;
-}
 
 void turn_rows(std::span<float> pixels, std::int64_t columns) {
   for (std::size_t row = 0; row * static_cast<std::size_t>(columns) < pixels.size(); ++row)
@@ -39,10 +34,16 @@ std::string spread_of(float lo, float hi, const char* unit) {
 
 }  // namespace
 
+Quantity quantity_of_views() {
+  Quantity quantity{.scale = "the file does not say the camera's sensitivity"};
+  quantity[Correction::randoms] = {CorrectionState::not_needed, "single photons"};
+  return quantity;
+}
+
 ViewReader::ViewReader(std::filesystem::path path, Contents contents)
     : path_(std::move(path)),
       format_(std::move(contents.format)),
-      quantity_(std::make_shared<const Quantity>(quantity_of_views())),
+      quantity_(std::make_shared<const Quantity>(std::move(contents.quantity))),
       stored_(std::move(contents.stored)),
       is_flipped_u_(contents.is_flipped_u),
       is_flipped_w_(contents.is_flipped_w),
@@ -54,10 +55,11 @@ ViewReader::ViewReader(std::filesystem::path path, Contents contents)
     refuse_file(fmt::format("{}; correct its angles or radii", wrong.what()));
   }
   set_ = std::make_shared<const ViewSet>(std::move(contents.set));
-  // Whoever corrects a view for scatter has the scatter windows by then.
-  std::ranges::stable_sort(stored_, [](const StoredView& a, const StoredView& b) {
-    return a.view != b.view ? a.view < b.view : a.window > b.window;
-  });
+  // As the camera took them; whoever corrects a view for scatter has the scatter windows by then.
+  const auto turn = [&](const StoredView& stored) {
+    return std::tuple(set_->places[static_cast<std::size_t>(stored.view)].start_s, stored.view, -stored.window);
+  };
+  std::ranges::stable_sort(stored_, {}, turn);
 }
 
 void ViewReader::refuse_file(const std::string& why) const {

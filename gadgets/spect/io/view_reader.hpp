@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/value/param_rules.hpp"
+#include "kernels/types/quantity.hpp"
 #include "kernels/types/views.hpp"
 
 namespace tofstream::formats {
@@ -42,6 +43,9 @@ struct ViewOverrides {
   int window = 1;  // the energy window that is reconstructed, from 1; it becomes the first of the set
 };
 
+/// What views of a file show that says nothing of it.
+Quantity quantity_of_views();
+
 class ViewReader {
  public:
   virtual ~ViewReader() = default;
@@ -54,7 +58,7 @@ class ViewReader {
   /// Views that next() gives: those of all energy windows.
   std::int64_t views() const { return static_cast<std::int64_t>(stored_.size()); }
   /// One view, in host memory, without index and weight (ViewBatch::weigh makes them); nothing after the last. Views
-  /// come in the order of the file's angles; those of other windows at the same place before the reconstructed one's.
+  /// come as the camera took them, so those of its heads in turns; other windows before the reconstructed one.
   /// Throws std::runtime_error of one line that names the file, the view and the pixel: data that cannot be read, a
   /// count that is not finite or, unless told otherwise, negative.
   std::optional<ViewBatch> next();
@@ -79,6 +83,7 @@ class ViewReader {
     bool is_flipped_u = false, is_flipped_w = false;  // by the format and the overrides together
     bool negative_is_zero = false;
     std::vector<std::string> notes;
+    Quantity quantity = quantity_of_views();
   };
   /// Throws std::runtime_error, one line that names the file, where the set is not valid.
   ViewReader(std::filesystem::path path, Contents contents);

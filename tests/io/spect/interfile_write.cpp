@@ -46,7 +46,7 @@ std::vector<ViewBatch> random_views(const std::shared_ptr<const ViewSet>& set) {
 }
 
 void write_backwards(const std::filesystem::path& path, const std::vector<ViewBatch>& views) {
-  InterfileWriter writer(path, views[0].set);
+  InterfileWriter writer(path, views[0].set, {});
   for (auto view = views.rbegin(); view != views.rend(); ++view) writer.write(*view);
   writer.commit();
 }
@@ -72,7 +72,7 @@ TEST_CASE("views that are written as Interfile are read back the same, to the la
         write_backwards(path, written);
         const auto reader = open_views(path);
         for (std::size_t v = 0; v < set->places.size(); ++v) {
-          CHECK(reader->set()->places[v].angle_deg == doctest::Approx(set->places[v].angle_deg).epsilon(1e-6));
+          CHECK(reader->set()->places[v].angle_deg == set->places[v].angle_deg);
           CHECK(reader->set()->places[v].radius_mm == set->places[v].radius_mm);
           CHECK(reader->set()->places[v].start_s == set->places[v].start_s);
         }
@@ -108,6 +108,52 @@ TEST_CASE("two heads whose views go round together are written in the order of t
   }
 }
 
+TEST_CASE("what Interfile's keys do not say of single views, and of simulated ones, stands in comments") {
+  const PrivateTemporaryFolder folder;
+  const auto path = folder.path() / "views.hs";
+  auto set = std::make_shared<ViewSet>(*set_of_angles({0, 90, 180, 270}));
+  for (std::size_t v = 0; v < 4; ++v) {
+    ViewPlace& place = set->places[v];
+    place.start_s = 30 * static_cast<double>(v % 2);
+    place.duration_s = 10 + 0.1 * static_cast<double>(v);
+    place.head = static_cast<int>(v / 2);
+    place.centre_u_mm = 1.7F * static_cast<float>(v);
+  }
+  Quantity shows;
+  shows[Correction::attenuation] = {CorrectionState::called_for, "photons are absorbed"};
+  shows.marks = {"the activity decays"};
+  InterfileWriter writer(path, set, shows);
+  CHECK(writer.notes().size() == 3);
+  for (const ViewBatch& view : random_views(set)) writer.write(view);
+  writer.commit();
+  const auto reader = open_views(path);
+  CHECK(reader->set()->places == set->places);
+  std::vector<int> order;
+  while (const auto view = reader->next()) {
+    order.push_back(view->records[0].view);
+    CHECK((*view->quantity)[Correction::attenuation].state == CorrectionState::called_for);
+    CHECK(view->quantity->marks == shows.marks);
+  }
+  CHECK(order == std::vector<int>{0, 2, 1, 3});  // the heads in turns
+  CHECK(open_views(path, {.start_angle_deg = 10, .radius_mm = 200})->set()->places[1].radius_mm == 200);
+
+  const auto with_list = [&](const char* list) {
+    std::ifstream from(path);
+    std::string text(std::istreambuf_iterator<char>(from), {});
+    text.replace(text.find("; tofstream view heads"),
+                 text.find('\n', text.find("view heads")) - text.find("; tofstream view heads"), list);
+    std::ofstream(folder.path() / "wrong.hs") << text;
+    std::filesystem::copy_file(folder.path() / "views.s", folder.path() / "wrong.s",
+                               std::filesystem::copy_options::overwrite_existing);
+    return open_views(folder.path() / "wrong.hs");
+  };
+  CHECK_THROWS_WITH_AS(with_list("; tofstream view heads := {0, 1}"),
+                       doctest::Contains("2 values of 'tofstream view heads' for 4 projections: list one for each"),
+                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(with_list("; tofstream view heads := {0, 1, x, 1}"), doctest::Contains("must be finite"),
+                       std::runtime_error);
+}
+
 TEST_CASE("what Interfile cannot hold is refused in one line, and no file is left") {
   const PrivateTemporaryFolder folder;
   const auto path = folder.path() / "views.hs";
@@ -116,12 +162,12 @@ TEST_CASE("what Interfile cannot hold is refused in one line, and no file is lef
   };
   refused(
       [&] {
-        InterfileWriter(path, set_of_angles({0, 10, 30, 200}));
+        InterfileWriter(path, set_of_angles({0, 10, 30, 200}), {});
       },
       "the views do not go round in equal steps, and Interfile knows no others");
   const auto views = random_views(set_of_angles({0, 90, 180}));
   {
-    InterfileWriter writer(path, views[0].set);
+    InterfileWriter writer(path, views[0].set, {});
     writer.write(views[1]);
     refused([&] { writer.write(views[1]); }, "view 1 came twice, and Interfile holds each once");
     refused(
@@ -141,7 +187,7 @@ TEST_CASE("STIR's own case is written as the bytes that it was") {
   const PrivateTemporaryFolder folder;
   const auto path = folder.path() / "again.hs";
   const auto reader = open_views(original);
-  InterfileWriter writer(path, reader->set());
+  InterfileWriter writer(path, reader->set(), {});
   while (const auto view = reader->next()) writer.write(*view);
   writer.commit();
   const auto bytes_of_file = [](const std::filesystem::path& file) {
