@@ -22,10 +22,11 @@ function(tofstream_header_closure out)
   set(${out} ${seen} PARENT_SCOPE)
 endfunction()
 
-tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_control.hpp gadgets/payloads.hpp gadgets/penalty.hpp gadgets/parameters.hpp
+tofstream_header_closure(headers core/gadget.hpp core/testing.hpp core/run/run_control.hpp gadgets/payloads.hpp gadgets/views.hpp gadgets/penalty.hpp gadgets/parameters.hpp
   kernels/sort/select.hpp kernels/cuda/check.hpp
   # What a family of scanners registers, and what it reads:
   gadgets/io/scanner_kinds.hpp gadgets/io/wire/record_kinds.hpp gadgets/io/wire/record_arrays.hpp gadgets/stream_ends.hpp
+  gadgets/io/wire/payload_kinds.hpp gadgets/wire/stream_content.hpp gadgets/wire/stream_file.hpp
   gadgets/io/petsird/quantity.hpp gadgets/io/shared_files.hpp gadgets/io/yaml/phantom_yaml.hpp core/value/document.hpp)
 
 # A plug-in shares types with the program if both are of the same headers. The digest goes into the one header that is

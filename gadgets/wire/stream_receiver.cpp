@@ -1,22 +1,14 @@
-// Frames to bytes or events: see stream_receiver.hpp.
+// Frames to data: see stream_receiver.hpp.
 #include "gadgets/wire/stream_receiver.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "core/run/run_control.hpp"
-#include "gadgets/io/petsird/decoder.hpp"
-#include "gadgets/io/petsird/describe.hpp"
-#include "gadgets/io/petsird/quantity.hpp"
-#include "gadgets/io/petsird/to_scanner.hpp"
-#include "gadgets/io/wire/record_kinds.hpp"
-#include "gadgets/io/wire/records.hpp"
 
 namespace tofstream {
 namespace {
@@ -25,49 +17,6 @@ using wire::Arrival;
 using wire::BadFrame;
 using wire::Frame;
 using wire::FrameKind;
-using wire::Schema;
-
-constexpr const char* other_data = "in data of another kind than the stream's first";
-
-// The header of a PETSIRD stream that has nothing else.
-struct HeaderReader : petsird::Handler {
-  void on_header(petsird::Header&& read) override { header = std::move(read); }
-  std::optional<petsird::Header> header;
-};
-
-// True where a value says little of the width of its bin, since bins differ.
-bool has_unequal_bins(const petsird::BinEdges& edges) {
-  constexpr float rounding = 1e-4f;  // of widths that were meant to be equal
-  for (std::size_t k = 1; k + 1 < edges.size(); ++k) {
-    const float first = edges[1] - edges[0], width = edges[k + 1] - edges[k];
-    if (std::abs(width - first) > rounding * first) return true;
-  }
-  return false;
-}
-
-petsird::Header header_of(std::span<const std::byte> header_bytes) {
-  HeaderReader reader;
-  petsird::Decoder decoder(reader);
-  decoder.push(header_bytes);
-  if (!reader.header) throw std::runtime_error("the stream's header is cut short: fix the sender");
-  return std::move(*reader.header);
-}
-
-void require_equal_bins(const petsird::Header& header) {
-  for (const auto& row : header.scanner.tof_bin_edges_mm)
-    if (std::ranges::any_of(row, has_unequal_bins))
-      throw std::runtime_error("the scanner's ToF bins differ in width: its events must be sent as PETSIRD");
-}
-
-// What a sender that begins again may name anew is left out.
-bool is_same_examination(std::optional<petsird::ExamInformation> a, std::optional<petsird::ExamInformation> b) {
-  for (auto* exam : {&a, &b}) {
-    if (!*exam) continue;
-    (*exam)->series_instance_uid = (*exam)->sop_instance_uid = "";
-    (*exam)->start_of_acquisition_ns.reset();
-  }
-  return a == b;
-}
 
 }  // namespace
 
@@ -118,7 +67,7 @@ std::uint64_t StreamReceiver::take_frame(const RawFrame& message) {
   if (arrival != Arrival::wanted) return 0;
   note_two_at_once();
   if (wanted_.decoded) {
-    take_wanted(frame);
+    if (frame.header.kind == FrameKind::data) content_->take(frame, streams_.shift_ns(frame.header.stream));
   } else {
     context_.books().received(frame.header.events);
     if (!wanted_.frames) context_.books().written(frame.header.events);
@@ -130,14 +79,14 @@ std::uint64_t StreamReceiver::take_frame(const RawFrame& message) {
 // Whether a frame is the header of a stream that is to be taken. The first one whose header can be used is.
 bool StreamReceiver::begins(const Frame& frame) {
   constexpr std::uint64_t most_refused = 100;  // then nobody reads what a stranger sends
-  const bool is_known = std::ranges::equal(frame.payload, header_);
+  const bool is_known = is_first_header(frame);
   if (frame.header.kind != FrameKind::stream_header || streams_.knows(frame.header.stream) || is_ended_by_another_ ||
       (refused_headers_ >= most_refused && !is_known))
     return false;
   const std::string refusal = why_refused(frame);
   if (refusal.empty()) {
     if (!streams_.has_begun())
-      header_.assign(frame.payload.begin(), frame.payload.end());
+      open(frame);
     else
       context_.log().warning(
           "the sender began again: the scan continues with what it sends now; whether it had sent everything before is "
@@ -158,17 +107,27 @@ std::string StreamReceiver::why_refused(const Frame& frame) {
     return is_ended_by_another_ ? "a sender that begins again ends the scan (on_new_stream: end)"
                                 : "it is not the first (on_new_stream: ignore)";
   }
-  if (streams_.has_begun() && std::ranges::equal(frame.payload, header_)) return "";
-  try {
-    const petsird::Header header = header_of(frame.payload);
-    petsird::to_scanner(header.scanner);
-    if (!streams_.has_begun()) return "";
-    const petsird::Header first = header_of(header_);
-    if (header.scanner != first.scanner) return "its scanner is another than the first stream's";
-    return is_same_examination(header.exam, first.exam) ? "" : "its examination is another than the first stream's";
-  } catch (const std::exception& error) {
-    return fmt::format("its header cannot be used, {}", error.what());
-  }
+  if (streams_.has_begun() && is_first_header(frame)) return "";
+  const StreamKind* kind = table_of<StreamKind>().find(frame.header.schema);
+  if (!kind) return "nothing here reads streams of its kind";
+  if (streams_.has_begun() && frame.header.schema != header_schema_)
+    return "its data are of another kind than the first stream's";
+  return kind->refusal(frame.payload, header_);
+}
+
+bool StreamReceiver::is_first_header(const Frame& frame) const {
+  return frame.header.schema == header_schema_ && std::ranges::equal(frame.payload, header_);
+}
+
+void StreamReceiver::open(const Frame& frame) {
+  header_.assign(frame.payload.begin(), frame.payload.end());
+  header_schema_ = frame.header.schema;
+  if (wanted_.decoded)
+    content_ =
+        table_of<StreamKind>()
+            .find(header_schema_)
+            ->open(header_,
+                   {.emit = emit_, .context = context_, .note_bad = [this](const BadFrame& bad) { note_bad(bad); }});
 }
 
 // A monitor takes the stream from where it is.
@@ -190,64 +149,8 @@ void StreamReceiver::note_two_at_once() {
   context_.log().warning("two senders send here at once, and both are reconstructed as one scan: stop one of them");
 }
 
-void StreamReceiver::take_wanted(const Frame& frame) {
-  if (frame.header.kind == FrameKind::data && frame.header.schema == Schema::petsird)
-    take_petsird(frame);
-  else if (frame.header.kind == FrameKind::data)
-    take_records(frame);
-}
-
-void StreamReceiver::take_petsird(const Frame& frame) {
-  if (scanner_) return reject(frame.header, other_data);
-  if (!std::exchange(is_petsird_, true)) emit_bytes(header_);
-  emit_bytes(frame.payload, streams_.shift_ns(frame.header.stream));
-}
-
-void StreamReceiver::take_records(const Frame& frame) {
-  if (is_petsird_) return reject(frame.header, other_data);
-  if (!scanner_) {
-    const petsird::Header header = header_of(header_);
-    require_equal_bins(header);
-    scanner_ = petsird::to_scanner(header.scanner);
-    quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
-    if (const auto* kind = table_of<wire::RecordKind>().find(frame.header.schema); kind && kind->names_detectors) {
-      context_.report("detector_depth", petsird::detector_depth_note(header.scanner, {}).words);
-      context_.report("scanner_in_words", petsird::scanner_in_words(header.scanner));
-      context_.report("time_of_flight", petsird::time_of_flight_in_words(header.scanner));
-    }
-  }
-  Frame shifted = frame;
-  shifted.header.start_ns += static_cast<std::uint64_t>(streams_.shift_ns(frame.header.stream));
-  auto read = wire::read_records(shifted, scanner_);
-  if (const auto* bad = std::get_if<BadFrame>(&read)) {
-    note_bad(*bad);
-    return reject(frame.header, "in records that the scanner cannot have seen");
-  }
-  context_.books().received(frame.header.events);
-  auto batch = std::make_shared<EventBatch>(std::get<EventBatch>(std::move(read)));
-  if (!batch->delayed) scan_s_ += batch->duration_s;
-  batch->quantity = quantity_;
-  emit_({.events = std::move(batch)});
-}
-
-void StreamReceiver::reject(const wire::FrameHeader& header, const char* reason) {
-  context_.books().received(header.events);
-  context_.books().rejected(header.events, reason);
-}
-
-void StreamReceiver::emit_bytes(std::span<const std::byte> bytes, std::int64_t shift_ns) {
-  constexpr std::int64_t ns_per_ms = 1000000;
-  emit_({.bytes = std::make_shared<const ByteBlock>(ByteBlock{{bytes.begin(), bytes.end()}, shift_ns / ns_per_ms})});
-}
-
 void StreamReceiver::finish() {
-  constexpr std::byte end_mark[] = {std::byte{0}};
-  if (wanted_.decoded && !is_petsird_ && !scanner_ &&
-      has_ended()) {  // no data came at all: a decoder still learns of the scanner
-    is_petsird_ = true;
-    emit_bytes(header_);
-  }
-  if (is_petsird_ && has_ended()) emit_bytes(end_mark);
+  if (content_) content_->finish(has_ended());
   book_missing();
   report();
 }
@@ -278,7 +181,6 @@ void StreamReceiver::report() {
   if (refused_headers_ > 0) figure("refused_headers", refused_headers_);
   context_.report("stream", fmt::format("{:016x}", streams_.stream()));
   context_.report("ended", has_ended());
-  if (scan_s_ > 0) context_.report("scan_s", scan_s_);
   figure("bytes", bytes_);
   figure("frames", counts.frames);
   figure("missing_frames", streams_.missing_frames());

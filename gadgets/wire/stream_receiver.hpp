@@ -1,33 +1,20 @@
-// What becomes of the frames of a stream: bytes for a PETSIRD decoder, or batches of events, or the frames themselves;
-// and of what is damaged, missing or twice there, in the books and figures. Knows nothing of sockets and journals.
+// What becomes of the frames of a stream: data (stream_content.hpp), or the frames themselves; and of what is damaged,
+// missing or twice there, in the books and figures. Knows nothing of sockets and journals.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "core/gadget/context.hpp"
-#include "core/gadget/ports.hpp"
 #include "core/value/param_rules.hpp"
 #include "gadgets/io/wire/stream_set.hpp"
-#include "gadgets/payloads.hpp"
-#include "gadgets/wire/raw_frame.hpp"
+#include "gadgets/wire/stream_content.hpp"
 
 namespace tofstream {
-
-/// A stream comes out of one of the first two: as bytes where its data are PETSIRD, as events where they are records.
-/// All messages come out of the third as they came, where it is connected.
-struct LiveStream {
-  std::shared_ptr<const ByteBlock> bytes;
-  std::shared_ptr<const EventBatch> events;
-  std::shared_ptr<const RawFrame> frames;
-  static constexpr auto outputs = ports(port<&LiveStream::bytes>("bytes"), port<&LiveStream::events>("events"),
-                                        port<&LiveStream::frames>("frames"));
-};
 
 /// Which outputs somebody reads. Where nobody reads what is decoded, nothing is, and the frames carry the events; where
 /// nobody reads those either, the source has kept them in its journal, and the books have the events as written.
@@ -57,6 +44,8 @@ class StreamReceiver {
  public:
   StreamReceiver(Emit<LiveStream>& emit, Context& context, const ReceiverSettings& settings = {})
       : emit_(emit), context_(context), wanted_(wanted_outputs(context)), settings_(settings) {}
+  StreamReceiver(const StreamReceiver&) = delete;
+  StreamReceiver& operator=(const StreamReceiver&) = delete;
 
   /// One message, as it came; where it has no owner it is copied as far as it is kept. Throws std::runtime_error where
   /// records come whose stream's header is of no use to them.
@@ -78,15 +67,12 @@ class StreamReceiver {
   std::uint64_t take_frame(const RawFrame& message);
   bool begins(const wire::Frame& frame);
   std::string why_refused(const wire::Frame& frame);
+  bool is_first_header(const wire::Frame& frame) const;
+  void open(const wire::Frame& frame);
   void join(const wire::FrameHeader& header);
   void book_missing();
   void note_bad(const wire::BadFrame& bad);
   void note_two_at_once();
-  void take_wanted(const wire::Frame& frame);
-  void take_petsird(const wire::Frame& frame);
-  void take_records(const wire::Frame& frame);
-  void reject(const wire::FrameHeader& header, const char* reason);
-  void emit_bytes(std::span<const std::byte> bytes, std::int64_t shift_ns = 0);
   void report();
 
   Emit<LiveStream>& emit_;
@@ -96,13 +82,11 @@ class StreamReceiver {
   std::optional<wire::FrameHeader> joined_at_;  // a monitor's first frame behind the header
   wire::StreamSet streams_;
   bool is_ended_by_another_ = false;
-  std::vector<std::byte> header_;             // of the first stream
-  bool is_petsird_ = false;                   // the data are PETSIRD: the header has been emitted
-  std::shared_ptr<const Scanner> scanner_;    // the data are records: the header's scanner
-  std::shared_ptr<const Quantity> quantity_;  // and what it says of the events
+  std::vector<std::byte> header_;  // of the first stream
+  wire::Schema header_schema_ = wire::Schema::none;
+  std::unique_ptr<StreamContent> content_;  // from the first header on, where data are wanted
   std::array<std::uint64_t, std::size(wire::frame_fault_names)> bad_{};  // by FrameFault
   std::uint64_t bytes_ = 0;
-  double scan_s_ = 0;  // of the records' prompts
   std::uint64_t refused_headers_ = 0;
   bool has_warned_of_two_ = false;
 };

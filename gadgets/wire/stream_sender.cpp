@@ -71,7 +71,7 @@ void StreamSender::send_header_when_due() {
   if (header_sent_ && !is_due) return;
   std::vector<std::byte> frame(wire::header_bytes + header_payload_.size());
   std::ranges::copy(header_payload_, frame.begin() + wire::header_bytes);
-  seal_and_send({.kind = wire::FrameKind::stream_header, .schema = wire::Schema::petsird}, std::move(frame));
+  seal_and_send({.kind = wire::FrameKind::stream_header, .schema = header_schema_}, std::move(frame));
   header_sent_ = now;
 }
 

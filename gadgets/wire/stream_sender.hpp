@@ -41,8 +41,11 @@ class StreamSender {
   StreamSender(const StreamSender&) = delete;
   StreamSender& operator=(const StreamSender&) = delete;
 
-  /// The payload of the header's frame: a PETSIRD stream to the end of its header. Before all else.
-  void set_header(std::vector<std::byte> payload) { header_payload_ = std::move(payload); }
+  /// The payload of the header's frame: of PETSIRD, its stream to the end of the header. Before all else.
+  void set_header(std::vector<std::byte> payload, wire::Schema schema = wire::Schema::petsird) {
+    header_payload_ = std::move(payload);
+    header_schema_ = schema;
+  }
 
   /// A frame of data, of kind, schema, events and times; its payload lies behind room for the header. Waits first until
   /// `scanned_s` of the scan are over, by `speed`. False: it was not sent, as the run is being ended, or was stopped
@@ -61,6 +64,7 @@ class StreamSender {
   const Settings settings_;
   Context context_;  // for its stop tokens, and to say what it waits for
   std::vector<std::byte> header_payload_;
+  wire::Schema header_schema_ = wire::Schema::petsird;
   const std::uint64_t stream_;
   std::uint64_t sequence_ = 1, events_ = 0;
   std::optional<Clock::time_point> began_, header_sent_;

@@ -10,6 +10,7 @@
 
 #include "gadgets/io/wire/checksum.hpp"
 #include "gadgets/io/wire/frame.hpp"
+#include "gadgets/io/wire/payload_kinds.hpp"
 #include "gadgets/io/wire/record_kinds.hpp"
 
 namespace {
@@ -34,6 +35,10 @@ const bool has_records = [] {
   auto& kinds = tofstream::table_of<RecordKind>();
   kinds.add({.schema = Schema::coincidences, .bytes = 8});
   kinds.add({.schema = Schema::tof_coincidences, .bytes = 12});
+  auto& payloads = tofstream::table_of<PayloadKind>();
+  const auto any = [](const FrameHeader&, std::uint64_t) -> std::string_view { return ""; };
+  payloads.add({.schema = Schema{5}, .frame = FrameKind::data, .objection = any});
+  payloads.add({.schema = Schema{7}, .frame = FrameKind::stream_header, .objection = any});
   return true;
 }();
 

@@ -139,7 +139,7 @@ TEST_CASE("fields that contradict each other are noticed, whoever made the check
   };
   const Bytes whole = encode_frame(data_header(), payload);
   for (const Lie& lie :
-       {Lie{12, 0, 1, "an unknown kind of frame"}, Lie{12, 1, 1, "not PETSIRD's"},
+       {Lie{12, 0, 1, "an unknown kind of frame"}, Lie{12, 1, 1, "of an unknown schema"},
         Lie{12, 4, 1, "an unknown kind of frame"}, Lie{13, 0, 1, "unknown flags"}, Lie{13, 9, 1, "unknown flags"},
         Lie{14, 3, 2, "unknown flags"}, Lie{24, 0, 8, "sequence number 0"}, Lie{24, ~0ULL, 8, "none can follow"},
         Lie{32, ~0ULL, 8, "more events than can be counted"}, Lie{40, 0, 8, "records of no event"},

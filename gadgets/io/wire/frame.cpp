@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/io/wire/checksum.hpp"
+#include "gadgets/io/wire/payload_kinds.hpp"
 
 namespace tofstream::wire {
 namespace {
@@ -43,12 +44,24 @@ std::string_view objection_to_data(const FrameHeader& header, std::uint64_t payl
     if (payload_size == 0) return "data without a payload";
     return header.events > payload_size / shortest_petsird_event ? "more events than so few bytes can hold" : "";
   }
+  if (const PayloadKind* kind = table_of<PayloadKind>().find(header.schema))
+    return kind->frame == FrameKind::data ? kind->objection(header, payload_size) : "data of a stream header's schema";
   const std::uint64_t each = record_bytes(header.schema);
   if (each == 0) return "data of an unknown schema";
   if (header.events == 0) return "records of no event";
   return header.events != payload_size / each || payload_size % each != 0
              ? "the number of events and the size of the payload disagree"
              : "";
+}
+
+std::string_view objection_to_stream_header(const FrameHeader& header, std::uint64_t payload_size) {
+  const PayloadKind* kind = table_of<PayloadKind>().find(header.schema);
+  const bool is_known = header.schema == Schema::petsird || (kind && kind->frame == FrameKind::stream_header);
+  if (!is_known) return "a stream header of an unknown schema";
+  if (header.sequence != 0) return "a stream header whose sequence number is not 0";
+  if (header.first_event != 0 || header.events != 0) return "a stream header that counts events";
+  if (payload_size == 0) return "a stream header without a payload";
+  return kind ? kind->objection(header, payload_size) : "";
 }
 
 // What is wrong with the fields of a frame that is whole; "" where nothing is.
@@ -60,10 +73,7 @@ std::string_view objection(const FrameHeader& header, std::uint64_t payload_size
   if (overflows(header.start_ns, header.duration_ns)) return "a time beyond what can be counted";
   switch (header.kind) {
     case FrameKind::stream_header:
-      if (header.schema != Schema::petsird) return "a stream header that is not PETSIRD's";
-      if (header.sequence != 0) return "a stream header whose sequence number is not 0";
-      if (header.first_event != 0 || header.events != 0) return "a stream header that counts events";
-      return payload_size == 0 ? "a stream header without a payload" : "";
+      return objection_to_stream_header(header, payload_size);
     case FrameKind::data:
       return objection_to_data(header, payload_size);
     case FrameKind::end:

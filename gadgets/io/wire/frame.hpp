@@ -20,7 +20,8 @@ inline constexpr std::size_t header_bytes = 80;
 
 enum class FrameKind : std::uint8_t { stream_header = 1, data = 2, end = 3 };
 
-/// What a payload holds. Any other number may be that of a family's own records (record_kinds.hpp).
+/// What a payload holds. Any other number may be that of a family's own records (record_kinds.hpp) or payloads
+/// (payload_kinds.hpp).
 enum class Schema : std::uint8_t {
   none = 0,              // nothing: the end of a stream
   petsird = 1,           // bytes of a PETSIRD stream as they are
@@ -40,7 +41,7 @@ struct FrameHeader {
   std::uint64_t stream = 0;       // drawn at random by the sender, anew for each acquisition
   std::uint64_t sequence = 0;     // 0: the stream header; data from 1, the end follows the last
   std::uint64_t first_event = 0;  // events of the stream in the frames before this one
-  std::uint64_t events = 0;       // prompts and delayeds in this frame
+  std::uint64_t events = 0;       // in this frame: prompts and delayeds, or counts of views
   std::uint64_t start_ns = 0;     // scanner time since the acquisition began: of what is in the frame
   std::uint64_t duration_ns = 0;  // scanner time that the frame's events stand for
   std::uint64_t sent_ns = 0;      // the sender's clock, since 1970-01-01 UTC

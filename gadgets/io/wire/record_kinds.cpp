@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/plugin/kind_table-inl.hpp"
+#include "gadgets/io/wire/payload_kinds.hpp"
 
 namespace tofstream {
 
@@ -15,7 +16,7 @@ namespace wire {
 
 std::string RecordKind::problem() const {
   const int number = static_cast<int>(schema);
-  if (schema == Schema::none || schema == Schema::petsird)
+  if (schema == Schema::none || schema == Schema::petsird || table_of<PayloadKind>().find(schema))
     return fmt::format("records cannot have schema {}, which frames without records have", number);
   if (bytes == 0 || !holds || !encode || !decode)
     return fmt::format("the records of schema {} lack their bytes, holds, encode or decode", number);
