@@ -19,6 +19,7 @@
 #include "core/report/run_folder.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/wire/journal_replay.hpp"
+#include "gadgets/wire/stream_file.hpp"
 #include "tools/command/commands.hpp"
 #include "tools/command/key_options.hpp"
 #include "tools/command/signal_watch.hpp"
@@ -74,10 +75,15 @@ serve::FrameReader journal_reader(const fs::path& journal, double speed) {
   };
 }
 
-// At a pace, time blocks go one by one.
-serve::FrameReader petsird_reader(const fs::path& file, double speed) {
-  const auto frames =
-      speed > 0 ? std::make_shared<serve::PetsirdFrames>(file, 1) : std::make_shared<serve::PetsirdFrames>(file);
+// At a pace, PETSIRD's time blocks go one by one.
+std::shared_ptr<StreamFile> stream_of(const fs::path& file, double speed) {
+  if (const StreamFileKind* kind = find_stream_file_kind(file)) return kind->open(file);
+  if (speed > 0) return std::make_shared<serve::PetsirdFrames>(file, 1);
+  return std::make_shared<serve::PetsirdFrames>(file);
+}
+
+serve::FrameReader file_reader(const fs::path& file, double speed) {
+  const auto frames = stream_of(file, speed);
   const auto pace = std::make_shared<Pace>(speed);
   return [frames, pace]() -> std::optional<serve::NextFrame> {
     auto frame = frames->next();
@@ -87,10 +93,11 @@ serve::FrameReader petsird_reader(const fs::path& file, double speed) {
 }
 
 serve::FrameReader reader_of(const Options& options) {
-  if (options.input.empty()) throw InputError("name what to send: --input FILE.petsird, or the folder of a journal");
+  if (options.input.empty())
+    throw InputError("name what to send: --input FILE.petsird, projections of a camera, or the folder of a journal");
   return from_input([&] {
     return fs::is_directory(options.input) ? journal_reader(options.input, options.speed)
-                                           : petsird_reader(options.input, options.speed);
+                                           : file_reader(options.input, options.speed);
   });
 }
 
@@ -294,7 +301,8 @@ void add_send(Command& app) {
   command.add_option("endpoint", options->endpoint, "Where the server is").shows_default();
   command.add_option("--pipeline", options->pipeline, "The name of one of the server's, or a .yaml file to send")
       .suggests(suggest_shared("pipelines"));
-  command.add_option("--input", options->input, "What to send: a PETSIRD file, or the folder of a journal");
+  command.add_option("--input", options->input,
+                     "What to send: a PETSIRD file, projections of a camera, or the folder of a journal");
   command.add_option("--set", options->settings, "Set a parameter of the pipeline: gadget.parameter=value")
       .one_a_time()
       .suggests(suggest_settings)

@@ -8,19 +8,19 @@
 #include <optional>
 #include <vector>
 
+#include "gadgets/wire/stream_file.hpp"
+
 namespace tofstream::serve {
 
-class PetsirdFrames {
+class PetsirdFrames final : public StreamFile {
  public:
   /// Throws std::runtime_error if the file cannot be opened.
   explicit PetsirdFrames(const std::filesystem::path& file, std::size_t frame_bytes = std::size_t{1} << 20);
-  ~PetsirdFrames();
+  ~PetsirdFrames() override;
 
-  /// The next frame: the stream's header first, then whole time blocks as they are, in frames of at least frame_bytes,
-  /// last the end, and after it none. Throws as reading a PETSIRD file does.
-  std::optional<std::vector<std::byte>> next();
-  /// Scan time of all blocks so far, those that next() gave last included.
-  std::uint64_t scanned_ns() const;
+  /// Data are whole time blocks as they are, in frames of at least frame_bytes. Throws as reading a PETSIRD file does.
+  std::optional<std::vector<std::byte>> next() override;
+  std::uint64_t scanned_ns() const override;
 
  private:
   class Reader;
