@@ -2,30 +2,19 @@
 #include "gadgets/python/exchange.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
-#include <functional>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
-#include <tbb/parallel_reduce.h>
 
+#include "gadgets/python/exchange_arrays.hpp"
 #include "kernels/types/scanner.hpp"
 
 namespace tofstream {
 
 namespace {
-
-constexpr std::size_t alignment = 64;
-
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + alignment - 1) / alignment * alignment;
-}
 
 /// Calls visit(name, array) for each of the batch's per-event arrays, as Python names them.
 template <class Batch, class Visit>
@@ -36,59 +25,6 @@ void for_each_named(Batch& batch, Visit&& visit) {
   std::size_t index = 0;
   for_each_array(batch, [&](auto& array) { visit(names[index++], array); });
 }
-
-// Copies by pieces on all cores. A piece is small enough that memcpy writes through the caches, where Python finds it.
-void copy_in_pieces(std::byte* to, const void* from, std::size_t bytes) {
-  constexpr std::size_t piece = 256 << 10;
-  const auto* source = static_cast<const std::byte*>(from);
-  tbb::parallel_for(std::size_t{0}, (bytes + piece - 1) / piece, [&](std::size_t i) {
-    std::memcpy(to + i * piece, source + i * piece, std::min(piece, bytes - i * piece));
-  });
-}
-
-// Puts arrays where Python sees them: collects what has to be copied, then copies it into one block.
-class Placing {
- public:
-  Placing(SharedArena& arena, Offer& offer) : arena_(arena), offer_(offer) {}
-
-  void add(const char* name, const void* data, std::size_t bytes) {
-    if (bytes == 0) return;
-    if (arena_.contains(data, bytes)) {
-      offer_.lease.ranges.push_back({name, arena_.offset_of(data), bytes});
-      offer_.lease.is_payload = true;
-    } else {
-      copies_.push_back({name, data, bytes});
-      total_ += aligned(bytes);
-    }
-  }
-  void finish() {
-    if (copies_.empty()) return;
-    const auto block = arena_.allocate(total_);
-    std::size_t at = 0;
-    for (const Copy& copy : copies_) {
-      copy_in_pieces(block->data + at, copy.data, copy.bytes);
-      offer_.lease.ranges.push_back({copy.name, block->offset + at, copy.bytes});
-      at += aligned(copy.bytes);
-    }
-    offer_.lease.owners.push_back(block);
-  }
-  PythonJson ranges() const {
-    PythonJson all = PythonJson::object();
-    for (const NamedRange& range : offer_.lease.ranges) all[range.name] = range.offset;
-    return all;
-  }
-
- private:
-  struct Copy {
-    const char* name;
-    const void* data;
-    std::size_t bytes;
-  };
-  SharedArena& arena_;
-  Offer& offer_;
-  std::vector<Copy> copies_;
-  std::size_t total_ = 0;
-};
 
 PythonJson triple(const Vec3& v) {
   return {v.x, v.y, v.z};
@@ -105,32 +41,6 @@ PythonJson positions_of(const DetectorTable& table, SharedArena& arena, Exchange
   return {{"offset", memory.positions->offset}, {"count", table.size()}};
 }
 
-// True where one of the values is bad. Written without a branch, so that the compiler makes vectors of it.
-template <class T, class Bad>
-bool any(const T* values, std::int64_t count, Bad bad) {
-  const auto in = [values, bad](const tbb::blocked_range<std::int64_t>& part, std::uint32_t found) {
-    for (std::int64_t i = part.begin(); i < part.end(); ++i) found |= bad(values[i]) ? 1U : 0U;
-    return found;
-  };
-  constexpr std::int64_t grain = 1 << 17;
-  return tbb::parallel_reduce(tbb::blocked_range<std::int64_t>(0, count, grain), 0U, in, std::bit_or<>{}) != 0;
-}
-
-// NaN and infinity have all bits of the exponent set. An object, so that the loop above takes it in: a call an event
-// would cost three memory copies.
-constexpr auto is_not_finite = [](float value) {
-  constexpr std::uint32_t exponent = 0x7f800000;
-  return (std::bit_cast<std::uint32_t>(value) & exponent) == exponent;
-};
-
-void check_finite(const char* name, const Buffer<float>& array, const std::string& where) {
-  if (!any(array.data(), array.size(), is_not_finite)) return;
-  std::int64_t i = 0;
-  while (!is_not_finite(array[i])) ++i;
-  throw std::runtime_error(fmt::format("{} gave {} in {}[{}]: only finite numbers go on", where,
-                                       std::isnan(array[i]) ? "NaN" : "infinity", name, i));
-}
-
 void check_detectors(const char* name, const Buffer<std::uint32_t>& array, const DetectorTable* table,
                      const std::string& where) {
   if (!table) throw std::runtime_error(fmt::format("{} gave {} without a scanner: give x1 to z2", where, name));
@@ -140,28 +50,6 @@ void check_detectors(const char* name, const Buffer<std::uint32_t>& array, const
   while (array[i] < limit) ++i;
   throw std::runtime_error(
       fmt::format("{} gave {}[{}] = {}, but the scanner has {} detectors (from 0)", where, name, i, array[i], limit));
-}
-
-// The array at a place of the arena, without a copy.
-template <class T>
-Buffer<T> adopt(const PythonJson& place, std::int64_t count, PythonSession& session, bool& is_shared) {
-  const auto offset = place.get<std::size_t>();
-  if (offset % alignof(T) != 0 || count > static_cast<std::int64_t>(session.arena().size() / sizeof(T)))
-    throw std::runtime_error(fmt::format("{} gave memory that is not its own", session.where()));
-  RangeOwner found = session.owner_of(offset, static_cast<std::size_t>(count) * sizeof(T));
-  is_shared = is_shared || found.is_shared;
-  return Buffer<T>::adopt(reinterpret_cast<T*>(session.arena().data() + offset), count, std::move(found.owner));
-}
-
-// True where the array is the one that was lent last under the same name: it needs no check.
-template <class T>
-bool is_unchanged(const char* name, const Buffer<T>& array, PythonSession& session) {
-  const Lease* lease = session.current();
-  if (!lease || array.empty()) return array.empty();
-  const std::size_t offset = session.arena().offset_of(array.data());
-  for (const NamedRange& range : lease->ranges)
-    if (range.name == name) return offset >= range.offset && offset + array.bytes() <= range.offset + range.bytes;
-  return false;
 }
 
 // True where every event lies where it lay in the batch that was lent last: a partition of that one is one of this.
@@ -236,7 +124,7 @@ Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena,
   return result;
 }
 
-Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, ExchangeMemory& memory,
                             std::type_identity<EventBatch>) {
   Accepted<EventBatch> result;
   EventBatch& batch = result.payload;
@@ -269,7 +157,7 @@ Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, co
   return result;
 }
 
-Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, ExchangeMemory& memory,
                           std::type_identity<Estimate>) {
   Accepted<Estimate> result;
   Image image;

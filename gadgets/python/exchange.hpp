@@ -1,4 +1,4 @@
-// Batches and estimates as a Python process is told of them: a header in JSON, arrays as places in shared memory, and
+// Batches, views and estimates as a Python process is told of them: a header in JSON, arrays as places in shared memory, and
 // back, with every value checked that a kernel relies on.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "gadgets/payloads.hpp"
 #include "gadgets/python/session.hpp"
+#include "gadgets/views.hpp"
 
 namespace tofstream {
 
@@ -29,12 +30,17 @@ struct ExchangeMemory {
   std::string filtered;  // as the estimate was that Python took last, and so is what it gives
   std::int64_t axis_begin[4] = {};
   std::shared_ptr<const SharedBlock> positions;  // the table of `detectors` in shared memory
+  std::shared_ptr<const ViewSet> views_set;      // of the views that Python took last
+  std::shared_ptr<const ViewSet> given_set;      // of those that it gave last of a plan of its own
+  std::shared_ptr<const Quantity> views_quantity;
+  double reference_s = 1;
   UpdateStep step{.iteration = 1, .iterations = 1, .subset = 0, .subsets = 1, .ends_iteration = true, .last = false};
 };
 
 /// Arrays that lie in shared memory are offered where they are; the others are copied into one block.
 Offer offer(const std::shared_ptr<const EventBatch>& batch, SharedArena& arena, ExchangeMemory& memory);
 Offer offer(const std::shared_ptr<const Estimate>& estimate, SharedArena& arena, ExchangeMemory& memory);
+Offer offer(const std::shared_ptr<const ViewBatch>& views, SharedArena& arena, ExchangeMemory& memory);
 
 /// A payload from Python, without a copy.
 template <class T>
@@ -44,11 +50,13 @@ struct Accepted {
 };
 
 /// Throws std::runtime_error that begins with where the gadget is defined, when an array has the wrong length, a
-/// detector does not exist or a value is NaN or infinite.
-Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
+/// detector or view does not exist, a value is NaN or infinite, or a count is negative.
+Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, ExchangeMemory& memory,
                             std::type_identity<EventBatch>);
-Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, const ExchangeMemory& memory,
+Accepted<Estimate> accept(const PythonJson& header, PythonSession& session, ExchangeMemory& memory,
                           std::type_identity<Estimate>);
+Accepted<ViewBatch> accept(const PythonJson& header, PythonSession& session, ExchangeMemory& memory,
+                           std::type_identity<ViewBatch>);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

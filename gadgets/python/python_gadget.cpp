@@ -15,13 +15,15 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/python/exchange.hpp"
 #include "gadgets/python/session.hpp"
+#include "gadgets/views.hpp"
 
 namespace tofstream {
 namespace {
 
-enum class Exchanged { events, image, nothing };
+enum class Exchanged { events, views, image, nothing };
 constexpr auto enum_names(Exchanged) {
-  return names(Exchanged::events, "events", Exchanged::image, "image", Exchanged::nothing, "nothing");
+  return names(Exchanged::events, "events", Exchanged::views, "views", Exchanged::image, "image", Exchanged::nothing,
+               "nothing");
 }
 
 struct PythonParams {
@@ -48,6 +50,8 @@ template <class T>
 std::string name_of() {
   if constexpr (std::is_same_v<T, EventBatch>)
     return "events";
+  else if constexpr (std::is_same_v<T, ViewBatch>)
+    return "views";
   else if constexpr (std::is_same_v<T, Estimate>)
     return "image";
   else
@@ -219,6 +223,8 @@ class PythonStage {
   static void to_memory_of(const std::shared_ptr<const In>& input, T& output) {
     if constexpr (std::is_same_v<In, EventBatch> && std::is_same_v<T, EventBatch>) {
       if (input && !on_host(input->memory())) output = output.to(input->memory());
+    } else if constexpr (std::is_same_v<In, ViewBatch> && std::is_same_v<T, ViewBatch>) {
+      if (input && !on_host(input->memory())) output = output.to(input->memory());
     } else if constexpr (std::is_same_v<In, Estimate> && std::is_same_v<T, Estimate>) {
       const bool there = input && !on_host(input->image->voxels.memory());
       if (there) output.image = std::make_shared<const Image>(output.image->to(input->image->voxels.memory()));
@@ -311,8 +317,18 @@ GadgetInfo describe_taking(Exchanged gives) {
   return describe_gadget<PythonSink<In>>("python", python_doc);
 }
 
+GadgetInfo describe_with_views(Exchanged takes, Exchanged gives) {
+  if (takes == Exchanged::nothing) return describe_gadget<PythonSource<ViewBatch>>("python", python_doc);
+  if (takes != Exchanged::views || gives == Exchanged::events)
+    throw std::invalid_argument("views are made of views or of nothing, and events are made of none of them");
+  if (gives == Exchanged::views) return describe_gadget<PythonGadget<ViewBatch, ViewBatch>>("python", python_doc);
+  if (gives == Exchanged::image) return describe_gadget<PythonGadget<ViewBatch, Estimate>>("python", python_doc);
+  return describe_gadget<PythonSink<ViewBatch>>("python", python_doc);
+}
+
 GadgetInfo specialise_python(const void* params) {
   const auto& p = *static_cast<const PythonParams*>(params);
+  if (p.takes == Exchanged::views || p.gives == Exchanged::views) return describe_with_views(p.takes, p.gives);
   if (p.takes == Exchanged::events) return describe_taking<EventBatch>(p.gives);
   if (p.takes == Exchanged::image) return describe_taking<Estimate>(p.gives);
   if (p.gives == Exchanged::events) return describe_gadget<PythonSource<EventBatch>>("python", python_doc);

@@ -17,7 +17,8 @@ except ModuleNotFoundError:
 from .data import Events, Image
 from .declare import gadget
 from .memory import empty, empty_like
+from .views import Plan, Views
 
 __version__ = "0.1.0"
-__all__ = ["Events", "Image", "empty", "empty_like", "gadget"]
+__all__ = ["Events", "Image", "Plan", "Views", "empty", "empty_like", "gadget"]
 # SPDX-License-Identifier: Apache-2.0

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import memory
 from .data import TYPES, Events, Image
+from .views import Plan, Views
 
 
 class BadOutput(Exception):
@@ -42,8 +43,8 @@ class Info:
 
 
 def from_header(kind, header, arena, lease):
-    """The events or image that a request lends."""
-    return (_events if kind == "events" else _image)(header, arena, lease)
+    """The events, views or image that a request lends."""
+    return {"events": _events, "views": _views, "image": _image}[kind](header, arena, lease)
 
 
 def _events(header, arena, lease):
@@ -60,6 +61,21 @@ def _events(header, arena, lease):
     return events
 
 
+_plan = None  # of the views that were lent last
+
+
+def _views(header, arena, lease):
+    global _plan
+    if plan := header.get("plan"):
+        _plan = Plan._from_header(plan)
+    shape = (len(header["index"]), *_plan.size[::-1])
+    views = Views(_plan, header["index"], None, exposure=header["exposure"], window=header["window"])
+    for name, at in header["arrays"].items():
+        setattr(views, name, arena.lent(at, int(np.prod(shape)), np.float32, lease).reshape(shape))
+    views._booked = np.asarray(header["booked"], np.uint64)
+    return views
+
+
 def _image(header, arena, lease):
     shape = header["size"][::-1]
     voxels = arena.lent(header["arrays"]["voxels"], int(np.prod(shape)), np.float32, lease).reshape(shape)
@@ -71,11 +87,13 @@ def _image(header, arena, lease):
 def to_header(kind, value, given, arena):
     """What a gadget of this kind returned, as tofstream is told of it. `given` is the input, None where there is none."""
     if kind == "nothing":
-        raise BadOutput(f"returned {_what(value)}, but gives nothing: return None, or say `gives: events` or `image`")
+        raise BadOutput(f"returned {_what(value)}, but gives nothing: return None, or say `gives: events`, `views` or `image`")
     if value is given:
         return {"same": True}
     if kind == "events":
         return _give_events(value, arena)
+    if kind == "views":
+        return _give_views(value, given, arena)
     return _give_image(value, given, arena)
 
 
@@ -92,6 +110,26 @@ def _give_events(events, arena):
     if events.tof_sigma_mm is not None:
         header |= {"tof_sigma_mm": float(events.tof_sigma_mm), "tof_bin_mm": float(events.tof_bin_mm)}
     return header | {"arrays": _place(arrays, arena) if len(events) else {}}
+
+
+def _give_views(value, given, arena):
+    if isinstance(value, np.ndarray) and isinstance(given, Views):
+        value = given.replace(counts=value)
+    if not isinstance(value, Views):
+        raise BadOutput(f"returned {_what(value)}, not views: return counts like views.counts, views[mask], "
+                        "views.replace(...) or Views(...)")
+    if value.counts is None:
+        raise BadOutput("returned views without counts")
+    arrays = value.arrays()
+    for name, array in arrays.items():
+        _check(name, array, np.dtype(np.float32), (len(value), *value.plan.size[::-1]))
+    exposure = np.broadcast_to(np.asarray(value.exposure, np.float64), (len(value),))
+    header = {"window": int(value.window), "index": value.index.tolist(), "exposure": exposure.tolist()}
+    if value._booked is not None:
+        header["booked"] = value._booked.tolist()
+    if value.plan is not _plan:
+        header["plan"] = value.plan._to_header()
+    return header | {"arrays": _place(arrays, arena) if len(value) else {}}
 
 
 def _give_image(value, given, arena):

@@ -1,4 +1,4 @@
-"""What a test of a gadget calls it with: an Info that remembers, random events, an even image.
+"""What a test of a gadget calls it with: an Info that remembers, random events, views of a turn, an even image.
 
     from tofstream.testing import Info, events, image
     info = Info()
@@ -12,8 +12,9 @@ import numpy as np
 
 from . import convert
 from .data import Events, Image
+from .views import Plan, Views
 
-__all__ = ["Info", "events", "image"]
+__all__ = ["Info", "events", "image", "views"]
 
 
 class Info(convert.Info):
@@ -53,6 +54,14 @@ def events(count, *, seed=1, detectors=360, radius_mm=300.0, tof_sigma_mm=20.0, 
     ring = [radius_mm * np.cos(angles), radius_mm * np.sin(angles), np.zeros(detectors)]
     batch.detector_positions = np.stack(ring, axis=1).astype(np.float32)
     return batch
+
+
+def views(count=8, *, size=(6, 4), pixel_mm=(4.0, 4.0), mean=5.0, seed=1):
+    """All views of a turn of one head, of so many pixels (u, w), with random counts about the mean."""
+    angles = 360.0 * np.arange(count) / count
+    plan = Plan(angles, size=size, pixel_mm=pixel_mm, radius_mm=150.0, duration_s=10.0, windows_keV=[(126.0, 154.0)])
+    counts = np.random.default_rng(seed).poisson(mean, (count, *size[::-1])).astype(np.float32)
+    return Views(plan, np.arange(count), counts)
 
 
 def image(size=(8, 8, 8), voxel_mm=(4.0, 4.0, 4.0), value=1.0):
