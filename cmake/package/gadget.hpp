@@ -2,5 +2,6 @@
 #pragma once
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/views.hpp"
 #include "kernels/sort/select.hpp"
 // SPDX-License-Identifier: Apache-2.0

@@ -28,6 +28,7 @@ make passes_images --in estimate
 make events_of_bytes --in bytes --out events
 make thins_events --kind stateful
 make makes_events --kind source
+make passes_views --in views
 make counts_images --kind sink --in estimate
 make scales_images --cuda
 cp "$here/CMakeLists.txt" "$work/plugins/"
@@ -39,6 +40,7 @@ cp -r "$source/tests/command/toy_family" "$work/plugins/toy_family"
 printf 'project(tofstream VERSION 0)\n' >"$work/tree/CMakeLists.txt"
 make_in() { "$tofstream" new-gadget "$@" --dir "$work/tree" >/dev/null; }
 make_in tree_middle
+make_in tree_views --in views --kind stateful
 make_in tree_makes --kind source
 make_in tree_scales --cuda
 for file in gadgets/correct/tree_middle.cpp tests/gadgets/tree_middle.cpp share/examples/gadgets/tree_middle.yaml \

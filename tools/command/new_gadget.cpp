@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,10 +39,11 @@ struct Options {
 
 // A type of message, as share/templates/payloads.yaml describes it.
 struct PayloadFacts {
-  std::string name, type, make, keys, feed, fed_by, drain;
+  std::string name, type, header = "gadgets/payloads.hpp", make, keys, feed, fed_by, drain;
   bool books = false;
   static constexpr auto params =
       describe(param<&PayloadFacts::type>("type", required, "The C++ type"),
+               param<&PayloadFacts::header>("header", "The header that declares it"),
                param<&PayloadFacts::make>("make", required, "A function made_NAME() that makes one"),
                param<&PayloadFacts::books>("books", "It holds events, which must be booked"),
                param<&PayloadFacts::keys>("keys", "Top-level keys that the feed needs"),
@@ -208,9 +210,10 @@ void in_tree(const Options& options, const Plan& plan, const fs::path& root, Sca
                              : plan.kind == Kind::sink   ? "write"
                              : options.cuda              ? "filter"
                                                          : "correct";
-  scaffold.set("includes",
-               "#include \"core/gadget.hpp\"\n#include \"gadgets/payloads.hpp\"\n"
-               "#include \"kernels/sort/select.hpp\"");
+  std::set<std::string> headers = {"core/gadget.hpp", "kernels/sort/select.hpp"};
+  for (const auto& facts : {plan.in, plan.out})
+    if (facts) headers.insert(facts->header);
+  scaffold.set("includes", fmt::format("#include \"{}\"", fmt::join(headers, "\"\n#include \"")));
   scaffold.set("open", "namespace tofstream {\nnamespace {\n");
   scaffold.set("close", "\n}  // namespace\n}  // namespace tofstream");
   scaffold.set("namespace_open", "namespace tofstream {\n");
@@ -313,7 +316,7 @@ void add_new_gadget(Command& app) {
   command.add_option("--kind", options->kind, "pure, stateful, source or sink")
       .one_of({"pure", "stateful", "source", "sink"})
       .shows_default();
-  command.add_option("--in", options->in, "What it takes: events (default), estimate or bytes");
+  command.add_option("--in", options->in, "What it takes: events (default), views, estimate or bytes");
   command.add_option("--out", options->out, "What it gives; by default what it takes");
   command.add_flag("--cuda", options->cuda, "A gadget on images with a CUDA kernel, and the same on the host");
   command.add_option("--family", options->family, "In tofstream's own tree: the folder below gadgets/");
