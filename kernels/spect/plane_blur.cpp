@@ -9,9 +9,6 @@ namespace tofstream {
 
 namespace {
 
-using SeparableKernels = std::map<double, std::vector<SeparableKernel>>;
-using TableKernels = std::map<double, std::vector<PlaneKernel>>;
-
 int reach_of_half(const std::vector<float>& half) {
   return static_cast<int>(half.size()) - 1;
 }
@@ -39,13 +36,15 @@ class PlaneSum {
   int planes_ = 0;
 };
 
-/// Along w, then along u; back along u, then along w.
-class SeparableBlur final : public PlaneBlur {
+/// Forms that convolve each plane by itself: `Kernel` is what a plane is convolved with, one for each radius and plane.
+template <class Kernel>
+class PlaneByPlaneBlur : public PlaneBlur {
  public:
-  SeparableBlur(const BlurLayout& layout, const SeparableKernels& kernels)
-      : layout_(layout), kernels_(kernels), plane_(layout), blurred_(layout), column_(layout), sum_(math_, layout) {}
+  using Kernels = std::map<double, std::vector<Kernel>>;
+  PlaneByPlaneBlur(const BlurLayout& layout, const Kernels& kernels, const Kernels& back_kernels)
+      : layout_(layout), plane_(layout), sum_(math_, layout), kernels_(kernels), back_kernels_(back_kernels) {}
 
-  void forward(double radius_mm, ViewPlanes& planes, GuardedPlane& detector) override {
+  void forward(double radius_mm, ViewPlanes& planes, GuardedPlane& detector) final {
     const auto& kernels = kernels_.at(radius_mm);
     detector.clear();
     for (int k = planes.first_plane(); k <= layout_.last; ++k) {
@@ -57,24 +56,45 @@ class SeparableBlur final : public PlaneBlur {
     sum_.flush(detector);
   }
 
-  void back(double radius_mm, const GuardedPlane& detector, ViewPlanes& planes) override {
-    const auto& kernels = kernels_.at(radius_mm);
-    const std::int64_t inner = padded_length(layout_.inner_rows), rows = padded_length(layout_.rows);
+  void back(double radius_mm, const GuardedPlane& detector, ViewPlanes& planes) final {
+    const auto& kernels = back_kernels_.at(radius_mm);
     for (int k = planes.first_plane(); k <= layout_.last; ++k) {
-      const SeparableKernel& kernel = kernels[static_cast<std::size_t>(k)];
       const ColumnRange range = planes.wanted(k);
-      for (int c = range.begin; c < range.end; ++c) {
-        math_.blur_across(detector.data() + (c - layout_.margin_u) * layout_.stride, layout_.stride, kernel.u.data(),
-                          reach_of_half(kernel.u), inner, false, column_.data());
-        math_.blur_along(column_.data() - layout_.margin_w, kernel.w.data(), reach_of_half(kernel.w), rows,
-                         blurred_.data());
-        planes.take(k, c, blurred_.data());
-      }
+      for (int c = range.begin; c < range.end; ++c)
+        planes.take(k, c, back_column(kernels[static_cast<std::size_t>(k)], detector, c));
     }
   }
 
+ protected:
+  /// sum_ += the plane, of which these columns are not 0, convolved.
+  virtual void add_plane(const Kernel& kernel, ColumnRange range) = 0;
+  /// Column c of the plane that the transpose makes of the detector.
+  virtual float* back_column(const Kernel& kernel, const GuardedPlane& detector, int c) = 0;
+
+  /// Detector's columns that a plane's reach.
+  ColumnRange reached(ColumnRange range, int reach) const {
+    return {std::max(0, range.begin - layout_.margin_u - reach),
+            std::min(layout_.inner_columns, range.end - layout_.margin_u + reach)};
+  }
+
+  const ColumnMath& math_ = column_math();
+  const BlurLayout& layout_;
+  GuardedPlane plane_;
+  PlaneSum sum_;
+
  private:
-  void add_plane(const SeparableKernel& kernel, ColumnRange range) {
+  const Kernels& kernels_;
+  const Kernels& back_kernels_;
+};
+
+/// Along w, then along u; back along u, then along w.
+class SeparableBlur final : public PlaneByPlaneBlur<SeparableKernel> {
+ public:
+  SeparableBlur(const BlurLayout& layout, const Kernels& kernels)
+      : PlaneByPlaneBlur(layout, kernels, kernels), blurred_(layout), column_(layout) {}
+
+ private:
+  void add_plane(const SeparableKernel& kernel, ColumnRange range) override {
     const std::int64_t stride = layout_.stride, inner = padded_length(layout_.inner_rows);
     const int reach_u = reach_of_half(kernel.u), reach_w = reach_of_half(kernel.w);
     for (int c = range.begin; c < range.end; ++c)
@@ -82,25 +102,29 @@ class SeparableBlur final : public PlaneBlur {
                        blurred_.data() + c * stride);
     std::fill_n(blurred_.data() + (range.begin - 2 * reach_u) * stride, 2 * reach_u * stride, 0.0f);
     std::fill_n(blurred_.data() + range.end * stride, 2 * reach_u * stride, 0.0f);
-    const int first = std::max(0, range.begin - layout_.margin_u - reach_u);
-    const int end = std::min(layout_.inner_columns, range.end - layout_.margin_u + reach_u);
-    for (int u = first; u < end; ++u)
+    const ColumnRange on_detector = reached(range, reach_u);
+    for (int u = on_detector.begin; u < on_detector.end; ++u)
       math_.blur_across(blurred_.data() + (u + layout_.margin_u) * stride, stride, kernel.u.data(), reach_u, inner,
                         true, sum_.part() + u * stride);
   }
 
-  const ColumnMath& math_ = column_math();
-  const BlurLayout& layout_;
-  const SeparableKernels& kernels_;
-  GuardedPlane plane_, blurred_, column_;
-  PlaneSum sum_;
+  float* back_column(const SeparableKernel& kernel, const GuardedPlane& detector, int c) override {
+    math_.blur_across(detector.data() + (c - layout_.margin_u) * layout_.stride, layout_.stride, kernel.u.data(),
+                      reach_of_half(kernel.u), padded_length(layout_.inner_rows), false, column_.data());
+    math_.blur_along(column_.data() - layout_.margin_w, kernel.w.data(), reach_of_half(kernel.w),
+                     padded_length(layout_.rows), blurred_.data());
+    return blurred_.data();
+  }
+
+  GuardedPlane blurred_, column_;
 };
 
 /// From the farthest plane on, each sum is blurred by what the kernel grows between two planes and joined by the next
 /// plane: acc = G_k (acc + f_k); back in the other direction: q_k = G_k q_(k - 1).
 class IncrementalBlur final : public PlaneBlur {
  public:
-  IncrementalBlur(const BlurLayout& layout, const SeparableKernels& kernels)
+  using Kernels = std::map<double, std::vector<SeparableKernel>>;
+  IncrementalBlur(const BlurLayout& layout, const Kernels& kernels)
       : layout_(layout), kernels_(kernels), sum_(layout), along_(layout) {}
 
   void forward(double radius_mm, ViewPlanes& planes, GuardedPlane& detector) override {
@@ -162,72 +186,48 @@ class IncrementalBlur final : public PlaneBlur {
 
   const ColumnMath& math_ = column_math();
   const BlurLayout& layout_;
-  const SeparableKernels& kernels_;
+  const Kernels& kernels_;
   GuardedPlane sum_, along_;
   std::vector<float> volume_, column_;
   std::vector<ColumnRange> ranges_;
 };
 
 /// Element by element of a kernel in two dimensions.
-class TableBlur final : public PlaneBlur {
+class TableBlur final : public PlaneByPlaneBlur<PlaneKernel> {
  public:
-  TableBlur(const BlurLayout& layout, const TableKernels& kernels, const TableKernels& mirrored)
-      : layout_(layout), kernels_(kernels), mirrored_(mirrored), plane_(layout), out_(layout), sum_(math_, layout) {}
-
-  void forward(double radius_mm, ViewPlanes& planes, GuardedPlane& detector) override {
-    const auto& kernels = kernels_.at(radius_mm);
-    detector.clear();
-    for (int k = planes.first_plane(); k <= layout_.last; ++k) {
-      const ColumnRange range = planes.fetch(k, layout_.stride, plane_.data());
-      if (range.empty()) continue;
-      const PlaneKernel& kernel = kernels[static_cast<std::size_t>(k)];
-      const int reach = kernel.across / 2;
-      const int first = std::max(0, range.begin - layout_.margin_u - reach);
-      const int end = std::min(layout_.inner_columns, range.end - layout_.margin_u + reach);
-      const std::int64_t inner = padded_length(layout_.inner_rows);
-      for (int u = first; u < end; ++u) {
-        std::fill_n(out_.data(), inner, 0.0f);  // a column of a plane is a sum of its own, for the sake of rounding
-        add_column(kernel, plane_.data() + layout_.margin_w, u + layout_.margin_u, range, inner, out_.data());
-        math_.add_scaled(out_.data(), 1.0f, inner, sum_.part() + u * layout_.stride);
-      }
-      sum_.plane_done(detector);
-    }
-    sum_.flush(detector);
-  }
-
-  void back(double radius_mm, const GuardedPlane& detector, ViewPlanes& planes) override {
-    const auto& kernels = mirrored_.at(radius_mm);
-    const std::int64_t rows = padded_length(layout_.rows);
-    for (int k = planes.first_plane(); k <= layout_.last; ++k) {
-      const ColumnRange range = planes.wanted(k);
-      for (int c = range.begin; c < range.end; ++c) {
-        std::fill_n(out_.data(), rows, 0.0f);
-        add_column(kernels[static_cast<std::size_t>(k)], detector.data() - layout_.margin_w, c - layout_.margin_u,
-                   {0, layout_.inner_columns}, rows, out_.data());
-        planes.take(k, c, out_.data());
-      }
-    }
-  }
+  TableBlur(const BlurLayout& layout, const Kernels& kernels, const Kernels& mirrored)
+      : PlaneByPlaneBlur(layout, kernels, mirrored), out_(layout) {}
 
  private:
-  /// out += what the columns in `range` give to column `at`.
-  void add_column(const PlaneKernel& kernel, const float* columns, int at, ColumnRange range, std::int64_t length,
-                  float* out) {
+  void add_plane(const PlaneKernel& kernel, ColumnRange range) override {
+    const ColumnRange on_detector = reached(range, kernel.across / 2);
+    const std::int64_t inner = padded_length(layout_.inner_rows);
+    for (int u = on_detector.begin; u < on_detector.end; ++u) {
+      std::fill_n(out_.data(), inner, 0.0f);  // a column of a plane is a sum of its own, for the sake of rounding
+      add_column(kernel, plane_.data() + layout_.margin_w, u + layout_.margin_u, range, inner);
+      math_.add_scaled(out_.data(), 1.0f, inner, sum_.part() + u * layout_.stride);
+    }
+  }
+
+  float* back_column(const PlaneKernel& kernel, const GuardedPlane& detector, int c) override {
+    const std::int64_t rows = padded_length(layout_.rows);
+    std::fill_n(out_.data(), rows, 0.0f);
+    add_column(kernel, detector.data() - layout_.margin_w, c - layout_.margin_u, {0, layout_.inner_columns}, rows);
+    return out_.data();
+  }
+
+  /// out_ += what the columns in `range` give to column `at`.
+  void add_column(const PlaneKernel& kernel, const float* columns, int at, ColumnRange range, std::int64_t length) {
     const int reach_u = kernel.across / 2, reach_w = kernel.along / 2;
     for (int i = -reach_u; i <= reach_u; ++i) {
       const int from = at - i;
       if (from < range.begin || from >= range.end) continue;
       math_.convolve(columns + from * layout_.stride, kernel.values.data() + i + reach_u, kernel.across, reach_w,
-                     length, out);
+                     length, out_.data());
     }
   }
 
-  const ColumnMath& math_ = column_math();
-  const BlurLayout& layout_;
-  const TableKernels& kernels_;
-  const TableKernels& mirrored_;
-  GuardedPlane plane_, out_;
-  PlaneSum sum_;
+  GuardedPlane out_;
 };
 
 PlaneKernel mirror_image(const PlaneKernel& kernel) {
