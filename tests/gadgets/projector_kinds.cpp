@@ -9,6 +9,7 @@
 
 #include "core/testing.hpp"
 #include "gadgets/ring/pair_sensitivity.hpp"
+#include "gadgets/step/view_projector_kinds.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/ring/simulate/workloads.hpp"
 #include "kernels/strip/strip_events.hpp"
@@ -97,6 +98,16 @@ TEST_CASE("every registered projector has a gadget, and is an operator with its 
   twin.make = nullptr;
   CHECK(table_of<ProjectorKind>().problem_of(twin) ==
         "the projector 'tor_projector' lacks its name, default_params or make");
+}
+
+TEST_CASE("projectors of views have a table of their own, with the same rules") {
+  const KindTable<ViewProjectorKind>& kinds = table_of<ViewProjectorKind>();
+  ViewProjectorKind twin = kinds.at("rotation_projector");
+  CHECK(registry().find(twin.name) != nullptr);
+  CHECK(twin.default_params());
+  CHECK(kinds.problem_of(twin) == "two projectors of views have the name 'rotation_projector': rename one");
+  twin.make = nullptr;
+  CHECK(kinds.problem_of(twin) == "the projector of views 'rotation_projector' lacks its name, default_params or make");
 }
 
 TEST_CASE("a run that is being ended does not wait for a sensitivity, nor keeps a part of one") {

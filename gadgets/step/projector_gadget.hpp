@@ -1,0 +1,100 @@
+// What projectors of all kinds of data have in common: an entry in a table of names, for callers that have parameters as
+// values and want the projector alone, and a gadget for pipelines. projector_kinds.hpp and view_projector_kinds.hpp say
+// what belongs to list mode and to views.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/gadget.hpp"
+#include "core/plugin/kind_table.hpp"
+#include "gadgets/step/step.hpp"
+
+namespace tofstream {
+
+/// A projector with its parameters' type erased. `Data`: what a family of projectors says of itself,
+///   Projector  what they are;
+///   Geometry   what one is made for, beside a grid;
+///   called     what messages call them;
+///   memory_note  what cannot be known of its memory before the run.
+template <class Data>
+struct ProjectorEntry {
+  using Projector = typename Data::Projector;
+  using Geometry = typename Data::Geometry;
+
+  std::string name;  // as the gadget's
+  std::vector<ParamInfo> params;
+  std::shared_ptr<void> (*default_params)() = nullptr;
+  /// `params` is of the type that default_params() gives. Reports to the context what the projector chooses itself.
+  /// Throws std::invalid_argument for parameters, a grid or a geometry that it cannot have, std::runtime_error for a
+  /// missing GPU.
+  std::unique_ptr<Projector> (*make)(const void* params, const Grid& grid, Backend backend, const Geometry& geometry,
+                                     Context& context) = nullptr;
+
+  static constexpr KindWords called = Data::called;
+  const std::string& id() const { return name; }
+  std::string problem() const {
+    if (!name.empty() && default_params && make) return "";
+    return std::string("the ") + called.one + " '" + name + "' lacks its name, default_params or make";
+  }
+};
+
+/// The entry of the projector `Type` (see ProjectorGadget).
+template <class Data, class Type>
+ProjectorEntry<Data> projector_entry(const char* name) {
+  using Params = typename Type::Params;
+  return {.name = name,
+          .params = detail::infos_from<Params>(Type::params),
+          .default_params = []() -> std::shared_ptr<void> { return std::make_shared<Params>(); },
+          .make =
+              [](const void* params, const Grid& grid, Backend backend, const typename Data::Geometry& geometry,
+                 Context& context) {
+                return Type::make(*static_cast<const Params*>(params), grid, backend, geometry, context);
+              }};
+}
+
+/// The gadget of a projector. `Type` has
+///   Params, described by `params`, with `backend` and `log_likelihood`;
+///   static std::unique_ptr<Projector> make(const Params&, const Grid&, Backend, const Geometry&, Context&);
+///   static std::size_t bytes_held(const Params&, std::size_t image);  see step_memory(); `image`: bytes of one
+/// what Data::model() asks for besides, and may have
+///   static void check(const Params&);  throws where no geometry and no image could make sense of it
+///   static std::int64_t planned_from(const Params&);  see StepSettings
+/// `Data` also has Inputs, which hold an `image`, and Step; data_of(inputs); and model<Type>(params).
+template <class Data, class Type>
+class ProjectorGadget {
+ public:
+  using Params = typename Type::Params;
+  static constexpr auto params = Type::params;
+  static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
+  static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
+    MemoryNeed need = step_memory(p.backend, Type::bytes_held(p, inputs[1]), inputs);
+    need.note = Data::memory_note;
+    return need;
+  }
+
+  explicit ProjectorGadget(const Params& p) : step_(settings(p), Data::template model<Type>(p)) {
+    if constexpr (requires { Type::check(p); }) Type::check(p);
+  }
+  void process(typename Data::Inputs inputs, Emit<Projected>& emit, Context& context) {
+    emit(step_(Data::data_of(inputs), *inputs.image, context));
+  }
+  void flush() { step_.finish(); }
+
+ private:
+  static StepSettings settings(const Params& p) {
+    StepSettings settings{.backend = p.backend, .log_likelihood = p.log_likelihood};
+    if constexpr (requires { Type::planned_from(p); }) settings.planned_from = Type::planned_from(p);
+    return settings;
+  }
+
+  typename Data::Step step_;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
