@@ -47,8 +47,8 @@ void ImageQuantity::warn_of_what_is_missing(const Quantity& image, Context& cont
     if (record.state != CorrectionState::called_for) continue;
     const auto name = name_of(static_cast<Correction>(c));
     warn_once(fmt::format("the data call for a correction for {} ({}), and the pipeline makes none: the image is not "
-                          "quantitative (the pipeline corrected_osem shows how: tofstream docs corrections)",
-                          name, record.how),
+                          "quantitative ({})",
+                          name, record.how, remedy_),
               context);
   }
 }

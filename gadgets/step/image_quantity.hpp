@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/gadget/context.hpp"
 #include "kernels/types/quantity.hpp"
@@ -19,7 +20,11 @@ struct SensitivityHolds {
 
 class ImageQuantity {
  public:
-  void set(SensitivityHolds sensitivity) { sensitivity_ = std::move(sensitivity); }
+  /// `remedy`: how pipelines of this kind of data make the corrections that data call for, as warnings say it.
+  void set(SensitivityHolds sensitivity, std::string remedy) {
+    sensitivity_ = std::move(sensitivity);
+    remedy_ = std::move(remedy);
+  }
   /// What an image of events with this quantity shows; null where they have none.
   std::shared_ptr<const Quantity> of(const std::shared_ptr<const Quantity>& events, Context& context);
 
@@ -29,6 +34,7 @@ class ImageQuantity {
   void warn_once(const std::string& text, Context& context);
 
   SensitivityHolds sensitivity_;
+  std::string remedy_;
   std::shared_ptr<const Quantity> events_, image_;
   std::set<std::string> said_;
 };

@@ -81,7 +81,7 @@ class ViewModel final : public SystemModel<ViewBatch> {
     projector_ = settings_.projector(grid_for(first, estimate, context), backend, *set_, context);
     context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
     calibration_ = settings_.calibration();
-    quantity_.set(calibration_.holds);
+    quantity_.set(calibration_.holds, calibration_.remedy);
     whole_ = std::make_shared<const Image>(sensitivity_of_all(sample->reference_s));
   }
 

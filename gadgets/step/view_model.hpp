@@ -28,6 +28,7 @@ struct ViewCalibration {
   SensitivityHolds holds = {};  // what it corrects for
   std::string unit = {};        // of its images; empty: relative
   std::string scale = {};       // where the unit is from, or why there is none
+  std::string remedy = {};      // how a pipeline of such views makes a correction that they call for
 };
 
 struct ViewModelSettings {

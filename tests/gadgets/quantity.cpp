@@ -33,7 +33,7 @@ struct Imaged {
   ImageQuantity image;
   Quantity of(Quantity events, AttenuatedBy sensitivity) {
     sensitivity.gadget = "projected";
-    image.set({.attenuation = std::move(sensitivity)});
+    image.set({.attenuation = std::move(sensitivity)}, "how to");
     return *image.of(std::make_shared<const Quantity>(std::move(events)), context);
   }
 };
