@@ -19,6 +19,7 @@
 #include "gadgets/spect/spect_parameters.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
 #include "kernels/math/units.hpp"
+#include "kernels/spect/inside_body.hpp"
 #include "kernels/spect/spect.hpp"
 
 namespace tofstream {
@@ -81,6 +82,7 @@ struct RotationProjector {
     if (made.form == PsfForm::none)
       context.log().warning(
           "no point spread: the image is blurred by the collimator. Name the camera (scanner: spect_lehr) or give psf");
+    if (made.mu_per_mm) warn_inside_body(views, *made.mu_per_mm, context);
     return make_rotation_projector(grid, views, made, backend);
   }
   static Grid grid(const ViewSet& views, const GridWish& wish) { return choose_view_grid(views, wish); }
@@ -103,6 +105,20 @@ struct RotationProjector {
   static void check(const Params& p) { (void)settings(p); }
 
  private:
+  static void warn_inside_body(const ViewSet& views, const Image& mu_per_mm, Context& context) {
+    const auto inside = views_inside_body(views, mu_per_mm);
+    if (!inside) return;
+    const ViewPlace& place = views.places[static_cast<std::size_t>(inside->view)];
+    const std::string line = fmt::format(
+        "the collimator's face lies inside the body of the mu map in {} of {} views: deepest in view {} (at {:g} "
+        "degrees), whose radius is {:g} mm where the body reaches {:.0f} mm towards the camera. What lies beyond the "
+        "face counts nothing in such a view: correct the radius (radius_mm of projections_source), or the place of "
+        "the map",
+        inside->views, views.places.size(), inside->view, place.angle_deg, place.radius_mm, inside->reach_mm);
+    context.report("radius_inside_body", line);
+    context.log().warning(line);
+  }
+
   static formats::Camera camera_of(const Params& p) {
     return p.scanner.empty() ? formats::Camera{} : formats::read_camera(find_shared("scanners", p.scanner));
   }
