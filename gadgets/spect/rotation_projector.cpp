@@ -97,10 +97,10 @@ struct RotationProjector {
     }
     return made;
   }
-  // The image in its own layout, rotated planes of a few views, and the map.
+  // The projector, and the sensitivity of all views.
   static std::size_t bytes_held(const Params& p, std::size_t image) {
-    const std::size_t planes = memory_product(2, image);
-    return memory_sum(memory_sum(image, planes), p.mu_map.empty() ? 0 : image);
+    const Backend backend = wants_cuda(p.backend) ? Backend::cuda : Backend::cpu;
+    return memory_sum(image, rotation_projector_bytes(image, !p.mu_map.empty(), backend));
   }
   static void check(const Params& p) { (void)settings(p); }
 

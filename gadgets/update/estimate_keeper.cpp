@@ -1,6 +1,8 @@
 // What updates have in common: see estimate_keeper.hpp.
 #include "gadgets/update/estimate_keeper.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
 
@@ -80,11 +82,13 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
 }
 
 const Image& InverseSensitivities::of(const Projected& projected) {
-  return inverses_.of(projected.sensitivity, [&] {
-    const Image& sensitivity = *projected.sensitivity;
+  const Image& sensitivity = *projected.sensitivity;
+  const auto make = [&] {
     return projected.support ? inverse_sensitivity(sensitivity, *projected.support, floor_)
                              : inverse_sensitivity(sensitivity, floor_);
-  });
+  };
+  const std::size_t bytes = static_cast<std::size_t>(sensitivity.voxels.size()) * sizeof(float);
+  return inverses_.of(projected.sensitivity, make, std::max<std::size_t>(1, most_bytes_of_inverses / bytes));
 }
 
 const Image& InverseSensitivities::of_whole(const Projected& projected) {

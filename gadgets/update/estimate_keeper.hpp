@@ -2,6 +2,7 @@
 // image, restarts when told to, and keeps the inverse sensitivities of its subsets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -55,7 +56,11 @@ class EstimateKeeper {
   QuantitySoFar quantity_;                                              // of the image
 };
 
-/// 1/s of each subset, computed when the subset first comes and kept for as long as it comes again.
+/// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.
+inline constexpr std::size_t most_bytes_of_inverses = std::size_t{128} << 20;
+
+/// 1/s of each subset, computed when the subset first comes and kept for as long as it comes again, or until there is no
+/// room for it.
 class InverseSensitivities {
  public:
   /// `floor`: see inverse_sensitivity().

@@ -46,7 +46,7 @@ struct OsemUpdate {
   static MemoryNeed memory(const Params& p) {
     MemoryNeed need = image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
     need.is_limit = p.image.is_auto();
-    need.note = "one image more for each subset with a sensitivity of its own";
+    need.note = "one image more for each subset with a sensitivity of its own, but no more than 128 MiB of them";
     return need;
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -83,6 +84,23 @@ std::unique_ptr<ViewProjector> make_rotation_projector(const Grid& grid, const V
   if (backend == Backend::cpu) return make_rotation_cpu(grid, set, settings);
   require_cuda();
   return make_rotation_cuda(grid, set, settings);
+}
+
+std::size_t rotation_projector_bytes(std::size_t image, bool attenuation, Backend backend) {
+  // In floating point, in which no size overflows.
+  const auto bytes = static_cast<double>(image);
+  double held = 0;
+  if (backend == Backend::cpu) {
+    const double group = std::max(bytes, static_cast<double>(most_bytes_of_planes_cpu));
+    held = 3 * bytes + std::min(group, static_cast<double>(most_views_a_group_cpu) * bytes);
+    if (attenuation) held += 2 * bytes;
+  } else {
+    constexpr double group = 128 << 20, padded = 1.25, with_margins = 1.5;  // spect_cuda.cu
+    held = 2 * padded * bytes + std::max(group, with_margins * bytes) + (attenuation ? 2 : 1) * group;
+    if (attenuation) held += (1 + padded) * bytes;
+  }
+  constexpr auto most = static_cast<double>(std::numeric_limits<std::size_t>::max() / 2);
+  return static_cast<std::size_t>(std::min(held, most));
 }
 
 Grid choose_view_grid(const ViewSet& set, const GridWish& wish) {

@@ -8,6 +8,7 @@
 // cuts the detector out, V the volume of a lattice cell, eps the counts per decay. A^T is its exact transpose.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "kernels/grid/choose_grid.hpp"
@@ -63,6 +64,12 @@ std::unique_ptr<ViewProjector> make_rotation_projector(const Grid& grid, const V
 /// The form of the point spread does not matter to it, but for `none`.
 std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const ViewSet& set,
                                                        const SpectSettings& settings);
+
+/// Bytes that a projector holds besides the image and the views that it is given, for images of so many bytes, in the
+/// backend's memory: the image and its sums in columns, planes and footprints of a group of views, and with
+/// `attenuation` the map, which is taken to be as large as the image. At most, for parallel beams and voxels of a pixel's
+/// size.
+std::size_t rotation_projector_bytes(std::size_t image, bool attenuation, Backend backend);
 
 /// The grid that holds what the camera sees at all its places, about the axis: cubes of a pixel's width, or of
 /// wish.voxel_mm. Throws std::invalid_argument for a wish for blobs, or for more voxels than an image may have.

@@ -283,9 +283,9 @@ class CpuRotationProjector final : public ViewProjector {
       const LatticeView& look = look_of(views, members.front());
       const ImageColumns* const mu = mu_columns(look);
       BackSums sums(setup_);
-      for (std::size_t begin = 0; begin < members.size(); begin += views_a_group)
-        back_group(views, std::span(members).subspan(begin, std::min(views_a_group, members.size() - begin)), values,
-                   mu, sums);
+      const std::size_t group = views_a_group();
+      for (std::size_t begin = 0; begin < members.size(); begin += group)
+        back_group(views, std::span(members).subspan(begin, std::min(group, members.size() - begin)), values, mu, sums);
       sums.flush();
       add_columns(setup_, look, sums.sum, image);
     }
@@ -313,9 +313,17 @@ class CpuRotationProjector final : public ViewProjector {
   }
 
  private:
-  /// Views whose planes are in memory at the same time. Their sum goes into the image's before the next ones: an
-  /// error of rounding then grows with the root of fewer terms.
-  static constexpr std::size_t views_a_group = 8;
+  /// Views whose planes are in memory at the same time; fewer of a large image. Their sum goes into the image's before
+  /// the next ones: an error of rounding then grows with the root of fewer terms.
+  std::size_t views_a_group() const {
+    const Grid& grid = setup_.grid;
+    const double mm2 = static_cast<double>(grid.size[0]) * static_cast<double>(grid.voxel_mm.x) *
+                       static_cast<double>(grid.size[1]) * static_cast<double>(grid.voxel_mm.y);
+    const double points = mm2 / (setup_.lattice.pu * setup_.lattice.step);
+    const double bytes = points * static_cast<double>(setup_.image_rows(grid)) * sizeof(float);
+    return static_cast<std::size_t>(std::clamp(static_cast<double>(most_bytes_of_planes_cpu) / bytes, 1.0,
+                                               static_cast<double>(most_views_a_group_cpu)));
+  }
   static constexpr int slab = 4;  // rows of voxels that a thread adds to at a time
 
   struct Worker {

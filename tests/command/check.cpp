@@ -15,10 +15,11 @@ namespace {
 
 const std::filesystem::path pipelines = "pipelines";  // tests run in the source folder
 
-// What a gadget holds on the host according to `check --memory --json`; none if it does not say.
-std::optional<std::size_t> held(const nlohmann::json& check, const std::string& gadget) {
+// What a gadget holds on the host according to `check --memory --json`, or elsewhere; none if it does not say.
+std::optional<std::size_t> held(const nlohmann::json& check, const std::string& gadget,
+                                const char* where = "host_bytes") {
   for (const auto& entry : check["memory"]["gadgets"])
-    if (entry["name"] == gadget && entry.contains("host_bytes")) return entry["host_bytes"].get<std::size_t>();
+    if (entry["name"] == gadget && entry.contains(where)) return entry[where].get<std::size_t>();
   return {};
 }
 
@@ -93,6 +94,29 @@ TEST_CASE("a projector on a CPU holds the images that its threads add into, of d
   const auto strips = run_command(
       "check share/examples/gadgets/strip_projector.yaml --backend cpu --set image.size=[1,100,100] --memory --json");
   CHECK(held(strips.json(), "projected") == (1 + 2 + 15) * std::size_t{40'000});
+}
+
+TEST_CASE("views of 256^3 voxels in 8 subsets fit into 1.5 GiB, of a GPU or of the host") {
+  const std::size_t image = std::size_t{256} * 256 * 256 * 4, views = std::size_t{180} * 256 * 256 * 4;
+  const std::size_t inverses = std::size_t{128} << 20;  // as osem_update says
+  for (const std::string backend : {"cpu", "cuda"}) {
+    CAPTURE(backend);
+    const auto json = run_command(
+                          "check spect_osem --set image.size=[256,256,256] --set image.voxel_mm=4 --memory --json "
+                          "--backend " +
+                          backend)
+                          .json();
+    const char* const where = backend == "cpu" ? "host_bytes" : "device_bytes";
+    const std::size_t projected = held(json, "projected", where).value();
+    const std::size_t estimate = held(json, "estimate", where).value();
+    CHECK(estimate == 2 * image);
+    // The whole's sensitivity, the image and its sums in columns, planes of a group of views.
+    CHECK(projected > 4 * image);
+    CHECK(projected <= 8 * image);
+    const std::size_t messages = 2 * image;  // an estimate and a back projection on their way
+    const std::size_t sensitivities = 8 * image;
+    CHECK(projected + estimate + messages + sensitivities + (inverses - image) + views < std::size_t{3} << 29);
+  }
 }
 
 TEST_CASE("writers need what they draw and encode, and on the host a copy of an image from a GPU") {
