@@ -104,6 +104,37 @@ TEST_CASE("A view of twice the time counts as two views; an additive term is exp
   CHECK(error_of_range(b, a) < 1e-6);
 }
 
+TEST_CASE("A voxel's sensitivity is counts per decay x its volume in mL x the seconds of all views") {
+  ViewSet set = circular_views(60, 24, 16);
+  double seconds = 0;
+  for (std::size_t v = 0; v < set.places.size(); ++v)
+    seconds += set.places[v].duration_s = 5 + static_cast<double>(v % 2);
+  const ViewBatch batch = view_batch(set);  // weights are the views' seconds
+  constexpr float counts_per_decay = 1e-4f;
+  for (const Vec3 voxel_mm : {Vec3{4, 4, 4}, Vec3{6, 6, 4}, Vec3{3, 3, 8}, Vec3{5, 5, 2}}) {
+    CAPTURE(voxel_mm.x);
+    const Grid grid = grid_about(
+        {static_cast<int>(80 / voxel_mm.x), static_cast<int>(80 / voxel_mm.y), static_cast<int>(48 / voxel_mm.z)},
+        voxel_mm, {});
+    SpectSettings settings = spread_settings(PsfForm::separable);
+    settings.counts_per_decay = counts_per_decay;
+    const auto projector = make_rotation_projector(grid, set, settings, Backend::cpu);
+    const auto sensitivity = sensitivity_of(*projector, batch);
+    double sum = 0;
+    int voxels = 0;
+    for (int k = 0; k < grid.size[2]; ++k)
+      for (int j = 0; j < grid.size[1]; ++j)
+        for (int i = 0; i < grid.size[0]; ++i) {
+          const Vec3 at = grid.centre(i, j, k);
+          if (std::hypot(at.x, at.y) > 20 || std::abs(at.z) > 8) continue;
+          sum += static_cast<double>(sensitivity[static_cast<std::size_t>(grid.index(i, j, k))]);
+          ++voxels;
+        }
+    const double voxel_mL = static_cast<double>(grid.voxel_volume()) * mL_per_mm3;
+    CHECK(sum / voxels == doctest::Approx(static_cast<double>(counts_per_decay) * voxel_mL * seconds).epsilon(2e-3));
+  }
+}
+
 TEST_CASE("Books balance where a pixel has counts and no expectation") {
   EmCase em;
   ViewBatch batch = em.measured({2, 9});
