@@ -1,5 +1,5 @@
-// `tofstream inspect FILE`: what a PETSIRD stream or a journal holds, by reading all of it; or an image, with the run
-// that made it.
+// `tofstream inspect FILE`: what a PETSIRD stream, a journal or a file of a family's own format holds, by reading all of
+// it; or an image, with the run that made it.
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/printable.hpp"
+#include "gadgets/io/file_inspectors.hpp"
 #include "gadgets/io/journal/summary.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/nifti/nifti_quantity.hpp"
@@ -158,9 +159,19 @@ void print_image(const ordered_json& image) {
     fmt::print("\n{}", printable_lines(yaml_text(*made_by)));
 }
 
+void inspect_by(const FileInspector& kind, const Options& options) {
+  const ordered_json held = from_input([&] { return kind.read(options.file); });
+  if (options.json)
+    fmt::print("{}\n", held.dump(2));
+  else
+    fmt::print("{}", printable_lines(kind.in_words(held)));
+}
+
 void inspect(const Options& options) {
-  if (options.bin && (is_image(options.file) || holds_a_journal(options.file)))
+  const FileInspector* const kind = inspector_of(options.file);
+  if (options.bin && (kind || is_image(options.file) || holds_a_journal(options.file)))
     throw InputError("--bin is for a PETSIRD file");
+  if (kind) return inspect_by(*kind, options);
   const bool is_petsird = !is_image(options.file) && !holds_a_journal(options.file);
   if (is_petsird && !options.json) return print_petsird(options);
   const ordered_json result = from_input([&] { return inspected(options); });
@@ -175,11 +186,12 @@ void inspect(const Options& options) {
 }  // namespace
 
 void add_inspect(Command& app) {
-  auto& command = app.add_command("inspect", "Show what is in a PETSIRD file, a journal or an image");
+  auto& command =
+      app.add_command("inspect", "Show what is in a PETSIRD file, a journal, an image or another kind of file");
   auto options = std::make_shared<Options>();
-  command
-      .add_option("file", options->file, "PETSIRD file, binary form; a journal, or a segment of one; or a NIfTI image")
-      .required();
+  std::string words = "PETSIRD file, binary form; a journal, or a segment of one; a NIfTI image";
+  for (const FileInspector& kind : table_of<FileInspector>()) words += "; " + kind.words;
+  command.add_option("file", options->file, words.c_str()).required();
   command.add_option("--bin", options->bin, "Also say where this detection bin's crystal is (mm)");
   command.add_flag("--json", options->json, "Print JSON");
   command.footer("Example: tofstream inspect scan.petsird --bin 1000 --json");

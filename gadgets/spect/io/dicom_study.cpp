@@ -194,6 +194,7 @@ double DicomStudy::radius_of(const DicomFrame& frame) const {
   };
   const std::vector<double>& of_detector = detector_of(frame).radii_mm;
   const std::vector<double>& radii = is_said(of_detector) ? of_detector : rotation_of(frame).radii_mm;
+  if (!is_said(radii) && overrides_.unsaid_radius_mm) return *overrides_.unsaid_radius_mm;
   if (!is_said(radii))
     file_.refuse("it does not say how far from the axis the collimator's face was (Radial Position): give radius_mm");
   if (radii.size() == 1) return radii.front();

@@ -181,6 +181,7 @@ std::vector<double> InterfileStudy::radii_of(int section, int views) const {
   if (!radius) radius = header_.comment("radius");
   if (radius && is_circular) return std::vector<double>(all, mm(*radius, header_.number(*radius)));
   const InterfileEntry* radii = in_section("radii", 1, section);
+  if (!radii && overrides_.unsaid_radius_mm) return std::vector<double>(all, *overrides_.unsaid_radius_mm);
   if (!radii)
     header_.refuse(nullptr,
                    "it does not say how far from the axis the collimator's face was: give radius_mm of the camera");

@@ -121,7 +121,8 @@ class NiftiViews final : public ViewReader {
     check("radius_mm", yaml.radius_mm.size(), true);
     check("duration_s", yaml.duration_s.size(), true);
     check("head", yaml.head.size(), true);
-    if (yaml.radius_mm.empty() && !overrides.radius_mm)
+    const std::optional<double> otherwise_mm = overrides.radius_mm ? overrides.radius_mm : overrides.unsaid_radius_mm;
+    if (yaml.radius_mm.empty() && !otherwise_mm)
       refuse(document.where, "it does not say how far from the axis the collimator's face was: give radius_mm");
     ViewSet set;
     set.name = yaml.name;
@@ -134,7 +135,8 @@ class NiftiViews final : public ViewReader {
     double start_s = 0;
     for (std::size_t view = 0; view < views; ++view) {
       const double duration_s = of_view(yaml.duration_s, view, 0.0);
-      const double radius_mm = overrides.radius_mm ? *overrides.radius_mm : of_view(yaml.radius_mm, view, 0.0);
+      const double radius_mm =
+          overrides.radius_mm ? *overrides.radius_mm : of_view(yaml.radius_mm, view, otherwise_mm.value_or(0));
       set.places.push_back({.angle_deg = angles[view],
                             .radius_mm = static_cast<float>(radius_mm),
                             .start_s = start_s,
@@ -163,6 +165,15 @@ class NiftiViews final : public ViewReader {
 };
 
 }  // namespace
+
+bool has_views_yaml(const fs::path& path) {
+  try {
+    const Value document = read_document(yaml_beside(path));
+    return document.find("angles_deg") || document.find("start_angle_deg") || document.find("radius_mm");
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
 
 std::unique_ptr<ViewReader> open_nifti_views(const fs::path& path, const ViewOverrides& overrides) {
   return NiftiViews::open(path, overrides);

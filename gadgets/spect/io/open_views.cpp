@@ -38,7 +38,24 @@ std::string header_beside(const fs::path& path) {
   return {};
 }
 
+enum class ViewFormat { none, interfile, dicom, nifti };
+
+ViewFormat view_format_of(const std::string& start, const fs::path& path) {
+  if (is_interfile(start)) return ViewFormat::interfile;
+  const std::string name = kind_of_file(std::as_bytes(std::span(start))).name;
+  if (name.find("DICOM") != std::string::npos) return ViewFormat::dicom;
+  if (name.find("NIfTI") != std::string::npos || path.string().ends_with(".nii.gz")) return ViewFormat::nifti;
+  return ViewFormat::none;
+}
+
 }  // namespace
+
+bool are_views(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;
+  const ViewFormat format = view_format_of(first_bytes_of(path), path);
+  return format == ViewFormat::nifti ? has_views_yaml(path) : format != ViewFormat::none;
+}
 
 std::unique_ptr<ViewReader> open_views(const fs::path& path, const ViewOverrides& overrides) {
   require_readable(path);
@@ -48,11 +65,17 @@ std::unique_ptr<ViewReader> open_views(const fs::path& path, const ViewOverrides
   std::error_code error;
   if (!fs::is_regular_file(path, error)) refuse("not a file");
   const std::string start = first_bytes_of(path);
-  if (is_interfile(start)) return open_interfile_views(path, overrides);
+  switch (view_format_of(start, path)) {
+    case ViewFormat::interfile:
+      return open_interfile_views(path, overrides);
+    case ViewFormat::dicom:
+      return open_dicom_views(path, overrides);
+    case ViewFormat::nifti:
+      return open_nifti_views(path, overrides);
+    case ViewFormat::none:
+      break;
+  }
   const std::string name = kind_of_file(std::as_bytes(std::span(start))).name;
-  if (name.find("DICOM") != std::string::npos) return open_dicom_views(path, overrides);
-  if (name.find("NIfTI") != std::string::npos || path.string().ends_with(".nii.gz"))
-    return open_nifti_views(path, overrides);
   refuse(fmt::format("this is {}; projection data are an Interfile header, DICOM NM, or NIfTI with a YAML file{}",
                      start.empty() ? "empty" : name, header_beside(path)));
   return {};

@@ -37,6 +37,7 @@ struct ViewOverrides {
   std::optional<double> start_angle_deg;       // of the first head's first view, counted as the file counts
   std::optional<RotationDirection> direction;  // in place of the file's
   std::optional<double> radius_mm;             // of all views
+  std::optional<double> unsaid_radius_mm;      // of all views of a file that says none; else such a file is refused
   bool flip_u = false, flip_w = false;         // the columns, or the rows, run the other way than the format says
   AngleZero zero = AngleZero::file;
   NegativeCounts negative = NegativeCounts::refuse;
@@ -117,6 +118,11 @@ std::vector<float> view_angles(double start_deg, double extent_deg, int views, R
 /// The reader for a file, whose format its content tells: Interfile, DICOM NM, or NIfTI with a YAML file beside it.
 /// Throws std::runtime_error of one line: no such file, another format, and what the format's reader refuses.
 std::unique_ptr<ViewReader> open_views(const std::filesystem::path& path, const ViewOverrides& overrides = {});
+
+/// Whether the YAML file beside a NIfTI file says whence views look; an image has none.
+bool has_views_yaml(const std::filesystem::path& path);
+/// Whether open_views() would take the file for projection data, by its first bytes and, for NIfTI, by its YAML file.
+bool are_views(const std::filesystem::path& path);
 
 std::unique_ptr<ViewReader> open_interfile_views(const std::filesystem::path& path,
                                                  const ViewOverrides& overrides = {});
