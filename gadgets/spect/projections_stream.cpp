@@ -4,13 +4,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
-#include "gadgets/io/first_bytes.hpp"
 #include "gadgets/io/random_identity.hpp"
-#include "gadgets/spect/io/interfile.hpp"
 #include "gadgets/spect/io/view_frames.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 #include "gadgets/wire/stream_file.hpp"
@@ -64,17 +61,11 @@ class ProjectionsStream final : public StreamFile {
   bool has_ended_ = false;
 };
 
-bool are_projections(const std::filesystem::path& file, std::string_view start) {
-  if (formats::is_interfile(start) || file.string().ends_with(".nii.gz")) return true;
-  const std::string name = kind_of_file(std::as_bytes(std::span(start))).name;
-  return name.find("DICOM") != std::string::npos || name.find("NIfTI") != std::string::npos;
-}
-
 std::unique_ptr<StreamFile> open_stream_of_projections(const std::filesystem::path& file) {
   return std::make_unique<ProjectionsStream>(file);
 }
 
-TOFSTREAM_STREAM_FILE("projections", are_projections, open_stream_of_projections);
+TOFSTREAM_STREAM_FILE("projections", formats::are_views, open_stream_of_projections);
 
 }  // namespace
 }  // namespace tofstream

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/plugin/kind_table.hpp"
@@ -30,9 +29,8 @@ class StreamFile {
 };
 
 struct StreamFileKind {
-  std::string name;  // "projections"
-  /// Whether the file, which begins so (4 KiB), is of this kind.
-  bool (*holds)(const std::filesystem::path& file, std::string_view start) = nullptr;
+  std::string name;                                            // "projections"
+  bool (*holds)(const std::filesystem::path& file) = nullptr;  // whether the file is of this kind
   /// Throws std::runtime_error, one line, where the file cannot be read.
   std::unique_ptr<StreamFile> (*open)(const std::filesystem::path& file) = nullptr;
 
@@ -51,7 +49,7 @@ const StreamFileKind* find_stream_file_kind(const std::filesystem::path& file);
 
 // Registers a kind of recording. Once, at namespace scope of a source file:
 //
-//     TOFSTREAM_STREAM_FILE("projections", are_projections, open_projections);
+//     TOFSTREAM_STREAM_FILE("projections", are_views, open_projections);
 #define TOFSTREAM_STREAM_FILE(kind_name, holds_file, open_file) \
   TOFSTREAM_KIND(::tofstream::StreamFileKind,                   \
                  ::tofstream::StreamFileKind{.name = kind_name, .holds = holds_file, .open = open_file})
