@@ -86,7 +86,7 @@ std::unique_ptr<ViewProjector> make_rotation_projector(const Grid& grid, const V
   return make_rotation_cuda(grid, set, settings);
 }
 
-std::size_t rotation_projector_bytes(std::size_t image, bool attenuation, Backend backend) {
+std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool attenuation, Backend backend) {
   // In floating point, in which no size overflows.
   const auto bytes = static_cast<double>(image);
   double held = 0;
@@ -94,6 +94,7 @@ std::size_t rotation_projector_bytes(std::size_t image, bool attenuation, Backen
     const double group = std::max(bytes, static_cast<double>(most_bytes_of_planes_cpu));
     held = 3 * bytes + std::min(group, static_cast<double>(most_views_a_group_cpu) * bytes);
     if (attenuation) held += 2 * bytes;
+    if (form == PsfForm::fft) held += 2 * bytes;  // half of each plane's frequencies, of planes with margins
   } else {
     constexpr double group = 128 << 20, padded = 1.25, with_margins = 1.5;  // spect_cuda.cu
     held = 2 * padded * bytes + std::max(group, with_margins * bytes) + (attenuation ? 2 : 1) * group;

@@ -66,10 +66,10 @@ std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const V
                                                        const SpectSettings& settings);
 
 /// Bytes that a projector holds besides the image and the views that it is given, for images of so many bytes, in the
-/// backend's memory: the image and its sums in columns, planes and footprints of a group of views, and with
-/// `attenuation` the map, which is taken to be as large as the image. At most, for parallel beams and voxels of a pixel's
-/// size.
-std::size_t rotation_projector_bytes(std::size_t image, bool attenuation, Backend backend);
+/// backend's memory: the image and its sums in columns, planes and footprints of a group of views, the kernels' spectra
+/// where the form is fft, and with `attenuation` the map, which is taken to be as large as the image. At most, for a
+/// circular orbit, parallel beams and voxels of a pixel's size: each further radius has spectra of its own.
+std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool attenuation, Backend backend);
 
 /// The grid that holds what the camera sees at all its places, about the axis: cubes of a pixel's width, or of
 /// wish.voxel_mm. Throws std::invalid_argument for a wish for blobs, or for more voxels than an image may have.

@@ -113,6 +113,14 @@ TEST_CASE("views of 256^3 voxels in 8 subsets fit into 1.5 GiB, of a GPU or of t
     // The whole's sensitivity, the image and its sums in columns, planes of a group of views.
     CHECK(projected > 4 * image);
     CHECK(projected <= 8 * image);
+    if (backend == "cpu") {
+      const auto fft = run_command(
+                           "check spect_osem --set image.size=[256,256,256] --set image.voxel_mm=4 --memory "
+                           "--json --backend cpu --set projected.psf_form=fft "
+                           "--set scanner=spect_lehr")
+                           .json();
+      CHECK(held(fft, "projected") == projected + 2 * image);
+    }
     const std::size_t messages = 2 * image;  // an estimate and a back projection on their way
     const std::size_t sensitivities = 8 * image;
     CHECK(projected + estimate + messages + sensitivities + (inverses - image) + views < std::size_t{3} << 29);

@@ -2,6 +2,7 @@
 // counts that are kept by uneven subsets, and voxels that stay where a subset does not see them.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <stop_token>
 
@@ -111,6 +112,50 @@ std::vector<std::vector<float>> mlem_of(ViewProjector& projector, const ViewBatc
   return images;
 }
 
+/// 180 views whose counts no image explains, of unequal times.
+struct UnevenScan {
+  std::shared_ptr<const ViewSet> set = circle();
+  std::unique_ptr<ViewProjector> projector = make_rotation_projector(
+      Grid::centred(14, 14, 5, {6, 6, 6}), *set,
+      {.psf = GaussianPsfModel{.slope = 0.03f, .sigma0_mm = 2}, .form = PsfForm::separable}, Backend::cpu);
+
+  static std::shared_ptr<const ViewSet> circle() {
+    ViewSet made;
+    made.size[0] = 16;
+    made.size[1] = 6;
+    made.pixel_mm = {6, 6, 6};
+    for (int v = 0; v < 180; ++v)
+      made.places.push_back({.angle_deg = 2.0f * static_cast<float>(v), .radius_mm = 100, .duration_s = 1.0 + v % 3});
+    return std::make_shared<const ViewSet>(std::move(made));
+  }
+
+  ViewBatch views(const std::vector<int>& numbers) const {
+    ViewBatch batch{.count = set->pixels() * static_cast<std::int64_t>(numbers.size()), .set = set};
+    batch.counts = Buffer<float>(Memory::host, batch.count);
+    for (std::size_t r = 0; r < numbers.size(); ++r) {
+      batch.records.push_back({.view = numbers[r]});
+      for (std::int64_t i = 0; i < set->pixels(); ++i)
+        batch.counts[static_cast<std::int64_t>(r) * set->pixels() + i] = static_cast<float>((i * 7 + numbers[r]) % 11);
+    }
+    batch.weigh(1);
+    return batch;
+  }
+
+  Image sensitivity(const ViewBatch& of) const {
+    Image sum = Image::zeros(projector->grid());
+    projector->add_sensitivity(of.view(), sum.voxels.data());
+    return sum;
+  }
+
+  /// Gives the sum of counts x log of their expectation, before the update.
+  double update(Image& image, const ViewBatch& with, const Image& sensitivity) const {
+    Image back = Image::zeros(projector->grid());
+    const EmTally tally = projector->em_step(with.view(), image.voxels.data(), back.voxels.data());
+    em_update(image, inverse_sensitivity(sensitivity, 0), back, 1);
+    return tally.log_sum;
+  }
+};
+
 ViewBatch joined_scan(const std::vector<std::shared_ptr<const ViewBatch>>& views) {
   std::vector<ViewBatch> weighted;
   for (const auto& view : views) {
@@ -175,58 +220,39 @@ TEST_CASE("one subset of views is MLEM bit for bit") {
   }
 }
 
-TEST_CASE("an update with each of the eight subsets of 180 views keeps that subset's counts") {
-  ViewSet set;
-  set.size[0] = 16;
-  set.size[1] = 6;
-  set.pixel_mm = {6, 6, 6};
-  for (int v = 0; v < 180; ++v)
-    set.places.push_back({.angle_deg = 2.0f * static_cast<float>(v), .radius_mm = 100, .duration_s = 1.0 + v % 3});
-  const auto shared = std::make_shared<const ViewSet>(set);
-  const auto projector = make_rotation_projector(
-      Grid::centred(14, 14, 5, {6, 6, 6}), set,
-      {.psf = GaussianPsfModel{.slope = 0.03f, .sigma0_mm = 2}, .form = PsfForm::separable}, Backend::cpu);
-  const auto voxels = static_cast<std::size_t>(projector->grid().voxels());
-  const auto scan_of = [&](const std::vector<int>& numbers) {
-    ViewBatch batch{.count = set.pixels() * static_cast<std::int64_t>(numbers.size()), .set = shared};
-    batch.counts = Buffer<float>(Memory::host, batch.count);
-    for (std::size_t r = 0; r < numbers.size(); ++r) {
-      batch.records.push_back({.view = numbers[r]});
-      for (std::int64_t i = 0; i < set.pixels(); ++i)
-        batch.counts[static_cast<std::int64_t>(r) * set.pixels() + i] = static_cast<float>((i * 7 + numbers[r]) % 11);
-    }
-    batch.weigh(1);
-    return batch;
-  };
-  const std::vector<int> groups = view_groups(set, 8);
-  std::vector<float> image(voxels, 1.0f);
-  Image sum_of_parts = Image::zeros(projector->grid());
+TEST_CASE(
+    "180 views in eight subsets: each update keeps the counts that it is made with, and MLEM's likelihood rises") {
+  const UnevenScan scan;
+  const std::vector<int> groups = view_groups(*scan.set, 8);
+  Image image = Image::filled(scan.projector->grid(), 1), sum_of_parts = Image::zeros(scan.projector->grid());
   int of_23 = 0;
   for (const int group : farthest_apart(8)) {
     std::vector<int> numbers;
     for (int v = 0; v < 180; ++v)
       if (groups[static_cast<std::size_t>(v)] == group) numbers.push_back(v);
     of_23 += numbers.size() == 23 ? 1 : 0;
-    const ViewBatch batch = scan_of(numbers);
-    Image sensitivity = Image::zeros(projector->grid()), estimate = Image::zeros(projector->grid()),
-          back = Image::zeros(projector->grid());
-    projector->add_sensitivity(batch.view(), sensitivity.voxels.data());
-    projector->add_sensitivity(batch.view(), sum_of_parts.voxels.data());
-    projector->em_step(batch.view(), image.data(), back.voxels.data());
-    std::ranges::copy(image, estimate.voxels.data());
-    em_update(estimate, inverse_sensitivity(sensitivity, 0), back, 1);
-    image = estimate.voxels.to_vector();
-    CHECK(inner_product(sensitivity, estimate) == doctest::Approx(counts_of(batch)).epsilon(1e-5));
+    const ViewBatch subset = scan.views(numbers);
+    const Image sensitivity = scan.sensitivity(subset);
+    scan.projector->add_sensitivity(subset.view(), sum_of_parts.voxels.data());
+    scan.update(image, subset, sensitivity);
+    CHECK(inner_product(sensitivity, image) == doctest::Approx(counts_of(subset)).epsilon(1e-5));
   }
   CHECK(of_23 == 4);
 
   std::vector<int> all(180);
-  for (int v = 0; v < 180; ++v) all[static_cast<std::size_t>(v)] = v;
-  const ViewBatch whole = scan_of(all);
-  Image sensitivity = Image::zeros(projector->grid());
-  projector->add_sensitivity(whole.view(), sensitivity.voxels.data());
+  std::iota(all.begin(), all.end(), 0);
+  const ViewBatch whole = scan.views(all);
+  const Image sensitivity = scan.sensitivity(whole);
   for (std::int64_t v = 0; v < sensitivity.voxels.size(); ++v)
     CHECK(sum_of_parts.voxels[v] == doctest::Approx(sensitivity.voxels[v]).epsilon(1e-5));
+  double before = -INFINITY;
+  for (int n = 0; n < 6; ++n) {
+    const double expected = inner_product(sensitivity, image);
+    const double likelihood = scan.update(image, whole, sensitivity) - expected;
+    CHECK(likelihood > before);
+    before = likelihood;
+    CHECK(inner_product(sensitivity, image) == doctest::Approx(counts_of(whole)).epsilon(1e-5));
+  }
 }
 
 TEST_CASE("a voxel that no view of a subset sees stays as it is, bit for bit") {

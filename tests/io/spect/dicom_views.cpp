@@ -203,6 +203,8 @@ TEST_CASE("what is wrong with a DICOM file is said in one line with a remedy") {
           ": 3 Radial Positions for 2 views of detector 1: give radius_mm");
   refused("del ds.DetectorInformationSequence[0].RadialPosition",
           ": it does not say how far from the axis the collimator's face was (Radial Position): give radius_mm");
+  const fs::path without = folder.scan("del ds.DetectorInformationSequence[0].RadialPosition");
+  CHECK(open_views(without, {.unsaid_radius_mm = 77})->set()->places[0].radius_mm == 77);
   refused("ds.RotationInformationSequence[0].RotationDirection = 'UP'",
           ": its Rotation Direction is 'UP', neither CW nor CC: give direction");
   refused("ds.TimeSlotVector = [1, 2] * 4",

@@ -65,6 +65,7 @@ TEST_CASE("views in NIfTI in equal steps, by Interfile's angles, and as the user
   CHECK(open_views(path)->set()->places[1].angle_deg == 90);
   CHECK(open_views(path, {.direction = RotationDirection::ccw})->set()->places[1].angle_deg == 270);
   CHECK(open_views(path, {.radius_mm = 99})->set()->places[1].radius_mm == 99);
+  CHECK(open_views(path, {.unsaid_radius_mm = 77})->set()->places[1].radius_mm == 150);
   CHECK(open_views(path, {.zero = AngleZero::dicom})->set()->places[0].angle_deg == 0);
 }
 
@@ -82,6 +83,7 @@ TEST_CASE("views in NIfTI without a YAML file, or with one that does not fit, ar
   refused(path.string() + ": views 0 and 3 have one place: head 0, 0 degrees; correct its angles or radii");
   write_text(yaml, "angles_deg: [0, 90, 180, 270]\n");
   refused(yaml + ":1:1: it does not say how far from the axis the collimator's face was: give radius_mm");
+  CHECK(open_views(path, {.unsaid_radius_mm = 77})->set()->places[3].radius_mm == 77);
   write_text(yaml, "radius_mm: [150]\n");
   refused(yaml + ":1:1: the angles of the views are not said: give angles_deg, or start_angle_deg");
   write_text(yaml, "radius_mm: [150]\nangle: 3\n");
