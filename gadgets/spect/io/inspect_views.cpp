@@ -39,6 +39,7 @@ HeadArc arc_of(int head, const std::vector<float>& angles_deg) {
   constexpr double slack_deg = 0.02;
   HeadArc arc{.head = head, .first_deg = angles_deg.front(), .views = static_cast<int>(angles_deg.size())};
   std::vector<double> steps;
+  steps.reserve(angles_deg.size());
   for (std::size_t v = 1; v < angles_deg.size(); ++v) steps.push_back(step_between(angles_deg[v - 1], angles_deg[v]));
   if (steps.empty()) return arc;
   for (const double step : steps) arc.step_deg += step / static_cast<double>(steps.size());
