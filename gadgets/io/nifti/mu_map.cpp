@@ -6,17 +6,27 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/memory_images.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/wire/checksum.hpp"
 
 namespace tofstream {
+namespace {
+
+// In 1/cm.
+Image map_of(const std::filesystem::path& path) {
+  if (const Image* given = find_memory_image(path)) return *given;
+  require_readable(path,
+                   "--set mu_map=FILE names another, and 'tofstream phantom NAME --mu -o FILE' makes a phantom's");
+  return read_nifti(path);
+}
+
+}  // namespace
 
 Image read_mu_map(const std::filesystem::path& path) {
   constexpr float per_cm_to_per_mm = 0.1f;
-  require_readable(path,
-                   "--set mu_map=FILE names another, and 'tofstream phantom NAME --mu -o FILE' makes a phantom's");
-  Image mu = read_nifti(path);
+  Image mu = map_of(path);
   for (float& value : mu.voxels.span()) {
     if (!(value >= 0)) throw std::runtime_error(fmt::format("{}: attenuation must not be negative", path.string()));
     value *= per_cm_to_per_mm;

@@ -1,4 +1,11 @@
-"""Gadgets for tofstream in Python.
+"""tofstream in Python: its projectors as operators, its pipelines, and gadgets for them.
+
+    import tofstream as tof
+
+    A = tof.spect(grid, angles_deg=..., radius_mm=..., detector=..., pixel_mm=...)
+    y, x = A(x), A.adjoint(y)
+
+A gadget:
 
     from tofstream import gadget
 
@@ -17,8 +24,28 @@ except ModuleNotFoundError:
 from .data import Events, Image
 from .declare import gadget
 from .memory import empty, empty_like
+from .operators import Grid, Operator, joseph, list_mode, osem, ratio, spect, strips, tor
+from .run import run
 from .views import Plan, Views
 
 __version__ = "0.1.0"
-__all__ = ["Events", "Image", "Plan", "Views", "empty", "empty_like", "gadget"]
+__all__ = [
+    "Events",
+    "Grid",
+    "Image",
+    "Operator",
+    "Plan",
+    "Views",
+    "empty",
+    "empty_like",
+    "gadget",
+    "joseph",
+    "list_mode",
+    "osem",
+    "ratio",
+    "run",
+    "spect",
+    "strips",
+    "tor",
+]
 # SPDX-License-Identifier: Apache-2.0

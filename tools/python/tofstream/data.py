@@ -18,9 +18,10 @@ class Events:
     start_s, duration_s         scanner time of the batch
     tof_sigma_mm, tof_bin_mm    the ToF resolution (not FWHM) and bin of the whole batch
     detector_positions          (detectors, 3) float32, mm
+    scanner                     its name, or a YAML file
     """
 
-    def __init__(self, *, start_s=0.0, duration_s=0.0, tof_sigma_mm=None, tof_bin_mm=0.0, **arrays):
+    def __init__(self, *, scanner=None, start_s=0.0, duration_s=0.0, tof_sigma_mm=None, tof_bin_mm=0.0, **arrays):
         unknown = sorted(set(arrays) - set(TYPES))
         if unknown:
             raise TypeError(f"events have no {unknown[0]}: use {', '.join(TYPES)}")
@@ -28,7 +29,19 @@ class Events:
             setattr(self, name, arrays.get(name))
         self.start_s, self.duration_s = start_s, duration_s
         self.tof_sigma_mm, self.tof_bin_mm = tof_sigma_mm, tof_bin_mm
-        self.detector_positions, self.scanner = None, None
+        self.detector_positions, self.scanner = None, scanner
+
+    @classmethod
+    def from_lors(cls, start_mm, end_mm, **others):
+        """Events on lines between points, (n, 3) arrays each, which are copied; `others` as of Events, such as tof_mm."""
+        ends = {}
+        for number, points in ((1, start_mm), (2, end_mm)):
+            if points.ndim != 2 or points.shape[1] != 3:
+                raise TypeError(f"points have the shape {tuple(points.shape)}, and must have (events, 3)")
+            for axis, name in enumerate("xyz"):
+                column = points[:, axis]
+                ends[f"{name}{number}"] = column.contiguous() if hasattr(column, "contiguous") else column.copy()
+        return cls(**ends, **others)
 
     def arrays(self):
         """The arrays that there are, by name."""
@@ -73,13 +86,14 @@ class Events:
 
     def _with(self, arrays):
         events = Events(
+            scanner=self.scanner,
             start_s=self.start_s,
             duration_s=self.duration_s,
             tof_sigma_mm=self.tof_sigma_mm,
             tof_bin_mm=self.tof_bin_mm,
             **arrays,
         )
-        events.detector_positions, events.scanner = self.detector_positions, self.scanner
+        events.detector_positions = self.detector_positions
         return events
 
 

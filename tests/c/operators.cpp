@@ -1,0 +1,280 @@
+// The C interface: the same bits as the projectors behind it, and every wrong argument told in one line.
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "kernels/spect/spect.hpp"
+#include "tools/c/tofstream.h"
+
+using namespace tofstream;
+
+namespace {
+
+constexpr tof_grid small_grid{
+    .size = sizeof(tof_grid), .voxels = {12, 10, 8}, .voxel_mm = {8, 9, 10}, .origin_mm = {-44, -40.5F, -35}};
+constexpr std::size_t small_voxels = 12 * 10 * 8;
+
+std::vector<float> random_numbers(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> number(0, 1);
+  std::vector<float> values(count);
+  for (float& value : values) value = number(random);
+  return values;
+}
+
+double dot(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  return sum;
+}
+
+struct Dropped {
+  void operator()(tof_operator* op) const { tof_operator_drop(op); }
+};
+using Op = std::unique_ptr<tof_operator, Dropped>;
+
+struct Turn {
+  std::vector<double> angle_deg, radius_mm, duration_s;
+  tof_views views{.size = sizeof(tof_views), .views = 9, .pixels = {14, 9}, .pixel_mm = {7, 8}};
+  Turn() {
+    for (int v = 0; v < 9; ++v) angle_deg.push_back(40.0 * v), radius_mm.push_back(120 + v), duration_s.push_back(10);
+    views.angle_deg = angle_deg.data();
+    views.radius_mm = radius_mm.data();
+    views.duration_s = duration_s.data();
+  }
+};
+constexpr std::size_t turn_pixels = 9 * 14 * 9;
+
+Op spect_operator(const char* parameters = "psf: {slope: 0.02, sigma0_mm: 2}") {
+  const Turn turn;
+  tof_operator* op = nullptr;
+  REQUIRE_MESSAGE(tof_operator_of_views("rotation_projector", parameters, &small_grid, &turn.views, nullptr, 0, TOF_CPU,
+                                        &op) == TOF_OK,
+                  tof_error());
+  return Op(op);
+}
+
+// Lines through the grid between points of a ring of 200 mm.
+struct Lines {
+  std::vector<float> ends[6], tof_mm;
+  tof_events events{.size = sizeof(tof_events), .count = 500};
+  Lines() {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> angle(0, 6.2831853F), z(-30, 30), tof(-60, 60);
+    for (std::int64_t i = 0; i < events.count; ++i) {
+      for (std::size_t end = 0; end < 2; ++end) {
+        const float at = angle(random);
+        ends[3 * end].push_back(200 * std::cos(at));
+        ends[3 * end + 1].push_back(200 * std::sin(at));
+        ends[3 * end + 2].push_back(z(random));
+      }
+      tof_mm.push_back(tof(random));
+    }
+    events.x1 = ends[0].data(), events.y1 = ends[1].data(), events.z1 = ends[2].data();
+    events.x2 = ends[3].data(), events.y2 = ends[4].data(), events.z2 = ends[5].data();
+    events.tof_mm = tof_mm.data();
+    events.tof_sigma_mm = 30;
+    events.tof_bin_mm = 20;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an operator of views is the projector's bits, with its adjoint, its EM step and its sensitivity") {
+  const Op op = spect_operator();
+  std::int64_t image_shape[3], data_shape[3];
+  std::int32_t axes = 0;
+  tof_backend backend = TOF_AUTO;
+  REQUIRE(tof_operator_shape(op.get(), image_shape, data_shape, &axes, &backend) == TOF_OK);
+  CHECK(image_shape[0] == 8);
+  CHECK(image_shape[2] == 12);
+  CHECK(data_shape[0] == 9);
+  CHECK(data_shape[1] == 9);
+  CHECK(data_shape[2] == 14);
+  CHECK(axes == 3);
+  CHECK(backend == TOF_CPU);
+  const auto x = random_numbers(small_voxels, 1), y = random_numbers(turn_pixels, 2);
+  std::vector<float> ax(turn_pixels, -1), aty(small_voxels, -1), step(small_voxels, -1), sensitivity(small_voxels, -1);
+  REQUIRE(tof_forward(op.get(), x.data(), ax.data(), nullptr) == TOF_OK);
+  REQUIRE(tof_adjoint(op.get(), y.data(), aty.data(), nullptr) == TOF_OK);
+  CHECK(dot(ax, y) == doctest::Approx(dot(x, aty)).epsilon(1e-5));
+
+  const Turn turn;
+  auto set = std::make_shared<ViewSet>();
+  set->size[0] = 14, set->size[1] = 9;
+  set->pixel_mm = {7, 8, 0};
+  std::vector<ViewRecord> records;
+  std::vector<std::int32_t> index;
+  for (int v = 0; v < 9; ++v) {
+    set->places.push_back(
+        {.angle_deg = 40.0F * static_cast<float>(v), .radius_mm = 120 + static_cast<float>(v), .duration_s = 10});
+    records.push_back({.view = v});
+    index.push_back(v);
+  }
+  Grid grid{{12, 10, 8}, {8, 9, 10}, {-44, -40.5F, -35}};
+  const auto projector = make_rotation_projector(
+      grid, *set, {.psf = {.slope = 0.02, .sigma0_mm = 2}, .form = PsfForm::separable, .counts_per_decay = 1},
+      Backend::cpu);
+  Views views;
+  views.views = 9, views.count = turn_pixels, views.set = set.get(), views.records = records.data(),
+  views.index = index.data();
+  std::vector<float> direct(turn_pixels);
+  projector->forward(views, x.data(), direct.data());
+  CHECK(std::memcmp(direct.data(), ax.data(), ax.size() * sizeof(float)) == 0);
+
+  tof_tally tally{.size = sizeof(tof_tally), .rejected = 7};
+  REQUIRE(tof_em_step(op.get(), x.data(), ax.data(), nullptr, nullptr, step.data(), &tally, nullptr) == TOF_OK);
+  REQUIRE(tof_sensitivity(op.get(), nullptr, sensitivity.data(), nullptr) == TOF_OK);
+  CHECK(tally.rejected == -1);
+  for (std::size_t k = 0; k < small_voxels; ++k)  // the image explains its own projections
+    CHECK(step[k] == doctest::Approx(sensitivity[k]).epsilon(1e-4));
+}
+
+TEST_CASE(
+    "an operator of lines with time of flight has its adjoint, and its EM step is that of both; a plan keeps bits") {
+  const Lines lines;
+  for (const char* projector : {"joseph_projector", "tor_projector"}) {
+    CAPTURE(projector);
+    const char* parameters = std::string_view(projector) == "tor_projector" ? "{tube_width_voxels: 3, fwhm_mm: 8}" : "";
+    tof_operator* made = nullptr;
+    REQUIRE_MESSAGE(tof_operator_of_events(projector, parameters, &small_grid, &lines.events, TOF_CPU, &made) == TOF_OK,
+                    tof_error());
+    const Op op(made);
+    const auto x = random_numbers(small_voxels, 1), y = random_numbers(500, 2);
+    std::vector<float> ax(500), aty(small_voxels), planned(500), ratio(500), back(small_voxels), step(small_voxels);
+    REQUIRE(tof_forward(op.get(), x.data(), ax.data(), nullptr) == TOF_OK);
+    REQUIRE(tof_adjoint(op.get(), y.data(), aty.data(), nullptr) == TOF_OK);
+    CHECK(dot(ax, y) == doctest::Approx(dot(x, aty)).epsilon(1e-5));
+    for (std::size_t i = 0; i < 500; ++i) ratio[i] = 1 / (ax[i] + 0.5F);
+    const std::vector<float> background(500, 0.5F);
+    REQUIRE(tof_adjoint(op.get(), ratio.data(), back.data(), nullptr) == TOF_OK);
+    tof_tally tally{.size = sizeof(tof_tally), .rejected = 7};
+    REQUIRE(tof_em_step(op.get(), x.data(), nullptr, nullptr, background.data(), step.data(), &tally, nullptr) ==
+            TOF_OK);
+    CHECK(tally.rejected == 0);
+    for (std::size_t k = 0; k < small_voxels; ++k) CHECK(step[k] == doctest::Approx(back[k]).epsilon(1e-4));
+    REQUIRE(tof_plan(op.get(), nullptr) == TOF_OK);
+    REQUIRE(tof_forward(op.get(), x.data(), planned.data(), nullptr) == TOF_OK);
+    CHECK(planned == ax);
+  }
+}
+
+TEST_CASE("parts of an operator are its data: views interleaved, events one after the other") {
+  const Op whole = spect_operator();
+  const auto x = random_numbers(small_voxels, 1);
+  std::vector<float> all(turn_pixels);
+  REQUIRE(tof_forward(whole.get(), x.data(), all.data(), nullptr) == TOF_OK);
+  for (int part = 0; part < 2; ++part) {
+    tof_operator* made = nullptr;
+    REQUIRE(tof_operator_part(whole.get(), part, 2, &made) == TOF_OK);
+    const Op op(made);
+    std::vector<std::int64_t> indices(part == 0 ? 5 : 4);
+    REQUIRE(tof_operator_indices(op.get(), indices.data(), static_cast<std::int64_t>(indices.size())) == TOF_OK);
+    std::vector<float> some(indices.size() * 14 * 9);
+    REQUIRE(tof_forward(op.get(), x.data(), some.data(), nullptr) == TOF_OK);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      CHECK(indices[i] == static_cast<std::int64_t>(2 * i) + part);
+      CHECK(std::memcmp(some.data() + i * 126, all.data() + indices[i] * 126, 126 * sizeof(float)) == 0);
+    }
+  }
+}
+
+TEST_CASE("an array takes the place of a file: attenuation weakens what lies behind it") {
+  const Turn turn;
+  const std::vector<float> water(small_voxels, 0.15F);
+  const tof_array mu{.size = sizeof(tof_array), .name = "mu", .grid = small_grid, .voxels = water.data()};
+  tof_operator* made = nullptr;
+  REQUIRE_MESSAGE(tof_operator_of_views("rotation_projector", "mu_map: memory:mu", &small_grid, &turn.views, &mu, 1,
+                                        TOF_CPU, &made) == TOF_OK,
+                  tof_error());
+  const Op weak(made), strong = spect_operator("");
+  const std::vector<float> x(small_voxels, 1);
+  std::vector<float> less(turn_pixels), more(turn_pixels);
+  REQUIRE(tof_forward(weak.get(), x.data(), less.data(), nullptr) == TOF_OK);
+  REQUIRE(tof_forward(strong.get(), x.data(), more.data(), nullptr) == TOF_OK);
+  CHECK(dot(less, x.size() ? std::vector<float>(turn_pixels, 1) : less) <
+        0.7 * dot(more, std::vector<float>(turn_pixels, 1)));
+  CHECK(tof_operator_of_views("rotation_projector", "mu_map: memory:other", &small_grid, &turn.views, &mu, 1, TOF_CPU,
+                              &made) != TOF_OK);
+  CHECK(std::string(tof_error()) == "memory:other: no array of that name was given");
+}
+
+TEST_CASE("a wrong argument is told in one line with its name, and nothing is made") {
+  const Turn turn;
+  const Lines lines;
+  tof_operator* op = nullptr;
+  const auto said = [&](tof_status status) {
+    CHECK(status != TOF_OK);
+    CHECK(op == nullptr);
+    const std::string text = tof_error();
+    CHECK(text.find('\n') == std::string::npos);
+    return text;
+  };
+  const auto views_said = [&](const char* projector, const char* parameters, tof_grid grid, tof_views views) {
+    return said(tof_operator_of_views(projector, parameters, &grid, &views, nullptr, 0, TOF_CPU, &op));
+  };
+  CHECK(views_said("rotating_projector", "", small_grid, turn.views).find("did you mean 'rotation_projector'?") !=
+        std::string::npos);
+  CHECK(views_said("rotation_projector", "{psf_from: none}", small_grid, turn.views).find("did you mean 'psf_form'?") !=
+        std::string::npos);
+  CHECK(views_said("rotation_projector", "{psf: {slope: -1}}", small_grid, turn.views).find("slope") !=
+        std::string::npos);
+  CHECK(views_said("rotation_projector", "{psf: ", small_grid, turn.views).find("parameters:1") != std::string::npos);
+  tof_grid grid = small_grid;
+  grid.voxels[1] = 0;
+  CHECK(views_said("rotation_projector", "", grid, turn.views).find("grid: ") == 0);
+  grid = small_grid;
+  grid.size = 4;
+  CHECK(views_said("rotation_projector", "", grid, turn.views).find("grid.size is 4") == 0);
+  tof_views views = turn.views;
+  views.radius_mm = nullptr;
+  CHECK(views_said("rotation_projector", "", small_grid, views) == "views.radius_mm is null");
+  views = turn.views;
+  views.views = 0;
+  CHECK(views_said("rotation_projector", "", small_grid, views).find("views.views is 0") == 0);
+
+  const auto events_said = [&](tof_events events) {
+    return said(tof_operator_of_events("joseph_projector", nullptr, &small_grid, &events, TOF_CPU, &op));
+  };
+  tof_events events = lines.events;
+  events.count = 0;
+  CHECK(events_said(events).find("events.count is 0") == 0);
+  events = lines.events;
+  events.z2 = nullptr;
+  CHECK(events_said(events) == "events need detector1 and detector2, or all of x1 y1 z1 x2 y2 z2");
+  events = lines.events;
+  events.tof_sigma_mm = 0;
+  CHECK(events_said(events).find("events.tof_mm is given, and neither") == 0);
+  std::vector<float> bad(500, std::numeric_limits<float>::quiet_NaN());
+  events = lines.events;
+  events.y1 = bad.data();
+  CHECK(events_said(events) == "events.y1[0] is nan: only finite numbers are taken");
+  const std::vector<std::uint32_t> detectors(500, 1'000'000);
+  events = lines.events;
+  events.detector1 = events.detector2 = detectors.data();
+  CHECK(events_said(events) == "events have detectors, and events.scanner is null: name the scanner");
+  events.scanner = "demo_ring";
+  CHECK(events_said(events).find("events.detector1[0] is 1000000, and the scanner has ") == 0);
+  events.scanner = "demo_rings";
+  CHECK(events_said(events).find("demo_rings") != std::string::npos);
+
+  const Op made = spect_operator();
+  std::vector<float> image(small_voxels), data(turn_pixels);
+  CHECK(tof_forward(nullptr, image.data(), data.data(), nullptr) == TOF_INVALID);
+  CHECK(tof_forward(made.get(), nullptr, data.data(), nullptr) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "image is null");
+  CHECK(tof_em_step(made.get(), image.data(), nullptr, nullptr, nullptr, data.data(), nullptr, nullptr) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "y is null: an EM step of views needs their counts");
+  CHECK(tof_operator_part(made.get(), 0, 10, &op) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "parts is 10: it must be in [1, 9], as many as there are data");
+  std::string of_other;
+  std::thread([&] { of_other = tof_error(); }).join();
+  CHECK(of_other.empty());
+}
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,170 @@
+"""Operators from Python: run by examples.cpp. Ends with 'all passed', or at the first check that fails."""
+
+import os
+import threading
+
+import numpy as np
+
+import tofstream as tof
+
+grid = tof.Grid((12, 10, 8), (8, 9, 10))
+random = np.random.default_rng(1)
+
+
+def refused(kind, said, function, *given, **named):
+    try:
+        function(*given, **named)
+    except kind as error:
+        assert said in str(error), str(error)
+        assert "\n" not in str(error)
+    else:
+        raise AssertionError(f"no {kind.__name__} that says '{said}'")
+
+
+def turn(**more):
+    return tof.spect(grid, angles_deg=30 * np.arange(12), radius_mm=120, detector=(14, 9), pixel_mm=(7, 8),
+                     psf=dict(slope=0.02, sigma0_mm=2), **more)
+
+
+def lines(count=400, tof_ns=True):
+    angles = random.uniform(0, 2 * np.pi, (2, count))
+    ends = [np.stack([200 * np.cos(a), 200 * np.sin(a), random.uniform(-30, 30, count)], 1).astype(np.float32) for a in angles]
+    time = dict(tof_mm=random.uniform(-60, 60, count).astype(np.float32), tof_sigma_mm=30.0, tof_bin_mm=20.0)
+    return tof.Events.from_lors(*ends, **(time if tof_ns else {}))
+
+
+def dot(a, b):
+    return float(np.vdot(a.astype(np.float64), b.astype(np.float64)))
+
+
+def adjointness():
+    events = lines()
+    mu = np.full(grid.shape, 0.1, np.float32)
+    for A in (turn(), turn(mu=mu), turn(rotation="conserving"), tof.joseph(grid, events), tof.joseph(grid, lines(tof_ns=False)),
+              tof.tor(grid, events, tube_width_voxels=3, fwhm_mm=8), tof.joseph(grid, events).plan()):
+        x = random.random(A.in_shape, np.float32)
+        y = random.random(A.out_shape, np.float32)
+        assert abs(dot(A @ x, y) / dot(x, A.T @ y) - 1) < 1e-5, A
+        out = np.empty(A.out_shape, np.float32)
+        assert A.forward(x, out=out) is out and np.array_equal(out, A.direct(x))
+        assert np.array_equal(A.H(y), A.backward(y)) and A.H.H is A
+
+
+def likelihood():
+    A = turn()
+    truth = random.random(A.in_shape, np.float32)
+    counts = A(truth) * 50
+    x, s = np.full(A.in_shape, 20, np.float32), A.sensitivity()
+    assert np.allclose(s, A.adjoint(np.ones(A.out_shape, np.float32)), rtol=1e-5)
+    step = A.em_step(x, counts)
+    assert np.allclose(step, A.adjoint(tof.ratio(counts, A(x))), rtol=1e-4, atol=1e-4)
+    assert np.allclose(A.gradient(x, counts), step - s, rtol=1e-4, atol=1e-3)
+
+    def log_likelihood(image):
+        expected = A(image)
+        seen = expected > 0
+        return float((counts[seen] * np.log(expected[seen])).sum() - expected.sum())
+
+    before = log_likelihood(x)
+    for _ in range(5):
+        x = x * tof.ratio(A.em_step(x, counts), s)
+        now = log_likelihood(x)
+        assert now >= before - 1e-3 * abs(before) * 1e-3
+        before = now
+    assert abs(dot(s, x) / counts.sum() - 1) < 1e-4
+
+
+def subsets():
+    A = turn()
+    parts = A.split(4)
+    assert [part.indices.tolist() for part in parts] == [[k, k + 4, k + 8] for k in range(4)]
+    x = random.random(A.in_shape, np.float32)
+    whole = A(x)
+    for part in parts:
+        assert np.array_equal(part(x), whole[part.indices])
+    one = tof.osem(A.split(1), whole, updates=3, image=np.ones(A.in_shape, np.float32))
+    mlem, s = np.ones(A.in_shape, np.float32), A.sensitivity()
+    for _ in range(3):
+        mlem = mlem * (tof.ratio(A.em_step(mlem, whole), s) * (s > 0) + (s <= 0))
+    assert np.array_equal(one, mlem.astype(np.float32))
+    del A
+    assert parts[0](x).shape == parts[0].out_shape  # parts outlive the whole
+
+
+def other_libraries():
+    try:
+        import scipy.sparse.linalg as linear
+    except ModuleNotFoundError:
+        return
+    A = turn()
+    truth = random.random(A.in_shape, np.float32)
+    found = linear.lsqr(A.as_scipy(), A(truth).ravel(), iter_lim=30)[0].reshape(A.in_shape)
+    assert np.linalg.norm(A(found.astype(np.float32)) - A(truth)) < 0.02 * np.linalg.norm(A(truth))
+
+
+def wrong_arrays():
+    A = turn()
+    x = np.ones(A.in_shape, np.float32)
+    refused(TypeError, "image has the type float64, and must be float32", A, x.astype(np.float64))
+    refused(TypeError, "image has the shape (12, 10, 8), and must have (8, 10, 12)", A, np.ones((12, 10, 8), np.float32))
+    refused(TypeError, "image is not C-contiguous", A, np.asfortranarray(x))
+    refused(TypeError, "image is a list", A, [1, 2])
+    refused(TypeError, "data has the shape", A.adjoint, x)
+    refused(TypeError, "out has the type", A, x, out=np.empty(A.out_shape))
+    refused(ValueError, "did you mean 'psf_form'?", turn, psf_from="none")
+    refused(ValueError, "device is 'gpu'", turn, device="gpu")
+    refused(ValueError, "parts is 13", A.split, 13)
+    refused(ValueError, "events have no sensitivity of their own", tof.joseph(grid, lines()).sensitivity)
+    refused(TypeError, "points have the shape (3, 2)", tof.Events.from_lors, np.ones((3, 2), np.float32), np.ones((3, 2), np.float32))
+    bad = lines()
+    bad.x1[7] = np.nan
+    refused(ValueError, "events.x1[7] is nan", tof.joseph, grid, bad)
+    detectors = np.full(3, 10**6, np.uint32)
+    refused(ValueError, "events.detector1[0] is 1000000", tof.joseph, grid,
+            tof.Events(scanner="demo_ring", detector1=detectors, detector2=detectors))
+
+
+def threads_and_forks():
+    A = turn()
+    x = np.ones(A.in_shape, np.float32)
+    with A._used():  # as another thread in a long call
+        refused(RuntimeError, "another thread is using this operator", A, x)
+    failed = []
+    own = [turn() for _ in range(4)]
+    expected = A(x)
+    def work(op):
+        for _ in range(5):
+            if not np.array_equal(op(x), expected):
+                failed.append(op)
+    workers = [threading.Thread(target=work, args=(op,)) for op in own]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    assert not failed
+    child = os.fork()
+    if child == 0:
+        try:
+            refused(RuntimeError, "made before the process forked", A, x)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def many_operators():
+    import resource
+
+    small = tof.Grid((4, 4, 4), (8, 8, 8))
+    def make():
+        tof.spect(small, angles_deg=[0, 90], radius_mm=100, detector=(4, 4), pixel_mm=(8, 8))
+    for _ in range(200):
+        make()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(3000):
+        make()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000, "operators leave memory behind"
+
+
+for check in (adjointness, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, many_operators):
+    check()
+print("all passed")
+# SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,50 @@
+// A projector from the table of its kind, with parameters as YAML text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/gadget/gadget_record.hpp"
+#include "core/value/document.hpp"
+#include "core/value/params.hpp"
+#include "gadgets/step/projector_gadget.hpp"
+#include "tools/c/guard.hpp"
+
+namespace tofstream::c_api {
+
+template <class Data>
+struct MadeProjector {
+  std::shared_ptr<typename Data::Projector> projector;
+  std::string report;  // what it chose itself, "key: value" a line
+};
+
+std::string report_of(const GadgetRecord& record);
+
+/// Throws Wrong for a name or parameters that are not known, with the ones that may be meant, and what make throws.
+template <class Data>
+MadeProjector<Data> make_projector(const char* name, const char* parameters, const Grid& grid, Backend backend,
+                                   const typename Data::Geometry& geometry) {
+  using Entry = ProjectorEntry<Data>;
+  require_given(name, "projector");
+  const Entry& entry = table_of<Entry>().at(name);
+  const std::shared_ptr<void> params = entry.default_params();
+  Problems problems;
+  if (parameters && *parameters) {
+    const Value value = parse_document(parameters, "parameters", problems);
+    if (problems.empty()) read_params(entry.params, params.get(), {value, name, problems});
+  }
+  if (!problems.empty()) throw Wrong(problems.all().front().text());
+  GadgetRecord record(name);
+  Context context(record);
+  MadeProjector<Data> made;
+  made.projector = entry.make(params.get(), grid, backend, geometry, context);
+  made.report = report_of(record);
+  return made;
+}
+
+}  // namespace tofstream::c_api
+// SPDX-License-Identifier: Apache-2.0

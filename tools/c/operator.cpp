@@ -1,0 +1,210 @@
+// The calls of operators: see tofstream.h.
+#include "tools/c/operator.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/io/memory_images.hpp"
+#include "tools/c/guard.hpp"
+
+namespace tofstream::c_api {
+namespace {
+
+Backend backend_of(tof_backend given) {
+  switch (given) {
+    case TOF_CPU:
+      return Backend::cpu;
+    case TOF_CUDA:
+      require_cuda();
+      return Backend::cuda;
+    case TOF_AUTO:
+      return why_no_cuda().empty() ? Backend::cuda : Backend::cpu;
+  }
+  throw Wrong(fmt::format("backend is {}: it is TOF_CPU, TOF_CUDA or TOF_AUTO", static_cast<int>(given)));
+}
+
+std::map<std::string, Image> images_of(const tof_array* arrays, std::size_t count) {
+  std::map<std::string, Image> images;
+  if (count > 0) require_given(arrays, "arrays");
+  for (std::size_t i = 0; i < count; ++i) {
+    require_size(arrays[i].size, sizeof(tof_array), "arrays");
+    require_given(arrays[i].name, "arrays.name");
+    require_given(arrays[i].voxels, "arrays.voxels");
+    require_memory(arrays[i].voxels, false, "arrays.voxels");
+    Image image = Image::zeros(grid_of(arrays[i].grid, "arrays.grid"));
+    std::copy_n(arrays[i].voxels, image.grid.voxels(), image.voxels.data());
+    images.insert_or_assign(arrays[i].name, std::move(image));
+  }
+  return images;
+}
+
+void give(Made made, tof_operator** out) {
+  *out = new tof_operator{std::move(made)};
+}
+
+Stream stream_of(void* stream) {
+  return static_cast<Stream>(stream);
+}
+
+bool is_on_device(const tof_operator& op) {
+  return op.made.op->backend() == Backend::cuda;
+}
+
+// Throws Wrong unless the operator and the arrays are there, in its memory.
+Operator& checked(tof_operator* op, const float* in, const char* in_name, const float* out, const char* out_name) {
+  require_given(op, "op");
+  require_given(in, in_name);
+  require_given(out, out_name);
+  require_memory(in, is_on_device(*op), in_name);
+  require_memory(out, is_on_device(*op), out_name);
+  if (in == out) throw Wrong(fmt::format("{} and {} are one array", in_name, out_name));
+  return *op->made.op;
+}
+
+void clear_image(const Operator& op, float* image, Stream stream) {
+  detail::zero(image, memory_of(op.backend()), static_cast<std::size_t>(op.grid().voxels()) * sizeof(float), stream);
+}
+
+}  // namespace
+
+Grid grid_of(const tof_grid& given, const char* argument) {
+  require_size(given.size, sizeof(tof_grid), argument);
+  Grid grid;
+  for (int axis = 0; axis < 3; ++axis) {
+    grid.size[axis] = given.voxels[axis];
+    grid.voxel_mm.set(axis, given.voxel_mm[axis]);
+    grid.origin_mm.set(axis, given.origin_mm[axis]);
+  }
+  grid.blob = {.radius_mm = given.blob_radius_mm, .alpha = given.blob_alpha};
+  try {
+    if (!grid.has_blobs()) validate(grid);
+  } catch (const std::invalid_argument& wrong) {
+    throw Wrong(fmt::format("{}: {}", argument, wrong.what()));
+  }
+  return grid;
+}
+
+}  // namespace tofstream::c_api
+
+using namespace tofstream;
+using namespace tofstream::c_api;
+
+extern "C" {
+
+tof_status tof_operator_of_events(const char* projector, const char* parameters, const tof_grid* grid,
+                                  const tof_events* events, tof_backend backend, tof_operator** made) {
+  return guarded([&] {
+    require_given(grid, "grid");
+    require_given(events, "events");
+    require_given(made, "made");
+    give(operator_of_events(projector, parameters, *grid, *events, backend_of(backend)), made);
+  });
+}
+
+tof_status tof_operator_of_views(const char* projector, const char* parameters, const tof_grid* grid,
+                                 const tof_views* views, const tof_array* arrays, size_t array_count,
+                                 tof_backend backend, tof_operator** made) {
+  return guarded([&] {
+    require_given(grid, "grid");
+    require_given(views, "views");
+    require_given(made, "made");
+    const MemoryImages images(images_of(arrays, array_count));
+    give(operator_of_views(projector, parameters, *grid, *views, backend_of(backend)), made);
+  });
+}
+
+tof_status tof_operator_part(const tof_operator* whole, int32_t part, int32_t parts, tof_operator** made) {
+  return guarded([&] {
+    require_given(whole, "whole");
+    require_given(made, "made");
+    const std::int64_t data = whole->made.op->data_shape()[0];
+    if (parts < 1 || parts > data)
+      throw Wrong(fmt::format("parts is {}: it must be in [1, {}], as many as there are data", parts, data));
+    if (part < 0 || part >= parts) throw Wrong(fmt::format("part is {}: it must be in [0, {}]", part, parts - 1));
+    give({whole->made.op->part(part, parts), whole->made.report}, made);
+  });
+}
+
+tof_status tof_operator_indices(const tof_operator* op, int64_t* indices, int64_t count) {
+  return guarded([&] {
+    require_given(op, "op");
+    require_given(indices, "indices");
+    const auto all = op->made.op->indices();
+    if (count != static_cast<std::int64_t>(all.size()))
+      throw Wrong(fmt::format("count is {}, and the operator has {} data", count, all.size()));
+    std::ranges::copy(all, indices);
+  });
+}
+
+void tof_operator_drop(tof_operator* op) {
+  delete op;
+}
+
+tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[3], int32_t* data_axes,
+                              tof_backend* backend) {
+  return guarded([&] {
+    require_given(op, "op");
+    const Grid& grid = op->made.op->grid();
+    const auto shape = op->made.op->data_shape();
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (image) image[axis] = grid.size[2 - axis] * (axis == 0 ? grid.lattices() : 1);
+      if (data) data[axis] = shape[axis];
+    }
+    if (data_axes) *data_axes = op->made.op->data_axes();
+    if (backend) *backend = is_on_device(*op) ? TOF_CUDA : TOF_CPU;
+  });
+}
+
+const char* tof_operator_report(const tof_operator* op) {
+  return op ? op->made.report.c_str() : "";
+}
+
+tof_status tof_forward(tof_operator* op, const float* image, float* data, void* stream) {
+  return guarded([&] { checked(op, image, "image", data, "data").forward(image, data, stream_of(stream)); });
+}
+
+tof_status tof_adjoint(tof_operator* op, const float* data, float* image, void* stream) {
+  return guarded([&] {
+    Operator& projector = checked(op, data, "data", image, "image");
+    clear_image(projector, image, stream_of(stream));
+    projector.back(data, image, stream_of(stream));
+  });
+}
+
+tof_status tof_plan(tof_operator* op, void* stream) {
+  return guarded([&] {
+    require_given(op, "op");
+    op->made.op->plan(stream_of(stream));
+  });
+}
+
+tof_status tof_em_step(tof_operator* op, const float* image, const float* y, const float* multiplicative,
+                       const float* additive, float* image_out, tof_tally* tally, void* stream) {
+  return guarded([&] {
+    Operator& projector = checked(op, image, "image", image_out, "image_out");
+    require_memory(y, is_on_device(*op), "y");
+    require_memory(multiplicative, is_on_device(*op), "multiplicative");
+    require_memory(additive, is_on_device(*op), "additive");
+    if (tally) require_size(tally->size, sizeof(tof_tally), "tally");
+    clear_image(projector, image_out, stream_of(stream));
+    const std::int64_t rejected = projector.em_step(image, y, multiplicative, additive, image_out, stream_of(stream));
+    if (tally) tally->rejected = rejected;
+  });
+}
+
+tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream) {
+  return guarded([&] {
+    require_given(op, "op");
+    require_given(image, "image");
+    require_memory(image, is_on_device(*op), "image");
+    require_memory(multiplicative, is_on_device(*op), "multiplicative");
+    clear_image(*op->made.op, image, stream_of(stream));
+    op->made.op->add_sensitivity(multiplicative, image, stream_of(stream));
+  });
+}
+
+}  // extern "C"
+// SPDX-License-Identifier: Apache-2.0

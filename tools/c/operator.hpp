@@ -1,0 +1,62 @@
+// An operator behind the C interface: a projector with data of its own kind.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/memory/memory.hpp"
+#include "kernels/types/grid.hpp"
+#include "tools/c/tofstream.h"
+
+namespace tofstream::c_api {
+
+class Operator {
+ public:
+  Operator() = default;
+  virtual ~Operator() = default;
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  virtual const Grid& grid() const = 0;
+  virtual Backend backend() const = 0;
+  /// (views, w, u), or (events, 1, 1).
+  virtual std::array<std::int64_t, 3> data_shape() const = 0;
+  virtual int data_axes() const = 0;
+  /// Which data of the whole these are: views or events.
+  virtual std::vector<std::int64_t> indices() const = 0;
+
+  virtual void forward(const float* image, float* data, Stream stream) = 0;
+  /// Adds to the image.
+  virtual void back(const float* data, float* image, Stream stream) = 0;
+  virtual void plan(Stream stream) = 0;
+  /// Adds to the image; the number of data rejected, -1 where they are not counted.
+  virtual std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
+                               float* accumulator, Stream stream) = 0;
+  /// Adds to the image.
+  virtual void add_sensitivity(const float* multiplicative, float* image, Stream stream) = 0;
+  virtual std::unique_ptr<Operator> part(int part, int parts) const = 0;
+};
+
+struct Made {
+  std::unique_ptr<Operator> op;
+  std::string report;
+};
+
+/// They throw Wrong, and what reading parameters, scanners and making a projector throw.
+Made operator_of_events(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& events,
+                        Backend backend);
+Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
+                       Backend backend);
+
+/// Throws Wrong for a grid that cannot be.
+Grid grid_of(const tof_grid& given, const char* argument);
+
+}  // namespace tofstream::c_api
+
+struct tof_operator {
+  tofstream::c_api::Made made;
+};
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,127 @@
+// Operators of a camera's views: see operator.hpp.
+#include <mutex>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/step/view_projector_kinds.hpp"
+#include "tools/c/guard.hpp"
+#include "tools/c/make_projector.hpp"
+#include "tools/c/operator.hpp"
+
+namespace tofstream::c_api {
+namespace {
+
+struct SharedViewProjector {
+  std::shared_ptr<const ViewSet> set;
+  std::shared_ptr<ViewProjector> projector;
+  std::mutex mutex;
+};
+
+class ViewOperator final : public Operator {
+ public:
+  ViewOperator(std::shared_ptr<SharedViewProjector> shared, const std::vector<std::int32_t>& numbers)
+      : shared_(std::move(shared)), numbers_(numbers) {
+    for (const std::int32_t number : numbers_) records_.push_back({.view = number});
+    index_ = Buffer<std::int32_t>::from(numbers_).to(memory_of(backend()));
+    synchronize(nullptr);
+  }
+
+  const Grid& grid() const override { return shared_->projector->grid(); }
+  Backend backend() const override { return shared_->projector->backend(); }
+  std::array<std::int64_t, 3> data_shape() const override {
+    return {static_cast<std::int64_t>(numbers_.size()), shared_->set->size[1], shared_->set->size[0]};
+  }
+  int data_axes() const override { return 3; }
+  std::vector<std::int64_t> indices() const override { return {numbers_.begin(), numbers_.end()}; }
+
+  void forward(const float* image, float* data, Stream stream) override {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->projector->forward(views(), image, data, stream);
+  }
+  void back(const float* data, float* image, Stream stream) override {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->projector->back(views(), data, image, stream);
+  }
+  void plan(Stream /*stream*/) override {}  // rotation needs none
+  std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
+                       float* accumulator, Stream stream) override {
+    if (!y) throw Wrong("y is null: an EM step of views needs their counts");
+    const std::lock_guard lock(shared_->mutex);
+    Views with = views();
+    with.counts = y;
+    with.multiplicative = multiplicative;
+    with.additive = additive;
+    shared_->projector->em_step(with, image, accumulator, stream);
+    return -1;
+  }
+  void add_sensitivity(const float* multiplicative, float* image, Stream stream) override {
+    const std::lock_guard lock(shared_->mutex);
+    Views with = views();
+    with.multiplicative = multiplicative;
+    shared_->projector->add_sensitivity(with, image, stream);
+  }
+  std::unique_ptr<Operator> part(int part, int parts) const override {
+    std::vector<std::int32_t> chosen;
+    for (std::size_t i = static_cast<std::size_t>(part); i < numbers_.size(); i += static_cast<std::size_t>(parts))
+      chosen.push_back(numbers_[i]);
+    return std::make_unique<ViewOperator>(shared_, chosen);
+  }
+
+ private:
+  Views views() const {
+    Views views;
+    views.views = static_cast<int>(records_.size());
+    views.count = views.views * shared_->set->pixels();
+    views.set = shared_->set.get();
+    views.records = records_.data();
+    views.index = index_.data();
+    return views;
+  }
+
+  const std::shared_ptr<SharedViewProjector> shared_;
+  const std::vector<std::int32_t> numbers_;
+  std::vector<ViewRecord> records_;
+  Buffer<std::int32_t> index_;
+};
+
+std::shared_ptr<const ViewSet> set_of(const tof_views& given) {
+  require_size(given.size, sizeof(tof_views), "views");
+  require_given(given.angle_deg, "views.angle_deg");
+  require_given(given.radius_mm, "views.radius_mm");
+  constexpr std::int32_t most_views = 1'000'000;
+  if (given.views < 1 || given.views > most_views)
+    throw Wrong(fmt::format("views.views is {}: it must be in [1, {}]", given.views, most_views));
+  auto set = std::make_shared<ViewSet>();
+  for (int axis = 0; axis < 2; ++axis) {
+    set->size[axis] = given.pixels[axis];
+    set->pixel_mm.set(axis, given.pixel_mm[axis]);
+  }
+  for (std::int32_t v = 0; v < given.views; ++v)
+    set->places.push_back({.angle_deg = static_cast<float>(given.angle_deg[v]),
+                           .radius_mm = static_cast<float>(given.radius_mm[v]),
+                           .duration_s = given.duration_s ? given.duration_s[v] : 0});
+  try {
+    set->validate();
+  } catch (const std::invalid_argument& wrong) {
+    throw Wrong(fmt::format("views: {}", wrong.what()));
+  }
+  return set;
+}
+
+}  // namespace
+
+Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
+                       Backend backend) {
+  auto shared = std::make_shared<SharedViewProjector>();
+  shared->set = set_of(views);
+  auto made = make_projector<ViewData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->set);
+  shared->projector = std::move(made.projector);
+  std::vector<std::int32_t> all(shared->set->places.size());
+  std::iota(all.begin(), all.end(), 0);
+  return {std::make_unique<ViewOperator>(std::move(shared), all), std::move(made.report)};
+}
+
+}  // namespace tofstream::c_api
+// SPDX-License-Identifier: Apache-2.0

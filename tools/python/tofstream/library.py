@@ -1,0 +1,136 @@
+"""The C library beside this package, loaded when it is first needed: a gadget's script does without."""
+
+import ctypes
+import os
+import pathlib
+import threading
+
+_API = 1
+_c = ctypes
+
+
+class _Grid(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("voxels", _c.c_int32 * 3),
+        ("voxel_mm", _c.c_float * 3),
+        ("origin_mm", _c.c_float * 3),
+        ("blob_radius_mm", _c.c_float),
+        ("blob_alpha", _c.c_float),
+    ]
+
+
+class _Events(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("count", _c.c_int64),
+        ("scanner", _c.c_char_p),
+        *((name, _c.c_void_p) for name in ("detector1", "detector2", "x1", "y1", "z1", "x2", "y2", "z2")),
+        ("tof_mm", _c.c_void_p),
+        ("tof_width_mm", _c.c_void_p),
+        ("tof_sigma_mm", _c.c_float),
+        ("tof_bin_mm", _c.c_float),
+    ]
+
+
+class _Views(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("views", _c.c_int32),
+        ("pixels", _c.c_int32 * 2),
+        ("pixel_mm", _c.c_float * 2),
+        ("angle_deg", _c.c_void_p),
+        ("radius_mm", _c.c_void_p),
+        ("duration_s", _c.c_void_p),
+    ]
+
+
+class _Array(_c.Structure):
+    _fields_ = [("size", _c.c_size_t), ("name", _c.c_char_p), ("grid", _Grid), ("voxels", _c.c_void_p)]
+
+
+class _Tally(_c.Structure):
+    _fields_ = [("size", _c.c_size_t), ("rejected", _c.c_int64)]
+
+
+_p, _text, _i32, _i64, _size = _c.c_void_p, _c.c_char_p, _c.c_int32, _c.c_int64, _c.c_size_t
+_SIGNATURES = {
+    "tof_operator_of_events": [_text, _text, _p, _p, _c.c_int, _p],
+    "tof_operator_of_views": [_text, _text, _p, _p, _p, _size, _c.c_int, _p],
+    "tof_operator_part": [_p, _i32, _i32, _p],
+    "tof_operator_indices": [_p, _p, _i64],
+    "tof_operator_shape": [_p, _p, _p, _p, _p],
+    "tof_forward": [_p, _p, _p, _p],
+    "tof_adjoint": [_p, _p, _p, _p],
+    "tof_plan": [_p, _p],
+    "tof_em_step": [_p, _p, _p, _p, _p, _p, _p, _p],
+    "tof_sensitivity": [_p, _p, _p, _p],
+    "tof_run": [_text, _p, _size, _text, _p],
+}
+_ERRORS = {1: ValueError, 2: RuntimeError, 3: MemoryError, 4: OSError, 5: RuntimeError, 6: RuntimeError}
+
+_lock = threading.Lock()
+_loaded = None
+
+
+def _candidates():
+    if named := os.environ.get("TOFSTREAM_LIBRARY"):
+        yield named
+        return
+    package = pathlib.Path(__file__).resolve().parent
+    for parent in [package, *list(package.parents)[:5]]:
+        for folder in ("lib", "lib/x86_64-linux-gnu", "lib64", "build/release/lib"):
+            yield parent / folder / "libtofstream.so.0"
+    yield "libtofstream.so.0"
+
+
+def library():
+    """The loaded library. Raises ImportError that says where it was looked for."""
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            _loaded = _load()
+        return _loaded
+
+
+def _load():
+    tried = []
+    for path in _candidates():
+        if "/" in str(path) and not os.path.exists(path):
+            continue
+        try:
+            found = ctypes.CDLL(str(path))
+        except OSError as error:
+            tried.append(str(error))
+            continue
+        return _checked(found, path)
+    raise ImportError(
+        "libtofstream.so.0 was not found beside this package or where the system looks: install tofstream, or name the "
+        "file in TOFSTREAM_LIBRARY" + "".join(f"; {why}" for why in tried)
+    )
+
+
+def _checked(found, path):
+    found.tof_api_version.restype = _i32
+    if (version := found.tof_api_version()) != _API:
+        raise ImportError(f"{path} has version {version} of the C interface, and this package wants {_API}: install one release")
+    for name, arguments in _SIGNATURES.items():
+        getattr(found, name).argtypes, getattr(found, name).restype = arguments, _c.c_int
+    for name in ("tof_error", "tof_version", "tof_why_no_cuda", "tof_operator_report"):
+        getattr(found, name).restype = _text
+    found.tof_operator_report.argtypes = found.tof_operator_drop.argtypes = found.tof_free.argtypes = [_p]
+    found.tof_operator_drop.restype = found.tof_free.restype = None
+    return found
+
+
+def call(name, *arguments):
+    """Calls a function of the library; what it says went wrong becomes an exception."""
+    loaded = library()
+    if status := getattr(loaded, name)(*arguments):
+        raise _ERRORS.get(status, RuntimeError)(loaded.tof_error().decode(errors="replace"))
+
+
+def struct(kind, **members):
+    """A struct of the interface with its size and these members."""
+    return kind(size=ctypes.sizeof(kind), **members)
+# SPDX-License-Identifier: Apache-2.0
