@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "core/value/value.hpp"
@@ -20,14 +21,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// TOFSTREAM_SHARE, then the installed folder beside the program, then the source tree around a build folder.
+// Of the file that this code is in: the program may be another's, such as Python.
+fs::path folder_of_library() {
+  Dl_info info{};
+  std::error_code none;
+  if (::dladdr(reinterpret_cast<const void*>(&folder_of_library), &info) != 0 && info.dli_fname)
+    return fs::canonical(info.dli_fname, none).parent_path();
+  return fs::read_symlink("/proc/self/exe", none).parent_path();
+}
+
+// TOFSTREAM_SHARE, then the installed folder beside the library, then the source tree around a build folder.
 std::vector<fs::path> shared_folders(const std::string& kind) {
   std::vector<fs::path> folders;
   if (const char* set = std::getenv("TOFSTREAM_SHARE"); set && *set) folders.push_back(fs::path(set) / kind);
   std::error_code none;
-  const fs::path program = fs::read_symlink("/proc/self/exe", none).parent_path();
-  folders.push_back(program.parent_path() / "share" / "tofstream" / kind);
-  for (fs::path up = program; up.has_relative_path(); up = up.parent_path()) {
+  const fs::path library = folder_of_library();
+  folders.push_back(library.parent_path() / "share" / "tofstream" / kind);
+  for (fs::path up = library.parent_path(); up.has_relative_path(); up = up.parent_path()) {
+    const fs::path installed = up / "share" / "tofstream" / kind;
+    if (installed != folders.back() && fs::exists(installed, none)) folders.push_back(installed);
     if (!fs::exists(up / "share" / "scanners", none)) continue;
     folders.push_back(up / "share" / kind);
     folders.push_back(up / "tools" / kind);

@@ -119,7 +119,8 @@ TEST_CASE("an operator of views is the projector's bits, with its adjoint, its E
   }
   Grid grid{{12, 10, 8}, {8, 9, 10}, {-44, -40.5F, -35}};
   const auto projector = make_rotation_projector(
-      grid, *set, {.psf = {.slope = 0.02, .sigma0_mm = 2}, .form = PsfForm::separable, .counts_per_decay = 1},
+      grid, *set,
+      {.psf = GaussianPsfModel{.slope = 0.02F, .sigma0_mm = 2}, .form = PsfForm::separable, .counts_per_decay = 1},
       Backend::cpu);
   Views views;
   views.views = 9, views.count = turn_pixels, views.set = set.get(), views.records = records.data(),
@@ -203,6 +204,22 @@ TEST_CASE("an array takes the place of a file: attenuation weakens what lies beh
   CHECK(tof_operator_of_views("rotation_projector", "mu_map: memory:other", &small_grid, &turn.views, &mu, 1, TOF_CPU,
                               &made) != TOF_OK);
   CHECK(std::string(tof_error()) == "memory:other: no array of that name was given");
+}
+
+TEST_CASE("what the program warns of goes to the host, and nothing to the terminal") {
+  std::string heard;
+  const auto hear = [](void* user, std::int32_t level, const char* line) {
+    static_cast<std::string*>(user)->append(std::to_string(level) + " " + line + "\n");
+  };
+  REQUIRE(tof_log(hear, &heard, "warning") == TOF_OK);
+  (void)spect_operator("");
+  CHECK(heard.starts_with("3 rotation_projector: no point spread"));
+  heard.clear();
+  REQUIRE(tof_log(hear, &heard, "off") == TOF_OK);
+  (void)spect_operator("");
+  CHECK(heard.empty());
+  CHECK(tof_log(hear, &heard, "loud") == TOF_INVALID);
+  REQUIRE(tof_log(nullptr, nullptr, "warning") == TOF_OK);
 }
 
 TEST_CASE("a wrong argument is told in one line with its name, and nothing is made") {

@@ -150,6 +150,34 @@ def threads_and_forks():
     assert os.waitpid(child, 0)[1] == 0
 
 
+def warnings_are_heard():
+    import logging
+
+    heard = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())
+    logging.getLogger("tofstream").addHandler(handler)
+    A = tof.spect(grid, angles_deg=[0, 90], radius_mm=120, detector=(14, 9), pixel_mm=(7, 8))
+    assert heard and heard[0].startswith("rotation_projector: no point spread"), heard
+    assert A.report["point_spread"]
+    logging.getLogger("tofstream").removeHandler(handler)
+
+
+def whole_runs():
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        pipeline = f"{folder}/small.yaml"
+        with open(pipeline, "w") as file:
+            file.write("gadgets:\n  photons: {use: simulator, scanner: demo_ring, phantom: uniform_cylinder, events: 1000}\n"
+                       "  end: {use: null_sink, from: photons}\n")
+        report = tof.run(pipeline, f"{folder}/out", set={"photons.events": 500})
+        assert report["books"]["received"] == 500 and report["outcome"] == "done", report["outcome"]
+        refused(ValueError, "did you mean", tof.run, pipeline, f"{folder}/other", set={"photons.event": 5})
+        refused(Exception, "holds the run", tof.run, pipeline, f"{folder}/out")
+        refused(OSError, "no_such", tof.run, "no_such", f"{folder}/none")
+
+
 def many_operators():
     import resource
 
@@ -164,7 +192,8 @@ def many_operators():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000, "operators leave memory behind"
 
 
-for check in (adjointness, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, many_operators):
+for check in (adjointness, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, warnings_are_heard,
+              whole_runs, many_operators):
     check()
 print("all passed")
 # SPDX-License-Identifier: Apache-2.0

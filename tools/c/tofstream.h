@@ -39,6 +39,12 @@ TOF_API const char* tof_error(void);
 /* Why CUDA cannot be used, in one line; "" where it can. */
 TOF_API const char* tof_why_no_cuda(void);
 
+/* What the program logs: `level` of a line is 2 (info), 3 (warning) or 4 (error). Called by any thread, one at a time;
+ * it must not call back. Without one nothing is logged. `level`: "info", "warning", "error" or "off". A warning says what
+ * is approximate, missing or slow, so a host shows it to its user. */
+typedef void (*tof_log_call)(void* user, int32_t level, const char* line);
+TOF_API tof_status tof_log(tof_log_call call, void* user, const char* level);
+
 typedef enum tof_backend { TOF_CPU = 0, TOF_CUDA = 1, TOF_AUTO = 2 /* CUDA where there is a device */ } tof_backend;
 
 /* An image's voxels, all but the blobs of blob_projector. */

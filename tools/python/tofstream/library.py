@@ -1,6 +1,9 @@
-"""The C library beside this package, loaded when it is first needed: a gadget's script does without."""
+"""The C library beside this package, loaded when it is first needed: a gadget's script does without.
+
+What the library warns of goes to the logger "tofstream" of Python's logging."""
 
 import ctypes
+import logging
 import os
 import pathlib
 import threading
@@ -73,6 +76,11 @@ _lock = threading.Lock()
 _loaded = None
 
 
+@ctypes.CFUNCTYPE(None, _p, _i32, _text)
+def _log(_user, level, line):
+    logging.getLogger("tofstream").log(10 * level, "%s", line.decode(errors="replace"))
+
+
 def _candidates():
     if named := os.environ.get("TOFSTREAM_LIBRARY"):
         yield named
@@ -120,6 +128,7 @@ def _checked(found, path):
         getattr(found, name).restype = _text
     found.tof_operator_report.argtypes = found.tof_operator_drop.argtypes = found.tof_free.argtypes = [_p]
     found.tof_operator_drop.restype = found.tof_free.restype = None
+    found.tof_log(_log, None, b"warning")
     return found
 
 
