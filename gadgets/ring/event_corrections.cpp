@@ -23,6 +23,7 @@
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/correct/decay.hpp"
+#include "kernels/correct/isotopes.hpp"
 #include "kernels/memory/bring.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 
@@ -149,7 +150,7 @@ struct EventCorrections {
   static double half_life(const DecayParams& p) {
     if (!p.isotope.empty() && p.half_life_s > 0)
       throw std::invalid_argument("decay: give isotope or half_life_s, not both");
-    return p.isotope.empty() ? p.half_life_s : tofstream::half_life_s(p.isotope);
+    return p.isotope.empty() ? p.half_life_s : half_life_s(p.isotope, Emission::positrons);
   }
 
   static void check(const Params& p) {

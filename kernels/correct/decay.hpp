@@ -1,18 +1,7 @@
-// Radioactive decay: half-lives by name, and the mean of 2^-(t / T) over a stretch of time.
+// Radioactive decay: the mean of 2^-(t / T) over a stretch of time.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace tofstream {
-
-/// Half-life in s of an isotope by its name, such as F-18. Throws std::invalid_argument, with the names that are known,
-/// for another.
-double half_life_s(std::string_view isotope);
-
-/// The isotopes that half_life_s knows.
-std::vector<std::string> known_isotopes();
 
 /// Mean over [start_s, start_s + duration_s] of the activity relative to that at time 0, 2^-(t / half_life_s); start_s
 /// may be negative, a duration of 0 gives the value at start_s. Throws std::invalid_argument unless the half-life is

@@ -1,4 +1,4 @@
-// Decay over an interval against quadrature, and half-lives by name.
+// Decay over an interval against quadrature.
 #include "kernels/correct/decay.hpp"
 
 using namespace tofstream;
@@ -17,12 +17,5 @@ TEST_CASE("the mean decay over a block is the quadrature of 2^-(t / T)") {
   CHECK(mean_decay(600, 0, 600) == doctest::Approx(0.5).epsilon(1e-14));
   CHECK_THROWS_WITH(mean_decay(0, 1, 0), doctest::Contains("half-life"));
   CHECK_THROWS_WITH(mean_decay(0, -1, 100), doctest::Contains("negative"));
-}
-
-TEST_CASE("isotopes have their half-lives, and an unknown one is told which are known") {
-  CHECK(half_life_s("F-18") == doctest::Approx(6584.04));
-  CHECK(half_life_s("O-15") == doctest::Approx(122.266));
-  for (const std::string& name : known_isotopes()) CHECK(half_life_s(name) > 0);
-  CHECK_THROWS_WITH(half_life_s("F18"), doctest::Contains("F-18"));
 }
 // SPDX-License-Identifier: Apache-2.0

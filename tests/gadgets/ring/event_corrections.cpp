@@ -6,6 +6,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/correct/decay.hpp"
+#include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/correct/randoms.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/command/command.hpp"
@@ -150,10 +151,10 @@ TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fas
   gadget.send(batch_of(12 * coincident_pairs(), 0, 120, true));
   gadget.finish();
   const auto one = gadget.out.pointer(1), two = gadget.out.pointer(2);
-  CHECK(one->exposure == doctest::Approx(0.9 * mean_decay(-10, 60, half_life_s("O-15"))));
-  CHECK(two->exposure == doctest::Approx(0.9 * mean_decay(50, 60, half_life_s("O-15"))));
+  CHECK(one->exposure == doctest::Approx(0.9 * mean_decay(-10, 60, half_life_s("O-15", Emission::positrons))));
+  CHECK(two->exposure == doctest::Approx(0.9 * mean_decay(50, 60, half_life_s("O-15", Emission::positrons))));
   CHECK(one->multiplicative[0] == doctest::Approx(one->exposure * static_cast<double>(scanner()->efficiency(17, 1))));
-  const double fall = std::exp2(-60 / half_life_s("O-15"));
+  const double fall = std::exp2(-60 / half_life_s("O-15", Emission::positrons));
   // c falls by the square of m's factor.
   CHECK(two->additive[0] / one->additive[0] == doctest::Approx(fall).epsilon(1e-5));
   const double c = 0.5 * (static_cast<double>(one->additive[0]) * one->exposure +
@@ -199,6 +200,7 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   refused("{normalisation: {from: file}}", "normalisation");
   refused("{decay: {isotope: F-18, half_life_s: 5}}", "not both");
   refused("{decay: {isotope: Xx-1}}", "F-18");
+  refused("{decay: {isotope: Tc-99m}}", "Tc-99m is imaged by its single photons (SPECT)");
   refused("{mu_map: nowhere.nii}",
           "nowhere.nii: no such file; --set mu_map=FILE names another, and 'tofstream phantom");
   refused("{scatter: {file: nowhere.nii}, reference_s: 1}", "no such file");
