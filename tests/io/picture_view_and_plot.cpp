@@ -69,11 +69,13 @@ TEST_CASE("a projection leaves out as many slices at either end as it is told, s
   image.voxels[image.grid.index(0, 0, 0)] = image.voxels[image.grid.index(2, 3, 9)] = 9;  // noise
   image.voxels[image.grid.index(1, 2, 1)] = 5;
   image.voxels[image.grid.index(1, 2, 8)] = 4;
-  for (const auto along : {detail::Looking::sagittal, detail::Looking::coronal, detail::Looking::transverse}) {
-    const auto all = detail::maximum_projection(image, along), inner = detail::maximum_projection(image, along, 1);
+  for (const auto along : {tofstream::detail::Looking::sagittal, tofstream::detail::Looking::coronal,
+                           tofstream::detail::Looking::transverse}) {
+    const auto all = tofstream::detail::maximum_projection(image, along),
+               inner = tofstream::detail::maximum_projection(image, along, 1);
     CHECK(std::ranges::max(all.values) == 9);
     CHECK(std::ranges::max(inner.values) == 5);
-    const bool along_z = along == detail::Looking::transverse;
+    const bool along_z = along == tofstream::detail::Looking::transverse;
     CHECK(inner.rows == all.rows - (along_z ? 0 : 2));
     CHECK(inner.values.size() == static_cast<std::size_t>(inner.rows) * static_cast<std::size_t>(inner.columns));
     if (!along_z) {  // the head is up
@@ -86,20 +88,20 @@ TEST_CASE("a projection leaves out as many slices at either end as it is told, s
 TEST_CASE("planes are seen from the feet and the front, head up") {
   Image image = Image::zeros(Grid::centred(2, 3, 4, {1, 2, 3}));
   for (std::int64_t v = 0; v < image.voxels.size(); ++v) image.voxels[v] = static_cast<float>(v);
-  const auto transverse = detail::slice(image, detail::Looking::transverse, 1);
+  const auto transverse = tofstream::detail::slice(image, tofstream::detail::Looking::transverse, 1);
   CHECK(transverse.columns == 2);
   CHECK(transverse.rows == 3);
   CHECK(transverse.width_mm() == 2);
   CHECK(transverse.height_mm() == 6);
   CHECK(transverse.at(0, 0) == image.voxels[image.grid.index(0, 0, 1)]);
   CHECK(transverse.at(1, 2) == image.voxels[image.grid.index(1, 2, 1)]);
-  const auto coronal = detail::slice(image, detail::Looking::coronal, 2);
+  const auto coronal = tofstream::detail::slice(image, tofstream::detail::Looking::coronal, 2);
   CHECK(coronal.at(0, 0) == image.voxels[image.grid.index(0, 2, 3)]);
   CHECK(coronal.at(1, 3) == image.voxels[image.grid.index(1, 2, 0)]);
-  const auto sagittal = detail::slice(image, detail::Looking::sagittal, 1);
+  const auto sagittal = tofstream::detail::slice(image, tofstream::detail::Looking::sagittal, 1);
   CHECK(sagittal.at(0, 0) == image.voxels[image.grid.index(1, 0, 3)]);
   CHECK(sagittal.at(2, 3) == image.voxels[image.grid.index(1, 2, 0)]);
-  const auto mip = detail::maximum_projection(image, detail::Looking::sagittal);
+  const auto mip = tofstream::detail::maximum_projection(image, tofstream::detail::Looking::sagittal);
   CHECK(mip.at(2, 3) == image.voxels[image.grid.index(1, 2, 0)]);
 }
 
@@ -224,7 +226,7 @@ TEST_CASE("plots that cannot be drawn are refused") {
 }
 
 TEST_CASE("ticks are round numbers with as many decimals as they need") {
-  using detail::linear_ticks;
+  using tofstream::detail::linear_ticks;
   CHECK(linear_ticks(0, 1, 5).labels == std::vector<std::string>{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"});
   CHECK(linear_ticks(-3, 12, 4).labels == std::vector<std::string>{"0", "5", "10"});
   const auto large = linear_ticks(0, 2.1e6, 5);
@@ -233,9 +235,10 @@ TEST_CASE("ticks are round numbers with as many decimals as they need") {
   const auto small = linear_ticks(0, 3e-4, 3);
   CHECK(small.labels == std::vector<std::string>{"0", "100", "200", "300"});
   CHECK(small.unit_label("") == "×10⁻⁶");
-  CHECK(detail::log_ticks(1, 100).labels == std::vector<std::string>{"1", "2", "5", "10", "20", "50", "100"});
-  CHECK(detail::round_down(49.9) == doctest::Approx(20));
-  CHECK(detail::round_down(50) == doctest::Approx(50));
+  CHECK(tofstream::detail::log_ticks(1, 100).labels ==
+        std::vector<std::string>{"1", "2", "5", "10", "20", "50", "100"});
+  CHECK(tofstream::detail::round_down(49.9) == doctest::Approx(20));
+  CHECK(tofstream::detail::round_down(50) == doctest::Approx(50));
 }
 
 TEST_CASE("colour maps run from end to end, and take values outside to the nearest end") {

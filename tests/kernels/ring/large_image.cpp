@@ -15,10 +15,10 @@ namespace {
 
 using MakeLarge = std::unique_ptr<ListModeProjector> (*)(const Grid&, Backend, CudaPath);
 
-std::unique_ptr<ListModeProjector> joseph(const Grid& grid, Backend backend, CudaPath path) {
+std::unique_ptr<ListModeProjector> large_joseph(const Grid& grid, Backend backend, CudaPath path) {
   return make_joseph_projector(grid, {.cuda_path = path}, backend);
 }
-std::unique_ptr<ListModeProjector> tor(const Grid& grid, Backend backend, CudaPath path) {
+std::unique_ptr<ListModeProjector> large_tor(const Grid& grid, Backend backend, CudaPath path) {
   return make_tor_projector(grid, {.response = RadialResponse::gaussian(1.3f, 1.5f), .cuda_path = path}, backend);
 }
 
@@ -101,7 +101,7 @@ Buffer<float> untouched(std::int64_t size) {
 TEST_CASE("Joseph on the CPU reaches the last voxel of an image of 2.1e9 voxels, as many as it takes") {
   const Grid grid = large(4096, 4096, 127);
   auto image = untouched(grid.voxels()), sums = untouched(grid.voxels());
-  check_at_the_end(joseph, grid, Backend::cpu, CudaPath::automatic, image, sums);
+  check_at_the_end(large_joseph, grid, Backend::cpu, CudaPath::automatic, image, sums);
 }
 
 TEST_CASE("projectors in CUDA reach the last voxel of an image of 1024^3, by tiles and without") {
@@ -109,7 +109,7 @@ TEST_CASE("projectors in CUDA reach the last voxel of an image of 1024^3, by til
   const Grid grid = large(1024, 1024, 1024);
   constexpr std::size_t needed = std::size_t{12} << 30;
   if (free_device_bytes() < needed) return skip_test("CUDA device with 12 GiB of free memory", "TOFSTREAM_REQUIRE_GPU");
-  for (const MakeLarge make : {joseph, tor})
+  for (const MakeLarge make : {large_joseph, large_tor})
     for (const CudaPath path : {CudaPath::direct, CudaPath::tiled}) {
       CAPTURE(static_cast<int>(path));
       auto image = Buffer<float>::zeros(Memory::device, grid.voxels());
