@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,6 +28,8 @@ struct ProjectionsSource {
     formats::AngleZero zero = formats::AngleZero::file;
     formats::NegativeCounts negative = formats::NegativeCounts::refuse;
     int window = 1;
+    std::filesystem::path lower_window, upper_window;
+    std::vector<float> windows_keV;
   };
   static constexpr auto params = describe(
       param<&Params::path>("path", required, reads_file,
@@ -41,19 +45,23 @@ struct ProjectionsSource {
       param<&Params::zero>("zero",
                            "Where angle 0 lies: file, as the format says; dicom, at the back; interfile, in front"),
       param<&Params::negative>("negative", "Negative counts: refuse them, or take them as zero"),
-      param<&Params::window>("window", range(1, 64), "The energy window that is reconstructed, from 1"));
+      param<&Params::window>("window", range(1, 64), "The energy window of the file that is reconstructed, from 1"),
+      param<&Params::lower_window>("lower_window", reads_file,
+                                   "The same scan in the energy window below, where each window has its own file: "
+                                   "view_corrections takes scatter from it"),
+      param<&Params::upper_window>("upper_window", reads_file, "The same in the energy window above"),
+      param<&Params::windows_keV>("windows_keV", range(0, 1e5), unit("keV"),
+                                  "Lowest and highest energy of each window, where files do not say them: the "
+                                  "reconstructed one's, the file's others', those of lower_window and upper_window"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& /*p*/) { return {.note = "a view of the file's size is read at a time"}; }
 
-  explicit ProjectionsSource(const Params& p)
-      : reader_(formats::open_views(p.path, {.start_angle_deg = p.start_angle_deg,
-                                             .direction = p.direction,
-                                             .radius_mm = p.radius_mm,
-                                             .flip_u = p.flip_u,
-                                             .flip_w = p.flip_w,
-                                             .zero = p.zero,
-                                             .negative = p.negative,
-                                             .window = p.window})) {}
+  explicit ProjectionsSource(const Params& p) : reader_(opened(p.path, p, p.window)) {
+    constexpr int first_window = 1;
+    for (const auto& path : {p.lower_window, p.upper_window})
+      if (!path.empty()) reader_->add_windows_of(opened(path, p, first_window));
+    if (!p.windows_keV.empty()) reader_->set_energies(energies(p.windows_keV));
+  }
 
   void run(Emit<ViewBatch>& emit, std::stop_token stop, Context& context) {
     context.log().info(reader_->summary());
@@ -72,6 +80,26 @@ struct ProjectionsSource {
   }
 
  private:
+  static std::unique_ptr<formats::ViewReader> opened(const std::filesystem::path& path, const Params& p, int window) {
+    return formats::open_views(path, {.start_angle_deg = p.start_angle_deg,
+                                      .direction = p.direction,
+                                      .radius_mm = p.radius_mm,
+                                      .flip_u = p.flip_u,
+                                      .flip_w = p.flip_w,
+                                      .zero = p.zero,
+                                      .negative = p.negative,
+                                      .window = window});
+  }
+
+  static std::vector<EnergyWindow> energies(const std::vector<float>& limits) {
+    constexpr std::size_t each = 2;
+    if (limits.size() % each != 0)
+      throw std::invalid_argument("windows_keV needs two numbers for each energy window, its lower and upper limit");
+    std::vector<EnergyWindow> windows;
+    for (std::size_t i = 0; i < limits.size(); i += each) windows.push_back({limits[i], limits[i + 1]});
+    return windows;
+  }
+
   void report(Context& context, std::int64_t read, std::uint64_t counts) const {
     const ViewSet& set = *reader_->set();
     context.report("format", reader_->format());

@@ -154,6 +154,14 @@ void DicomStudy::read_windows(const DicomItem& all) {
   }
 }
 
+// Rotations follow one another; how long a camera rested between them is not said.
+double DicomStudy::start_of(int rotation) const {
+  double start_s = 0;
+  for (int before = 1; before < rotation; ++before)
+    start_s += number_of_views(1, before) * rotations_[static_cast<std::size_t>(before - 1)].duration_s;
+  return start_s;
+}
+
 int DicomStudy::number_of_views(int detector, int rotation) const {
   int views = 0;
   for (const DicomFrame& frame : frames_)
@@ -215,7 +223,7 @@ void DicomStudy::place_frames() {
       const DicomRotation& rotation = rotation_of(frame);
       set_.places.push_back({.angle_deg = static_cast<float>(angle_of(frame)),
                              .radius_mm = static_cast<float>(radius_of(frame)),
-                             .start_s = (frame.view - 1) * rotation.duration_s,
+                             .start_s = start_of(frame.rotation) + (frame.view - 1) * rotation.duration_s,
                              .duration_s = rotation.duration_s,
                              .head = frame.detector - 1});
     }

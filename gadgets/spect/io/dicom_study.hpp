@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "gadgets/spect/io/dicom_file.hpp"
+#include "gadgets/io/dicom/dicom_file.hpp"
 #include "gadgets/spect/io/raw_pixels.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 
@@ -70,6 +70,7 @@ class DicomStudy {
     return detectors_[static_cast<std::size_t>(frame.detector - 1)];
   }
   int number_of_views(int detector, int rotation) const;
+  double start_of(int rotation) const;  // s from the first one's
 
   DicomFile file_;
   ViewOverrides overrides_;

@@ -1,6 +1,7 @@
 // Projection data in NIfTI, [view][w][u], with a YAML file of the same name beside it that says whence the views look.
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -132,17 +133,18 @@ class NiftiViews final : public ViewReader {
     set.pixel_mm = yaml.pixel_mm ? Vec3{(*yaml.pixel_mm)[0], (*yaml.pixel_mm)[1], 0} : Vec3{header.dx, header.dy, 0};
     if (yaml.energy_window_keV) set.windows = {{(*yaml.energy_window_keV)[0], (*yaml.energy_window_keV)[1]}};
     const std::vector<float> angles = angles_of(yaml, header.nz, document, overrides);
-    double start_s = 0;
+    std::map<int, double> end_s;  // of what each head has counted
     for (std::size_t view = 0; view < views; ++view) {
       const double duration_s = of_view(yaml.duration_s, view, 0.0);
       const double radius_mm =
           overrides.radius_mm ? *overrides.radius_mm : of_view(yaml.radius_mm, view, otherwise_mm.value_or(0));
+      const int head = of_view(yaml.head, view, 0);
       set.places.push_back({.angle_deg = angles[view],
                             .radius_mm = static_cast<float>(radius_mm),
-                            .start_s = start_s,
+                            .start_s = end_s[head],
                             .duration_s = duration_s,
-                            .head = of_view(yaml.head, view, 0)});
-      start_s += duration_s;
+                            .head = head});
+      end_s[head] += duration_s;
     }
     return set;
   }

@@ -55,11 +55,61 @@ ViewReader::ViewReader(std::filesystem::path path, Contents contents)
     refuse_file(fmt::format("{}; correct its angles or radii", wrong.what()));
   }
   set_ = std::make_shared<const ViewSet>(std::move(contents.set));
-  // As the camera took them; whoever corrects a view for scatter has the scatter windows by then.
+  sort_views();
+}
+
+// As the camera took them; whoever corrects a view for scatter has the scatter windows by then.
+void ViewReader::sort_views() {
   const auto turn = [&](const StoredView& stored) {
     return std::tuple(set_->places[static_cast<std::size_t>(stored.view)].start_s, stored.view, -stored.window);
   };
   std::ranges::stable_sort(stored_, {}, turn);
+}
+
+void ViewReader::add_windows_of(std::unique_ptr<ViewReader> file) {
+  const std::string other = other_scan_in_words(*set_, *file->set());
+  if (!other.empty())
+    file->refuse_file(
+        fmt::format("it {}: an energy window's file is of the same scan as {}", other, printable(path_.string())));
+  auto set = std::make_shared<ViewSet>(*set_);
+  set->windows.resize(static_cast<std::size_t>(window_count()));
+  const auto first = static_cast<int>(set->windows.size());
+  set->windows.insert(set->windows.end(), file->set()->windows.begin(), file->set()->windows.end());
+  set->windows.resize(static_cast<std::size_t>(first + file->window_count()));
+  further_.push_back(std::move(file));
+  for (StoredView stored : further_.back()->stored_) {
+    stored.window += first;
+    stored.file = further_.size();
+    stored_.push_back(stored);
+  }
+  sort_views();
+  set_ = std::move(set);
+}
+
+void ViewReader::set_energies(const std::vector<EnergyWindow>& windows) {
+  const auto there = static_cast<std::size_t>(window_count());
+  if (windows.size() != there)
+    throw std::invalid_argument(
+        fmt::format("windows_keV has the limits of {} energy windows, and there {} {}: give two "
+                    "numbers for each, the reconstructed one's first",
+                    windows.size(), there == 1 ? "is" : "are", there));
+  for (const EnergyWindow& window : windows)
+    if (!(window.high_keV > window.low_keV))
+      throw std::invalid_argument(
+          fmt::format("windows_keV: {:g} to {:g} keV is no energy window", window.low_keV, window.high_keV));
+  auto set = std::make_shared<ViewSet>(*set_);
+  set->windows = windows;
+  set_ = std::move(set);
+}
+
+int ViewReader::window_count() const {
+  return 1 + std::ranges::max_element(stored_, {}, &StoredView::window)->window;
+}
+
+double ViewReader::clipped() const {
+  double sum = clipped_;
+  for (const auto& file : further_) sum += file->clipped();
+  return sum;
 }
 
 void ViewReader::refuse_file(const std::string& why) const {
@@ -88,6 +138,14 @@ double ViewReader::take_counts(const StoredView& stored, std::span<float> pixels
   return sum;
 }
 
+double ViewReader::read_view(const StoredView& stored, std::span<float> pixels) {
+  read_pixels(stored.at, pixels);
+  const double sum = take_counts(stored, pixels);
+  if (is_flipped_u_ != is_flipped_w_) turn_rows(pixels, set_->size[0]);
+  if (is_flipped_w_) std::ranges::reverse(pixels);  // both ways: turns the rows, too
+  return sum;
+}
+
 std::optional<ViewBatch> ViewReader::next() {
   if (next_ == stored_.size()) return {};
   const StoredView& stored = stored_[next_++];
@@ -97,11 +155,8 @@ std::optional<ViewBatch> ViewReader::next() {
   batch.window = stored.window;
   batch.quantity = quantity_;
   batch.counts = Buffer<float>(Memory::host, batch.count);
-  const std::span<float> pixels = batch.counts.span();
-  read_pixels(stored.at, pixels);
-  const double sum = take_counts(stored, pixels);
-  if (is_flipped_u_ != is_flipped_w_) turn_rows(pixels, set_->size[0]);
-  if (is_flipped_w_) std::ranges::reverse(pixels);  // both ways: turns the rows, too
+  ViewReader& file = stored.file == 0 ? *this : *further_[stored.file - 1];
+  const double sum = file.read_view(stored, batch.counts.span());
   batch.records.push_back({.view = stored.view, .counts = static_cast<std::uint64_t>(std::llround(sum))});
   return batch;
 }
@@ -121,6 +176,29 @@ std::string ViewReader::summary() const {
   const float angle = set.places.front().angle_deg;
   text += fmt::format(", the first view from the patient's {} ({:g} degrees)", side_of(angle), angle);
   return text;
+}
+
+std::string other_scan_in_words(const ViewSet& wanted, const ViewSet& found) {
+  constexpr double same_deg = 0.05, same_mm = 1e-2, same_s = 1e-3;
+  if (found.places.size() != wanted.places.size())
+    return fmt::format("has {} views, and the scan {}", found.places.size(), wanted.places.size());
+  if (found.size[0] != wanted.size[0] || found.size[1] != wanted.size[1])
+    return fmt::format("has views of {} x {} pixels, and the scan of {} x {}", found.size[0], found.size[1],
+                       wanted.size[0], wanted.size[1]);
+  for (int axis = 0; axis < 2; ++axis)
+    if (!(std::abs(static_cast<double>(found.pixel_mm[axis] - wanted.pixel_mm[axis])) <= same_mm))
+      return fmt::format("has pixels of {:g} mm, and the scan of {:g} mm", found.pixel_mm[axis], wanted.pixel_mm[axis]);
+  for (std::size_t view = 0; view < wanted.places.size(); ++view) {
+    const ViewPlace &here = found.places[view], &there = wanted.places[view];
+    const double turned = std::remainder(static_cast<double>(here.angle_deg - there.angle_deg), 360.0);
+    if (std::abs(turned) > same_deg || here.head != there.head)
+      return fmt::format("has view {} at {:g} degrees of head {}, and the scan at {:g} degrees of head {}", view,
+                         here.angle_deg, here.head + 1, there.angle_deg, there.head + 1);
+    const bool are_timed = here.duration_s > 0 && there.duration_s > 0;
+    if (are_timed && std::abs(here.duration_s - there.duration_s) > same_s * there.duration_s)
+      return fmt::format("has {:g} s for view {}, and the scan {:g} s", here.duration_s, view, there.duration_s);
+  }
+  return {};
 }
 
 std::vector<float> view_angles(double start_deg, double extent_deg, int views, RotationDirection direction,

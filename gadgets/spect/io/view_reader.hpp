@@ -64,9 +64,16 @@ class ViewReader {
   /// count that is not finite or, unless told otherwise, negative.
   std::optional<ViewBatch> next();
   /// The sum of what was negative and became zero so far, as a positive number.
-  double clipped() const { return clipped_; }
+  double clipped() const;
   /// What the file leaves open, a line each: for the log.
   const std::vector<std::string>& notes() const { return notes_; }
+  /// Takes in a file of further energy windows of the same scan, where windows have files of their own: its windows
+  /// follow those that are there. Before the first next(). Throws std::runtime_error of one line that names the file
+  /// where it is of another scan.
+  void add_windows_of(std::unique_ptr<ViewReader> file);
+  /// Limits of all windows, in the place of what the files say: the reconstructed one first, then the others as they
+  /// follow. Throws std::invalid_argument, one line, for another number of windows, or where a window has no width.
+  void set_energies(const std::vector<EnergyWindow>& windows);
   /// One line: "Interfile of STIR: 120 views of 128 x 64 pixels of 3.32 x 3.32 mm, 1 head, ..."
   std::string summary() const;
 
@@ -75,7 +82,8 @@ class ViewReader {
   struct StoredView {
     std::int32_t view = 0;  // in the set
     int window = 0;         // in the set
-    std::int64_t at = 0;    // the how manieth view of the file
+    std::int64_t at = 0;    // the how manieth view of its file
+    std::size_t file = 0;   // 0: this one; else one of the further files, from 1
   };
   struct Contents {
     std::string format;
@@ -97,18 +105,28 @@ class ViewReader {
   /// The pixels of the file's view of this number, row by row as they lie there.
   virtual void read_pixels(std::int64_t at, std::span<float> to) = 0;
 
+  /// One view of this file, turned as our sets have it, and the sum of its counts.
+  double read_view(const StoredView& stored, std::span<float> pixels);
   double take_counts(const StoredView& stored, std::span<float> pixels);
+  void sort_views();
+  int window_count() const;  // whether or not their limits are known
 
   std::filesystem::path path_;
   std::string format_;
   std::shared_ptr<const ViewSet> set_;
   std::shared_ptr<const Quantity> quantity_;
   std::vector<StoredView> stored_;
+  std::vector<std::unique_ptr<ViewReader>> further_;  // files of further energy windows
   bool is_flipped_u_ = false, is_flipped_w_ = false, negative_is_zero_ = false;
   std::vector<std::string> notes_;
   std::size_t next_ = 0;
   double clipped_ = 0;
 };
+
+/// Why views of `found` are not of the scan of `wanted`, in words: another number of views or pixels, other angles,
+/// heads or times ("has 60 views, and the scan 120"); empty where they are. What is not said of times does not differ,
+/// and radii are not compared, since files may lack them.
+std::string other_scan_in_words(const ViewSet& wanted, const ViewSet& found);
 
 /// The angles of one head's views: from `start_deg` on in equal steps over `extent_deg`, as our sets count them: 0 at
 /// the patient's back, growing to the patient's left, in [0, 360). `is_in_front`: the file's zero lies in front.

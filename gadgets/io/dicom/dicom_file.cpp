@@ -1,5 +1,5 @@
 // DICOM files by GDCM: see dicom_file.hpp.
-#include "gadgets/spect/io/dicom_file.hpp"
+#include "gadgets/io/dicom/dicom_file.hpp"
 
 #include <stdexcept>
 #include <utility>
@@ -77,6 +77,14 @@ struct DicomFile::Parts {
 
   const gdcm::TransferSyntax& transfer_syntax() const {
     return reader.GetFile().GetHeader().GetDataSetTransferSyntax();
+  }
+  // Of uncompressed pixels GDCM believes the attributes, and gives what is not there as if it were.
+  bool has_bytes(std::uintmax_t wanted) const {
+    const gdcm::Tag pixels(0x7fe0, 0x0010);
+    if (transfer_syntax().IsEncapsulated()) return true;
+    if (!reader.GetFile().GetDataSet().FindDataElement(pixels)) return false;
+    const gdcm::ByteValue* bytes = reader.GetFile().GetDataSet().GetDataElement(pixels).GetByteValue();
+    return bytes && bytes->GetLength() >= wanted;
   }
   bool read(const fs::path& path) {
     WholeFile bytes;
@@ -158,6 +166,8 @@ DicomItem DicomFile::attributes() const {
 }
 
 std::vector<std::byte> DicomFile::pixels(std::uintmax_t wanted) const try {
+  if (!parts_->has_bytes(wanted))
+    refuse(fmt::format("it has no pixels, or not the {} bytes that its attributes describe", wanted));
   gdcm::PixmapReader reader;  // an ImageReader ends the program where a patient position is not there
   reader.SetFileName(path_.c_str());
   const bool is_read = reader.Read();
