@@ -13,6 +13,7 @@
 
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/ring/io/sensitivity_cache.hpp"
+#include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/sensitivity/sample_bias.hpp"
 #include "kernels/ring/sensitivity/sensitivity.hpp"
 
@@ -81,6 +82,8 @@ ListModeSensitivity pair_sensitivity(const PairSensitivitySettings& p, const Sca
   std::optional<Image> mu;
   if (!p.mu_map.empty()) {
     mu = read_mu_map(p.mu_map);
+    const std::string warning = other_mu_energy(p.mu_map.string(), mu_map_energy_keV(p.mu_map), annihilation_keV);
+    if (!warning.empty()) context.log().warning(warning);
     result.holds.attenuation.mu_map = p.mu_map.string();
     result.holds.attenuation.checksum = checksum_of_mu_map(*mu);
   }

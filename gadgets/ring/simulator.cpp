@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
+#include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 
 namespace tofstream {
@@ -65,9 +67,12 @@ struct Simulator {
   }
 
   explicit Simulator(const Params& p)
-      : p_(p), simulator_(ring_of(p), formats::read_phantom(find_shared("phantoms", p.phantom)).phantom, options(p)) {}
+      : p_(p),
+        file_(formats::read_phantom(find_shared("phantoms", p.phantom))),
+        simulator_(ring_of(p), file_.phantom, options(p)) {}
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
+    if (p_.attenuation) warn_of_another_energy(context);
     const auto quantity = std::make_shared<const Quantity>(quantity_of(p_));
     SimulationTruth truth;
     std::int64_t done = 0, delayeds = 0;
@@ -90,6 +95,11 @@ struct Simulator {
   }
 
  private:
+  void warn_of_another_energy(Context& context) const {
+    const std::string warning = other_mu_energy(p_.phantom, file_.mu_keV, annihilation_keV);
+    if (!warning.empty()) context.log().warning(warning);
+  }
+
   static RingScanner ring_of(const Params& p) {
     RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
     ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
@@ -137,6 +147,7 @@ struct Simulator {
   }
 
   Params p_;
+  formats::PhantomFile file_;
   EventSimulator simulator_;
 };
 

@@ -79,6 +79,8 @@ struct RotationProjector {
                                              Context& context) {
     const SpectSettings made = settings(p);
     context.report("point_spread", in_words(made));
+    warn_of_another_energy(p, views, context);
+    if (made.mu_per_mm) require_overlap(made.mu_per_mm->grid, grid, p.mu_map);
     if (made.form == PsfForm::none)
       context.log().warning(
           "no point spread: the image is blurred by the collimator. Name the camera (scanner: spect_lehr) or give psf");
@@ -126,6 +128,29 @@ struct RotationProjector {
   static std::optional<double> sensitivity_of(const Params& p) {
     return p.cps_per_MBq ? p.cps_per_MBq : camera_of(p).cps_per_MBq;
   }
+  // A CT's frame need not be the camera's.
+  static void require_overlap(const Grid& map, const Grid& image, const std::filesystem::path& path) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto low = [&](const Grid& g) { return g.origin_mm[axis] - 0.5F * g.voxel_mm[axis]; };
+      const auto high = [&](const Grid& g) { return low(g) + static_cast<float>(g.size[axis]) * g.voxel_mm[axis]; };
+      if (high(map) <= low(image) || high(image) <= low(map))
+        throw std::runtime_error(
+            fmt::format("{}: along {} the map goes from {:g} to {:g} mm and the image from {:g} to {:g} mm, so that "
+                        "nothing is attenuated: move the map (tofstream mu-map --shift-mm)",
+                        path.string(), "xyz"[axis], low(map), high(map), low(image), high(image)));
+    }
+  }
+
+  // The views' window says the photons' energy, or the camera's.
+  static void warn_of_another_energy(const Params& p, const ViewSet& views, Context& context) {
+    if (p.mu_map.empty()) return;
+    double photons_keV = photopeak_keV(views);
+    const formats::Camera camera = camera_of(p);
+    if (photons_keV == 0 && camera.views) photons_keV = photopeak_keV(*camera.views);
+    const std::string warning = other_mu_energy(p.mu_map.string(), mu_map_energy_keV(p.mu_map), photons_keV);
+    if (!warning.empty()) context.log().warning(warning);
+  }
+
   static std::uint32_t checksum(const std::filesystem::path& map) { return checksum_of_mu_map(read_mu_map(map)); }
 
   static SpectSettings settings(const Params& p) {

@@ -16,5 +16,11 @@ PsfModel PsfParams::model(const PsfModel& of_camera) const {
   return formats::read_kernel_table(table);
 }
 
+double photopeak_keV(const ViewSet& views) {
+  if (views.windows.empty()) return 0;
+  const EnergyWindow& window = views.windows.front();
+  return 0.5 * (static_cast<double>(window.low_keV) + static_cast<double>(window.high_keV));
+}
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -7,6 +7,7 @@
 #include "core/value/params.hpp"
 #include "gadgets/spect/io/camera_yaml.hpp"
 #include "kernels/spect/psf.hpp"
+#include "kernels/types/views.hpp"
 
 namespace tofstream {
 
@@ -30,6 +31,9 @@ struct PsfParams {
   /// std::invalid_argument for a table beside numbers.
   PsfModel model(const PsfModel& of_camera) const;
 };
+
+/// The middle of the window that is reconstructed; 0 where its limits are not known.
+double photopeak_keV(const ViewSet& views);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

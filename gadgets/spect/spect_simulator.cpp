@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/spect/spect_parameters.hpp"
@@ -51,12 +52,13 @@ struct SpectSimulatorSource {
   explicit SpectSimulatorSource(const Params& p)
       : p_(p),
         camera_(formats::read_camera(find_shared("scanners", p.scanner))),
-        phantom_(formats::read_phantom(find_shared("phantoms", p.phantom)).phantom) {
+        file_(formats::read_phantom(find_shared("phantoms", p.phantom))) {
     if (p.events > 0 && p.seconds > 0) throw std::invalid_argument("set events or seconds, not both");
-    simulator_ = std::make_unique<CameraSimulator>(planned(), phantom_, model());
+    simulator_ = std::make_unique<CameraSimulator>(planned(), file_.phantom, model());
   }
 
   void run(Emit<ViewBatch>& emit, std::stop_token stop, Context& context) {
+    if (p_.attenuation) warn_of_another_energy(context);
     const auto quantity = what_it_shows();
     const int views = static_cast<int>(set_->places.size());
     std::uint64_t counts = 0;
@@ -75,6 +77,11 @@ struct SpectSimulatorSource {
   }
 
  private:
+  void warn_of_another_energy(Context& context) const {
+    const std::string warning = other_mu_energy(p_.phantom, file_.mu_keV, photopeak_keV(*set_));
+    if (!warning.empty()) context.log().warning(warning);
+  }
+
   CameraSimulation model() const {
     constexpr double decays_a_MBq = 1e6;
     if (!camera_.cps_per_MBq)
@@ -109,7 +116,7 @@ struct SpectSimulatorSource {
       return p_.seconds / all_s;
     }
     if (p_.events == 0) return 1;
-    const CameraSimulator trial(set_, phantom_, model());
+    const CameraSimulator trial(set_, file_.phantom, model());
     constexpr int looks = 16;  // of the camera, to learn its rate
     const int views = static_cast<int>(set_->places.size());
     double expected = 0;
@@ -118,7 +125,7 @@ struct SpectSimulatorSource {
       expected += trial.expected_cps(v) * set_->places[static_cast<std::size_t>(v)].duration_s * views / looks;
     }
     if (!(expected > 0))
-      throw std::invalid_argument(fmt::format("the camera sees nothing of phantom {}", phantom_.name()));
+      throw std::invalid_argument(fmt::format("the camera sees nothing of phantom {}", file_.phantom.name()));
     return p_.events / expected;
   }
 
@@ -135,14 +142,14 @@ struct SpectSimulatorSource {
     ideal.corrections.fill({CorrectionState::not_needed, "not simulated"});
     if (p_.attenuation)
       ideal[Correction::attenuation] = {CorrectionState::called_for, "photons are absorbed in the phantom"};
-    if (p_.half_life_s > 0) ideal[Correction::decay] = {CorrectionState::not_made, "the activity decays"};
-    if (p_.half_life_s > 0) ideal.marks.push_back("the activity decays from view to view, which nothing corrects");
+    if (p_.half_life_s > 0)
+      ideal[Correction::decay] = {CorrectionState::called_for, "the activity decays from view to view"};
     return std::make_shared<const Quantity>(std::move(ideal));
   }
 
   Params p_;
   formats::Camera camera_;
-  Phantom phantom_;
+  formats::PhantomFile file_;
   std::shared_ptr<const ViewSet> set_;
   std::unique_ptr<CameraSimulator> simulator_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <stdexcept>
 
 namespace tofstream {
@@ -9,11 +10,9 @@ namespace tofstream {
 namespace {
 
 // The mean of the block's voxels that the image has.
-float block_mean(const Image& image, const std::array<int, 3>& first, int factor) {
+float block_mean(const Image& image, const std::array<int, 3>& first, const std::array<int, 3>& factors) {
   std::array<int, 3> end{};
-  for (int axis = 0; axis < 3; ++axis)
-    end[static_cast<std::size_t>(axis)] =
-        std::min(first[static_cast<std::size_t>(axis)] + factor, image.grid.size[axis]);
+  for (std::size_t axis = 0; axis < 3; ++axis) end[axis] = std::min(first[axis] + factors[axis], image.grid.size[axis]);
   const std::span<const float> voxels = image.voxels.span();
   double sum = 0;
   for (int k = first[2]; k < end[2]; ++k)
@@ -33,19 +32,27 @@ int shrink_factor(const Grid& grid, std::size_t most_voxels) {
 }
 
 Image block_means(const Image& image, int factor) {
+  return block_means(image, {factor, factor, factor});
+}
+
+Image block_means(const Image& image, const std::array<int, 3>& factors) {
   validate(image.grid);
-  if (factor < 1) throw std::invalid_argument("block_means: a block has at least one voxel");
   Grid grid = image.grid;
-  for (int& edge : grid.size) edge = (edge + factor - 1) / factor;
-  grid.voxel_mm = static_cast<float>(factor) * image.grid.voxel_mm;
-  grid.origin_mm = image.grid.origin_mm + 0.5F * static_cast<float>(factor - 1) * image.grid.voxel_mm;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int factor = factors[static_cast<std::size_t>(axis)];
+    if (factor < 1) throw std::invalid_argument("block_means: a block has at least one voxel");
+    const float edge_mm = image.grid.voxel_mm[axis];
+    grid.size[axis] = (grid.size[axis] + factor - 1) / factor;
+    grid.voxel_mm.set(axis, static_cast<float>(factor) * edge_mm);
+    grid.origin_mm.set(axis, image.grid.origin_mm[axis] + 0.5F * static_cast<float>(factor - 1) * edge_mm);
+  }
   Image means = Image::zeros(grid);
   const std::span<float> values = means.voxels.span();
   std::size_t at = 0;
   for (int k = 0; k < grid.size[2]; ++k)
     for (int j = 0; j < grid.size[1]; ++j)
       for (int i = 0; i < grid.size[0]; ++i)
-        values[at++] = block_mean(image, {i * factor, j * factor, k * factor}, factor);
+        values[at++] = block_mean(image, {i * factors[0], j * factors[1], k * factors[2]}, factors);
   return means;
 }
 

@@ -1,6 +1,7 @@
 // An image made coarser: the mean of each block of voxels.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "kernels/types/image.hpp"
@@ -14,6 +15,8 @@ int shrink_factor(const Grid& grid, std::size_t most_voxels);
 /// beyond the image. The image lies on the host. Throws std::invalid_argument for an image of blobs and for a factor
 /// below 1.
 Image block_means(const Image& image, int factor);
+/// The same of blocks with `factors` voxels along x, y and z.
+Image block_means(const Image& image, const std::array<int, 3>& factors);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -60,10 +60,11 @@ std::vector<std::string> not_quantitative_because(const Quantity& quantity) {
   if (quantity.unit.empty()) reasons.push_back(quantity.scale);
   for (const std::string& gadget : quantity.rejecting) reasons.push_back(gadget + " left out valid events");
   add_new(reasons, quantity.marks);
-  std::vector<std::string> missing = corrections_in(quantity, CorrectionState::called_for);
-  add_new(missing, corrections_in(quantity, CorrectionState::not_made));
+  std::vector<std::string> missing = corrections_in(quantity, CorrectionState::not_made);
   std::erase(missing, name_of(Correction::decay));
-  if (!missing.empty()) reasons.push_back(fmt::format("no correction for {}", fmt::join(missing, ", ")));
+  std::vector<std::string> needed = corrections_in(quantity, CorrectionState::called_for);
+  add_new(needed, missing);
+  if (!needed.empty()) reasons.push_back(fmt::format("no correction for {}", fmt::join(needed, ", ")));
   return reasons;
 }
 

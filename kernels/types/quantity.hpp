@@ -57,8 +57,8 @@ struct Quantity {
 
 /// The unit of a value: "Bq/mL", or "Bq s/mL" where decays of a time other than 1 s are counted, or "relative".
 std::string unit_of(const Quantity& quantity);
-/// Why the values are not that unit's, in words; empty where they are. Decay alone does not count: without its
-/// correction a value is the mean over the scan.
+/// Why the values are not that unit's, in words; empty where they are. Decay that is not corrected does not count, since
+/// a value is then the mean over the scan, unless it is called for: views from other sides see another activity.
 std::vector<std::string> not_quantitative_because(const Quantity& quantity);
 /// "Bq/mL", or "Bq/mL, not quantitative: no attenuation correction"
 std::string label_of(const Quantity& quantity);

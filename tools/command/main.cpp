@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   add_view(app);
   add_profile(app);
   add_phantom(app);
+  add_mu_map(app);
   add_bench(app);
   add_new_gadget(app);
   add_completion(app);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -37,14 +38,22 @@ Grid grid_of(const Phantom& phantom, const Options& options) {
   return Grid::centred(size[0], size[1], size[2], {options.voxel_mm, options.voxel_mm, options.voxel_mm});
 }
 
+struct Made {
+  Image image;
+  std::string description;
+};
+
+Made made_of(const Options& options) {
+  const formats::PhantomFile file = formats::read_phantom(find_shared("phantoms", options.phantom));
+  const Grid grid = grid_of(file.phantom, options);
+  validate(grid);
+  if (options.mu) return {file.phantom.mu_image(grid, options.samples), mu_map_description(file.mu_keV)};
+  return {file.phantom.activity_image(grid, options.samples), "activity, Bq/mL"};
+}
+
 void run(const Options& options) {
-  const Image image = from_input([&] {
-    const Phantom phantom = formats::read_phantom(find_shared("phantoms", options.phantom)).phantom;
-    const Grid grid = grid_of(phantom, options);
-    validate(grid);
-    return options.mu ? phantom.mu_image(grid, options.samples) : phantom.activity_image(grid, options.samples);
-  });
-  write_nifti(options.output, image, {.description = options.mu ? "attenuation, 1/cm" : "activity, Bq/mL"});
+  const Made made = from_input([&] { return made_of(options); });
+  write_nifti(options.output, made.image, {.description = made.description});
   fmt::print("{}\n", options.output);
 }
 

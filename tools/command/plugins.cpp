@@ -42,7 +42,8 @@ Option& add_folders(Command& command, const char* words) {
 
 // Commands that name no gadget need not wait for libraries, nor warn of them.
 bool uses_gadgets(const Command& program) {
-  static constexpr std::array without{"inspect", "compare", "analyse", "view", "new-gadget", "completion", "reference"};
+  static constexpr std::array without{"inspect", "compare",    "analyse",    "view",
+                                      "mu-map",  "new-gadget", "completion", "reference"};
   return std::ranges::none_of(program.commands(), [](const Command& command) {
     return command.is_given() && std::ranges::find(without, command.name()) != without.end();
   });

@@ -1,13 +1,19 @@
 // Attenuation maps from NIfTI: see mu_map.hpp.
 #include "gadgets/io/nifti/mu_map.hpp"
 
+#include <charconv>
+#include <cmath>
+#include <cstring>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "core/base/printable.hpp"
 #include "gadgets/io/memory_images.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/nifti/nifti_file.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/wire/checksum.hpp"
 
@@ -42,6 +48,33 @@ std::uint32_t checksum_of_mu_map(const Image& mu) {
     sum = wire::crc32c(std::as_bytes(std::span(mm)), sum);
   }
   return wire::crc32c(std::as_bytes(mu.voxels.span()), sum);
+}
+
+std::string mu_map_description(std::optional<double> energy_keV) {
+  return energy_keV ? fmt::format("attenuation, 1/cm at {:g} keV", *energy_keV) : "attenuation, 1/cm";
+}
+
+std::optional<double> mu_map_energy_keV(const std::filesystem::path& path) {
+  if (find_memory_image(path)) return {};
+  constexpr std::string_view before = " at ", after = " keV";
+  const detail::NiftiFile header = detail::open_nifti(path);
+  const std::string_view text(header->descrip, ::strnlen(header->descrip, sizeof header->descrip));
+  const std::size_t from = text.rfind(before), to = text.rfind(after);
+  if (from == text.npos || to == text.npos || to < from + before.size()) return {};
+  double energy = 0;
+  const char* const end = text.data() + to;
+  const auto [stop, error] = std::from_chars(text.data() + from + before.size(), end, energy);
+  if (error != std::errc{} || stop != end || !(energy > 0 && std::isfinite(energy))) return {};
+  return energy;
+}
+
+std::string other_mu_energy(const std::string& what, std::optional<double> stated_keV, double photons_keV) {
+  constexpr double tolerated = 0.05;
+  if (!stated_keV || !(photons_keV > 0) || std::abs(*stated_keV - photons_keV) <= tolerated * photons_keV) return {};
+  return fmt::format(
+      "{}: its attenuation is that of photons of {:g} keV, and those that are detected have {:g} keV: "
+      "activity is wrong by what the two differ",
+      printable(what), *stated_keV, photons_keV);
 }
 
 }  // namespace tofstream

@@ -1,8 +1,10 @@
-// A map of attenuation at 511 keV: NIfTI in 1/cm, on any grid.
+// A map of attenuation at the photons' energy: NIfTI in 1/cm, on any grid.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "kernels/types/image.hpp"
 
@@ -14,6 +16,16 @@ Image read_mu_map(const std::filesystem::path& path);
 
 /// A checksum of the map's voxels and their positions: two maps with the same checksum are the same map.
 std::uint32_t checksum_of_mu_map(const Image& mu);
+
+/// What a map's file says of itself: "attenuation, 1/cm at 140.5 keV", or without an energy where none is known.
+std::string mu_map_description(std::optional<double> energy_keV);
+
+/// The energy in a file's description; nothing where it states none. Throws std::runtime_error where it is no NIfTI.
+std::optional<double> mu_map_energy_keV(const std::filesystem::path& path);
+
+/// A warning, in one line, where attenuation is stated for another energy than that of the photons, by more than 5 %;
+/// else empty. Energies that are not known (nothing, or 0) do not differ. `what`: "mu.nii".
+std::string other_mu_energy(const std::string& what, std::optional<double> stated_keV, double photons_keV);
 
 inline constexpr auto* mu_map_words =
     "NIfTI of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and the projector need the same "

@@ -54,7 +54,8 @@ struct SolidFile {
       param<&SolidFile::shape>("shape", required, "sphere, ellipsoid, cylinder, box or rods"),
       param<&SolidFile::name>("name", "For people"),
       param<&SolidFile::activity_Bq_mL>("activity_Bq_mL", range(0, 1e15), unit("Bq/mL"), "Activity concentration"),
-      param<&SolidFile::mu_per_cm>("mu_per_cm", range(0, 100), unit("1/cm"), "Its attenuation at 511 keV"),
+      param<&SolidFile::mu_per_cm>("mu_per_cm", range(0, 100), unit("1/cm"),
+                                   "Its attenuation, at mu_keV of the phantom"),
       param<&SolidFile::centre_mm>("centre_mm", unit("mm"), "Its centre"),
       param<&SolidFile::rotation_deg>("rotation_deg", unit("degrees"), "Turns about x, then y, then z"),
       param<&SolidFile::half>("half", "Keeps only the half towards this direction"),
@@ -172,11 +173,14 @@ struct RegionFile {
 
 struct PhantomYaml {
   std::string name, description;
+  std::optional<double> mu_keV;
   std::vector<Value> solids;
   std::vector<RegionFile> regions;
   static constexpr auto params =
       describe(param<&PhantomYaml::name>("name", required, "What the phantom is called"),
                param<&PhantomYaml::description>("description", "For people"),
+               param<&PhantomYaml::mu_keV>("mu_keV", range(1, 1e5), unit("keV"),
+                                           "Energy of the photons that its attenuation holds for"),
                param<&PhantomYaml::solids>("solids", required, "One or more; of two that overlap the later counts"),
                param<&PhantomYaml::regions>("regions", "Where images are measured"));
 };
@@ -201,6 +205,7 @@ PhantomFile phantom_of(const Value& document) {
   PhantomFile result;
   for (RegionFile& region : file.regions) result.regions.push_back(region_of(std::move(region)));
   result.phantom = Phantom(file.name, std::move(solids));
+  result.mu_keV = file.mu_keV;
   return result;
 }
 

@@ -29,6 +29,7 @@ struct PhantomRegion {
 struct PhantomFile {
   Phantom phantom;
   std::vector<PhantomRegion> regions;
+  std::optional<double> mu_keV;  // the energy of the photons that its attenuation holds for
 };
 
 /// Throws std::runtime_error in the form above, or where the file cannot be read.

@@ -1,0 +1,143 @@
+// CT series in DICOM, written by pydicom: CT numbers where they belong, and what is refused. Built without GDCM, the
+// reader says so.
+#include "gadgets/io/dicom/ct_series.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "core/base/private_folder.hpp"
+#include "tests/support/skip.hpp"
+
+using namespace tofstream;
+using namespace tofstream::formats;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Three slices of 4 x 3 pixels of 2 (x) by 1.5 mm (y), 5 mm apart, in a folder; pixel (i, j) of slice k has the stored
+/// number 100 k + 10 j + i, and 2 x that - 1000 HU. Written from the head down, the files named in no order. `change` is
+/// Python that changes `ds`, slice `k`, before it is written.
+constexpr auto* ct_script = R"(
+import sys
+import numpy
+import pydicom
+from pydicom.dataset import FileDataset, FileMetaDataset
+from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+
+series = generate_uid()
+for k in (2, 0, 1):
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID = '1.2.840.10008.5.1.4.1.1.2'
+    meta.MediaStorageSOPInstanceUID = generate_uid()
+    meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    path = f'{sys.argv[1]}/slice{(k * 2) % 3}.dcm'
+    ds = FileDataset(path, {}, file_meta=meta, preamble=b'\0' * 128)
+    ds.is_little_endian, ds.is_implicit_VR = True, False
+    ds.SOPClassUID, ds.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
+    ds.SeriesInstanceUID = series
+    ds.Modality, ds.Rows, ds.Columns = 'CT', 3, 4
+    ds.PixelSpacing, ds.SliceThickness = [1.5, 2], 5
+    ds.ImageOrientationPatient = [1, 0, 0, 0, 1, 0]
+    ds.ImagePositionPatient = [-30, -20, -700 + 5 * k]
+    ds.SamplesPerPixel, ds.PhotometricInterpretation = 1, 'MONOCHROME2'
+    ds.BitsAllocated, ds.BitsStored, ds.HighBit, ds.PixelRepresentation = 16, 16, 15, 1
+    ds.RescaleSlope, ds.RescaleIntercept = 2, -1000
+    pixels = numpy.array([[100 * k + 10 * j + i for i in range(4)] for j in range(3)], dtype='<i2')
+    ds.PixelData = pixels.tobytes()
+    exec(sys.argv[2])
+    ds.save_as(path, write_like_original=False)
+)";
+
+struct CtFolder {
+  PrivateTemporaryFolder folder;
+  std::string python;
+
+  bool is_ready() {
+    for (const char* candidate : {"python3", "/usr/bin/python3"})
+      if (python.empty() &&
+          std::system(fmt::format("{} -c 'import numpy, pydicom' >/dev/null 2>&1", candidate).c_str()) == 0)
+        python = candidate;
+    if (python.empty()) {
+      skip_test("pydicom");
+      return false;
+    }
+    std::ofstream(folder.path() / "write.py") << ct_script;
+    try {
+      (void)read_ct_series(series());
+    } catch (const std::runtime_error& refused) {
+      if (std::string(refused.what()).find("this build has no DICOM reader") == std::string::npos) throw;
+      skip_test("GDCM in this build");
+      return false;
+    }
+    return true;
+  }
+
+  fs::path series(const std::string& change = "pass") const {
+    const fs::path path = folder.path() / "ct";
+    fs::remove_all(path);
+    fs::create_directory(path);
+    std::ofstream(path / "README") << "not DICOM";
+    std::ofstream(folder.path() / "change.txt") << change;
+    const std::string run =
+        fmt::format("cd {0} && {1} write.py ct \"$(cat change.txt)\"", folder.path().string(), python);
+    REQUIRE(std::system(run.c_str()) == 0);
+    return path;
+  }
+
+  std::string why_not(const std::string& change) const {
+    try {
+      (void)read_ct_series(series(change));
+    } catch (const std::runtime_error& why) {
+      return why.what();
+    }
+    return "taken";
+  }
+};
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a CT series in DICOM: its numbers are in Hounsfield units, each at its place") {
+  CtFolder folder;
+  if (!folder.is_ready()) return;
+  CHECK(is_ct_series(folder.series()));
+  const Image ct = read_ct_series(folder.series());
+  CHECK(ct.grid == Grid{{4, 3, 3}, {2, 1.5F, 5}, {-30, -20, -700}});
+  for (const auto& [i, j, k] : {std::tuple{0, 0, 0}, {3, 2, 2}, {1, 2, 1}})
+    CHECK(ct.voxels[ct.grid.index(i, j, k)] == static_cast<float>(2 * (100 * k + 10 * j + i) - 1000));
+
+  const Image turned = read_ct_series(folder.series(
+      "ds.ImageOrientationPatient = [-1, 0, 0, 0, -1, 0]; ds.ImagePositionPatient = [-24, -17, -700 + 5 * k]"));
+  CHECK(turned.grid == ct.grid);
+  CHECK(turned.voxels[ct.grid.index(0, 0, 1)] == 2 * 123 - 1000);
+
+  const Image one = read_ct_series(folder.folder.path() / "ct" / "slice0.dcm");
+  CHECK(one.grid.size[2] == 1);
+  CHECK(one.grid.voxel_mm.z == 5);
+}
+
+TEST_CASE("what is no CT series is refused, with the file that is to blame") {
+  CtFolder folder;
+  if (!folder.is_ready()) return;
+  CHECK(says(folder.why_not("ds.SOPClassUID = '1.2.840.10008.5.1.4.1.1.20'; ds.Modality = 'NM'"),
+             "a DICOM file of modality NM, and no CT image of one slice"));
+  CHECK(says(folder.why_not("ds.SeriesInstanceUID = generate_uid()"), "of another series than slice0.dcm"));
+  CHECK(says(folder.why_not("ds.ImageOrientationPatient = [1, 0, 0, 0, 0, -1]"), "do not lie across the patient"));
+  CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30, -20, -700 + 5 * k * k]"), "is one missing?"));
+  CHECK(says(folder.why_not("ds.ImagePositionPatient = [-30, -20, -700]"), "slice at z = -700 mm is there twice"));
+  CHECK(says(folder.why_not("ds.PixelSpacing = [1.5, 2 + 0.1 * k]"), "its pixels do not lie above those of"));
+  CHECK(says(folder.why_not("del ds.RescaleSlope"), "its unit is not known"));
+  CHECK(says(folder.why_not("ds.Rows = 4"), "not the 32 bytes that its attributes describe"));
+  CHECK(says(folder.why_not("ds.BitsAllocated = ds.BitsStored = 8; ds.HighBit = 7"), "CT pixels of 16 bits"));
+  const fs::path empty = folder.folder.path() / "empty";
+  fs::create_directory(empty);
+  CHECK_THROWS_WITH(read_ct_series(empty), (empty.string() + ": a folder without DICOM files").c_str());
+}
+// SPDX-License-Identifier: Apache-2.0
