@@ -1,8 +1,10 @@
 // Writes views as Interfile in the dialect that STIR reads. Both files appear by rename.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "core/gadget.hpp"
 #include "gadgets/spect/io/interfile_write.hpp"
@@ -27,6 +29,7 @@ struct ProjectionsWriter {
   void process(const ViewBatch& batch, Context& context) {
     if (batch.window != 0) return;  // scatter windows are not what is reconstructed
     if (!writer_) start(batch, context);
+    warn_of_corrections(batch, context);
     if (batch.counts.empty()) throw std::runtime_error("views without counts came: nothing of them can be written");
     writer_->write(on_host(batch.memory()) ? batch : copy_of(batch));
     context.books().written(batch.event_count());
@@ -45,6 +48,15 @@ struct ProjectionsWriter {
     for (const std::string& note : writer_->notes()) context.log().warning(note);
   }
 
+  void warn_of_corrections(const ViewBatch& batch, Context& context) {
+    const bool is_corrected =
+        !batch.additive.empty() || !batch.multiplicative.empty() ||
+        std::ranges::any_of(batch.records, [](const ViewRecord& record) { return record.exposure != 1; });
+    if (is_corrected && !std::exchange(has_warned_, true))
+      context.log().warning(
+          "Interfile holds counts alone: the views' corrections are not written, so make them again where it is read");
+  }
+
   static ViewBatch copy_of(const ViewBatch& batch) {
     ViewBatch copy = batch.to(Memory::host);
     synchronize(nullptr);
@@ -53,6 +65,7 @@ struct ProjectionsWriter {
 
   std::filesystem::path path_;
   std::unique_ptr<formats::InterfileWriter> writer_;
+  bool has_warned_ = false;
 };
 
 TOFSTREAM_GADGET(ProjectionsWriter, "projections_writer", "Writes views as Interfile, as STIR reads it");

@@ -89,7 +89,7 @@ struct RotationProjector {
   }
   static Grid grid(const ViewSet& views, const GridWish& wish) { return choose_view_grid(views, wish); }
   static ViewCalibration calibration(const Params& p) {
-    ViewCalibration made{.remedy = "mu_map corrects for attenuation: tofstream docs spect"};
+    ViewCalibration made{.remedy = "mu_map and view_corrections correct for it: tofstream docs spect"};
     if (!p.mu_map.empty()) made.holds.attenuation = {"rotation_projector", p.mu_map.string(), checksum(p.mu_map)};
     if (const auto cps = sensitivity_of(p)) {
       made.unit = "Bq/mL";
