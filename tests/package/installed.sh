@@ -27,6 +27,15 @@ topics=$("$tofstream" docs | wc -l)
 "$tofstream" docs network --path | grep -q "^$work/prefix/" || fail "docs --path: $("$tofstream" docs network --path)"
 "$tofstream" docs network | cmp - "$source/share/doc/network.md" || fail "tofstream docs network is another text"
 
+# The doors: header, library and Python's package find each other wherever they are installed.
+[ -s "$work/prefix/include/tofstream.h" ] || fail "no include/tofstream.h"
+for python in python3 /usr/bin/python3; do
+  if ! "$python" -c 'import numpy' 2>/dev/null; then continue; fi
+  PYTHONPATH=$("$tofstream" gadgets --python) "$python" "$share/tofstream/examples/python/mlem.py" | grep -q "^in the ball 9" ||
+    fail "the installed Python package does not find its ball"
+  break
+done
+
 # The version that may be cited is the program's.
 version=$("$tofstream" --version | sed -nE '1s/^tofstream ([0-9.]+) .*/\1/p')
 grep -qx "version: $version" "$share/doc/tofstream/CITATION.cff" || fail "CITATION.cff has another version than $version"
