@@ -18,7 +18,9 @@ namespace {
 
 using namespace spect;
 
-constexpr std::int64_t most_bytes = std::int64_t{128} << 20;  // of what is written of views at once
+// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); images of
+// 256 voxels along each axis shall stay within 1.5 GiB.
+constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
 
 /// A list of entries of each item on the device.
 class RowTable {
