@@ -30,6 +30,10 @@ void for_each_view_block(const Views& views, Visit&& visit) {
 
 }  // namespace
 
+void detail::require_counts(const Views& views) {
+  if (views.count > 0 && !views.counts) throw std::invalid_argument("EM needs the counts of views, and they have none");
+}
+
 EmTally detail::tally_of(const Views& views, const ViewSums* sums) {
   EmTally tally;
   for (int view = 0; view < views.views; ++view) {
@@ -41,8 +45,9 @@ EmTally detail::tally_of(const Views& views, const ViewSums* sums) {
 }
 
 EmTally view_ratio(const Views& views, float* projected, Backend backend, Stream stream) {
-  if (views.count > 0 && !views.counts) throw std::invalid_argument("EM needs the counts of views, and they have none");
-  if (backend == Backend::cuda) return detail::view_ratio_cuda(views, projected, stream);
+  detail::require_counts(views);
+  if (backend == Backend::cuda)
+    return detail::view_tally_cuda(views, detail::queue_view_ratio_cuda(views, projected, stream), stream);
   if (views.views == 0) return {};
   const std::int64_t pixels = views.set->pixels(), blocks = (pixels + view_block - 1) / view_block;
   std::vector<detail::ViewSums> of_blocks(static_cast<std::size_t>(blocks * views.views));
@@ -70,7 +75,10 @@ void view_efficiencies(const Views& views, float* values, Backend backend, Strea
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-EmTally detail::view_ratio_cuda(const Views&, float*, Stream) {
+Buffer<detail::ViewSums> detail::queue_view_ratio_cuda(const Views&, float*, Stream) {
+  refuse_cuda();
+}
+EmTally detail::view_tally_cuda(const Views&, const Buffer<ViewSums>&, Stream) {
   refuse_cuda();
 }
 void detail::view_efficiencies_cuda(const Views&, float*, Stream) {

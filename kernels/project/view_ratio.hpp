@@ -27,7 +27,13 @@ struct ViewSums {
 /// The tally of views from the sums of each.
 EmTally tally_of(const Views& views, const ViewSums* sums);
 
-EmTally view_ratio_cuda(const Views& views, float* projected, Stream stream);
+/// Throws std::invalid_argument for views without counts.
+void require_counts(const Views& views);
+
+/// view_ratio() in two steps, so that what follows can be queued between them: the sums of the views' stretches, on
+/// the device, and their tally, once all that is queued is done.
+Buffer<ViewSums> queue_view_ratio_cuda(const Views& views, float* projected, Stream stream);
+EmTally view_tally_cuda(const Views& views, const Buffer<ViewSums>& of_stretches, Stream stream);
 void view_efficiencies_cuda(const Views& views, float* values, Stream stream);
 
 }  // namespace detail

@@ -41,7 +41,7 @@ __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* v
 
 }  // namespace
 
-EmTally detail::view_ratio_cuda(const Views& views, float* projected, Stream stream) {
+Buffer<detail::ViewSums> detail::queue_view_ratio_cuda(const Views& views, float* projected, Stream stream) {
   if (views.views == 0) return {};
   const std::int64_t pixels = views.set->pixels();
   const auto stretches = static_cast<unsigned>((pixels + stretch_pixels - 1) / stretch_pixels);
@@ -49,11 +49,17 @@ EmTally detail::view_ratio_cuda(const Views& views, float* projected, Stream str
   ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
       views, pixels, projected, sums.data());
   check_launch("compare views with their expectation");
-  const std::vector<ViewSums> of_stretches = sums.to_vector(stream);
+  return sums;
+}
+
+EmTally detail::view_tally_cuda(const Views& views, const Buffer<ViewSums>& of_stretches, Stream stream) {
+  if (views.views == 0) return {};
+  const std::vector<ViewSums> sums = of_stretches.to_vector(stream);
+  const std::size_t stretches = sums.size() / static_cast<std::size_t>(views.views);
   std::vector<ViewSums> of_views(static_cast<std::size_t>(views.views));
-  for (std::size_t s = 0; s < of_stretches.size(); ++s) {
-    of_views[s / stretches].skipped += of_stretches[s].skipped;
-    of_views[s / stretches].log_sum += of_stretches[s].log_sum;
+  for (std::size_t s = 0; s < sums.size(); ++s) {
+    of_views[s / stretches].skipped += sums[s].skipped;
+    of_views[s / stretches].log_sum += sums[s].log_sum;
   }
   return tally_of(views, of_views.data());
 }

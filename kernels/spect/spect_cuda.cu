@@ -2,6 +2,7 @@
 // separable kernels, whatever of the two forms is asked for; a converging beam is a fan.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -17,12 +18,9 @@ namespace {
 
 using namespace spect;
 
-constexpr int row_padding = 32;
-constexpr std::int64_t most_plane_bytes = std::int64_t{128} << 20;  // of a group of views, and of their footprints
-
-int padded_rows(int rows) {
-  return (rows + row_padding - 1) / row_padding * row_padding;
-}
+// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); images of
+// 256 voxels along each axis shall stay within 1.5 GiB.
+constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
 
 /// A list of entries of each item on the device.
 class RowTable {
@@ -49,10 +47,36 @@ class RowTable {
   Buffer<float> weight_;
 };
 
-/// What views whose middles lie at the same height share.
+/// What views whose middles lie at the same height share. Rows are counted from the first that the image reaches.
 struct AtHeight {
+  int first_row = 0, rows_reached = 1;
   RowTable rows, voxels;
   Buffer<float> mu_columns;  // empty: no attenuation
+};
+
+/// Taps of rows [first, first + count), counted from there.
+std::vector<RowTap> taps_from(int first, int count, std::vector<RowTap> taps) {
+  std::erase_if(taps, [&](const RowTap& tap) { return tap.row < first || tap.row >= first + count; });
+  for (RowTap& tap : taps) tap.row -= first;
+  return taps;
+}
+
+/// Footprints in memory of the device.
+struct TapTable {
+  TapTable(const DeviceCamera& camera, const ColumnGrid& grid, int places, int first_plane, bool with_range)
+      : first(first_plane) {
+    const std::int64_t planes = std::int64_t{places} * (camera.lattice.last - first_plane + 1);
+    base = Buffer<std::int32_t>(Memory::device, planes * camera.lattice.columns());
+    beyond = Buffer<float2>(Memory::device, planes * camera.lattice.columns());
+    if (with_range) range = Buffer<int2>(Memory::device, planes);
+    queue_taps(camera, grid, places, taps(), nullptr);
+  }
+  DeviceTaps taps() { return {base.data(), beyond.data(), range.data(), first}; }
+
+  Buffer<std::int32_t> base;
+  Buffer<float2> beyond;
+  Buffer<int2> range;
+  int first;
 };
 
 class RotationCuda final : public ViewProjector {
@@ -64,7 +88,6 @@ class RotationCuda final : public ViewProjector {
         scale_(static_cast<float>(static_cast<double>(settings.counts_per_decay) *
                                   lattice_of(grid, set, settings).volume_mL)) {
     camera_.lattice = lattice_of(grid, set, settings);
-    camera_.stride = padded_rows(camera_.lattice.rows());
     for (const ViewPlace& place : set.places) places_.push_back(LatticeView::of(place));
     looks_ = Buffer<LatticeView>::from(places_).to(Memory::device);
     camera_.looks = looks_.data();
@@ -76,7 +99,14 @@ class RotationCuda final : public ViewProjector {
       mu_ = settings.mu_per_mm->voxels.to(Memory::device);
     }
     make_kernels();
-    const std::int64_t columns = std::int64_t{grid.size[0]} * grid.size[1] * camera_.stride;
+    const int places = static_cast<int>(places_.size());
+    taps_.emplace(camera_, camera_.image, places, camera_.lattice.first, true);
+    camera_.taps = taps_->taps();
+    if (settings.mu_per_mm) {
+      mu_taps_.emplace(camera_, camera_.mu, places, 0, false);
+      camera_.mu_taps = mu_taps_->taps();
+    }
+    const std::int64_t columns = std::int64_t{camera_.image.columns()} * rounded_to_four(camera_.lattice.rows());
     image_columns_ = Buffer<float>(Memory::device, columns);
     sum_columns_ = Buffer<float>(Memory::device, columns);
     synchronize(nullptr);  // what is here may next be used on any stream
@@ -89,19 +119,22 @@ class RotationCuda final : public ViewProjector {
     require_views_of(set_, views);
     for (const auto& [height, members] : by_height(views)) {
       const AtHeight& here = at(height, views, members);
-      DeviceCamera camera = camera_;
-      camera.mu_columns = settings_.mu_per_mm ? here.mu_columns.data() : nullptr;
-      queue_to_columns(here.rows.rows(), camera.lattice.rows(), camera.image, camera.stride, image,
-                       image_columns_.data(), stream);
+      const DeviceCamera camera = camera_at(here);
+      queue_to_columns(here.rows.rows(), camera.rows, camera.image, camera.stride, image, image_columns_.data(),
+                       stream);
       const Members on_device(views, members, stream);
-      const int all = static_cast<int>(members.size()), chunks = chunks_of(camera, all);
-      const int finer = camera.lattice.oversample * camera.lattice.oversample;
-      Buffer<float> points(Memory::device, set_.pixels() * all * finer * chunks, stream);
-      for_each_group(all, views_with_taps(), on_device, camera, stream, [&](int first, int count) {
-        queue_forward(camera, on_device.views, first, count, taps_.view(), mu_taps_.view(), image_columns_.data(),
-                      scale_, points.data(), stream);
-      });
-      queue_add_points(camera.lattice, on_device.views, chunks, points.data(), expectation, stream);
+      const int all = static_cast<int>(members.size());
+      const std::int64_t a_view = std::max(camera.mu_columns ? plane_floats(camera) : 0, point_floats(camera, all));
+      const int group = views_a_group(a_view, all), chunks = chunks_of(camera, group);
+      Buffer<float> points(Memory::device, point_floats(camera, group) * group, stream);
+      const PlaneVolume volume = camera.mu_columns ? volume_of(camera, group, stream) : PlaneVolume{};
+      for (int first = 0; first < all; first += group) {
+        const int count = std::min(group, all - first);
+        if (camera.mu_columns) queue_attenuation(camera, on_device.views, first, count, volume, stream);
+        queue_forward(camera, on_device.views, first, count, chunks, volume, image_columns_.data(), scale_,
+                      points.data(), stream);
+        queue_add_points(camera, on_device.views, first, count, chunks, points.data(), expectation, stream);
+      }
     }
   }
 
@@ -109,17 +142,16 @@ class RotationCuda final : public ViewProjector {
     require_views_of(set_, views);
     for (const auto& [height, members] : by_height(views)) {
       const AtHeight& here = at(height, views, members);
-      DeviceCamera camera = camera_;
-      camera.mu_columns = settings_.mu_per_mm ? here.mu_columns.data() : nullptr;
-      sum_columns_.clear(stream);
+      const DeviceCamera camera = camera_at(here);
       const Members on_device(views, members, stream);
-      const int group = std::min(views_a_group(), static_cast<int>(members.size()));
-      Buffer<float> planes(Memory::device, plane_floats() * group, stream);
-      for_each_group(static_cast<int>(members.size()), group, on_device, camera, stream, [&](int first, int count) {
-        queue_back_planes(camera, on_device.views, first, count, taps_.view(), mu_taps_.view(), values, scale_,
-                          planes.data(), stream);
-        queue_gather(camera, on_device.views, first, count, taps_.view(), planes.data(), sum_columns_.data(), stream);
-      });
+      const int all = static_cast<int>(members.size()), group = views_a_group(plane_floats(camera), all);
+      const PlaneVolume volume = volume_of(camera, group, stream);
+      for (int first = 0; first < all; first += group) {
+        const int count = std::min(group, all - first);
+        if (camera.mu_columns) queue_attenuation(camera, on_device.views, first, count, volume, stream);
+        queue_back_planes(camera, on_device.views, first, count, values, scale_, volume, stream);
+        queue_gather(camera, on_device.views, first, count, volume, first > 0, sum_columns_.data(), stream);
+      }
       queue_from_columns(here.voxels.rows(), grid_.size[2], camera.image, camera.stride, sum_columns_.data(), image,
                          stream);
     }
@@ -127,10 +159,12 @@ class RotationCuda final : public ViewProjector {
 
   EmTally em_step(const Views& views, const float* image, float* accumulator, Stream stream) override {
     Buffer<float> ratio(Memory::device, views.count, stream);
+    detail::require_counts(views);
     forward(views, image, ratio.data(), stream);
-    const EmTally tally = view_ratio(views, ratio.data(), Backend::cuda, stream);
+    const auto sums = detail::queue_view_ratio_cuda(views, ratio.data(), stream);
     back(views, ratio.data(), accumulator, stream);
-    synchronize(stream);
+    const EmTally tally = detail::view_tally_cuda(views, sums, stream);
+    synchronize(stream);  // there may be no views
     return tally;
   }
 
@@ -162,39 +196,13 @@ class RotationCuda final : public ViewProjector {
     DeviceViews views;
   };
 
-  /// Footprints of a group of views, in memory that is kept.
-  struct GroupTaps {
-    void make(const DeviceCamera& camera, const ColumnGrid& grid, const DeviceViews& views, int begin, int count,
-              int first_plane, bool with_range, Stream stream) {
-      const std::int64_t rows = std::int64_t{count} * (camera.lattice.last - first_plane + 1);
-      const std::int64_t points = rows * camera.lattice.columns();
-      if (base.size() < points) {
-        base = Buffer<std::int32_t>(Memory::device, points, stream);
-        weight = Buffer<float4>(Memory::device, points, stream);
-      }
-      if (with_range && range.size() < rows) range = Buffer<int2>(Memory::device, rows, stream);
-      first = first_plane;
-      queue_taps(camera, grid, views, begin, count, first_plane, base.data(), weight.data(),
-                 with_range ? range.data() : nullptr, stream);
-    }
-    DeviceTaps view() const { return {base.data(), weight.data(), range.empty() ? nullptr : range.data(), first}; }
-
-    Buffer<std::int32_t> base;
-    Buffer<float4> weight;
-    Buffer<int2> range;
-    int first = 0;
-  };
-
-  /// Calls project(first member, members) for groups of views, of which the footprints are then there.
-  template <class Project>
-  void for_each_group(int all, int group, const Members& members, const DeviceCamera& camera, Stream stream,
-                      const Project& project) {
-    for (int first = 0; first < all; first += group) {
-      const int count = std::min(group, all - first);
-      taps_.make(camera, camera.image, members.views, first, count, camera.lattice.first, true, stream);
-      if (camera.mu_columns) mu_taps_.make(camera, camera.mu, members.views, first, count, 0, false, stream);
-      project(first, count);
-    }
+  DeviceCamera camera_at(const AtHeight& here) const {
+    DeviceCamera camera = camera_;
+    camera.mu_columns = settings_.mu_per_mm ? here.mu_columns.data() : nullptr;
+    camera.first_row = here.first_row;
+    camera.rows = here.rows_reached;
+    camera.stride = rounded_to_four(here.rows_reached);
+    return camera;
   }
 
   static ColumnGrid columns_of(const Grid& grid, const char* support) {
@@ -212,24 +220,31 @@ class RotationCuda final : public ViewProjector {
     std::vector<std::vector<SeparableKernel>> all;
     SpectSettings separable = settings_;
     if (separable.form == PsfForm::incremental) separable.form = PsfForm::separable;
-    int reach = 0;
+    KernelReach reach;
     for (const double radius : radii) {
       all.push_back(separable_kernels(camera_.lattice, separable, radius));
       const KernelReach here = reach_of(all.back());
-      reach = std::max({reach, here.u, here.w});
+      reach = {std::max(reach.u, here.u), std::max(reach.w, here.w)};
+      const LatticeView look{.radius_mm = radius};
+      camera_.least_scale_u = std::min(camera_.least_scale_u, look.scale_u(camera_.lattice, camera_.lattice.last));
     }
-    const int length = reach + 1;
+    const auto blocks = [](int taps) { return (taps + taps_a_block - 1) / taps_a_block * taps_a_block; };
+    const int length = std::max(blocks(2 * reach.u + 1), blocks(rounded_to_four(reach.w) + reach.w + 1));
     std::vector<float> u, w;
     std::vector<short> reach_u, reach_w;
+    // Both halves, from the tap -from on.
+    const auto append = [&](const std::vector<float>& half, int from, std::vector<float>& to) {
+      for (int i = 0; i < length; ++i) {
+        const auto at = static_cast<std::size_t>(std::abs(i - from));
+        to.push_back(at < half.size() ? half[at] : 0.0f);
+      }
+    };
     for (const auto& kernels : all)
       for (const SeparableKernel& kernel : kernels) {
         reach_u.push_back(static_cast<short>(kernel.u.size() - 1));
         reach_w.push_back(static_cast<short>(kernel.w.size() - 1));
-        for (int i = 0; i < length; ++i) {
-          const auto at = static_cast<std::size_t>(i);
-          u.push_back(at < kernel.u.size() ? kernel.u[at] : 0.0f);
-          w.push_back(at < kernel.w.size() ? kernel.w[at] : 0.0f);
-        }
+        append(kernel.u, reach_u.back(), u);
+        append(kernel.w, rounded_to_four(reach_w.back()), w);
       }
     std::vector<int> radius_of;
     for (const ViewPlace& place : set_.places)
@@ -241,7 +256,8 @@ class RotationCuda final : public ViewProjector {
     reach_w_ = Buffer<short>::from(reach_w).to(Memory::device);
     radius_of_ = Buffer<int>::from(radius_of).to(Memory::device);
     synchronize(nullptr);  // the host's copies may go
-    camera_.kernels = {kernel_u_.data(), kernel_w_.data(), reach_u_.data(), reach_w_.data(), radius_of_.data(), length};
+    camera_.kernels = {kernel_u_.data(),  kernel_w_.data(), reach_u_.data(), reach_w_.data(),
+                       radius_of_.data(), length,           reach.u,         reach.w};
   }
 
   std::map<double, std::vector<std::int32_t>> by_height(const Views& views) const {
@@ -257,34 +273,46 @@ class RotationCuda final : public ViewProjector {
     const auto known = heights_.find(height);
     if (known != heights_.end()) return known->second;
     const LatticeView& look = look_of(views, members.front());
-    const int rows = camera_.lattice.rows();
-    const auto taps = [&](const Grid& grid) {
+    const auto all_taps = [&](const Grid& grid) {
       return row_taps(camera_.lattice, look, 0, grid, Footprint::interpolating);
     };
-    AtHeight made{
-        {taps(grid_), rows, &RowTap::row, &RowTap::z}, {taps(grid_), grid_.size[2], &RowTap::z, &RowTap::row}, {}};
+    const std::vector<RowTap> reached = all_taps(grid_);
+    const auto [low, high] = std::ranges::minmax(reached.empty() ? std::vector<RowTap>(1) : reached, {}, &RowTap::row);
+    const int first = low.row, rows = high.row - low.row + 1;
+    const auto taps = [&](const Grid& grid) { return taps_from(first, rows, all_taps(grid)); };
+    AtHeight made{first,
+                  rows,
+                  {taps(grid_), rows, &RowTap::row, &RowTap::z},
+                  {taps(grid_), grid_.size[2], &RowTap::z, &RowTap::row},
+                  {}};
     if (settings_.mu_per_mm) {
       const RowTable of_mu(taps(settings_.mu_per_mm->grid), rows, &RowTap::row, &RowTap::z);
-      made.mu_columns = Buffer<float>(Memory::device, std::int64_t{camera_.mu.nx} * camera_.mu.ny * camera_.stride);
-      queue_to_columns(of_mu.rows(), rows, camera_.mu, camera_.stride, mu_.data(), made.mu_columns.data(), nullptr);
+      const int stride = rounded_to_four(rows);
+      made.mu_columns = Buffer<float>(Memory::device, std::int64_t{camera_.mu.columns()} * stride);
+      queue_to_columns(of_mu.rows(), rows, camera_.mu, stride, mu_.data(), made.mu_columns.data(), nullptr);
       synchronize(nullptr);
     }
     return heights_.emplace(height, std::move(made)).first->second;
   }
 
-  std::int64_t plane_floats() const {
-    const ViewLattice& lattice = camera_.lattice;
-    return std::int64_t{lattice.last - lattice.first + 1} * lattice.columns() * camera_.stride;
+  /// Floats of one view's planes.
+  static std::int64_t plane_floats(const DeviceCamera& camera) {
+    return std::int64_t{volume_planes(camera)} * camera.lattice.columns() * camera.stride;
   }
-  int views_with_taps() const {
-    const ViewLattice& lattice = camera_.lattice;
-    const std::int64_t bytes = std::int64_t{lattice.planes} * lattice.columns() *
-                               static_cast<std::int64_t>(sizeof(float4) + sizeof(std::int32_t));
-    return static_cast<int>(std::clamp<std::int64_t>(most_plane_bytes / bytes, 1, 1 << 14));
+  /// Floats of one view's points, where so many views are projected at once.
+  static std::int64_t point_floats(const DeviceCamera& camera, int views) {
+    return std::int64_t{camera.rows_of_points()} * camera.columns_of_points() * chunks_of(camera, views);
   }
-  int views_a_group() const {
-    const std::int64_t bytes = plane_floats() * static_cast<std::int64_t>(sizeof(float));
-    return static_cast<int>(std::clamp<std::int64_t>(most_plane_bytes / bytes, 1, 1 << 14));
+  /// Views that are projected at once, of which so many floats each are written.
+  static int views_a_group(std::int64_t floats, int views) {
+    constexpr int most = 1 << 14;  // a grid of blocks has no more than 65535 along y
+    const std::int64_t held = most_bytes / (floats * static_cast<std::int64_t>(sizeof(float)));
+    return static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min(views, most)));
+  }
+  PlaneVolume volume_of(const DeviceCamera& camera, int views, Stream stream) {
+    const std::int64_t floats = plane_floats(camera) * views;
+    if (volume_.size() < floats) volume_ = Buffer<float>(Memory::device, floats, stream);
+    return {volume_.data(), volume_planes(camera)};
   }
 
   Grid grid_;
@@ -299,8 +327,8 @@ class RotationCuda final : public ViewProjector {
   Buffer<float> mu_, kernel_u_, kernel_w_;
   Buffer<short> reach_u_, reach_w_;
   Buffer<int> radius_of_;
-  Buffer<float> image_columns_, sum_columns_;
-  GroupTaps taps_, mu_taps_;
+  std::optional<TapTable> taps_, mu_taps_;
+  Buffer<float> image_columns_, sum_columns_, volume_;
   std::map<double, AtHeight> heights_;  // by centre_w
 };
 

@@ -1,5 +1,5 @@
-// The footprints of lattice points on a GPU: see spect_cuda.cuh. Made in double precision once for the views of a pass, by
-// a thread a point, so that the kernels of planes only read them.
+// The footprints of lattice points on a GPU: see spect_cuda.cuh. Made in double precision once for all places of a set, by
+// a thread a point, so that projection and its transpose read the same ones.
 #include "kernels/cuda/check.hpp"
 #include "kernels/spect/spect_cuda.cuh"
 
@@ -9,49 +9,33 @@ namespace {
 
 constexpr int taps_threads = 128;
 
-/// The first of two neighbouring samples about a position, and the weights of both.
-struct Neighbours {
-  int first = 0;
-  double weight[2] = {};
-
-  __device__ Neighbours(double position, int size) {
-    const double at = snapped(position);
-    first = max(0, min(static_cast<int>(floor(at)), size - 2));
-    for (int i = 0; i < 2; ++i)
-      if (first + i < size) weight[i] = fmax(0.0, 1 - fabs(at - (first + i)));
-  }
-};
-
 __global__ void __launch_bounds__(taps_threads)
-    make_taps(DeviceCamera camera, ColumnGrid grid, DeviceViews views, int first, int plane, std::int32_t* base,
-              float4* weight, int2* range) {
-  const ViewLattice& lattice = camera.lattice;
-  const int column = static_cast<int>(blockIdx.x) * taps_threads + static_cast<int>(threadIdx.x);
-  const int k = plane + static_cast<int>(blockIdx.y), member = static_cast<int>(blockIdx.z);
+    make_taps(ViewLattice lattice, const LatticeView* looks, ColumnGrid grid, DeviceTaps taps) {
+  const int column = static_cast<int>(blockIdx.z) * taps_threads + static_cast<int>(threadIdx.x);
+  const int k = taps.first + static_cast<int>(blockIdx.y), place = static_cast<int>(blockIdx.x);
   if (column >= lattice.columns()) return;
-  const LatticeView look = camera.looks[views.index[views.view(first + member)]];
+  const LatticeView look = looks[place];
   const AcrossAxis at =
       turned(look, lattice.n_mm(k), look.centre_u_mm + look.scale_u(lattice, k) * lattice.u_mm(column));
-  const double x = grid.x_of(at.x), y = grid.y_of(at.y);
-  const std::int64_t row = static_cast<std::int64_t>(member) * gridDim.y + blockIdx.y;
-  const std::int64_t to = row * lattice.columns() + column;
-  float4 made{};
-  int from = 0;
+  const double x = snapped(grid.x_of(at.x)), y = snapped(grid.y_of(at.y));
+  const std::int64_t plane = taps.plane(lattice, place, k), to = plane * lattice.columns() + column;
+  std::int32_t base = -1;
+  float2 beyond{};
   if (x > -1 && y > -1 && x < grid.nx && y < grid.ny && look.depth_mm(lattice, k) > 0) {
-    const Neighbours across(x, grid.nx), down(y, grid.ny);
-    from = down.first * grid.nx + across.first;
-    const auto share = [&](int i, int j) {
-      const bool inside = across.first + i < grid.nx && down.first + j < grid.ny;
-      if (!inside || (grid.support && !grid.support[from + j * grid.nx + i])) return 0.0f;
-      return static_cast<float>(across.weight[i] * down.weight[j]);
-    };
-    made = {share(0, 0), share(1, 0), share(0, 1), share(1, 1)};
+    const int ix = static_cast<int>(floor(x)), iy = static_cast<int>(floor(y));
+    beyond = {static_cast<float>(x - ix), static_cast<float>(y - iy)};
+    const bool right = beyond.x > 0, below = beyond.y > 0;
+    if (grid.has_image(ix, iy) || (right && grid.has_image(ix + 1, iy)) || (below && grid.has_image(ix, iy + 1)) ||
+        (right && below && grid.has_image(ix + 1, iy + 1)))
+      base = grid.column(ix, iy);
+    else
+      beyond = {};
   }
-  base[to] = from;
-  weight[to] = made;
-  if (range && (made.x > 0 || made.y > 0 || made.z > 0 || made.w > 0)) {
-    atomicMin(&range[row].x, column);  // whole numbers: in any order the same
-    atomicMax(&range[row].y, column + 1);
+  taps.base[to] = base;
+  taps.beyond[to] = beyond;
+  if (taps.range && base >= 0) {
+    atomicMin(&taps.range[plane].x, column);  // whole numbers: in any order the same
+    atomicMax(&taps.range[plane].y, column + 1);
   }
 }
 
@@ -62,17 +46,16 @@ __global__ void clear_ranges(int2* range, std::int64_t count, int columns) {
 
 }  // namespace
 
-void queue_taps(const DeviceCamera& camera, const ColumnGrid& grid, const DeviceViews& views, int first, int count,
-                int plane, std::int32_t* base, float4* weight, int2* range, Stream stream) {
+void queue_taps(const DeviceCamera& camera, const ColumnGrid& grid, int places, const DeviceTaps& taps, Stream stream) {
   const auto blocks = [](std::int64_t size) { return static_cast<unsigned>((size + taps_threads - 1) / taps_threads); };
-  const auto planes = static_cast<unsigned>(camera.lattice.last - plane + 1);
-  if (range) {
-    const std::int64_t rows = std::int64_t{count} * planes;
-    clear_ranges<<<blocks(rows), taps_threads, 0, stream>>>(range, rows, camera.lattice.columns());
+  const auto planes = static_cast<unsigned>(camera.lattice.last - taps.first + 1);
+  if (taps.range) {
+    const std::int64_t all = std::int64_t{places} * planes;
+    clear_ranges<<<blocks(all), taps_threads, 0, stream>>>(taps.range, all, camera.lattice.columns());
     check_launch("prepare the footprints of views");
   }
-  make_taps<<<dim3(blocks(camera.lattice.columns()), planes, static_cast<unsigned>(count)), taps_threads, 0, stream>>>(
-      camera, grid, views, first, plane, base, weight, range);
+  const dim3 grid_of_blocks(static_cast<unsigned>(places), planes, blocks(camera.lattice.columns()));
+  make_taps<<<grid_of_blocks, taps_threads, 0, stream>>>(camera.lattice, camera.looks, grid, taps);
   check_launch("make the footprints of views");
 }
 

@@ -98,6 +98,22 @@ TEST_CASE("SPECT on CUDA: more rows than a tile has, voxels larger and smaller t
   check_on_gpu(Grid::centred(24, 24, 16, {4, 4, 4}), circular_views(12, 24, 16), spread, {3, 11, 4});
 }
 
+TEST_CASE("SPECT on CUDA: several tiles of rows and columns, wide point spreads, thin, boxed and hidden images") {
+  if (!gpu_or_skip()) return;
+  const SpectSettings spread = spread_settings(PsfForm::separable);
+  check_on_gpu(Grid::centred(8, 8, 280, {4, 4, 4}), circular_views(3, 10, 290), spread);
+  check_on_gpu(Grid::centred(12, 12, 6, {4, 4, 4}), circular_views(3, 150, 7), spread);
+  check_on_gpu(Grid::centred(40, 40, 10, {4, 4, 4}), circular_views(4, 30, 14, 4, 60), spread);
+  SpectSettings wide = spread;
+  wide.psf = GaussianPsfModel{.slope = 0.1f, .sigma0_mm = 6};
+  wide.mu_per_mm = mu_cylinder(0.015f, 40);
+  check_on_gpu(Grid::centred(20, 20, 12, {4, 4, 4}), circular_views(3, 22, 14), wide);
+  SpectSettings boxed = spread;
+  boxed.box = true;
+  check_on_gpu(Grid::centred(1, 9, 7, {4, 4, 4}), circular_views(5, 12, 8), boxed);
+  check_on_gpu(Grid::centred(13, 9, 7, {4, 4, 4}), circular_views(5, 20, 8), {.box = true});
+}
+
 TEST_CASE("SPECT on CUDA: heads whose middles lie at different heights and beside the axis, at different radii") {
   if (!gpu_or_skip()) return;
   ViewSet set = circular_views(10, 24, 16);
