@@ -96,9 +96,11 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
     if (attenuation) held += 2 * bytes;
     if (form == PsfForm::fft) held += 2 * bytes;  // half of each plane's frequencies, of planes with margins
   } else {
-    constexpr double group = 128 << 20, padded = 1.25, with_margins = 1.5;  // spect_cuda.cu
-    held = 2 * padded * bytes + std::max(group, with_margins * bytes) + (attenuation ? 2 : 1) * group;
-    if (attenuation) held += (1 + padded) * bytes;
+    constexpr double group = 256 << 20, padded = 1.25, with_margins = 1.5;  // spect_cuda.cu
+    constexpr double bytes_a_footprint = 12, usual_views = 180;
+    const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
+    held = 2 * padded * bytes + std::max(group, with_margins * bytes) + group + footprints;
+    if (attenuation) held += (1 + padded) * bytes + footprints;
   }
   constexpr auto most = static_cast<double>(std::numeric_limits<std::size_t>::max() / 2);
   return static_cast<std::size_t>(std::min(held, most));

@@ -68,7 +68,8 @@ std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const V
 /// Bytes that a projector holds besides the image and the views that it is given, for images of so many bytes, in the
 /// backend's memory: the image and its sums in columns, planes and footprints of a group of views, the kernels' spectra
 /// where the form is fft, and with `attenuation` the map, which is taken to be as large as the image. At most, for a
-/// circular orbit, parallel beams and voxels of a pixel's size: each further radius has spectra of its own.
+/// circular orbit, 180 views, parallel beams and voxels of a pixel's size: each further radius has spectra of its own, and
+/// on CUDA each view its footprints.
 std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool attenuation, Backend backend);
 
 /// The grid that holds what the camera sees at all its places, about the axis: cubes of a pixel's width, or of
