@@ -46,7 +46,7 @@ struct ViewCorrections {
   void process(std::shared_ptr<const ViewBatch> views, Emit<ViewBatch>& emit) {
     if (views->window != 0 && !windows_) return emit(std::move(views));
     const bool has_scatter = windows_ || file_;
-    if (!has_scatter && half_life_s_ == 0 && p_.dead_time.tau_s == 0) return emit(std::move(views));
+    if (!has_scatter && half_life_s_ == 0 && p_.dead_time.tau_s == 0 && !p_.uniform) return emit(std::move(views));
     if (windows_) windows_->prepare(*views->set);
     if (views->records.empty()) return emit(announced(*views));
     ViewBatch here = views->to(Memory::host);
@@ -148,8 +148,14 @@ struct ViewCorrections {
     quantity_before_ = before;
     Quantity after = before ? *before : Quantity{};
     const auto made = [&](Correction correction, std::string how) {
-      after[correction] = {CorrectionState::made, std::move(how)};
+      CorrectionRecord& record = after[correction];
+      if (record.state == CorrectionState::made)
+        throw std::runtime_error(fmt::format("the views are corrected for {} already ({}): leave it out here",
+                                             name_of(correction), record.how));
+      record = {CorrectionState::made, std::move(how)};
     };
+    if (p_.uniform && after[Correction::normalisation].state != CorrectionState::made)
+      made(Correction::normalisation, "by the camera (uniform: true)");
     if (windows_ || file_) made(Correction::scatter, scatter_words());
     if (half_life_s_ > 0) made(Correction::decay, fmt::format("half-life {:g} s", half_life_s_));
     if (p_.dead_time.tau_s > 0) made(Correction::dead_time, fmt::format("{:g} s", p_.dead_time.tau_s));

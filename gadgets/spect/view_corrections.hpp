@@ -34,7 +34,7 @@ struct ScatterFileReading {
                param<&ScatterFileReading::zero>("zero", "Where angle 0 lies: file, dicom or interfile"),
                param<&ScatterFileReading::flip_u>("flip_u", "Columns run the other way than the format says"),
                param<&ScatterFileReading::flip_w>("flip_w", "Rows run the other way than the format says"),
-      param<&ScatterFileReading::negative>("negative", "Negative values: refuse them, or take them as zero"));
+               param<&ScatterFileReading::negative>("negative", "Negative values: refuse them, or take them as zero"));
 };
 
 /// `scatter: {from: windows}`
@@ -94,10 +94,14 @@ struct ViewCorrectionsParams {
   ViewScatterParams scatter;
   ViewDecayParams decay;
   ViewDeadTimeParams dead_time;
-  static constexpr auto params =
-      describe(param<&ViewCorrectionsParams::scatter>("scatter", "Scattered photons in the photopeak's window"),
-               param<&ViewCorrectionsParams::decay>("decay", "Decay of the activity during the scan"),
-               param<&ViewCorrectionsParams::dead_time>("dead_time", "Counts lost while the camera was busy"));
+  bool uniform = false;
+  static constexpr auto params = describe(
+      param<&ViewCorrectionsParams::scatter>("scatter", "Scattered photons in the photopeak's window"),
+      param<&ViewCorrectionsParams::decay>("decay", "Decay of the activity during the scan"),
+      param<&ViewCorrectionsParams::dead_time>("dead_time", "Counts lost while the camera was busy"),
+      param<&ViewCorrectionsParams::uniform>("uniform",
+                                             "The camera has corrected its views for uniformity already, as most do: "
+                                             "nothing is done, and the image says so"));
 };
 
 }  // namespace tofstream

@@ -82,7 +82,7 @@ TEST_CASE("mu-map refuses what it cannot know, in one line") {
 
 namespace {
 
-std::string reconstruction_with(const std::filesystem::path& folder, const std::string& mu) {
+CommandResult reconstruction_with(const std::filesystem::path& folder, const std::string& mu) {
   std::ofstream(folder / "camera.yaml") << "name: small\ncamera:\n  pixels: [16, 8]\n  pixel_mm: 16\n  views: 8\n"
                                            "  rotation_deg: 360\n  seconds: 10\n  radius_mm: 150\n  cps_per_MBq: 100\n"
                                            "  energy_window_keV: [126.5, 154.5]\n"
@@ -98,10 +98,8 @@ gadgets:
   estimate: {{use: osem_update, from: projected}}
 )",
                                                      folder.string(), "uniform_cylinder", mu);
-  const CommandResult result = run_line(
-      fmt::format("{} run {}/scan.yaml --quiet --out {}/out", program().string(), folder.string(), folder.string()));
-  CHECK_MESSAGE(result.code == 0, result.err);
-  return result.err;
+  return run_line(fmt::format("{} run {}/scan.yaml --quiet --overwrite --out {}/out", program().string(),
+                              folder.string(), folder.string()));
 }
 
 }  // namespace
@@ -113,12 +111,27 @@ TEST_CASE("a phantom's map and an attenuation of other photons than the camera's
           0);
   CHECK(mu_map_energy_keV(pet) == 511);
   const std::string why = ": its attenuation is that of photons of 511 keV, and those that are detected have 140.5 keV";
-  const std::string wrong = reconstruction_with(folder.path(), pet);
-  CHECK(wrong.find("pet.nii" + why) != std::string::npos);
-  CHECK(wrong.find("uniform_cylinder" + why) != std::string::npos);
+  const CommandResult wrong = reconstruction_with(folder.path(), pet);
+  CHECK_MESSAGE(wrong.code == 0, wrong.err);
+  CHECK(wrong.err.find("pet.nii" + why) != std::string::npos);
+  CHECK(wrong.err.find("uniform_cylinder" + why) != std::string::npos);
 
   REQUIRE(run_line(fmt::format("{} phantom jaszczak --mu --voxel-mm 20 -o {}", program().string(), spect)).code == 0);
   CHECK(mu_map_energy_keV(spect) == 140.5);
-  CHECK(reconstruction_with(folder.path(), spect).find("spect.nii: its attenuation") == std::string::npos);
+  const CommandResult right = reconstruction_with(folder.path(), spect);
+  CHECK_MESSAGE(right.code == 0, right.err);
+  CHECK(right.err.find("spect.nii: its attenuation") == std::string::npos);
+}
+
+TEST_CASE("a map that lies beside the image is refused, with what moves it") {
+  const TemporaryFolder folder;
+  const std::string ct = write_ct(folder / "ct.nii").string(), mu = (folder / "mu.nii").string();
+  REQUIRE(mu_map(fmt::format("{} --energy-keV 140.5 --shift-mm 0 0 -700 -o {}", ct, mu)).code == 0);
+  const CommandResult result = reconstruction_with(folder.path(), mu);
+  CHECK(result.code == 1);
+  CAPTURE(result.err);
+  CHECK(result.err.find("mu.nii: along z the map goes from -720 to -680 mm and the image from -64 to 64 mm") !=
+        std::string::npos);
+  CHECK(result.err.find("tofstream mu-map --shift-mm") != std::string::npos);
 }
 // SPDX-License-Identifier: Apache-2.0

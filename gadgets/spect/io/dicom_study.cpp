@@ -33,6 +33,7 @@ DicomStudy::DicomStudy(const std::filesystem::path& path, const ViewOverrides& o
   read_windows(all);
   place_frames();
   find_flips();
+  read_corrections(all);
 }
 
 void DicomStudy::refuse_other_images(const DicomItem& all) const {
@@ -252,6 +253,18 @@ void DicomStudy::find_flips() {
 std::vector<std::byte> DicomStudy::pixels() const {
   return file_.pixels(static_cast<std::uintmax_t>(frames_.size()) * static_cast<std::uintmax_t>(set_.size[0]) *
                       static_cast<std::uintmax_t>(set_.size[1]) * static_cast<std::uintmax_t>(format_.bytes));
+}
+
+// Corrected Image, with the terms of PS3.3 C.8.4.9.
+void DicomStudy::read_corrections(const DicomItem& all) {
+  const std::string terms = fmt::format("\\{}\\", all.text(0x0028, 0x0051));
+  for (const auto& [term, correction] : {std::pair{"UNIF", Correction::normalisation},
+                                         {"ATTN", Correction::attenuation},
+                                         {"SCAT", Correction::scatter},
+                                         {"DTIM", Correction::dead_time},
+                                         {"DECY", Correction::decay}})
+    if (terms.find(fmt::format("\\{}\\", term)) != std::string::npos)
+      quantity_[correction] = {CorrectionState::made, fmt::format("the file says so (Corrected Image has {})", term)};
 }
 
 }  // namespace tofstream::formats

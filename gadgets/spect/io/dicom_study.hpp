@@ -44,6 +44,8 @@ class DicomStudy {
   bool is_flipped_u() const { return is_flipped_u_ != overrides_.flip_u; }
   bool is_flipped_w() const { return is_flipped_w_ != overrides_.flip_w; }
   const std::vector<std::string>& notes() const { return notes_; }
+  /// What the counts show: corrections that they have had, as the file says.
+  const Quantity& quantity() const { return quantity_; }
   int place_of_window(int window) const {
     return window == overrides_.window ? 0 : window < overrides_.window ? window : window - 1;
   }
@@ -60,6 +62,7 @@ class DicomStudy {
   void read_windows(const DicomItem& all);
   void place_frames();
   void find_flips();
+  void read_corrections(const DicomItem& all);
   double angle_of(const DicomFrame& frame) const;
   double radius_of(const DicomFrame& frame) const;
 
@@ -83,6 +86,7 @@ class DicomStudy {
   int windows_ = 1;
   bool is_flipped_u_ = false, is_flipped_w_ = true;
   std::vector<std::string> notes_;
+  Quantity quantity_ = quantity_of_views();
 };
 
 }  // namespace tofstream::formats

@@ -20,7 +20,8 @@ class DicomViews final : public ViewReader {
                       .is_flipped_u = study.is_flipped_u(),
                       .is_flipped_w = study.is_flipped_w(),
                       .negative_is_zero = overrides.negative == NegativeCounts::zero,
-                      .notes = study.notes()};
+                      .notes = study.notes(),
+                      .quantity = study.quantity()};
     for (std::size_t f = 0; f < study.frames().size(); ++f)
       contents.stored.push_back({.view = study.view_of_frame()[f],
                                  .window = study.place_of_window(study.frames()[f].window),

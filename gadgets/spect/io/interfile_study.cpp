@@ -295,6 +295,13 @@ void InterfileStudy::apply_view_lists(ViewSet& set) const {
 Quantity InterfileStudy::quantity() const {
   Quantity quantity = quantity_of_views();
   for (const InterfileEntry* entry : header_.comments(simulation_key)) read_simulation_words(entry->value, quantity);
+  for (const InterfileEntry* entry : header_.comments(corrected_key)) {
+    const std::size_t colon = entry->value.find(": ");
+    for (std::size_t c = 0; c < correction_count; ++c)
+      if (const auto correction = static_cast<Correction>(c); entry->value.substr(0, colon) == name_of(correction))
+        quantity[correction] = {CorrectionState::made,
+                                colon == std::string::npos ? "" : entry->value.substr(colon + 2)};
+  }
   for (const InterfileEntry* entry : header_.comments(mark_key)) quantity.marks.push_back(entry->value);
   return quantity;
 }

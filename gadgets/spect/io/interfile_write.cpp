@@ -124,6 +124,10 @@ std::string shown_text(const Quantity& quantity) {
   std::string text;
   if (const std::string words = simulation_words(quantity); !words.empty())
     text += fmt::format("; {} := {}\n", simulation_key, words);
+  for (std::size_t c = 0; c < correction_count; ++c)
+    if (const CorrectionRecord& record = quantity.corrections[c]; record.state == CorrectionState::made)
+      text +=
+          fmt::format("; {} := {}: {}\n", corrected_key, name_of(static_cast<Correction>(c)), header_text(record.how));
   for (const std::string& mark : quantity.marks) text += fmt::format("; {} := {}\n", mark_key, header_text(mark));
   return text;
 }

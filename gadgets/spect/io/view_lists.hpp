@@ -33,9 +33,10 @@ inline constexpr std::array<ViewList, 7> view_lists = {{
      [](ViewPlace& p, double v) { p.head = v > -1e6 && v < 1e6 ? static_cast<int>(v) : -1; }},
 }};
 
-/// Which effects simulated views contain, as simulation_words() has them; and further reasons why an image of the views
-/// is not what its unit says.
+/// Which effects simulated views contain, as simulation_words() has them; a correction that the counts have had, "decay:
+/// how"; and further reasons why an image of the views is not what its unit says.
 inline constexpr const char* simulation_key = "tofstream simulation";
+inline constexpr const char* corrected_key = "tofstream corrected";
 inline constexpr const char* mark_key = "tofstream mark";
 
 }  // namespace tofstream::formats

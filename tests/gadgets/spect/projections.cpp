@@ -52,6 +52,26 @@ TEST_CASE("projections_source refuses a file without a radius before anything ru
   CHECK_NOTHROW(RegisteredGadgetTest<ViewBatch>("projections_source", "{path: " + path + ", radius_mm: 200}"));
 }
 
+TEST_CASE(
+    "projections_source joins files of further energy windows, read as the scan's file is, and takes their limits") {
+  const PrivateTemporaryFolder folder;
+  const std::string path = small_scan(folder.path()).string();
+  const std::string both = "{path: " + path + ", lower_window: " + path + ", flip_u: true, windows_keV: ";
+  RegisteredGadgetTest<ViewBatch> test("projections_source", both + "[126, 154, 92, 125]}");
+  test.run();
+  REQUIRE(test.out.size() == 6);
+  CHECK(test.out[0].window == 1);
+  CHECK(test.out[1].window == 0);
+  CHECK(test.out[1].records[0].view == test.out[0].records[0].view);
+  CHECK(test.out[1].set->windows == std::vector<EnergyWindow>{{126, 154}, {92, 125}});
+  CHECK(test.context.recorded().received == 16 + 24 + 32);  // those of the window that is reconstructed
+  using Source = RegisteredGadgetTest<ViewBatch>;
+  CHECK_THROWS_WITH(Source("projections_source", both + "[126, 154, 92]}"),
+                    "windows_keV needs two numbers for each energy window, its lower and upper limit");
+  CHECK_THROWS_WITH(Source("projections_source", both + "[126, 154]}"),
+                    doctest::Contains("windows_keV has the limits of 1 energy windows, and there are 2"));
+}
+
 TEST_CASE("projections_writer writes what projections_source reads, and both balance their books") {
   const PrivateTemporaryFolder folder;
   RegisteredGadgetTest<ViewBatch> source("projections_source", "{path: " + small_scan(folder.path()).string() + "}");

@@ -270,4 +270,30 @@ TEST_CASE("decay and dead time that cannot be are refused in one line") {
   exposed.records[0].exposure = 0.9;
   CHECK(says_so(why_not("{dead_time: {tau_s: 1e-6}}", {std::move(exposed)}), "an exposure of its own"));
 }
+
+TEST_CASE("what views are corrected for already is not corrected again, and who knows that they are uniform says so") {
+  const auto set = two_views({of_peak, of_lower});
+  const auto view_with = [&](Correction correction) {
+    ViewBatch view = view_of(set, 0, 0, 5);
+    Quantity quantity = *view.quantity;
+    quantity[correction] = {CorrectionState::made, "the camera"};
+    view.quantity = std::make_shared<const Quantity>(std::move(quantity));
+    return view;
+  };
+  std::vector<ViewBatch> decayed, lost;
+  decayed.push_back(view_with(Correction::decay));
+  lost.push_back(view_with(Correction::dead_time));
+  CHECK(why_not("{decay: {isotope: Tc-99m}}", decayed) ==
+        "the views are corrected for decay already (the camera): leave it out here");
+  CHECK(says_so(why_not("{dead_time: {tau_s: 1e-6}}", lost), "for dead time already"));
+  CHECK(why_not("{dead_time: {tau_s: 1e-6}}", decayed) == "taken");
+
+  CorrectionTest gadget("view_corrections", "{uniform: true}");
+  gadget.send(view_of(set, 0, 0, 5));
+  gadget.send(view_with(Correction::normalisation));
+  CHECK(gadget.out[0].quantity->corrections[static_cast<std::size_t>(Correction::normalisation)].how ==
+        "by the camera (uniform: true)");
+  CHECK(gadget.out[1].quantity->corrections[static_cast<std::size_t>(Correction::normalisation)].how == "the camera");
+  CHECK(gadget.out[1].records[0].exposure == 1);
+}
 // SPDX-License-Identifier: Apache-2.0

@@ -255,4 +255,15 @@ TEST_CASE("compressed DICOM pixels are read where GDCM can, and refused with a r
           .c_str(),
       std::runtime_error);
 }
+
+TEST_CASE("DICOM says for what its counts are corrected already") {
+  DicomFolder folder;
+  if (!folder.is_ready()) return;
+  const auto plain = open_views(folder.scan())->next();
+  CHECK((*plain->quantity)[Correction::decay].state == CorrectionState::not_made);
+  const auto view = open_views(folder.scan("ds.CorrectedImage = ['UNIF', 'COR', 'DECY']"))->next();
+  CHECK((*view->quantity)[Correction::normalisation].state == CorrectionState::made);
+  CHECK((*view->quantity)[Correction::decay].how == "the file says so (Corrected Image has DECY)");
+  CHECK((*view->quantity)[Correction::scatter].state == CorrectionState::not_made);
+}
 // SPDX-License-Identifier: Apache-2.0

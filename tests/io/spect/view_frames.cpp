@@ -67,11 +67,13 @@ TEST_CASE("a camera's header says of each view what the set says, whatever Inter
   Quantity shows;
   shows[Correction::attenuation] = {CorrectionState::called_for, "photons are absorbed in the phantom"};
   shows[Correction::decay] = {CorrectionState::not_needed, "not simulated"};
+  shows[Correction::dead_time] = {CorrectionState::made, "Corrected Image has DTIM"};
   shows.marks = {"the activity decays; from view to view"};
   const CameraStream read = read_camera_header(write_camera_header(uneven_set(), shows));
   CHECK(*read.set == uneven_set());
   CHECK((*read.quantity)[Correction::attenuation].state == CorrectionState::called_for);
   CHECK((*read.quantity)[Correction::decay].state == CorrectionState::not_needed);
+  CHECK((*read.quantity)[Correction::dead_time] == CorrectionRecord{CorrectionState::made, "Corrected Image has DTIM"});
   REQUIRE(read.quantity->marks.size() == 1);
   CHECK(read.quantity->marks[0] == "the activity decays  from view to view");
 
