@@ -96,7 +96,8 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
     if (attenuation) held += 2 * bytes;
     if (form == PsfForm::fft) held += 2 * bytes;  // half of each plane's frequencies, of planes with margins
   } else {
-    constexpr double group = 256 << 20, padded = 1.25, with_margins = 1.5;  // spect_cuda.cu
+    constexpr double large_image = 32 << 20, most_group = 256 << 20, padded = 1.25, with_margins = 1.5;
+    const double group = bytes > large_image ? most_group / 2 : most_group;  // spect_cuda.cu
     constexpr double bytes_a_footprint = 12, usual_views = 180;
     const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
     held = 2 * padded * bytes + std::max(group, with_margins * bytes) + group + footprints;

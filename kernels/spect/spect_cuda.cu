@@ -18,9 +18,13 @@ namespace {
 
 using namespace spect;
 
-// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); images of
-// 256 voxels along each axis shall stay within 1.5 GiB.
-constexpr std::int64_t most_bytes = std::int64_t{256} << 20;
+// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); large
+// images, of 256 voxels along each axis, shall stay within 1.5 GiB.
+std::int64_t bytes_at_once(const Grid& grid) {
+  constexpr std::int64_t most_bytes = std::int64_t{256} << 20, large_image = std::int64_t{32} << 20;
+  const bool is_large = grid.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
+  return is_large ? most_bytes / 2 : most_bytes;
+}
 
 /// A list of entries of each item on the device.
 class RowTable {
@@ -304,9 +308,9 @@ class RotationCuda final : public ViewProjector {
     return std::int64_t{camera.rows_of_points()} * camera.columns_of_points() * chunks_of(camera, views);
   }
   /// Views that are projected at once, of which so many floats each are written.
-  static int views_a_group(std::int64_t floats, int views) {
+  int views_a_group(std::int64_t floats, int views) const {
     constexpr int most = 1 << 14;  // a grid of blocks has no more than 65535 along y
-    const std::int64_t held = most_bytes / (floats * static_cast<std::int64_t>(sizeof(float)));
+    const std::int64_t held = bytes_at_once(grid_) / (floats * static_cast<std::int64_t>(sizeof(float)));
     return static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min(views, most)));
   }
   PlaneVolume volume_of(const DeviceCamera& camera, int views, Stream stream) {

@@ -66,8 +66,11 @@ TEST_CASE("simulate takes events or seconds, and a file, not a folder") {
 TEST_CASE("without tofstream's own files it is said where they were looked for") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "bin");
+  std::filesystem::create_directory(folder / "lib");
   std::filesystem::copy_file(program(), folder / "bin/tofstream");
-  const auto alone = run_line("LD_LIBRARY_PATH=" + (program().parent_path().parent_path() / "lib").string() + " " +
+  const auto lib = program().parent_path().parent_path() / "lib";
+  std::filesystem::copy_file(lib / "libtofstream_io.so", folder / "lib/libtofstream_io.so");
+  const auto alone = run_line("LD_LIBRARY_PATH=" + (folder / "lib").string() + ":" + lib.string() + " " +
                               (folder / "bin/tofstream").string() + " simulate -o " + (folder / "x").string());
   CHECK(alone.code == 2);
   CHECK_MESSAGE(alone.err.find("looked for in " + (folder / "share/tofstream/scanners").string()) != std::string::npos,
