@@ -80,6 +80,7 @@ std::vector<double> photopeaks_keV(std::string_view name) {
   const Isotope* isotope = find_isotope(name);
   if (!isotope) {
     std::vector<std::string_view> known;
+    known.reserve(isotopes.size());
     for (const Isotope& one : isotopes) known.push_back(one.name);
     throw std::invalid_argument(
         fmt::format("the photons of '{}' are not known (known: {})", name, fmt::join(known, ", ")));

@@ -73,12 +73,12 @@ void ViewReader::add_windows_of(std::unique_ptr<ViewReader> file) {
         fmt::format("it {}: an energy window's file is of the same scan as {}", other, printable(path_.string())));
   auto set = std::make_shared<ViewSet>(*set_);
   set->windows.resize(static_cast<std::size_t>(window_count()));
-  const auto first = static_cast<int>(set->windows.size());
+  const std::size_t first = set->windows.size(), more = static_cast<std::size_t>(file->window_count());
   set->windows.insert(set->windows.end(), file->set()->windows.begin(), file->set()->windows.end());
-  set->windows.resize(static_cast<std::size_t>(first + file->window_count()));
+  set->windows.resize(first + more);
   further_.push_back(std::move(file));
   for (StoredView stored : further_.back()->stored_) {
-    stored.window += first;
+    stored.window += static_cast<int>(first);
     stored.file = further_.size();
     stored_.push_back(stored);
   }
