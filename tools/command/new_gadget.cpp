@@ -204,16 +204,21 @@ Scaffold scaffold_of(const Options& options, const Plan& plan) {
   return scaffold;
 }
 
+// Lines that include these headers and those of what travels in and out.
+std::string includes_of(const Plan& plan, std::set<std::string> headers) {
+  for (const auto& facts : {plan.in, plan.out})
+    if (facts) headers.insert(facts->header);
+  return fmt::format("#include \"{}\"", fmt::join(headers, "\"\n#include \""));
+}
+
 void in_tree(const Options& options, const Plan& plan, const fs::path& root, Scaffold& scaffold) {
   const std::string family = !options.family.empty()     ? options.family
                              : plan.kind == Kind::source ? "source"
                              : plan.kind == Kind::sink   ? "write"
                              : options.cuda              ? "filter"
                                                          : "correct";
-  std::set<std::string> headers = {"core/gadget.hpp", "kernels/sort/select.hpp"};
-  for (const auto& facts : {plan.in, plan.out})
-    if (facts) headers.insert(facts->header);
-  scaffold.set("includes", fmt::format("#include \"{}\"", fmt::join(headers, "\"\n#include \"")));
+  scaffold.set("includes", includes_of(plan, {"core/gadget.hpp", "kernels/sort/select.hpp"}));
+  scaffold.set("test_includes", includes_of(plan, {"core/testing.hpp"}));
   scaffold.set("open", "namespace tofstream {\nnamespace {\n");
   scaffold.set("close", "\n}  // namespace\n}  // namespace tofstream");
   scaffold.set("namespace_open", "namespace tofstream {\n");
