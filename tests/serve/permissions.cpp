@@ -155,15 +155,16 @@ TEST_CASE_FIXTURE(Allowed, "only the folder's pipelines have names, and only tho
   CHECK(refusal({.pipeline = "live/lower"}) != "");
 }
 
-TEST_CASE("the folder of pipelines that come with tofstream serves one") {
+TEST_CASE("of the pipelines that come with tofstream two are for a server") {
   if (!std::filesystem::is_directory("pipelines")) return skip_test("sources beside the test");
-  CHECK(offered_pipelines({.pipelines = "pipelines"}) == std::vector<std::string>{"served_osem"});
+  CHECK(offered_pipelines({.pipelines = "pipelines"}) == std::vector<std::string>{"served_osem", "served_spect"});
 }
 
 TEST_CASE("gadgets that reach files, sockets or processes are not harmless") {
   for (const char* name :
        {"checkpoint_writer", "file_source", "journal_source", "strip_decoder", "petsird_writer", "python",
-        "strip_simulator", "strip_writer", "recorder", "simulator", "web_monitor", "zmq_petsird_sink", "zmq_sink"}) {
+        "strip_simulator", "strip_writer", "recorder", "simulator", "web_monitor", "zmq_petsird_sink", "zmq_sink",
+        "zmq_view_sink", "projections_source", "projections_writer", "spect_simulator"}) {
     CAPTURE(name);
     REQUIRE(registry().find(name));
     CHECK_FALSE(registry().find(name)->harmless);
