@@ -153,6 +153,18 @@ TEST_CASE("of an image one voxel thick there is one slice, which fills the pictu
   CHECK(flat.height() < 1200);
 }
 
+TEST_CASE("where sources are few and small, the background does not become as dark as they are") {
+  Image image = Image::filled(Grid::centred(64, 64, 64, {4, 4, 4}), 1e-4f);
+  image.voxels[image.grid.index(32, 32, 32)] = 1000;
+  const PictureFolder folder;
+  write_view_png(folder / "point.png", image);
+  const Pixels picture(folder / "point.png");
+  int dark = 0;
+  for (int y = 0; y < picture.height(); ++y)
+    for (int x = 0; x < picture.width(); ++x) dark += picture.red(x, y) < 64 ? 1 : 0;
+  CHECK(dark < picture.width() * picture.height() / 20);
+}
+
 TEST_CASE("views that cannot be drawn are refused and leave nothing behind") {
   const PictureFolder folder;
   const Image image = spheres(10, 10, 4);

@@ -105,8 +105,10 @@ Range range_of(const Panels& panels, const ViewSettings& settings) {
   const auto nearly_all = shown.begin() + static_cast<std::ptrdiff_t>(0.999 * static_cast<double>(shown.size() - 1));
   std::ranges::nth_element(shown, nearly_all);
   const bool outliers = most > 1.5f * *nearly_all && *nearly_all > 0;
+  constexpr float smallest_share = 0.1f;  // of the maximum: where sources are small and few, nearly all is background
+  const float high = outliers ? std::max(*nearly_all, smallest_share * most) : most;
   Range range{settings.low.value_or(std::min(0.0, static_cast<double>(least))),
-              settings.high.value_or(static_cast<double>(outliers ? *nearly_all : most))};
+              settings.high.value_or(static_cast<double>(high))};
   if (!settings.high && !(range.high > range.low)) range.high = range.low + 1;  // a constant image
   if (!(range.high > range.low && std::isfinite(range.low) && std::isfinite(range.high)))
     throw std::invalid_argument(fmt::format("the colours' range from {} to {} is empty", range.low, range.high));

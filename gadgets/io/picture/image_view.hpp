@@ -22,8 +22,8 @@ struct ViewSettings {
   bool at_hottest = false;       // or through the hottest place; default: the image's centre
   std::optional<double> low;     // value of the map's first colour; default: 0, or the minimum
                                  // where that is negative
-  std::optional<double> high;    // value of its last; default: the 99.9th percentile of what is
-                                 // shown, or the maximum where it is near
+  std::optional<double> high;    // value of its last; default: the 99.9th percentile of what is shown, but at least a
+                                 // tenth of the maximum; or the maximum where it is near
   bool interpolate = true;       // bilinear; false shows voxels as they are
   int width_px = 1200;
 };
