@@ -1,4 +1,5 @@
 // The C interface: the same bits as the projectors behind it, and every wrong argument told in one line.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "kernels/spect/spect.hpp"
+#include "tests/support/gpu.hpp"
 #include "tools/c/tofstream.h"
 
 using namespace tofstream;
@@ -204,6 +206,31 @@ TEST_CASE("an array takes the place of a file: attenuation weakens what lies beh
   CHECK(tof_operator_of_views("rotation_projector", "mu_map: memory:other", &small_grid, &turn.views, &mu, 1, TOF_CPU,
                               &made) != TOF_OK);
   CHECK(std::string(tof_error()) == "memory:other: no array of that name was given");
+}
+
+TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of the host") {
+  if (!gpu_or_skip()) return;
+  const Turn turn;
+  tof_operator* made = nullptr;
+  REQUIRE_MESSAGE(tof_operator_of_views("rotation_projector", "psf: {slope: 0.02, sigma0_mm: 2}", &small_grid,
+                                        &turn.views, nullptr, 0, TOF_CUDA, &made) == TOF_OK,
+                  tof_error());
+  const Op there(made), here = spect_operator();
+  const auto x = random_numbers(small_voxels, 1);
+  std::vector<float> expected(turn_pixels), back(small_voxels);
+  REQUIRE(tof_forward(here.get(), x.data(), expected.data(), nullptr) == TOF_OK);
+  const auto image = Buffer<float>::from(x).to(Memory::device);
+  Buffer<float> data(Memory::device, turn_pixels), again(Memory::device, small_voxels);
+  REQUIRE_MESSAGE(tof_forward(there.get(), image.data(), data.data(), nullptr) == TOF_OK, tof_error());
+  const auto found = data.to_vector();
+  const float most = *std::ranges::max_element(expected);
+  for (std::size_t i = 0; i < turn_pixels; ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-6F * most);
+  REQUIRE(tof_adjoint(there.get(), data.data(), again.data(), nullptr) == TOF_OK);
+  CHECK(dot(again.to_vector(), x) == doctest::Approx(dot(found, found)).epsilon(1e-5));
+  CHECK(tof_forward(there.get(), x.data(), data.data(), nullptr) == TOF_INVALID);
+  CHECK(std::string(tof_error()).find("image lies in the host's memory, and the operator works on the GPU") == 0);
+  CHECK(tof_forward(here.get(), image.data(), expected.data(), nullptr) == TOF_INVALID);
+  CHECK(std::string(tof_error()).find("image lies in the GPU's memory, and the operator works on the CPU") == 0);
 }
 
 TEST_CASE("what the program warns of goes to the host, and nothing to the terminal") {
