@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the file that this code is in: the program may be another's, such as Python.
+// Where the file lies that this code is in: the program may be another's, such as Python.
 fs::path folder_of_library() {
   Dl_info info{};
   std::error_code none;

@@ -51,10 +51,15 @@ struct ProjectionsWriter {
   void warn_of_corrections(const ViewBatch& batch, Context& context) {
     const bool is_corrected =
         !batch.additive.empty() || !batch.multiplicative.empty() ||
-        std::ranges::any_of(batch.records, [](const ViewRecord& record) { return record.exposure != 1; });
+        std::ranges::any_of(batch.records, [](const ViewRecord& record) { return record.exposure != 1; }) ||
+        (batch.quantity && std::ranges::any_of(batch.quantity->corrections, [](const CorrectionRecord& record) {
+           return record.state == CorrectionState::made;
+         }));
     if (is_corrected && !std::exchange(has_warned_, true))
       context.log().warning(
-          "Interfile holds counts alone: the views' corrections are not written, so make them again where it is read");
+          "Interfile holds counts alone, and does not say how they were corrected: what was done to the counts "
+          "themselves "
+          "(as DICOM's Corrected Image says) stays done, and what was not must be made again where the file is read");
   }
 
   static ViewBatch copy_of(const ViewBatch& batch) {

@@ -23,7 +23,7 @@ std::optional<ViewBatch> ViewIntake::take(const ViewBatch& views, Context& conte
   }
   if (!set_) {
     set_ = views.set;
-    has_come_.resize(set_->places.size());
+    exposure_.resize(set_->places.size());
     const auto timed = std::ranges::count_if(set_->places, [](const ViewPlace& place) { return place.duration_s > 0; });
     is_timed_ = timed == std::ssize(set_->places);
     if (timed > 0 && !is_timed_)
@@ -41,18 +41,33 @@ std::optional<ViewBatch> ViewIntake::take(const ViewBatch& views, Context& conte
   synchronize(nullptr);
   taken.set = set_;
   taken.weigh(reference_s_);
-  for (const ViewRecord& record : taken.records) has_come_[static_cast<std::size_t>(record.view)] = true;
+  for (const ViewRecord& record : taken.records) note(record, context);
   return taken;
 }
 
+// A view may come in pieces, whose exposures are shares of its time. More than all of it is a second scan of that side.
+void ViewIntake::note(const ViewRecord& record, Context& context) {
+  constexpr double whole = 1 + 1e-6;
+  double& exposure = exposure_[static_cast<std::size_t>(record.view)];
+  exposure += record.exposure;
+  if (exposure <= whole || std::exchange(said_again_, true)) return;
+  const std::string line = fmt::format(
+      "view {} came again: it counts as so much more time, with its counts. Pieces of a view have exposures that make "
+      "1 "
+      "together (the first such view)",
+      record.view);
+  context.report("view_again", line);
+  context.log().warning(line);
+}
+
 void ViewIntake::require_all(Context& context) const {
-  const auto missing = std::ranges::count(has_come_, false);
+  const auto missing = std::ranges::count(exposure_, 0.0);
   if (missing == 0) return;
-  const auto first = std::ranges::find(has_come_, false) - has_come_.begin();
+  const auto first = std::ranges::find(exposure_, 0.0) - exposure_.begin();
   const std::string line = fmt::format(
       "{} of {} views never came (the first is view {}, at {:g} degrees): the image "
       "has streaks from the sides that are missing",
-      missing, has_come_.size(), first, set_->places[static_cast<std::size_t>(first)].angle_deg);
+      missing, exposure_.size(), first, set_->places[static_cast<std::size_t>(first)].angle_deg);
   context.report("missing_views", line);
   context.log().warning(line);
 }

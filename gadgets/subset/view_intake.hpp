@@ -37,9 +37,11 @@ class ViewIntake {
  private:
   double reference_s_;
   std::shared_ptr<const ViewSet> set_;
-  std::vector<bool> has_come_;  // of each view of the set
+  void note(const ViewRecord& record, Context& context);
+
+  std::vector<double> exposure_;  // of all that came of each view of the set; 0: nothing
   bool is_timed_ = true;
-  bool said_window_ = false;
+  bool said_window_ = false, said_again_ = false;
   SubsetQuantity quantity_;
 };
 

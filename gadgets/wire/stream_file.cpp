@@ -10,6 +10,12 @@ namespace tofstream {
 template KindTable<StreamFileKind>& table_of<StreamFileKind>();
 template struct KindRegistration<StreamFileKind>;
 
+std::string stream_files_in_words() {
+  std::string words = "a PETSIRD file";
+  for (const StreamFileKind& kind : table_of<StreamFileKind>()) words += ", " + kind.name;
+  return words;
+}
+
 const StreamFileKind* find_stream_file_kind(const std::filesystem::path& path) {
   const auto& kinds = table_of<StreamFileKind>();
   const auto found = std::ranges::find_if(kinds, [&](const StreamFileKind& kind) { return kind.holds(path); });

@@ -42,6 +42,8 @@ struct StreamFileKind {
 extern template KindTable<StreamFileKind>& table_of<StreamFileKind>();
 extern template struct KindRegistration<StreamFileKind>;
 
+/// What can be sent besides journals, in a list: "a PETSIRD file, projections".
+std::string stream_files_in_words();
 /// The kind that holds the file; null where none does.
 const StreamFileKind* find_stream_file_kind(const std::filesystem::path& file);
 

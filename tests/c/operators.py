@@ -59,6 +59,10 @@ def likelihood():
     step = A.em_step(x, counts)
     assert np.allclose(step, A.adjoint(tof.ratio(counts, A(x))), rtol=1e-4, atol=1e-4)
     assert np.allclose(A.gradient(x, counts), step - s, rtol=1e-4, atol=1e-3)
+    for share in (0.5, 2.0):  # the gradient's sensitivity is that of these weights, not of earlier ones
+        m = np.full(A.out_shape, share, np.float32)
+        wanted = A.em_step(x, counts, multiplicative=m) - np.float32(share) * s
+        assert np.allclose(A.gradient(x, counts, multiplicative=m), wanted, rtol=1e-4, atol=1e-3)
 
     def log_likelihood(image):
         expected = A(image)
@@ -111,6 +115,9 @@ def wrong_arrays():
     refused(TypeError, "image is a list", A, [1, 2])
     refused(TypeError, "data has the shape", A.adjoint, x)
     refused(TypeError, "out has the type", A, x, out=np.empty(A.out_shape))
+    fixed = np.empty(A.out_shape, np.float32)
+    fixed.flags.writeable = False
+    refused(TypeError, "out is read-only", A, x, out=fixed)
     refused(ValueError, "did you mean 'psf_form'?", turn, psf_from="none")
     refused(ValueError, "device is 'gpu'", turn, device="gpu")
     refused(ValueError, "parts is 13", A.split, 13)

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/base/private_folder.hpp"
-#include "tests/support/skip.hpp"
+#include "tests/support/pydicom.hpp"
 
 using namespace tofstream;
 using namespace tofstream::formats;
@@ -52,28 +52,10 @@ for k in (2, 0, 1):
     ds.save_as(path, write_like_original=False)
 )";
 
-struct CtFolder {
-  PrivateTemporaryFolder folder;
-  std::string python;
-
+struct CtFolder : PydicomFolder {
+  /// False where the test must return.
   bool is_ready() {
-    for (const char* candidate : {"python3", "/usr/bin/python3"})
-      if (python.empty() &&
-          std::system(fmt::format("{} -c 'import numpy, pydicom' >/dev/null 2>&1", candidate).c_str()) == 0)
-        python = candidate;
-    if (python.empty()) {
-      skip_test("pydicom");
-      return false;
-    }
-    std::ofstream(folder.path() / "write.py") << ct_script;
-    try {
-      (void)read_ct_series(series());
-    } catch (const std::runtime_error& refused) {
-      if (std::string(refused.what()).find("this build has no DICOM reader") == std::string::npos) throw;
-      skip_test("GDCM in this build");
-      return false;
-    }
-    return true;
+    return prepare(ct_script, [&] { (void)read_ct_series(series()); });
   }
 
   fs::path series(const std::string& change = "pass") const {

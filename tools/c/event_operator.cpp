@@ -80,7 +80,11 @@ class EventOperator final : public Operator {
 };
 
 std::shared_ptr<const Scanner> scanner_of(const char* name) {
-  if (!name || !*name) return std::make_shared<const Scanner>();
+  if (!name || !*name) {
+    auto none = std::make_shared<Scanner>();
+    none->detectors = std::make_shared<const DetectorTable>(std::span<const Vec3>());
+    return none;
+  }
   return petsird::to_scanner(formats::petsird_header_of(find_shared("scanners", name), 0).header.scanner);
 }
 
@@ -143,7 +147,8 @@ EventView view_of(const tof_events& events, const Scanner& scanner, Memory memor
   view.count = events.count;
   if (events.detector1 || events.detector2) {
     if (!events.detector1 || !events.detector2) throw Wrong("events.detector1 and detector2 come together");
-    if (!scanner.detectors) throw Wrong("events have detectors, and events.scanner is null: name the scanner");
+    if (!events.scanner || !*events.scanner)
+      throw Wrong("events have detectors, and events.scanner is null: name the scanner");
     view.detector1 = events.detector1;
     view.detector2 = events.detector2;
     view.detectors = scanner.detectors->on(memory);

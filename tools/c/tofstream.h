@@ -70,7 +70,8 @@ typedef struct tof_events {
   float tof_sigma_mm, tof_bin_mm;           /* resolution (not FWHM) and bin; 0: the scanner's */
 } tof_events;
 
-/* The views of a gamma camera. Arrays lie in host memory, are copied, and have one number a view. */
+/* The views of a gamma camera. Arrays lie in host memory, are copied, and have one number a view. All views count alike:
+ * where their times differ, `multiplicative` of an EM step has them. */
 typedef struct tof_views {
   size_t size;           /* sizeof(tof_views) */
   int32_t views;
@@ -78,7 +79,6 @@ typedef struct tof_views {
   float pixel_mm[2];
   const double* angle_deg;  /* 0 at the patient's back, 90 at the patient's left */
   const double* radius_mm;  /* from the axis to the collimator's face */
-  const double* duration_s; /* null: all views count alike */
 } tof_views;
 
 /* An array in host memory that stands for a file where a projector's parameter asks for one: "memory:NAME". */

@@ -99,9 +99,8 @@ std::shared_ptr<const ViewSet> set_of(const tof_views& given) {
     set->pixel_mm.set(axis, given.pixel_mm[axis]);
   }
   for (std::int32_t v = 0; v < given.views; ++v)
-    set->places.push_back({.angle_deg = static_cast<float>(given.angle_deg[v]),
-                           .radius_mm = static_cast<float>(given.radius_mm[v]),
-                           .duration_s = given.duration_s ? given.duration_s[v] : 0});
+    set->places.push_back(
+        {.angle_deg = static_cast<float>(given.angle_deg[v]), .radius_mm = static_cast<float>(given.radius_mm[v])});
   try {
     set->validate();
   } catch (const std::invalid_argument& wrong) {

@@ -94,7 +94,8 @@ serve::FrameReader file_reader(const fs::path& file, double speed) {
 
 serve::FrameReader reader_of(const Options& options) {
   if (options.input.empty())
-    throw InputError("name what to send: --input FILE.petsird, projections of a camera, or the folder of a journal");
+    throw InputError(
+        fmt::format("name what to send by --input: {}, or the folder of a journal", stream_files_in_words()));
   return from_input([&] {
     return fs::is_directory(options.input) ? journal_reader(options.input, options.speed)
                                            : file_reader(options.input, options.speed);
@@ -302,7 +303,7 @@ void add_send(Command& app) {
   command.add_option("--pipeline", options->pipeline, "The name of one of the server's, or a .yaml file to send")
       .suggests(suggest_shared("pipelines"));
   command.add_option("--input", options->input,
-                     "What to send: a PETSIRD file, projections of a camera, or the folder of a journal");
+                     "What to send: a PETSIRD file or another recording, or the folder of a journal");
   command.add_option("--set", options->settings, "Set a parameter of the pipeline: gadget.parameter=value")
       .one_a_time()
       .suggests(suggest_settings)

@@ -78,7 +78,7 @@ struct DicomFile::Parts {
   const gdcm::TransferSyntax& transfer_syntax() const {
     return reader.GetFile().GetHeader().GetDataSetTransferSyntax();
   }
-  // Of uncompressed pixels GDCM believes the attributes, and gives what is not there as if it were.
+  // GDCM believes the attributes of uncompressed pixels, and gives what is not there as if it were.
   bool has_bytes(std::uintmax_t wanted) const {
     const gdcm::Tag pixels(0x7fe0, 0x0010);
     if (transfer_syntax().IsEncapsulated()) return true;

@@ -120,22 +120,29 @@ std::string lists_text(const ViewSet& set, const InterfileOrder& order, const st
   return text;
 }
 
-std::string shown_text(const Quantity& quantity) {
+// Corrections that the counts have had, of a stream: its frames have the exposures by which some of them are made, and a
+// file has not.
+std::string corrected_text(const Quantity& quantity) {
   std::string text;
-  if (const std::string words = simulation_words(quantity); !words.empty())
-    text += fmt::format("; {} := {}\n", simulation_key, words);
   for (std::size_t c = 0; c < correction_count; ++c)
     if (const CorrectionRecord& record = quantity.corrections[c]; record.state == CorrectionState::made)
       text +=
           fmt::format("; {} := {}: {}\n", corrected_key, name_of(static_cast<Correction>(c)), header_text(record.how));
+  return text;
+}
+
+std::string shown_text(const Quantity& quantity) {
+  std::string text;
+  if (const std::string words = simulation_words(quantity); !words.empty())
+    text += fmt::format("; {} := {}\n", simulation_key, words);
   for (const std::string& mark : quantity.marks) text += fmt::format("; {} := {}\n", mark_key, header_text(mark));
   return text;
 }
 
-std::string whole_header(const ViewSet& set, const InterfileOrder& order, const Quantity& quantity,
+std::string whole_header(const ViewSet& set, const InterfileOrder& order, const std::string& shown,
                          const std::string& data, std::size_t windows) {
   const std::string lists = lists_text(set, order, header_of_keys(set, order, data, windows, ""));
-  std::string text = header_of_keys(set, order, data, windows, lists + shown_text(quantity));
+  std::string text = header_of_keys(set, order, data, windows, lists + shown);
   if (text.size() > largest_interfile_header)
     throw std::runtime_error(
         fmt::format("the header of {} views has {} bytes, and readers take {}: send or write fewer", set.places.size(),
@@ -167,7 +174,7 @@ InterfileOrder interfile_order(const ViewSet& set) {
 
 std::string interfile_header(const ViewSet& set, const InterfileOrder& order, const Quantity& quantity,
                              const std::string& data) {
-  return whole_header(set, order, quantity, data, 1);
+  return whole_header(set, order, shown_text(quantity), data, 1);
 }
 
 std::string interfile_stream_header(const ViewSet& set, const Quantity& quantity) {
@@ -175,7 +182,7 @@ std::string interfile_stream_header(const ViewSet& set, const Quantity& quantity
                        .start_deg = static_cast<double>(set.places.front().angle_deg)};
   std::iota(order.place.begin(), order.place.end(), 0);
   if (const auto extent = extent_of_order(set, order.place)) order.extent_deg = *extent;
-  return whole_header(set, order, quantity, "", set.windows.size());
+  return whole_header(set, order, shown_text(quantity) + corrected_text(quantity), "", set.windows.size());
 }
 
 InterfileWriter::InterfileWriter(const std::filesystem::path& header, std::shared_ptr<const ViewSet> set,

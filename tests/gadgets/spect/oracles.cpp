@@ -299,5 +299,19 @@ TEST_CASE("views of which only some state their time are refused by what groups 
   }
 }
 
+TEST_CASE("a view that comes again counts as more time, which is said; one in pieces does not") {
+  const auto set = two_heights();
+  ViewBatch view{.count = set->pixels(), .set = set};
+  view.counts = Buffer<float>(Memory::host, view.count);
+  std::ranges::fill(view.counts.span(), 1.0f);
+  const TemporaryFolder folder;
+  for (const double exposure : {0.5, 1.0}) {
+    view.records = {{.view = 2, .exposure = exposure, .counts = static_cast<std::uint64_t>(view.count)}};
+    RegisteredGadgetTest<ViewSubset> test("view_subsets", "{subsets: 2, backend: cpu}", folder.path());
+    for (int piece = 0; piece < 2; ++piece) test.send(view.to(Memory::host));
+    CHECK(test.context.figures().contains("view_again") == (exposure == 1.0));
+  }
+}
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -6,7 +6,7 @@
 
 #include "core/base/private_folder.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
-#include "tests/support/skip.hpp"
+#include "tests/support/pydicom.hpp"
 
 using namespace tofstream;
 using namespace tofstream::formats;
@@ -68,29 +68,10 @@ exec(sys.argv[2])
 ds.save_as(sys.argv[1], write_like_original=False)
 )";
 
-struct DicomFolder {
-  PrivateTemporaryFolder folder;
-  std::string python;
-
-  /// False where the test must return: no pydicom, or no GDCM in the build.
+struct DicomFolder : PydicomFolder {
+  /// False where the test must return.
   bool is_ready() {
-    for (const char* candidate : {"python3", "/usr/bin/python3"})
-      if (python.empty() &&
-          std::system(fmt::format("{} -c 'import numpy, pydicom' >/dev/null 2>&1", candidate).c_str()) == 0)
-        python = candidate;
-    if (python.empty()) {
-      skip_test("pydicom");
-      return false;
-    }
-    std::ofstream(folder.path() / "write.py") << dicom_script;
-    try {
-      (void)open_views(scan());
-    } catch (const std::runtime_error& refused) {
-      if (std::string(refused.what()).find("this build has no DICOM reader") == std::string::npos) throw;
-      skip_test("GDCM in this build");
-      return false;
-    }
-    return true;
+    return prepare(dicom_script, [&] { (void)open_views(scan()); });
   }
 
   fs::path scan(const std::string& change = "pass") const {

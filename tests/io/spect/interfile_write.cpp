@@ -121,6 +121,7 @@ TEST_CASE("what Interfile's keys do not say of single views, and of simulated on
   }
   Quantity shows;
   shows[Correction::attenuation] = {CorrectionState::called_for, "photons are absorbed"};
+  shows[Correction::decay] = {CorrectionState::made, "by exposures, which a file does not hold"};
   shows.marks = {"the activity decays"};
   InterfileWriter writer(path, set, shows);
   CHECK(writer.notes().size() == 3);
@@ -132,6 +133,7 @@ TEST_CASE("what Interfile's keys do not say of single views, and of simulated on
   while (const auto view = reader->next()) {
     order.push_back(view->records[0].view);
     CHECK((*view->quantity)[Correction::attenuation].state == CorrectionState::called_for);
+    CHECK((*view->quantity)[Correction::decay].state != CorrectionState::made);
     CHECK(view->quantity->marks == shows.marks);
   }
   CHECK(order == std::vector<int>{0, 2, 1, 3});  // the heads in turns

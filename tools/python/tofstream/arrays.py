@@ -70,4 +70,12 @@ def pointer(array, name, shape=None, dtype=np.float32):
     if not array.flags.c_contiguous:
         raise TypeError(f"{name} is not C-contiguous: give np.ascontiguousarray({name})")
     return array.ctypes.data if place.library == "numpy" else array.data.ptr
+
+
+def target(array, name, shape):
+    """The same of a float32 array that is to be written."""
+    address = pointer(array, name, shape)
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise TypeError(f"{name} is read-only")
+    return address
 # SPDX-License-Identifier: Apache-2.0

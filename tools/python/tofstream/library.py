@@ -44,7 +44,6 @@ class _Views(_c.Structure):
         ("pixel_mm", _c.c_float * 2),
         ("angle_deg", _c.c_void_p),
         ("radius_mm", _c.c_void_p),
-        ("duration_s", _c.c_void_p),
     ]
 
 

@@ -9,7 +9,7 @@ import weakref
 import numpy as np
 
 from . import library
-from .arrays import HOST, place_of, pointer
+from .arrays import HOST, place_of, pointer, target
 from .data import Events
 from .library import call, struct
 
@@ -118,9 +118,12 @@ class Operator:
 
     def gradient(self, image, counts=None, *, multiplicative=None, additive=None):
         """Of the log-likelihood of the counts at this image, in one pass: em_step less the sensitivity. Of views only."""
+        step = self.em_step(image, counts, multiplicative=multiplicative, additive=additive)
+        if multiplicative is not None:
+            return step - self.sensitivity(multiplicative)
         if self._ones is None or type(self._ones) is not type(image):
-            self._ones = self.sensitivity(multiplicative, like=image)
-        return self.em_step(image, counts, multiplicative=multiplicative, additive=additive) - self._ones
+            self._ones = self.sensitivity(like=image)  # A^T 1, the same at each call
+        return step - self._ones
 
     def split(self, parts):
         """So many operators of parts of the data: views that each cover the circle, or events one after the other."""
@@ -178,7 +181,7 @@ class Operator:
         tally = struct(library._Tally)
         with self._used():
             call("tof_em_step", self._handle, pointer(image, "image", self.in_shape), *given,
-                 pointer(result, "out", self.in_shape), ctypes.byref(tally), place.stream())
+                 target(result, "out", self.in_shape), ctypes.byref(tally), place.stream())
         return result, tally.rejected
 
     def _map(self, function, given, name, shape, out, out_shape):
@@ -186,7 +189,7 @@ class Operator:
         address = pointer(given, name, shape)
         result = place.empty(out_shape) if out is None else out
         with self._used():
-            call(function, self._handle, address, pointer(result, "out", out_shape), place.stream())
+            call(function, self._handle, address, target(result, "out", out_shape), place.stream())
         return result
 
     def _used(self):
@@ -242,8 +245,8 @@ def _yaml(parameters):
     return json.dumps({name: value for name, value in parameters.items() if value is not None}).encode()
 
 
-def spect(grid, *, angles_deg, radius_mm, detector, pixel_mm, psf=None, mu=None, mu_grid=None, duration_s=None,
-          device="cpu", **parameters):
+def spect(grid, *, angles_deg, radius_mm, detector, pixel_mm, psf=None, mu=None, mu_grid=None, device="cpu",
+          **parameters):
     """A gamma camera's views by the rotation projector.
 
     angles_deg         of each view: 0 at the patient's back, 90 at the patient's left
@@ -252,14 +255,14 @@ def spect(grid, *, angles_deg, radius_mm, detector, pixel_mm, psf=None, mu=None,
     psf                dict(slope=..., sigma0_mm=...) and what else rotation_projector's psf has; None: no point spread
     mu                 attenuation in 1/cm [z, y, x], on `mu_grid` (the image's where it is left out); NumPy
     parameters         of rotation_projector: psf_form, rotation, support, scanner, cps_per_MBq, ...
+
+    All views count alike; where their times differ, `multiplicative` of em_step and sensitivity has them.
     """
     angles = np.atleast_1d(np.asarray(angles_deg, np.float64))
     radii = np.ascontiguousarray(np.broadcast_to(np.asarray(radius_mm, np.float64), angles.shape))
-    times = None if duration_s is None else np.ascontiguousarray(np.broadcast_to(np.float64(duration_s), angles.shape))
     angles = np.ascontiguousarray(angles)
     views = struct(library._Views, views=len(angles), pixels=tuple(map(int, detector)), pixel_mm=tuple(map(float, pixel_mm)),
-                   angle_deg=angles.ctypes.data, radius_mm=radii.ctypes.data,
-                   duration_s=None if times is None else times.ctypes.data)
+                   angle_deg=angles.ctypes.data, radius_mm=radii.ctypes.data)
     arrays = []
     if mu is not None:
         over = mu_grid or grid
