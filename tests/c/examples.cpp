@@ -53,4 +53,12 @@ TEST_CASE("operators in Python: adjoint, subsets, SciPy, wrong arrays, threads a
   CHECK_MESSAGE(ran.code == 0, ran.err);
   CHECK(ran.out.find("all passed") != std::string::npos);
 }
+
+TEST_CASE("runs, feeds, sinograms and sensitivities in Python, and what goes wrong with them") {
+  if (skip_without_numpy()) return;
+  if (!std::filesystem::exists(root / "tools/python")) return skip_test("sources beside the tests", "");
+  const auto ran = python("tests/c/runs.py");
+  CHECK_MESSAGE(ran.code == 0, ran.err);
+  CHECK(ran.out.find("all passed") != std::string::npos);
+}
 // SPDX-License-Identifier: Apache-2.0

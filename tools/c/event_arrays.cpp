@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
@@ -65,13 +66,18 @@ TofModel tof_of(const tof_events& events, const Scanner& scanner) {
 }
 
 void check_arrays(const tof_events& events, const EventView& view, const Scanner& scanner, Memory memory) {
-  const std::pair<const void*, const char*> pointers[] = {
-      {view.detector1, "events.detector1"}, {view.detector2, "events.detector2"},
-      {view.ends[0], "events.x1"},          {view.ends[1], "events.y1"},
-      {view.ends[2], "events.z1"},          {view.ends[3], "events.x2"},
-      {view.ends[4], "events.y2"},          {view.ends[5], "events.z2"},
-      {view.tof_mm, "events.tof_mm"},       {view.tof_width_mm, "events.tof_width_mm"},
-      {view.multiplicative, "events.multiplicative"}, {view.additive, "events.additive"}};
+  const std::pair<const void*, const char*> pointers[] = {{view.detector1, "events.detector1"},
+                                                          {view.detector2, "events.detector2"},
+                                                          {view.ends[0], "events.x1"},
+                                                          {view.ends[1], "events.y1"},
+                                                          {view.ends[2], "events.z1"},
+                                                          {view.ends[3], "events.x2"},
+                                                          {view.ends[4], "events.y2"},
+                                                          {view.ends[5], "events.z2"},
+                                                          {view.tof_mm, "events.tof_mm"},
+                                                          {view.tof_width_mm, "events.tof_width_mm"},
+                                                          {view.multiplicative, "events.multiplicative"},
+                                                          {view.additive, "events.additive"}};
   for (const auto& [pointer, name] : pointers) require_memory(pointer, memory == Memory::device, name);
   if (events.detector1) {
     check_detectors(events.detector1, events.count, memory, scanner.detectors->size(), "detector1");
@@ -87,8 +93,11 @@ void check_arrays(const tof_events& events, const EventView& view, const Scanner
 
 }  // namespace
 
+tof_events events_of(const tof_events& given) {
+  return adopted(given, "events", offsetof(tof_events, multiplicative));
+}
+
 EventView view_of(const tof_events& events, const Scanner& scanner, Memory memory) {
-  require_size(events.size, sizeof(tof_events), "events");
   if (events.count < 1) throw Wrong(fmt::format("events.count is {}: give at least one event", events.count));
   EventView view;
   view.count = events.count;

@@ -18,6 +18,9 @@ struct RecordedBy {
 /// `name`: of share/scanners, or a YAML file; null or "": none. Throws what reading it throws.
 RecordedBy recorded_by(const char* name);
 
+/// The struct as this library knows it. Throws Wrong for one of another size.
+tof_events events_of(const tof_events& given);
+
 /// The arrays, which stay the caller's, in this memory. Throws Wrong for what is missing, not finite, or no detector of
 /// the scanner.
 EventView view_of(const tof_events& events, const Scanner& scanner, Memory memory);

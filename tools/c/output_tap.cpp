@@ -97,8 +97,7 @@ class TappedGadget final : public GadgetInstance {
 
   // The start image shows nothing yet.
   void see(const std::shared_ptr<const Estimate>& estimate, Context& context) {
-    if (!estimate->is_announcement() && estimate->step.iteration > 0)
-      tap_->put(estimate, context.message().end_event);
+    if (!estimate->is_announcement() && estimate->step.iteration > 0) tap_->put(estimate, context.message().end_event);
   }
 
   const std::unique_ptr<GadgetInstance> inner_;

@@ -10,8 +10,9 @@ import numpy as np
 
 from . import library
 from .arrays import HOST, place_of, pointer, target
-from .data import Events
+from .data import Events, Lors
 from .library import call, struct
+from .structs import events_struct, mu_arrays
 
 _BACKENDS = {"cpu": 0, "cuda": 1}
 
@@ -107,7 +108,9 @@ class Operator:
         return self._em_step(image, counts, multiplicative, additive, out)[0]
 
     def sensitivity(self, multiplicative=None, *, like=None):
-        """A^T m of a camera's views (m: 1 where it is left out), in a new array: where `multiplicative` or `like` lies."""
+        """A^T m of views or of a sinogram (m: 1 where it is left out), in a new array: where `multiplicative` or `like`
+        lies. Of events that of all lines that their scanner records, in events per second of 1 Bq/mL, which a run
+        computes likewise; it is kept in the user's cache folder."""
         sample = multiplicative if multiplicative is not None else like
         place = HOST if sample is None else place_of(sample, "like")
         weights = None if multiplicative is None else pointer(multiplicative, "multiplicative", self.out_shape)
@@ -117,7 +120,8 @@ class Operator:
         return image
 
     def gradient(self, image, counts=None, *, multiplicative=None, additive=None):
-        """Of the log-likelihood of the counts at this image, in one pass: em_step less the sensitivity. Of views only."""
+        """Of the log-likelihood of the counts at this image, in one pass: em_step less the sensitivity. Of views and
+        sinograms."""
         step = self.em_step(image, counts, multiplicative=multiplicative, additive=additive)
         if multiplicative is not None:
             return step - self.sensitivity(multiplicative)
@@ -198,6 +202,35 @@ class Operator:
         return _OneUser(self._lock)
 
 
+class Sinogram(Operator):
+    """The operator of tof.Lors: data have the shape of the lines, and an axis of their ToF bins."""
+
+    def __init__(self, projector, grid, lors, device, parameters):
+        self._made_by = projector, grid, lors, device, parameters
+        lines, handle = lors.events(), ctypes.c_void_p()
+        call("tof_operator_of_lines", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
+             ctypes.byref(events_struct(lines)), lors.bins, _backend(_device_of(lines.arrays(), device)),
+             ctypes.byref(handle))
+        super().__init__(handle, tuple(lines.arrays().values()))
+        self.out_shape = (*lors.shape, *self.out_shape[1:])
+        self._first = np.arange(len(lors))
+
+    @property
+    def indices(self):
+        return self._first
+
+    def split(self, parts):
+        """So many operators of interleaved parts of the first axis: `indices` says which."""
+        projector, grid, lors, device, parameters = self._made_by
+        if not 1 <= parts <= len(lors):
+            raise ValueError(f"parts is {parts}: it must be in [1, {len(lors)}], as the lines have along their first axis")
+        made = []
+        for part in range(parts):
+            made.append(Sinogram(projector, grid, lors[part::parts], device, parameters))
+            made[-1]._first = self._first[part::parts]
+        return made
+
+
 class _OneUser:
     def __init__(self, lock):
         self._lock = lock
@@ -263,34 +296,28 @@ def spect(grid, *, angles_deg, radius_mm, detector, pixel_mm, psf=None, mu=None,
     angles = np.ascontiguousarray(angles)
     views = struct(library._Views, views=len(angles), pixels=tuple(map(int, detector)), pixel_mm=tuple(map(float, pixel_mm)),
                    angle_deg=angles.ctypes.data, radius_mm=radii.ctypes.data)
-    arrays = []
-    if mu is not None:
-        over = mu_grid or grid
-        arrays = [struct(library._Array, name=b"mu", grid=over._struct(), voxels=pointer(mu, "mu", over.shape))]
-        parameters["mu_map"] = "memory:mu"
+    arrays, count = mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_views", b"rotation_projector", _yaml({"psf": psf, **parameters}), ctypes.byref(grid._struct()),
-         ctypes.byref(views), (library._Array * len(arrays))(*arrays), len(arrays), _backend(device), ctypes.byref(handle))
+         ctypes.byref(views), arrays, count, _backend(device), ctypes.byref(handle))
     return Operator(handle)
 
 
-def list_mode(projector, grid, events, *, device=None, **parameters):
-    """The list-mode projector of this name, with its parameters, for these events; joseph, tor and strips are it by name.
-    The operator works where the events' arrays lie."""
+def list_mode(projector, grid, events, *, mu=None, mu_grid=None, device=None, **parameters):
+    """The projector of this name, with its parameters, for these events, or for the tof.Lors of a sinogram; joseph, tor
+    and strips are it by name. The operator works where the events' arrays lie. `mu` [z, y, x] in 1/cm, on `mu_grid` (the image's where it is left
+    out), attenuates the sensitivity; NumPy."""
+    if isinstance(events, Lors):
+        return Sinogram(projector, grid, events, device, parameters)
     if not isinstance(events, Events):
-        raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...)")
+        raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...), or tof.Lors(...) of a sinogram")
     if unknown := sorted({"multiplicative", "additive"} & events.arrays().keys()):
         raise TypeError(f"events have {unknown[0]}: give it to em_step, not to the operator")
     arrays = {name: array for name, array in events.arrays().items() if name != "arrival"}
-    types = {"detector1": np.uint32, "detector2": np.uint32}
-    given = {name: pointer(array, f"events.{name}", (len(events),), types.get(name, np.float32))
-             for name, array in arrays.items()}
-    scanner = None if events.scanner is None else os.fspath(events.scanner).encode()
-    described = struct(library._Events, count=len(events), scanner=scanner, tof_sigma_mm=events.tof_sigma_mm or 0,
-                       tof_bin_mm=events.tof_bin_mm or 0, **given)
+    given, count = mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_events", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(described), _backend(_device_of(arrays, device)), ctypes.byref(handle))
+         ctypes.byref(events_struct(events)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
     return Operator(handle, tuple(arrays.values()))
 
 
@@ -315,21 +342,26 @@ def ratio(numerator, denominator):
     return (numerator / safe) * (denominator != 0)
 
 
-def osem(operators, counts, *, additive=None, updates, image):
-    """So many updates of OSEM over the views of operators that split() made, subset after subset as far apart as can be:
-    x <- x / s_k A_k^T(y / (A_k x + b)). Gives the new image; voxels that a subset does not see stay as they are."""
+def osem(operators, counts=None, *, additive=None, updates, image):
+    """So many updates of OSEM over the operators that split() made, subset after subset as far apart as can be:
+    x <- x / s_k A_k^T(y / (A_k x + b)). Gives the new image; voxels that a subset does not see stay as they are.
+
+    Of events `counts` is left out, `additive` is divided by m, and a part has its share of their scanner's sensitivity:
+    values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL."""
     order = _far_apart(len(operators))
+    total = sum(operator.out_shape[0] for operator in operators)
     parts = {}
     for update in range(updates):
         k = order[update % len(operators)]
         if k not in parts:
             where = operators[k].indices
-            background = None if additive is None else _rows(additive, where)
-            parts[k] = _rows(counts, where), background, operators[k].sensitivity(like=image)
+            y, background = (None if array is None else _rows(array, where) for array in (counts, additive))
+            share = 1 if counts is not None else len(where) / total
+            parts[k] = y, background, operators[k].sensitivity(like=image) * share
         y, background, sensitivity = parts[k]
         factor = ratio(operators[k].em_step(image, y, additive=background), sensitivity)
         image = image * (factor * (sensitivity > 0) + (sensitivity <= 0))
-        image = image if image.dtype == y.dtype else image.astype(np.float32)
+        image = image if str(image.dtype).endswith("float32") else image.astype(np.float32)
     return image
 
 
