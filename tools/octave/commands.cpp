@@ -140,6 +140,7 @@ Results indices(Arguments& given) {
   std::vector<std::int64_t> from_0(static_cast<std::size_t>(count));
   require(tof_operator_indices(op, from_0.data(), count));
   std::vector<double> from_1;
+  from_1.reserve(from_0.size());
   for (const std::int64_t index : from_0) from_1.push_back(static_cast<double>(index + 1));
   return {make_column(from_1)};
 }
@@ -199,6 +200,7 @@ Results run(Arguments& given) {
   const std::string pipeline = given.text("pipeline"), folder = given.text("out");
   const std::vector<std::string> settings = given.texts("settings");
   std::vector<const char*> pointers;
+  pointers.reserve(settings.size());
   for (const std::string& setting : settings) pointers.push_back(setting.c_str());
   char* text = nullptr;
   const tof_status status = tof_run(pipeline.c_str(), pointers.data(), pointers.size(), folder.c_str(), &text);

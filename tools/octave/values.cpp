@@ -134,7 +134,7 @@ Floats Arguments::floats(const char* name, const Shape& shape) {
     refuse(std::string(name) + " is " + in_words(given) + ", and must be " + in_words(shape));
   Floats floats;
   if (is_double) {
-    const double* const first = static_cast<const double*>(mxGetData(value));
+    const auto* const first = static_cast<const double*>(mxGetData(value));
     floats.copy_.reserve(mxGetNumberOfElements(value));
     for (std::size_t i = 0; i < mxGetNumberOfElements(value); ++i) floats.copy_.push_back(static_cast<float>(first[i]));
   } else {
