@@ -121,7 +121,7 @@ def wrong_arrays():
     refused(ValueError, "did you mean 'psf_form'?", turn, psf_from="none")
     refused(ValueError, "device is 'gpu'", turn, device="gpu")
     refused(ValueError, "parts is 13", A.split, 13)
-    refused(ValueError, "events have no sensitivity of their own", tof.joseph(grid, lines()).sensitivity)
+    refused(ValueError, "events.scanner is null", tof.joseph(grid, lines()).sensitivity)
     refused(TypeError, "points have the shape (3, 2)", tof.Events.from_lors, np.ones((3, 2), np.float32), np.ones((3, 2), np.float32))
     bad = lines()
     bad.x1[7] = np.nan
