@@ -71,14 +71,30 @@ function(tofstream_precompile target)
   target_precompile_headers(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/${header}>)
 endfunction()
 
-# tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, eight sources are compiled as one, as most of a source's
-# compilation is its headers. FILEs are compiled alone, and so is every source that has flags of its own. A name at
-# namespace scope, also of an unnamed namespace, must then be the target's only one.
+# tofstream_unity(TARGET [FILE...]): where TOFSTREAM_UNITY is on, up to eight sources are compiled as one, as most of a
+# source's compilation is its headers. FILEs are compiled alone, and so is every source that has flags of its own. A name at
+# namespace scope, also of an unnamed namespace, must then be the target's only one. A family's sources are not joined with
+# others: a new family leaves the compilations of all else as they are.
 function(tofstream_unity target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TOFSTREAM_UNITY} UNITY_BUILD_BATCH_SIZE 8)
-  get_target_property(cuda_sources ${target} SOURCES)
-  list(FILTER cuda_sources INCLUDE REGEX "[.]cu$")
-  set_source_files_properties(${ARGN} ${cuda_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TOFSTREAM_UNITY} UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "[.]cpp$")
+  list(TRANSFORM sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  foreach(source IN LISTS sources)
+    if(source IN_LIST ARGN)
+      continue()
+    endif()
+    set(family others)
+    string(REGEX MATCH "/(kernels|gadgets|tests/[a-z]+)/([a-z_]+)/" found ${source})
+    set(folder "${CMAKE_MATCH_2}")  # a family has one of its name on each floor
+    if(found AND IS_DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/${folder} AND IS_DIRECTORY ${PROJECT_SOURCE_DIR}/gadgets/${folder})
+      set(family ${folder})
+    endif()
+    math(EXPR number_${family} "${number_${family}}+1")
+    math(EXPR group "(${number_${family}}-1)/8")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${family}_${group})
+  endforeach()
 endfunction()
 
 # tofstream_quick(TARGET): code that waits for people and sockets. What takes long to compile is not worth it there.

@@ -351,6 +351,49 @@ TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of
   CHECK(std::string(tof_error()).find("image lies in the GPU's memory, and the operator works on the CPU") == 0);
 }
 
+TEST_CASE("on a GPU a sinogram's bins are those of the CPU, and wrong counts are found there") {
+  if (!gpu_or_skip()) return;
+  constexpr int bins = 5;
+  Lines lines;
+  lines.events.tof_mm = nullptr;
+  Buffer<float> ends[6];
+  tof_events there = lines.events;
+  const float** const pointers[] = {&there.x1, &there.y1, &there.z1, &there.x2, &there.y2, &there.z2};
+  for (std::size_t end = 0; end < 6; ++end) {
+    ends[end] = Buffer<float>::from(lines.ends[end]).to(Memory::device);
+    *pointers[end] = ends[end].data();
+  }
+  tof_operator *of_host = nullptr, *of_device = nullptr;
+  REQUIRE(tof_operator_of_lines("joseph_projector", "", &small_grid, &lines.events, bins, TOF_CPU, &of_host) == TOF_OK);
+  const Op host(of_host);
+  REQUIRE_MESSAGE(
+      tof_operator_of_lines("joseph_projector", "", &small_grid, &there, bins, TOF_CUDA, &of_device) == TOF_OK,
+      std::string(tof_error()));
+  const Op device(of_device);
+  const auto x = random_numbers(small_voxels, 1);
+  std::vector<float> expected(500 * bins), step(small_voxels);
+  REQUIRE(tof_forward(of_host, x.data(), expected.data(), nullptr) == TOF_OK);
+  const auto image = Buffer<float>::from(x).to(Memory::device);
+  Buffer<float> data(Memory::device, 500 * bins), update(Memory::device, small_voxels);
+  REQUIRE_MESSAGE(tof_forward(of_device, image.data(), data.data(), nullptr) == TOF_OK, std::string(tof_error()));
+  const auto found = data.to_vector();
+  const float most = *std::ranges::max_element(expected);
+  for (std::size_t i = 0; i < expected.size(); ++i) CHECK(std::abs(found[i] - expected[i]) < 1e-5F * most);
+  auto counts = expected;
+  REQUIRE(tof_em_step(of_host, x.data(), counts.data(), nullptr, nullptr, step.data(), nullptr, nullptr) == TOF_OK);
+  REQUIRE_MESSAGE(
+      tof_em_step(of_device, image.data(), data.data(), nullptr, nullptr, update.data(), nullptr, nullptr) == TOF_OK,
+      std::string(tof_error()));
+  const auto updated = update.to_vector();
+  const float most_seen = *std::ranges::max_element(step);
+  for (std::size_t k = 0; k < small_voxels; ++k) CHECK(std::abs(updated[k] - step[k]) < 1e-4F * most_seen);
+  counts[11] = -2;
+  const auto wrong = Buffer<float>::from(counts).to(Memory::device);
+  CHECK(tof_em_step(of_device, image.data(), wrong.data(), nullptr, nullptr, update.data(), nullptr, nullptr) ==
+        TOF_INVALID);
+  CHECK(std::string(tof_error()) == "y[11] is -2: it must be finite and not negative");
+}
+
 TEST_CASE("what the program warns of goes to the host, and nothing to the terminal") {
   std::string heard;
   const auto hear = [](void* user, std::int32_t level, const char* line) {
@@ -434,8 +477,8 @@ TEST_CASE("a wrong argument is told in one line with its name, and nothing is ma
   CHECK(tof_em_step(made.get(), image.data(), nullptr, nullptr, nullptr, data.data(), nullptr, nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()) == "y is null: an EM step of views needs their counts");
   for (const auto& [wrong, words] :
-       {std::pair(-1.0F, "y[7] is -1: counts are finite and not negative"),
-        std::pair(std::numeric_limits<float>::quiet_NaN(), "y[7] is nan: counts are finite and not negative")}) {
+       {std::pair(-1.0F, "y[7] is -1: it must be finite and not negative"),
+        std::pair(std::numeric_limits<float>::quiet_NaN(), "y[7] is nan: it must be finite and not negative")}) {
     data[7] = wrong;
     std::vector<float> step(small_voxels);
     CHECK(tof_em_step(made.get(), image.data(), data.data(), nullptr, nullptr, step.data(), nullptr, nullptr) ==

@@ -130,7 +130,7 @@ void require_counts(const float* counts, std::int64_t count, Backend backend, co
   float wrong = 0;
   detail::copy(&wrong, Memory::host, counts + place, memory_of(backend), sizeof(wrong), stream);
   synchronize(stream);
-  throw Wrong(fmt::format("{}[{}] is {}: counts are finite and not negative", argument, place, wrong));
+  throw Wrong(fmt::format("{}[{}] is {}: it must be finite and not negative", argument, place, wrong));
 }
 
 }  // namespace tofstream::c_api

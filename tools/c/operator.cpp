@@ -65,6 +65,14 @@ Operator& checked(tof_operator* op, const float* in, const char* in_name, const 
   return *op->made.op;
 }
 
+// Throws Wrong for data, where they are given, of which one is negative or not finite.
+void check_data(const tof_operator& op, const float* data, const char* name, Stream stream) {
+  require_memory(data, is_on_device(op), name);
+  if (!data) return;
+  const auto shape = op.made.op->data_shape();
+  require_counts(data, shape[0] * shape[1] * shape[2], op.made.op->backend(), name, stream);
+}
+
 void clear_image(const Operator& op, float* image, Stream stream) {
   detail::zero(image, memory_of(op.backend()), static_cast<std::size_t>(op.grid().voxels()) * sizeof(float), stream);
 }
@@ -214,9 +222,9 @@ tof_status tof_em_step(tof_operator* op, const float* image, const float* y, con
                        const float* additive, float* image_out, tof_tally* tally, void* stream) {
   return guarded([&] {
     Operator& projector = checked(op, image, "image", image_out, "image_out");
-    require_memory(y, is_on_device(*op), "y");
-    require_memory(multiplicative, is_on_device(*op), "multiplicative");
-    require_memory(additive, is_on_device(*op), "additive");
+    check_data(*op, y, "y", stream_of(stream));
+    check_data(*op, multiplicative, "multiplicative", stream_of(stream));
+    check_data(*op, additive, "additive", stream_of(stream));
     if (tally) require_size(tally->size, sizeof(tof_tally), sizeof(tof_tally), "tally");
     clear_image(projector, image_out, stream_of(stream));
     const std::int64_t rejected = projector.em_step(image, y, multiplicative, additive, image_out, stream_of(stream));
@@ -229,7 +237,7 @@ tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float*
     require_handle(op, "op");
     require_given(image, "image");
     require_memory(image, is_on_device(*op), "image");
-    require_memory(multiplicative, is_on_device(*op), "multiplicative");
+    check_data(*op, multiplicative, "multiplicative", stream_of(stream));
     clear_image(*op->made.op, image, stream_of(stream));
     op->made.op->add_sensitivity(multiplicative, image, stream_of(stream));
   });
