@@ -9,6 +9,7 @@ import pathlib
 import shlex
 import shutil
 import subprocess
+import sys
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
@@ -21,14 +22,16 @@ SETUPTOOLS = ROOT / "build" / "setuptools"  # its build/lib and *.egg-info would
 
 
 def run(*command):
-    subprocess.run([str(word) for word in command], cwd=ROOT, check=True)
+    try:
+        subprocess.run([str(word) for word in command], cwd=ROOT, check=True)
+    except FileNotFoundError:
+        sys.exit(f"setup.py: {command[0]} is not installed; tools/setup.sh lists what tofstream is built with")
 
 
 def build():
     """The build folder of the preset, up to date."""
     if not (BUILD / "CMakeCache.txt").exists():
-        run("cmake", "--preset", PRESET, "-DTOFSTREAM_TESTS=OFF", "-DTOFSTREAM_UNITY=ON",
-            *shlex.split(os.environ.get("CMAKE_ARGS", "")))
+        run("cmake", "--preset", PRESET, "-DTOFSTREAM_UNITY=ON", *shlex.split(os.environ.get("CMAKE_ARGS", "")))
     run("cmake", "--build", BUILD, "--parallel", os.environ.get("TOFSTREAM_JOBS", os.cpu_count()),
         "--target", "installed_parts")
 

@@ -21,8 +21,10 @@ if [ "$mode" = guest ]; then of_system+='|libstdc\+\+|libgcc_s'; fi
 foreign=()
 if [ "$mode" != headers ]; then
   command -v patchelf >/dev/null || { echo "third_party.sh: patchelf is not installed (apt install patchelf)" >&2; exit 1; }
-  mapfile -t foreign < <(ldd "$libraries"/*.so* "${programs[@]}" 2>/dev/null | awk -F ' => | [(]0x' '/=> \//{print $2}' |
-    xargs -d '\n' realpath -s | sort -u | grep -vE "/($of_system)\.so" | grep -vF "$libraries/")
+  needed="$(ldd "$libraries"/*.so* "${programs[@]}")"
+  if grep 'not found' <<<"$needed" >&2; then echo "third_party.sh: the system lacks these libraries" >&2; exit 1; fi
+  mapfile -t foreign < <(awk -F ' => | [(]0x' '/=> \//{print $2}' <<<"$needed" | xargs -d '\n' realpath -s | sort -u |
+    grep -vE "/($of_system)\.so" | grep -vF "$libraries/")
 fi
 
 rm -rf "$licences"
