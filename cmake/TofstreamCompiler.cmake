@@ -131,7 +131,8 @@ function(tofstream_export name)
   target_compile_features(tofstream_${name} INTERFACE cxx_std_20)
   target_include_directories(tofstream_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   set_target_properties(tofstream_${name} PROPERTIES EXPORT_NAME ${name})
-  install(TARGETS tofstream_${name} EXPORT tofstreamTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  install(TARGETS tofstream_${name} EXPORT tofstreamTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libraries
           INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${CMAKE_INSTALL_INCLUDEDIR}/tofstream)
 endfunction()
 # SPDX-License-Identifier: Apache-2.0

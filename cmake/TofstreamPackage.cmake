@@ -42,7 +42,8 @@ set(digest_header core/plugin/headers.hpp)
 list(REMOVE_ITEM headers ${digest_header})
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/installed/${digest_header} CONTENT "#pragma once\n#define TOFSTREAM_HEADERS 0x${digest}u\n")
 get_filename_component(folder ${digest_header} DIRECTORY)
-install(FILES ${CMAKE_BINARY_DIR}/installed/${digest_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder})
+install(FILES ${CMAKE_BINARY_DIR}/installed/${digest_header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder}
+        COMPONENT development)
 set(TOFSTREAM_HEADERS TOFSTREAM_HEADERS=0x${digest}u)
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/core/plugin/plugin_file.cpp DIRECTORY ${PROJECT_SOURCE_DIR}/core
              APPEND PROPERTY COMPILE_DEFINITIONS ${TOFSTREAM_HEADERS})
@@ -51,17 +52,24 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/core/plugin/plugin_file.cpp DI
 
 foreach(header IN LISTS headers)
   get_filename_component(folder ${header} DIRECTORY)
-  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder})
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream/${folder}
+          COMPONENT development)
 endforeach()
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/package/gadget.hpp ${CMAKE_CURRENT_LIST_DIR}/package/testing.hpp
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream)
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tofstream COMPONENT development)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tofstream)
 set(plugin_dir ${CMAKE_INSTALL_LIBDIR}/tofstream/plugins)
-install(EXPORT tofstreamTargets NAMESPACE tofstream:: DESTINATION ${package_dir})
+install(EXPORT tofstreamTargets NAMESPACE tofstream:: DESTINATION ${package_dir} COMPONENT development)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/tofstreamConfig.cmake.in
   ${CMAKE_BINARY_DIR}/tofstreamConfig.cmake INSTALL_DESTINATION ${package_dir} PATH_VARS plugin_dir)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/tofstreamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/tofstreamConfig.cmake ${CMAKE_BINARY_DIR}/tofstreamConfigVersion.cmake
-        DESTINATION ${package_dir})
+        DESTINATION ${package_dir} COMPONENT development)
+
+# What an installation holds and a build makes, without tests and benchmarks.
+add_custom_target(installed_parts DEPENDS tofstream tofstream_c written_by_tofstream)
+if(TARGET viewer)
+  add_dependencies(installed_parts viewer)
+endif()
 # SPDX-License-Identifier: Apache-2.0

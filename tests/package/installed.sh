@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: installed.sh BUILD SOURCE WORK. Installs this build and looks for what people look for besides the program; then
-# collects the licences of the libraries that a bundle would ship, and makes and looks into a Debian package.
+# collects the licences of the libraries that a bundle would ship, and makes and looks into the Debian packages.
 set -euo pipefail
 build=$1 source=$2 work=$3
 
@@ -62,19 +62,31 @@ else
   echo "note: no dpkg-query, so the libraries' licences were not looked for"
 fi
 
-# The Debian package holds the same, and depends on the libraries that the program is linked with.
+# The Debian packages together hold the same, and depend on each other and on the libraries that they are linked with.
 if command -v dpkg-shlibdeps >/dev/null && command -v dpkg-deb >/dev/null; then
   cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work/deb" >"$work/cpack.log" 2>&1 || { cat "$work/cpack.log" >&2; fail "cpack"; }
-  deb=$(echo "$work"/deb/*.deb)
-  dpkg-deb --extract "$deb" "$work/root"
-  depends=$(dpkg-deb --field "$deb" Depends)
+  depends() { dpkg-deb --field "$(echo "$work/deb/$1"_*.deb)" Depends; }
   for library in libzmq5 libyaml-cpp0.7 libcairo2 'libc6 (>='; do
-    grep -qF "$library" <<<"$depends" || fail "the package does not depend on $library, but on: $depends"
+    grep -qF "$library" <<<"$(depends libtofstream0)" || fail "libtofstream0 does not depend on $library, but on: $(depends libtofstream0)"
   done
+  for package in tofstream libtofstream-dev python3-tofstream; do
+    grep -qF "libtofstream0 (= $version)" <<<"$(depends $package)" || fail "$package does not depend on its libraries, but on: $(depends $package)"
+  done
+  for deb in "$work"/deb/*.deb; do dpkg-deb --extract "$deb" "$work/root"; done
+  # What Debian wants of each package, and what an installation for a person does not have.
+  for package in tofstream libtofstream0 libtofstream-dev python3-tofstream; do
+    [ -s "$work/root/usr/share/doc/$package/copyright" ] || fail "$package has no copyright"
+    rm "$work/root/usr/share/doc/$package/copyright"
+  done
+  for file in README.txt nlohmann-json3-dev.txt libcli11-dev.txt; do
+    [ -s "$work/root/usr/share/doc/libtofstream0/licences/$file" ] || fail "libtofstream0 has no licences/$file"
+  done
+  rm -r "$work/root/usr/share/doc/libtofstream0/licences"
+  [ -s "$work/root/usr/lib/python3/dist-packages/tofstream/__init__.py" ] || fail "Python does not find its package"
   (cd "$work/prefix" && find . -type f | sort) >"$work/installed"
-  (cd "$work/root/usr" && find . -type f | sort) | diff "$work/installed" - || fail "the package holds other files than an installation"
+  (cd "$work/root/usr" && find . -type f | sort) | diff "$work/installed" - || fail "the packages hold other files than an installation"
   "$work/root/usr/bin/tofstream" docs network --path | grep -q "^$work/root/usr/" || fail "the package's program does not find its files"
 else
-  echo "note: no dpkg-shlibdeps (apt install dpkg-dev), so no Debian package was made"
+  echo "note: no dpkg-shlibdeps (apt install dpkg-dev), so no Debian packages were made"
 fi
 # SPDX-License-Identifier: Apache-2.0

@@ -142,6 +142,15 @@ def _candidates():
     yield "libtofstream.so.0"
 
 
+def program():
+    """The path of the program tofstream of the installation that the library is of, or None."""
+    for path in map(pathlib.Path, _candidates()):
+        if path.exists():
+            folders = [parent / "bin" / "tofstream" for parent in list(path.parents)[1:3]]
+            return next((str(file) for file in folders if file.is_file()), None)
+    return None
+
+
 def library():
     """The loaded library. Raises ImportError that says where it was looked for."""
     global _loaded
