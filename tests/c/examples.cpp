@@ -14,10 +14,39 @@ std::string library_folder() {
   return (program().parent_path().parent_path() / "lib").string();
 }
 
+// `script` may be followed by its arguments.
 CommandResult python(const std::string& script) {
   const std::string library = library_folder() + "/libtofstream.so.0";
   return run_line("PYTHONPATH=" + (root / "tools/python").string() + " TOFSTREAM_LIBRARY=" + library + " " +
                   python_with_numpy() + " " + (root / script).string());
+}
+
+// True where there is no Python with NumPy or no sources; the test must then return.
+bool skip_python() {
+  if (skip_without_numpy()) return true;
+  if (std::filesystem::exists(root / "tools/python")) return false;
+  skip_test("sources beside the tests", "");
+  return true;
+}
+
+// True without these modules; TOFSTREAM_REQUIRE_PYTHON_MODULES=1 makes that a failure.
+bool skip_without_modules(const std::string& modules) {
+  if (std::system((python_with_numpy() + " -c 'import " + modules + "' >/dev/null 2>&1").c_str()) == 0) return false;
+  skip_test(modules + " for Python", "TOFSTREAM_REQUIRE_PYTHON_MODULES");
+  return true;
+}
+
+void check_passes(const std::string& script) {
+  const auto ran = python(script);
+  CHECK_MESSAGE(ran.code == 0, ran.out, ran.err);
+  CHECK_MESSAGE(ran.out.find("all passed") != std::string::npos, ran.out);
+}
+
+// The number behind `words` in a text.
+double number_after(const std::string& text, const std::string& words) {
+  const std::size_t at = text.find(words);
+  REQUIRE_MESSAGE(at != std::string::npos, words, " is not in ", text);
+  return std::stod(text.substr(at + words.size()));
 }
 
 constexpr const char* found = "in the ball 9";  // more than nine tenths of 1000
@@ -39,18 +68,104 @@ TEST_CASE("the example in C compiles as C99 and finds its ball") {
 }
 
 TEST_CASE("the example in Python finds its ball, with the numbers of the one in C") {
-  if (skip_without_numpy()) return;
-  if (!std::filesystem::exists(root / "tools/python")) return skip_test("sources beside the tests", "");
+  if (skip_python()) return;
   const auto ran = python("share/examples/python/mlem.py");
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK_MESSAGE(ran.out.starts_with(found), ran.out);
 }
 
 TEST_CASE("operators in Python: adjoint, subsets, SciPy, wrong arrays, threads and forks") {
-  if (skip_without_numpy()) return;
-  if (!std::filesystem::exists(root / "tools/python")) return skip_test("sources beside the tests", "");
-  const auto ran = python("tests/c/operators.py");
+  if (skip_python()) return;
+  check_passes("tests/c/operators.py");
+}
+
+TEST_CASE("operators in Python: 1e5 leave nothing behind, and what a program does to them by mistake is one clear error") {
+  if (skip_python()) return;
+  check_passes("tests/c/robust.py");
+}
+
+TEST_CASE("an operator is SciPy's linear operator: lsqr, svds and onenormest run") {
+  if (skip_python() || skip_without_modules("scipy")) return;
+  check_passes("tests/c/adapters.py scipy");
+}
+
+TEST_CASE("an operator is a layer of PyTorch, with gradients and their gradients") {
+  if (skip_python() || skip_without_modules("torch")) return;
+  check_passes("tests/c/adapters.py torch");
+}
+
+TEST_CASE("an operator keeps to the interface of CIL's, as a stand-in for CIL has it") {
+  if (skip_python()) return;
+  check_passes("tests/c/adapters.py cil");
+}
+
+TEST_CASE("list-mode OSEM in Python finds its ball") {
+  if (skip_python()) return;
+  const auto ran = python("share/examples/python/osem_listmode.py");
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK_MESSAGE(number_after(ran.out, "in the ball ") > 800, ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "outside ") < 20, ran.out);
+}
+
+TEST_CASE("a prior in PyTorch makes the image smoother and nearer to the truth") {
+  if (skip_python() || skip_without_modules("torch")) return;
+  const auto ran = python("share/examples/python/prior_torch.py");
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  const std::string with = ran.out.substr(ran.out.find('\n'));
+  CHECK_MESSAGE(number_after(with, "roughness ") < 0.5 * number_after(ran.out, "roughness "), ran.out);
+  CHECK_MESSAGE(number_after(with, "error ") < 0.8 * number_after(ran.out, "error "), ran.out);
+}
+
+TEST_CASE("a learned filter in Python is a gadget, and takes noise out of an image") {
+  if (skip_python()) return;
+  check_passes("tests/c/learned_filter.py");
+}
+
+TEST_CASE("the example for CIL says what is missing") {
+  if (skip_python()) return;
+  if (std::system((python_with_numpy() + " -c 'import cil' >/dev/null 2>&1").c_str()) == 0) return skip_test("place without CIL");
+  const auto ran = python("share/examples/python/pdhg_cil.py");
+  CHECK(ran.code == 1);
+  CHECK_MESSAGE(ran.err.starts_with("pdhg_cil.py needs CIL"), ran.err);
+}
+
+TEST_CASE("the projectors of the Python package are those that the program declares") {
+  if (skip_python()) return;
+  const auto ran = run_line(python_with_numpy() + " tools/python_projectors " + program().string() + " --check");
   CHECK_MESSAGE(ran.code == 0, ran.err);
-  CHECK(ran.out.find("all passed") != std::string::npos);
+}
+
+TEST_CASE("mypy and pyright accept the examples in Python and what they call") {
+  if (skip_python()) return;
+  const bool has_mypy = std::system("mypy --version >/dev/null 2>&1") == 0;
+  const bool has_pyright = std::system("pyright --version >/dev/null 2>&1") == 0;
+  if (!has_mypy && !has_pyright) return skip_test("mypy or pyright");
+  const TemporaryFolder folder;
+  const std::string package = (root / "tools/python").string();
+  std::string sources = (root / "share/examples/python").string();
+  for (const char* name : {"adapters", "declare", "memory", "operators", "picture", "projectors", "views"})
+    sources += " " + package + "/tofstream/" + name + ".py";
+  if (has_mypy) {
+    const auto ran = run_line("MYPYPATH=" + package + " mypy --ignore-missing-imports --follow-imports=silent " +
+                              "--python-version 3.9 --cache-dir " + folder.path().string() + " " + sources);
+    CHECK_MESSAGE(ran.code == 0, ran.out);
+  }
+  if (has_pyright) {  // CIL is not everywhere; the package must be found
+    std::ofstream(folder / "pyrightconfig.json")
+        << R"({"pythonVersion": "3.9", "reportMissingImports": "warning", "extraPaths": [")" << package << "\"]}";
+    const auto ran = run_line("pyright --pythonpath $(command -v " + python_with_numpy() + ") -p " +
+                              folder.path().string() + " " + sources);
+    CHECK_MESSAGE(ran.code == 0, ran.out);
+    CHECK_MESSAGE(ran.out.find("Import \"tofstream") == std::string::npos, ran.out);
+  }
+}
+
+TEST_CASE("the notebooks that are made of the examples run, and draw their images") {
+  if (skip_python() || skip_without_modules("nbformat, nbclient, ipykernel, matplotlib")) return;
+  const TemporaryFolder folder;
+  const auto ran = python("tools/notebooks " + folder.path().string() + " --run");
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  for (const char* name : {"mlem", "osem_listmode"})
+    CHECK_MESSAGE(text_of(folder / (std::string(name) + ".ipynb")).find("\"image/png\"") != std::string::npos, name);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -24,24 +24,30 @@ except ModuleNotFoundError:
 from .data import Events, Image
 from .declare import gadget
 from .memory import empty, empty_like
-from .operators import Grid, Operator, joseph, list_mode, osem, ratio, spect, strips, tor
+from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
+from .picture import picture
+from .projectors import blobs, joseph, spect, strips, tor
 from .run import run
 from .views import Plan, Views
 
 __version__ = "0.1.0"
 __all__ = [
+    "Adjoint",
     "Events",
     "Grid",
     "Image",
     "Operator",
     "Plan",
     "Views",
+    "blobs",
+    "camera",
     "empty",
     "empty_like",
     "gadget",
     "joseph",
     "list_mode",
     "osem",
+    "picture",
     "ratio",
     "run",
     "spect",
