@@ -117,9 +117,9 @@ TEST_CASE("a prior in PyTorch makes the image smoother and nearer to the truth")
   CHECK_MESSAGE(number_after(with, "error ") < 0.8 * number_after(ran.out, "error "), ran.out);
 }
 
-TEST_CASE("a learned filter in Python is a gadget, and takes noise out of an image") {
+TEST_CASE("gadgets in Python: a learned filter takes noise out of an image, and events are kept as NumPy arrays") {
   if (skip_python()) return;
-  check_passes("tests/c/learned_filter.py");
+  check_passes("tests/c/gadgets.py");
 }
 
 TEST_CASE("the example for CIL says what is missing") {

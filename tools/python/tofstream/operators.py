@@ -29,6 +29,12 @@ def _count_fork() -> None:
 os.register_at_fork(after_in_child=_count_fork)
 
 
+def _drop(handle: Any, forks: int) -> None:
+    """Drops a handle in the process that made it: in its child CUDA cannot be called, and memory goes with the child."""
+    if forks == _forks:
+        library.library().tof_operator_drop(handle)
+
+
 class Grid:
     """An image's voxels: `size` and `voxel_mm` along (x, y, z). `origin_mm` is the centre of the first voxel; without it
     the middle of the image is the middle of the scanner. Arrays of an image have the shape (z, y, x).
@@ -75,7 +81,7 @@ class Operator:
         self._handle, self._keeps, self._forks = handle, keeps, _forks
         self._lock = threading.Lock()
         self._user = _OneUser(self._lock)
-        self._drop = weakref.finalize(self, library.library().tof_operator_drop, handle)
+        self._drop = weakref.finalize(self, _drop, handle, _forks)
         image, data = (ctypes.c_int64 * 3)(), (ctypes.c_int64 * 3)()
         axes, backend = ctypes.c_int32(), ctypes.c_int()
         call("tof_operator_shape", handle, image, data, ctypes.byref(axes), ctypes.byref(backend))
