@@ -14,7 +14,7 @@ thread_local const MemoryImages* images_of_thread = nullptr;
 
 }  // namespace
 
-MemoryImages::MemoryImages(std::map<std::string, Image> images)
+MemoryImages::MemoryImages(std::shared_ptr<const NamedImages> images)
     : images_(std::move(images)), before_(images_of_thread) {
   images_of_thread = this;
 }
@@ -29,7 +29,7 @@ const Image* find_memory_image(const std::filesystem::path& path) {
   if (!text.starts_with(scheme)) return nullptr;
   const std::string name = text.substr(scheme.size());
   for (const MemoryImages* at = images_of_thread; at; at = at->before_)
-    if (const auto found = at->images_.find(name); found != at->images_.end()) return &found->second;
+    if (const auto found = at->images_->find(name); found != at->images_->end()) return &found->second;
   throw std::runtime_error(fmt::format("{}: no array of that name was given", text));
 }
 

@@ -4,22 +4,25 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "kernels/types/image.hpp"
 
 namespace tofstream {
 
+using NamedImages = std::map<std::string, Image>;
+
 /// While it lives, files "memory:NAME" of this thread are these images.
 class MemoryImages {
  public:
-  explicit MemoryImages(std::map<std::string, Image> images);
+  explicit MemoryImages(std::shared_ptr<const NamedImages> images);
   ~MemoryImages();
   MemoryImages(const MemoryImages&) = delete;
   MemoryImages& operator=(const MemoryImages&) = delete;
 
  private:
-  const std::map<std::string, Image> images_;
+  const std::shared_ptr<const NamedImages> images_;
   const MemoryImages* const before_;
   friend const Image* find_memory_image(const std::filesystem::path& path);
 };

@@ -19,6 +19,7 @@ namespace tofstream {
 /// A projector with its parameters' type erased. `Data`: what a family of projectors says of itself,
 ///   Projector  what they are;
 ///   Geometry   what one is made for, beside a grid;
+///   More       what else callers may ask of one, made by more<Type>();
 ///   called     what messages call them;
 ///   memory_note  what cannot be known of its memory before the run.
 template <class Data>
@@ -34,6 +35,7 @@ struct ProjectorEntry {
   /// missing GPU.
   std::unique_ptr<Projector> (*make)(const void* params, const Grid& grid, Backend backend, const Geometry& geometry,
                                      Context& context) = nullptr;
+  typename Data::More more = {};
 
   static constexpr KindWords called = Data::called;
   const std::string& id() const { return name; }
@@ -54,7 +56,8 @@ ProjectorEntry<Data> projector_entry(const char* name) {
               [](const void* params, const Grid& grid, Backend backend, const typename Data::Geometry& geometry,
                  Context& context) {
                 return Type::make(*static_cast<const Params*>(params), grid, backend, geometry, context);
-              }};
+              },
+          .more = Data::template more<Type>()};
 }
 
 /// The gadget of a projector. `Type` has

@@ -15,6 +15,18 @@ namespace tofstream {
 ///   Params::tof and Params::deterministic, where it has them;
 ///   static ListModeSensitivity sensitivity(const Params&, const Scanner&, ListModeProjector&, Context&);
 struct ListModeData {
+  struct More {
+    /// Of the Type's Params.
+    ListModeSensitivity (*sensitivity)(const void* params, const Scanner& scanner, ListModeProjector& projector,
+                                       Context& context) = nullptr;
+  };
+  template <class Type>
+  static More more() {
+    return {[](const void* params, const Scanner& scanner, ListModeProjector& projector, Context& context) {
+      return Type::sensitivity(*static_cast<const typename Type::Params*>(params), scanner, projector, context);
+    }};
+  }
+
   using Projector = ListModeProjector;
   using Geometry = Scanner;
   using Inputs = ProjectorInputs;

@@ -13,6 +13,12 @@ namespace tofstream {
 ///   static Grid grid(const ViewSet&, const GridWish&);  that holds what the views see
 ///   static ViewCalibration calibration(const Params&);
 struct ViewData {
+  struct More {};
+  template <class Type>
+  static More more() {
+    return {};
+  }
+
   using Projector = ViewProjector;
   using Geometry = ViewSet;
   using Inputs = ViewProjectorInputs;

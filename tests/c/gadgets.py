@@ -43,7 +43,7 @@ for _ in range(3):  # images that it has not seen
 with tempfile.TemporaryDirectory() as folder:
     with open(f"{folder}/gadgets.yaml", "w") as file:
         file.write(GADGETS.replace("FOLDER", folder))
-    report = tof.run(f"{folder}/gadgets.yaml", f"{folder}/out")
+    report = tof.run(f"{folder}/gadgets.yaml", f"{folder}/out").wait()
     assert report["outcome"] == "done", report["outcome"]
     assert any(name.endswith(".nii.gz") for name in os.listdir(f"{folder}/out"))
     kept = np.load(f"{folder}/events.npz")

@@ -135,7 +135,7 @@ def wrong_arrays():
     refused(ValueError, "did you mean 'psf_form'?", turn, psf_from="none")
     refused(ValueError, "device is 'gpu'", turn, device="gpu")
     refused(ValueError, "parts is 13", A.split, 13)
-    refused(ValueError, "events have no sensitivity of their own", tof.joseph(grid, lines()).sensitivity)
+    refused(ValueError, "events.scanner is null", tof.joseph(grid, lines()).sensitivity)
     refused(TypeError, "points have the shape (3, 2)", tof.Events.from_lors, np.ones((3, 2), np.float32), np.ones((3, 2), np.float32))
     bad = lines()
     bad.x1[7] = np.nan
@@ -184,21 +184,6 @@ def warnings_are_heard():
     logging.getLogger("tofstream").removeHandler(handler)
 
 
-def whole_runs():
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        pipeline = f"{folder}/small.yaml"
-        with open(pipeline, "w") as file:
-            file.write("gadgets:\n  photons: {use: simulator, scanner: demo_ring, phantom: uniform_cylinder, events: 1000}\n"
-                       "  end: {use: null_sink, from: photons}\n")
-        report = tof.run(pipeline, f"{folder}/out", set={"photons.events": 500})
-        assert report["books"]["received"] == 500 and report["outcome"] == "done", report["outcome"]
-        refused(ValueError, "did you mean", tof.run, pipeline, f"{folder}/other", set={"photons.event": 5})
-        refused(Exception, "holds the run", tof.run, pipeline, f"{folder}/out")
-        refused(OSError, "no_such", tof.run, "no_such", f"{folder}/none")
-
-
 def many_operators():
     import resource
 
@@ -214,7 +199,7 @@ def many_operators():
 
 
 for check in (adjointness, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, warnings_are_heard,
-              whole_runs, many_operators):
+              many_operators):
     check()
 print("all passed")
 # SPDX-License-Identifier: Apache-2.0

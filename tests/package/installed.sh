@@ -36,6 +36,13 @@ for python in python3 /usr/bin/python3; do
   break
 done
 
+octave_folder=$(find "$work/prefix" -type d -path '*/tofstream/octave')
+[ -s "$octave_folder/tof_spect.m" ] || fail "no lib/tofstream/octave/tof_spect.m"
+if [ -e "$octave_folder/tofstream_mex.mex" ] && command -v octave-cli >/dev/null; then
+  octave-cli --norc --quiet --path "$octave_folder" "$share/tofstream/examples/octave/mlem.m" | grep -q "^in the ball 9" ||
+    fail "the installed functions of Octave do not find their ball"
+fi
+
 # The version that may be cited is the program's.
 version=$("$tofstream" --version | sed -nE '1s/^tofstream ([0-9.]+) .*/\1/p')
 grep -qx "version: $version" "$share/doc/tofstream/CITATION.cff" || fail "CITATION.cff has another version than $version"

@@ -58,12 +58,12 @@ void require_given(const void* pointer, const char* argument) {
   if (!pointer) throw Wrong(fmt::format("{} is null", argument));
 }
 
-void require_size(std::size_t size, std::size_t known, const char* type) {
-  if (size == known) return;
+void require_size(std::size_t size, std::size_t first, std::size_t known, const char* argument) {
+  if (size >= first && size <= known) return;
   throw Wrong(
       fmt::format("{}.size is {}, and this library ({}) knows {}: set it to sizeof, and use one version of header "
                   "and library",
-                  type, size, version(), known));
+                  argument, size, version(), known));
 }
 
 void require_memory(const void* pointer, bool on_device, const char* argument) {

@@ -1,6 +1,8 @@
 // What every call of the C interface goes through: an exception becomes a status and one line of text.
 #pragma once
 
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -36,8 +38,18 @@ tof_status guarded(Call&& call) noexcept {
 
 /// Throws Wrong where a pointer is null.
 void require_given(const void* pointer, const char* argument);
-/// Throws Wrong where a struct's `size` is not one that this library knows.
-void require_size(std::size_t size, std::size_t known, const char* type);
+/// Throws Wrong unless a struct's `size` is between that of its first version and the one that this library knows.
+void require_size(std::size_t size, std::size_t first, std::size_t known, const char* argument);
+
+/// The caller's struct as this library knows it: members that the caller's version has not are 0. `first`: its size in
+/// its first version. Throws Wrong for another size.
+template <class Struct>
+Struct adopted(const Struct& given, const char* argument, std::size_t first = sizeof(Struct)) {
+  require_size(given.size, first, sizeof(Struct), argument);
+  Struct known{};
+  std::memcpy(&known, &given, given.size);
+  return known;
+}
 
 /// Throws Wrong unless the array, where there is one, lies in the backend's memory.
 void require_memory(const void* pointer, bool on_device, const char* argument);

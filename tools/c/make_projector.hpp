@@ -18,6 +18,8 @@ namespace tofstream::c_api {
 
 template <class Data>
 struct MadeProjector {
+  const ProjectorEntry<Data>* entry = nullptr;
+  std::shared_ptr<const void> params;
   std::shared_ptr<typename Data::Projector> projector;
   std::string report;  // what it chose itself, "key: value" a line
 };
@@ -40,7 +42,7 @@ MadeProjector<Data> make_projector(const char* name, const char* parameters, con
   if (!problems.empty()) throw Wrong(problems.all().front().text());
   GadgetRecord record(name);
   Context context(record);
-  MadeProjector<Data> made;
+  MadeProjector<Data> made{.entry = &entry, .params = params};
   made.projector = entry.make(params.get(), grid, backend, geometry, context);
   made.report = report_of(record);
   return made;

@@ -2,12 +2,13 @@
 #include "tools/c/operator.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "gadgets/io/memory_images.hpp"
+#include "tools/c/event_arrays.hpp"
 #include "tools/c/guard.hpp"
 
 namespace tofstream::c_api {
@@ -26,11 +27,11 @@ Backend backend_of(tof_backend given) {
   throw Wrong(fmt::format("backend is {}: it is TOF_CPU, TOF_CUDA or TOF_AUTO", static_cast<int>(given)));
 }
 
-std::map<std::string, Image> images_of(const tof_array* arrays, std::size_t count) {
-  std::map<std::string, Image> images;
+std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_t count) {
+  NamedImages images;
   if (count > 0) require_given(arrays, "arrays");
   for (std::size_t i = 0; i < count; ++i) {
-    require_size(arrays[i].size, sizeof(tof_array), "arrays");
+    require_size(arrays[i].size, sizeof(tof_array), sizeof(tof_array), "arrays");
     require_given(arrays[i].name, "arrays.name");
     require_given(arrays[i].voxels, "arrays.voxels");
     require_memory(arrays[i].voxels, false, "arrays.voxels");
@@ -38,7 +39,7 @@ std::map<std::string, Image> images_of(const tof_array* arrays, std::size_t coun
     std::copy_n(arrays[i].voxels, image.grid.voxels(), image.voxels.data());
     images.insert_or_assign(arrays[i].name, std::move(image));
   }
-  return images;
+  return std::make_shared<const NamedImages>(std::move(images));
 }
 
 void give(Made made, tof_operator** out) {
@@ -71,7 +72,7 @@ void clear_image(const Operator& op, float* image, Stream stream) {
 }  // namespace
 
 Grid grid_of(const tof_grid& given, const char* argument) {
-  require_size(given.size, sizeof(tof_grid), argument);
+  require_size(given.size, sizeof(tof_grid), sizeof(tof_grid), argument);
   Grid grid;
   for (int axis = 0; axis < 3; ++axis) {
     grid.size[axis] = given.voxels[axis];
@@ -94,13 +95,41 @@ using namespace tofstream::c_api;
 
 extern "C" {
 
+tof_status tof_scanner_detectors(const char* scanner, float* positions, int64_t* count) {
+  return guarded([&] {
+    require_given(scanner, "scanner");
+    require_given(count, "count");
+    const RecordedBy by = recorded_by(scanner);
+    const std::int64_t detectors = by.scanner->detectors->size(), room = std::exchange(*count, detectors);
+    if (!positions) return;
+    if (room < detectors) throw Wrong(fmt::format("count is {}, and '{}' has {} detectors", room, scanner, detectors));
+    for (std::int64_t i = 0; i < detectors; ++i) {
+      const Vec3 at = by.scanner->detectors->position(static_cast<std::uint32_t>(i));
+      for (int axis = 0; axis < 3; ++axis) positions[3 * i + axis] = at[axis];
+    }
+  });
+}
+
 tof_status tof_operator_of_events(const char* projector, const char* parameters, const tof_grid* grid,
-                                  const tof_events* events, tof_backend backend, tof_operator** made) {
+                                  const tof_events* events, const tof_array* arrays, size_t array_count,
+                                  tof_backend backend, tof_operator** made) {
   return guarded([&] {
     require_given(grid, "grid");
     require_given(events, "events");
     require_given(made, "made");
-    give(operator_of_events(projector, parameters, *grid, *events, backend_of(backend)), made);
+    const auto images = images_of(arrays, array_count);
+    const MemoryImages known(images);
+    give(operator_of_events(projector, parameters, *grid, *events, images, backend_of(backend)), made);
+  });
+}
+
+tof_status tof_operator_of_lines(const char* projector, const char* parameters, const tof_grid* grid,
+                                 const tof_events* lines, int32_t bins, tof_backend backend, tof_operator** made) {
+  return guarded([&] {
+    require_given(grid, "grid");
+    require_given(lines, "lines");
+    require_given(made, "made");
+    give(operator_of_lines(projector, parameters, *grid, *lines, bins, backend_of(backend)), made);
   });
 }
 
@@ -188,7 +217,7 @@ tof_status tof_em_step(tof_operator* op, const float* image, const float* y, con
     require_memory(y, is_on_device(*op), "y");
     require_memory(multiplicative, is_on_device(*op), "multiplicative");
     require_memory(additive, is_on_device(*op), "additive");
-    if (tally) require_size(tally->size, sizeof(tof_tally), "tally");
+    if (tally) require_size(tally->size, sizeof(tof_tally), sizeof(tof_tally), "tally");
     clear_image(projector, image_out, stream_of(stream));
     const std::int64_t rejected = projector.em_step(image, y, multiplicative, additive, image_out, stream_of(stream));
     if (tally) tally->rejected = rejected;

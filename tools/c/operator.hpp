@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "gadgets/io/memory_images.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/grid.hpp"
 #include "tools/c/tofstream.h"
@@ -22,10 +23,10 @@ class Operator {
 
   virtual const Grid& grid() const = 0;
   virtual Backend backend() const = 0;
-  /// (views, w, u), or (events, 1, 1).
+  /// (views, w, u), (lines, bins, 1), or (events, 1, 1).
   virtual std::array<std::int64_t, 3> data_shape() const = 0;
   virtual int data_axes() const = 0;
-  /// Which data of the whole these are: views or events.
+  /// Which data of the whole these are: views, lines or events.
   virtual std::vector<std::int64_t> indices() const = 0;
 
   virtual void forward(const float* image, float* data, Stream stream) = 0;
@@ -47,7 +48,9 @@ struct Made {
 
 /// They throw Wrong, and what reading parameters, scanners and making a projector throw.
 Made operator_of_events(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& events,
-                        Backend backend);
+                        std::shared_ptr<const NamedImages> arrays, Backend backend);
+Made operator_of_lines(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& given,
+                       std::int32_t bins, Backend backend);
 Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
                        Backend backend);
 

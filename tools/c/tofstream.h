@@ -68,10 +68,15 @@ typedef struct tof_events {
   const float* tof_mm;                      /* centre of the ToF bin from the line's middle towards 2; null: no ToF */
   const float* tof_width_mm;                /* of each bin; null: all are tof_bin_mm wide */
   float tof_sigma_mm, tof_bin_mm;           /* resolution (not FWHM) and bin; 0: the scanner's */
+  const float *multiplicative, *additive;   /* for a run: m, and b / m; null: 1 and 0. An operator's calls take them */
 } tof_events;
 
-/* The views of a gamma camera. Arrays lie in host memory, are copied, and have one number a view. All views count alike:
- * where their times differ, `multiplicative` of an EM step has them. */
+/* Where the detectors of a scanner are: [detector][x, y, z] in mm, in host memory; `count`: how many there is room for, and
+ * then how many there are. positions null: only these. */
+TOF_API tof_status tof_scanner_detectors(const char* scanner, float* positions, int64_t* count);
+
+/* The views of a gamma camera. Arrays lie in host memory, are copied, and have one number a view. Of an operator all
+ * views count alike: where their times differ, `multiplicative` of an EM step has them. */
 typedef struct tof_views {
   size_t size;           /* sizeof(tof_views) */
   int32_t views;
@@ -79,7 +84,23 @@ typedef struct tof_views {
   float pixel_mm[2];
   const double* angle_deg;  /* 0 at the patient's back, 90 at the patient's left */
   const double* radius_mm;  /* from the axis to the collimator's face */
+  const double *start_s, *duration_s; /* of a run: when each is counted; null: from 0 on, 1 s each, one after the other */
+  const double *centre_u_mm, *centre_w_mm; /* of each view's middle, from the axis and from z = 0; null: 0 */
+  size_t window_count;      /* of energy windows, of which the first is reconstructed; 0: not known */
+  const double* window_keV; /* low and high of each */
 } tof_views;
+
+/* Some views of a scan, for a run. Arrays lie in host memory, and are copied. */
+typedef struct tof_view_counts {
+  size_t size;            /* sizeof(tof_view_counts) */
+  const tof_views* plan;  /* of the whole scan: the same at each call */
+  int32_t count;
+  const int32_t* numbers; /* of each view in the plan, from 0 */
+  const float* counts;    /* [count][w][u] */
+  const float *multiplicative, *additive; /* the same shape: y = m A x + b, b in counts; null: 1 and 0 */
+  const double* exposure; /* of each: what its time counts for, such as the mean live fraction; null: 1 */
+  int32_t window;         /* energy window, from 0 */
+} tof_view_counts;
 
 /* An array in host memory that stands for a file where a projector's parameter asks for one: "memory:NAME". */
 typedef struct tof_array {
@@ -95,19 +116,26 @@ typedef struct tof_operator tof_operator;
 /* Makes a projector as the gadget of its name does: `parameters` is YAML, such as "{tube_width_voxels: 3}", whose names,
  * ranges and units are checked; null or "": defaults. `arrays` (may be null) are copied. */
 TOF_API tof_status tof_operator_of_events(const char* projector, const char* parameters, const tof_grid* grid,
-                                          const tof_events* events, tof_backend backend, tof_operator** made);
+                                          const tof_events* events, const tof_array* arrays, size_t array_count,
+                                          tof_backend backend, tof_operator** made);
+/* The same for a sinogram: one datum for each line, or for each of its `bins` of time of flight, [line][bin]. Bin b of a
+ * line has its centre at (b - (bins - 1) / 2) tof_bin_mm from the middle towards the second end. `lines` has detectors or
+ * end points, no tof_mm, and with bins tof_sigma_mm and tof_bin_mm. */
+TOF_API tof_status tof_operator_of_lines(const char* projector, const char* parameters, const tof_grid* grid,
+                                         const tof_events* lines, int32_t bins, tof_backend backend,
+                                         tof_operator** made);
 TOF_API tof_status tof_operator_of_views(const char* projector, const char* parameters, const tof_grid* grid,
                                          const tof_views* views, const tof_array* arrays, size_t array_count,
                                          tof_backend backend, tof_operator** made);
 /* Part `part` of `parts` of an operator's data, which shares its projector: views interleaved so that each part covers
- * the circle, events one after the other. In the order of the whole's data. Made on first use of that part's arrays; the
+ * the circle, events and lines one after the other. In the order of the whole's data. Made on first use of that part's arrays; the
  * whole may be dropped before. */
 TOF_API tof_status tof_operator_part(const tof_operator* whole, int32_t part, int32_t parts, tof_operator** made);
-/* Which data of the whole a part has: `count` numbers in host memory, as tof_operator_shape says (views, or events). */
+/* Which data of the whole a part has: `count` numbers in host memory, as tof_operator_shape says (views, lines or events). */
 TOF_API tof_status tof_operator_indices(const tof_operator* op, int64_t* indices, int64_t count);
 TOF_API void tof_operator_drop(tof_operator* op);
 
-/* Shapes: of the image (z, y, x), and of the data, (views, w, u) or (events, 1, 1). `backend`: where it works. */
+/* Shapes: of the image (z, y, x), and of the data, (views, w, u), (lines, bins, 1) or (events, 1, 1). `backend`: where it works. */
 TOF_API tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[3], int32_t* data_axes,
                                       tof_backend* backend);
 /* Text about the operator: what it reported when it was made, `key: value` a line. Valid as long as the operator. */
@@ -123,19 +151,77 @@ TOF_API tof_status tof_plan(tof_operator* op, void* stream);
 /* What an EM step found, besides its image. */
 typedef struct tof_tally {
   size_t size; /* sizeof(tof_tally) */
-  int64_t rejected; /* events where nothing is expected; -1 of views, whose counts are not counted here */
+  int64_t rejected; /* events where nothing is expected; -1 of views and sinograms, whose counts are not counted here */
 } tof_tally;
 /* image_out = A^T(m y / (m A image + b)) in one pass; y, m (multiplicative) and b (additive, in counts) have the data's
- * shape; null: m = 1, b = 0. Views need y. Of events y and m are null, and b is divided by m. Complete on return; tally may
- * be null. */
+ * shape; null: m = 1, b = 0. Views and sinograms need y. Of events y and m are null, and b is divided by m. Complete on
+ * return; tally may be null. */
 TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float* y, const float* multiplicative,
                                const float* additive, float* image_out, tof_tally* tally, void* stream);
-/* image = A^T(m): of views, their sensitivity; m null: 1. Events' sensitivity is the scanner's, not theirs: TOF_INVALID. */
+/* Of views and sinograms image = A^T(m), their sensitivity; m null: 1. Of events m is null, and the image is their
+ * scanner's: the sum over all lines that it records, as a run computes it (and keeps it in the user's cache folder);
+ * TOF_INVALID where they do not name a scanner. */
 TOF_API tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream);
 
-/* Runs a pipeline (a name of share/pipelines or a YAML file) to its end: `settings` are "gadget.parameter=value", as
- * `tofstream run --set`. Files go to `folder`, which must not hold another run. `report` is then run.json as text, to be
- * freed by tof_free; it is also given for a run that failed. */
+/* A pipeline that runs while its program goes on. Its calls may come from any thread. */
+typedef struct tof_pipeline tof_pipeline;
+
+typedef struct tof_pipeline_setup {
+  size_t size;          /* sizeof(tof_pipeline_setup) */
+  const char* pipeline; /* a name of share/pipelines, or a YAML file */
+  const char* const* settings; /* "gadget.parameter=value", as `tofstream run --set` */
+  size_t setting_count;
+  const char* input;  /* as `tofstream run --input`; null: none */
+  const char* folder; /* where its files go, which must not hold another run */
+  const char* feed;   /* a gadget that takes a live stream: this program sends in its place; null: it stays */
+  const char* output; /* "gadget" or "gadget.output", whose images tof_pipeline_image gives; null: the last one with images */
+} tof_pipeline_setup;
+
+/* Reads and checks the pipeline, and starts it on threads of its own. What is wrong with it is TOF_INVALID; what goes
+ * wrong later is told by tof_pipeline_wait. */
+TOF_API tof_status tof_pipeline_start(const tof_pipeline_setup* setup, tof_pipeline** made);
+/* Whether the feed has room, once it has or after `wait_s`. A send without room waits. */
+TOF_API tof_status tof_pipeline_room(tof_pipeline* run, double wait_s, int32_t* has_room);
+/* Sends events that were counted from `start_s` of the scan on, for `duration_s`, spread evenly over it. Host memory,
+ * which is copied. TOF_FAILED where the run is over. */
+TOF_API tof_status tof_pipeline_send_events(tof_pipeline* run, const tof_events* events, double start_s,
+                                            double duration_s);
+/* Sends views of a scan. */
+TOF_API tof_status tof_pipeline_send_views(tof_pipeline* run, const tof_view_counts* views);
+/* No more data come: the run goes on to its end. */
+TOF_API tof_status tof_pipeline_close_feed(tof_pipeline* run);
+
+/* An image that a run made. It stays what it is, and is dropped by tof_image_drop, also after the run. */
+typedef struct tof_image tof_image;
+typedef struct tof_image_info {
+  size_t size; /* sizeof(tof_image_info) */
+  tof_grid grid;
+  const float* voxels; /* in host memory, as long as the image */
+  int64_t update;      /* its number in the run, from 1 */
+  int32_t iteration;
+  int32_t is_last;   /* no update follows */
+  uint64_t events;   /* of the scan, from its first one on, up to those of this update */
+  const char* label; /* what its values are: "Bq/mL, not quantitative: no attenuation correction"; as long as the image */
+} tof_image_info;
+/* The newest image that this call has not given yet, once there is one or after `wait_s`; null where none came. Images
+ * in between are passed over; the last one never is. */
+TOF_API tof_status tof_pipeline_image(tof_pipeline* run, double wait_s, tof_image** image);
+TOF_API tof_status tof_image_get(const tof_image* image, tof_image_info* info);
+TOF_API void tof_image_drop(tof_image* image);
+
+/* Sets a live parameter, "gadget.parameter=value", which holds from the gadget's next message on. */
+TOF_API tof_status tof_pipeline_set(tof_pipeline* run, const char* setting);
+/* The run as of now, as run.json has it; to be freed by tof_free. */
+TOF_API tof_status tof_pipeline_report(tof_pipeline* run, char** report);
+/* Ends the sources; what has come is reconstructed. */
+TOF_API tof_status tof_pipeline_stop(tof_pipeline* run);
+/* Waits for the end, at most so long. TOF_FAILED where the run failed: tof_error() says why. */
+TOF_API tof_status tof_pipeline_wait(tof_pipeline* run, double wait_s, int32_t* is_over);
+/* Aborts the run if it is not over, and frees the handle. */
+TOF_API void tof_pipeline_drop(tof_pipeline* run);
+
+/* Runs a pipeline to its end: start and wait in one call. `report` is then run.json as text, to be freed by tof_free; it
+ * is also given for a run that failed. */
 TOF_API tof_status tof_run(const char* pipeline, const char* const* settings, size_t setting_count, const char* folder,
                            char** report);
 TOF_API void tof_free(char* text);

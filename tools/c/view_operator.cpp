@@ -3,12 +3,11 @@
 #include <numeric>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "gadgets/step/view_projector_kinds.hpp"
 #include "tools/c/guard.hpp"
 #include "tools/c/make_projector.hpp"
 #include "tools/c/operator.hpp"
+#include "tools/c/view_arrays.hpp"
 
 namespace tofstream::c_api {
 namespace {
@@ -86,35 +85,12 @@ class ViewOperator final : public Operator {
   Buffer<std::int32_t> index_;
 };
 
-std::shared_ptr<const ViewSet> set_of(const tof_views& given) {
-  require_size(given.size, sizeof(tof_views), "views");
-  require_given(given.angle_deg, "views.angle_deg");
-  require_given(given.radius_mm, "views.radius_mm");
-  constexpr std::int32_t most_views = 1'000'000;
-  if (given.views < 1 || given.views > most_views)
-    throw Wrong(fmt::format("views.views is {}: it must be in [1, {}]", given.views, most_views));
-  auto set = std::make_shared<ViewSet>();
-  for (int axis = 0; axis < 2; ++axis) {
-    set->size[axis] = given.pixels[axis];
-    set->pixel_mm.set(axis, given.pixel_mm[axis]);
-  }
-  for (std::int32_t v = 0; v < given.views; ++v)
-    set->places.push_back(
-        {.angle_deg = static_cast<float>(given.angle_deg[v]), .radius_mm = static_cast<float>(given.radius_mm[v])});
-  try {
-    set->validate();
-  } catch (const std::invalid_argument& wrong) {
-    throw Wrong(fmt::format("views: {}", wrong.what()));
-  }
-  return set;
-}
-
 }  // namespace
 
 Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
                        Backend backend) {
   auto shared = std::make_shared<SharedViewProjector>();
-  shared->set = set_of(views);
+  shared->set = view_set_of(views);
   auto made = make_projector<ViewData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->set);
   shared->projector = std::move(made.projector);
   std::vector<std::int32_t> all(shared->set->places.size());

@@ -33,7 +33,7 @@ using formats::PhantomRegion;
 using formats::RegionRole;
 using nlohmann::ordered_json;
 
-struct Options {
+struct AnalyseOptions {
   std::vector<std::string> images;
   std::string phantom, plot;
   bool json = false;
@@ -195,7 +195,7 @@ void plot_contrast(const std::string& file, const ordered_json& studies, const P
               .y_label = nema ? "contrast recovery (%)" : "contrast (ratio of means)"});
 }
 
-void run(const Options& options) {
+void run(const AnalyseOptions& options) {
   const PhantomFile phantom =
       from_input([&] { return formats::read_phantom(find_shared("phantoms", options.phantom)); });
   if (phantom.regions.empty())
@@ -228,7 +228,7 @@ void run(const Options& options) {
 void add_analyse(Command& app) {
   auto& command =
       app.add_command("analyse", "Measure a phantom's regions in images: NEMA contrast and variability, or means");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnalyseOptions>();
   command
       .add_option("images", options->images,
                   "Images, or output folders for the images of their runs, each as PATH or LABEL=PATH")

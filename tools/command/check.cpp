@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct CheckOptions {
   std::string pipeline;
   PipelineOptions pipeline_options;
   bool json = false;
@@ -70,7 +70,7 @@ MachineMemory this_machine() {
   return machine;
 }
 
-void check(const Options& options) {
+void check(const CheckOptions& options) {
   const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
   const MissingInputs missing = missing_inputs(pipeline);
   Json json = options.json ? pipeline_json(pipeline, missing) : Json();
@@ -96,7 +96,7 @@ void check(const Options& options) {
 
 void add_check(Command& app) {
   auto& command = app.add_command("check", "Check a pipeline without running it");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   add_pipeline_options(command, options->pipeline, options->pipeline_options);
   command.add_flag("--json", options->json, "Print JSON");
   command.add_flag("--memory", options->memory,

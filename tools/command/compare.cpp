@@ -13,12 +13,12 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string image, reference;
   bool json = false;
 };
 
-void run(const Options& options) {
+void run(const CompareOptions& options) {
   const Comparison c = from_input([&] { return compare(read_nifti(options.image), read_nifti(options.reference)); });
   if (options.json) {
     const nlohmann::ordered_json result{{"nrms", c.nrms},       {"rms", c.rms},
@@ -38,7 +38,7 @@ void run(const Options& options) {
 void add_compare(Command& app) {
   auto& command =
       app.add_command("compare", "Compare an image with a reference: nrms, largest difference, correlation");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   command.add_option("image", options->image, "NIfTI image").required();
   command.add_option("reference", options->reference, "NIfTI image on the same grid").required();
   command.add_flag("--json", options->json, "Print JSON");

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t any_width = 10'000;
 
-struct Options {
+struct ControlOptions {
   std::string run, action = "status";
   std::vector<std::string> settings;
   bool json = false;
@@ -35,7 +35,7 @@ ControlRequest setting_of(const std::string& text) {
   return {ControlAction::set, text.substr(0, dot), text.substr(dot + 1, equals - dot - 1), value};
 }
 
-std::vector<ControlRequest> requests_of(const Options& options) {
+std::vector<ControlRequest> requests_of(const ControlOptions& options) {
   std::vector<ControlRequest> requests;
   if (options.action == "set") {
     for (const std::string& setting : options.settings) requests.push_back(setting_of(setting));
@@ -71,7 +71,7 @@ void print(const Json& answer, bool json) {
   }
 }
 
-void control(const Options& options) {
+void control(const ControlOptions& options) {
   const std::vector<ControlRequest> requests = requests_of(options);
   ControlClient client = from_input([&] { return ControlClient(options.run); });
   bool refused = false;
@@ -90,7 +90,7 @@ void control(const Options& options) {
 
 void add_control(Command& app) {
   auto& command = app.add_command("control", "Ask or steer a running reconstruction");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ControlOptions>();
   command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
   command.add_option("action", options->action, "status, parameters (that may be set), set, stop or abort")
       .one_of({"status", "parameters", "set", "stop", "abort"})

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct DocsOptions {
   std::string topic, section;
   bool path = false;
 };
@@ -111,7 +111,7 @@ std::vector<std::string> section_of(const std::vector<std::string>& lines, const
                                did_you_mean(wanted, headings), fmt::join(headings, "\n  ")));
 }
 
-void docs(const Options& options) {
+void docs(const DocsOptions& options) {
   const std::vector<Topic> all = topics();
   if (options.topic.empty()) return print_topics(all);
   const Topic& topic = find_topic(all, options.topic);
@@ -131,7 +131,7 @@ Suggestions suggest_topics(const Given&) {
 
 void add_docs(Command& app) {
   auto& command = app.add_command("docs", "Print a document that comes with tofstream, or list them");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DocsOptions>();
   command.add_option("topic", options->topic, "Its name (default: lists all)").suggests(suggest_topics);
   command.add_option("section", options->section, "Words of a heading: that section alone").takes_no_files();
   command.add_flag("--path", options->path, "Print where the document lies instead");

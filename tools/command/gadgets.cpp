@@ -16,7 +16,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct GadgetsOptions {
   std::string name;
   bool json = false, markdown = false, python = false;
   const Option* plugins = nullptr;
@@ -55,7 +55,7 @@ void print_markdown(const std::vector<const GadgetInfo*>& gadgets) {
   fmt::print("{}", reference_markdown(gadgets, with_example));
 }
 
-void show(const Options& options) {
+void show(const GadgetsOptions& options) {
   if (options.python)
     return fmt::print("{}\n", find_shared_file("python/tofstream/__init__.py").parent_path().parent_path().string());
   if (options.plugins->is_given() && options.name.empty()) return print_plugins(options.json);
@@ -74,7 +74,7 @@ void show(const Options& options) {
 
 void add_gadgets(Command& app) {
   auto& command = app.add_command("gadgets", "List gadgets, or show one's ports, parameters and an example");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GadgetsOptions>();
   command.add_option("name", options->name, "A gadget").suggests(suggest_gadgets).takes_no_files();
   command.add_flag("--json", options->json, "Print JSON");
   command.add_flag("--markdown", options->markdown, "Print the reference page");

@@ -14,14 +14,14 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct GraphOptions {
   std::string pipeline;
   PipelineOptions pipeline_options;
   std::string format;
   std::filesystem::path file;
 };
 
-std::string format_of(const Options& options) {
+std::string format_of(const GraphOptions& options) {
   if (!options.format.empty()) return options.format;
   static const std::map<std::string, std::string> by_ending{
       {".svg", "svg"}, {".dot", "dot"}, {".gv", "dot"}, {".json", "json"}};
@@ -29,7 +29,7 @@ std::string format_of(const Options& options) {
   return known == by_ending.end() ? "mermaid" : known->second;
 }
 
-void graph(const Options& options) {
+void graph(const GraphOptions& options) {
   const Pipeline pipeline = load(options.pipeline, options.pipeline_options);
   const std::string format = format_of(options);
   std::string text;
@@ -44,7 +44,7 @@ void graph(const Options& options) {
 
 void add_graph(Command& app) {
   auto& command = app.add_command("graph", "Draw a pipeline: gadgets, edges and what flows along them");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GraphOptions>();
   add_pipeline_options(command, options->pipeline, options->pipeline_options);
   command.add_option("--format", options->format, "mermaid (default), dot, svg or json; else by the file's ending")
       .one_of({"mermaid", "dot", "svg", "json"});

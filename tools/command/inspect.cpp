@@ -28,7 +28,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct InspectOptions {
   std::string file;
   std::optional<std::uint64_t> bin;
   bool json = false;
@@ -79,14 +79,14 @@ petsird::Point centre_of(const petsird::Summary& summary, std::uint64_t bin) {
   return petsird::bin_centre(scanner, petsird::nth_bin(scanner, bin));
 }
 
-ordered_json inspect_petsird(const Options& options) {
+ordered_json inspect_petsird(const InspectOptions& options) {
   const petsird::Summary summary = petsird::summarise_file(options.file);
   ordered_json result(petsird::to_json(summary));
   if (options.bin) result["bin_centre_mm"] = centre_of(summary, *options.bin);
   return result;
 }
 
-void print_petsird(const Options& options) {
+void print_petsird(const InspectOptions& options) {
   from_input([&] {
     const petsird::Summary summary = petsird::summarise_file(options.file);
     std::string text = petsird::in_words(summary);
@@ -98,7 +98,7 @@ void print_petsird(const Options& options) {
   });
 }
 
-ordered_json inspected(const Options& options) {
+ordered_json inspected(const InspectOptions& options) {
   if (holds_a_journal(options.file)) return journal::to_json(journal::summarise(options.file));
   return is_image(options.file) ? inspect_image(options.file) : inspect_petsird(options);
 }
@@ -159,7 +159,7 @@ void print_image(const ordered_json& image) {
     fmt::print("\n{}", printable_lines(yaml_text(*made_by)));
 }
 
-void inspect_by(const FileInspector& kind, const Options& options) {
+void inspect_by(const FileInspector& kind, const InspectOptions& options) {
   const ordered_json held = from_input([&] { return kind.read(options.file); });
   if (options.json)
     fmt::print("{}\n", held.dump(2));
@@ -167,7 +167,7 @@ void inspect_by(const FileInspector& kind, const Options& options) {
     fmt::print("{}", printable_lines(kind.in_words(held)));
 }
 
-void inspect(const Options& options) {
+void inspect(const InspectOptions& options) {
   const FileInspector* const kind = inspector_of(options.file);
   if (options.bin && (kind || is_image(options.file) || holds_a_journal(options.file)))
     throw InputError("--bin is for a PETSIRD file");
@@ -188,7 +188,7 @@ void inspect(const Options& options) {
 void add_inspect(Command& app) {
   auto& command =
       app.add_command("inspect", "Show what is in a PETSIRD file, a journal, an image or another kind of file");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   std::string words = "PETSIRD file, binary form; a journal, or a segment of one; a NIfTI image";
   for (const FileInspector& kind : table_of<FileInspector>()) words += "; " + kind.words;
   command.add_option("file", options->file, words.c_str()).required();

@@ -12,13 +12,13 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct KeysOptions {
   std::string name;
   std::filesystem::path folder = ".";
   bool json = false;
 };
 
-void new_keys(const Options& options) {
+void new_keys(const KeysOptions& options) {
   const KeyPairFiles made = from_input([&] { return make_key_pair(options.name, options.folder); });
   if (options.json)
     fmt::print("{}\n", nlohmann::ordered_json{{"name", made.key.name},
@@ -38,7 +38,7 @@ void add_keys(Command& app) {
   command.needs_command();
   command.footer("Example: tofstream keys new scanner -o keys");
   auto& make = command.add_command("new", "Make a pair: NAME.public.yaml and NAME.secret.yaml");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<KeysOptions>();
   make.add_option("name", options->name, "Name of the keys' owner, such as scanner").required();
   make.add_option("-o,--out", options->folder, "Folder to write to, made if missing").shows_default();
   make.add_flag("--json", options->json, "Print JSON");

@@ -12,7 +12,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct ListOptions {
   std::string kind;
   bool json = false;
 };
@@ -24,7 +24,7 @@ void print_json(const std::vector<SharedLine>& lines) {
   fmt::print("{}\n", list.dump(2));
 }
 
-void list(const Options& options) {
+void list(const ListOptions& options) {
   const std::vector<SharedLine> lines = shared_lines(options.kind);
   if (options.json) return print_json(lines);
   std::size_t width = 0;
@@ -36,7 +36,7 @@ void list(const Options& options) {
 
 void add_list(Command& app) {
   auto& command = app.add_command("list", "List the pipelines, scanners or phantoms that come with tofstream");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ListOptions>();
   command.add_option("kind", options->kind, "pipelines, scanners or phantoms")
       .required()
       .one_of({"pipelines", "scanners", "phantoms"});

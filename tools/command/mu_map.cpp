@@ -22,7 +22,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct MuMapOptions {
   std::string ct, output, isotope;
   std::optional<double> energy_keV, voxel_mm;
   double ct_keV = usual_ct_keV;
@@ -30,7 +30,7 @@ struct Options {
   bool json = false;
 };
 
-double photon_energy(const Options& options) {
+double photon_energy(const MuMapOptions& options) {
   if (options.energy_keV) return *options.energy_keV;
   if (options.isotope.empty())
     throw InputError("attenuation depends on the photons' energy: give --isotope, such as Tc-99m, or --energy-keV");
@@ -66,7 +66,7 @@ Image in_larger_voxels(const Image& image, double voxel_mm) {
   return block_means(image, factors);
 }
 
-Image attenuation_of(const Options& options, const HounsfieldToMu& convert) {
+Image attenuation_of(const MuMapOptions& options, const HounsfieldToMu& convert) {
   Image mu = read_ct(options.ct);
   for (float& voxel : mu.voxels.span()) voxel = convert(voxel);
   if (!options.shift_mm.empty())
@@ -83,7 +83,7 @@ nlohmann::ordered_json extents_of(const Grid& grid) {
   return extents;
 }
 
-void report(const Options& options, const HounsfieldToMu& convert, double energy_keV, const Image& mu) {
+void report(const MuMapOptions& options, const HounsfieldToMu& convert, double energy_keV, const Image& mu) {
   const Grid& grid = mu.grid;
   const auto extents = extents_of(grid);
   const float most = std::ranges::max(mu.voxels.span());
@@ -108,7 +108,7 @@ void report(const Options& options, const HounsfieldToMu& convert, double energy
   fmt::print(" mm\n");
 }
 
-void run(const Options& options) {
+void run(const MuMapOptions& options) {
   const double energy_keV = from_input([&] { return photon_energy(options); });
   const HounsfieldToMu convert = from_input([&] { return HounsfieldToMu(energy_keV, options.ct_keV); });
   const Image mu = from_input([&] { return attenuation_of(options, convert); });
@@ -120,7 +120,7 @@ void run(const Options& options) {
 
 void add_mu_map(Command& app) {
   auto& command = app.add_command("mu-map", "Make a map of attenuation at the photons' energy from a CT");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MuMapOptions>();
   command.add_option("ct", options->ct, "CT in Hounsfield units: NIfTI, or a folder with one series of DICOM")
       .required();
   command.add_option("-o,--out", options->output, "NIfTI file to write, in 1/cm as `mu_map` reads it").required();

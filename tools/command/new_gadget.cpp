@@ -31,7 +31,7 @@ constexpr auto enum_names(Kind) {
   return names(Kind::pure, "pure", Kind::stateful, "stateful", Kind::source, "source", Kind::sink, "sink");
 }
 
-struct Options {
+struct NewGadgetOptions {
   std::string name, kind = "pure", in, out, family;
   fs::path dir = ".";
   bool cuda = false;
@@ -142,7 +142,7 @@ struct Plan {
   std::string stem, doc;
 };
 
-Plan planned(const Options& options) {
+Plan planned(const NewGadgetOptions& options) {
   Plan plan;
   for (const auto& [kind, name] : enum_names(Kind{}).all)
     if (options.kind == name) plan.kind = kind;
@@ -176,7 +176,7 @@ Plan planned(const Options& options) {
 }
 
 // The words that files in and out of the tree share.
-Scaffold scaffold_of(const Options& options, const Plan& plan) {
+Scaffold scaffold_of(const NewGadgetOptions& options, const Plan& plan) {
   Scaffold scaffold;
   const PayloadFacts& in = plan.in ? *plan.in : *plan.out;
   const PayloadFacts& out = plan.out ? *plan.out : in;
@@ -211,7 +211,7 @@ std::string includes_of(const Plan& plan, std::set<std::string> headers) {
   return fmt::format("#include \"{}\"", fmt::join(headers, "\"\n#include \""));
 }
 
-void in_tree(const Options& options, const Plan& plan, const fs::path& root, Scaffold& scaffold) {
+void in_tree(const NewGadgetOptions& options, const Plan& plan, const fs::path& root, Scaffold& scaffold) {
   const std::string family = !options.family.empty()     ? options.family
                              : plan.kind == Kind::source ? "source"
                              : plan.kind == Kind::sink   ? "write"
@@ -244,7 +244,7 @@ void in_tree(const Options& options, const Plan& plan, const fs::path& root, Sca
   scaffold.add(kernel.string() + "_without_cuda.cpp", "cuda.nocuda.cpp.in");
 }
 
-void out_of_tree(const Options& options, const Plan& plan, Scaffold& scaffold) {
+void out_of_tree(const NewGadgetOptions& options, const Plan& plan, Scaffold& scaffold) {
   if (!options.family.empty()) throw InputError("--family is for a gadget in tofstream's own tree: leave it out");
   scaffold.set("includes", "#include <tofstream/gadget.hpp>");
   scaffold.set("open", "namespace {\n\nusing namespace tofstream;\n");
@@ -290,7 +290,7 @@ CMakeFinds cmake_finds() {
   return {"", fmt::format(" -DCMAKE_PREFIX_PATH={}", prefix.string())};
 }
 
-void new_gadget(const Options& options) {
+void new_gadget(const NewGadgetOptions& options) {
   check_name(options.name);
   if (!options.family.empty()) check_identifier(options.family, "a family", "correct");
   const Plan plan = planned(options);
@@ -316,7 +316,7 @@ void new_gadget(const Options& options) {
 
 void add_new_gadget(Command& app) {
   auto& command = app.add_command("new-gadget", "Write a gadget that builds: source, test and an example pipeline");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewGadgetOptions>();
   command.add_option("name", options->name, "Its name in pipelines, such as energy_window").required();
   command.add_option("--kind", options->kind, "pure, stateful, source or sink")
       .one_of({"pure", "stateful", "source", "sink"})

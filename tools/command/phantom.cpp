@@ -17,7 +17,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct PhantomOptions {
   std::string phantom, output, like;
   std::vector<int> size;
   float voxel_mm = 4;
@@ -26,7 +26,7 @@ struct Options {
 };
 
 // The grid of an image, or one about the origin: of the size asked for, else around the whole phantom.
-Grid grid_of(const Phantom& phantom, const Options& options) {
+Grid grid_of(const Phantom& phantom, const PhantomOptions& options) {
   if (!options.like.empty()) return read_nifti(options.like).grid;
   int size[3] = {};
   const Box3 box = phantom.bounds();
@@ -43,7 +43,7 @@ struct Made {
   std::string description;
 };
 
-Made made_of(const Options& options) {
+Made made_of(const PhantomOptions& options) {
   const formats::PhantomFile file = formats::read_phantom(find_shared("phantoms", options.phantom));
   const Grid grid = grid_of(file.phantom, options);
   validate(grid);
@@ -51,7 +51,7 @@ Made made_of(const Options& options) {
   return {file.phantom.activity_image(grid, options.samples), "activity, Bq/mL"};
 }
 
-void run(const Options& options) {
+void run(const PhantomOptions& options) {
   const Made made = from_input([&] { return made_of(options); });
   write_nifti(options.output, made.image, {.description = made.description});
   fmt::print("{}\n", options.output);
@@ -61,7 +61,7 @@ void run(const Options& options) {
 
 void add_phantom(Command& app) {
   auto& command = app.add_command("phantom", "A phantom's activity or attenuation as an image");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PhantomOptions>();
   command.add_option("phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
       .required()
       .suggests(suggest_shared("phantoms"));

@@ -21,7 +21,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::vector<std::string> images;
   std::vector<float> from_mm, to_mm;
   int points = 201;
@@ -34,7 +34,7 @@ std::string file_of(const std::string& argument) {
   return argument.substr(argument.find('=') + 1);  // npos + 1 is 0
 }
 
-PlotSeries through_image(const std::string& argument, Vec3 from, Vec3 to, const Options& options) {
+PlotSeries through_image(const std::string& argument, Vec3 from, Vec3 to, const ProfileOptions& options) {
   const std::string file = file_of(argument), label = argument.substr(0, argument.find('='));
   return from_input([&]() -> PlotSeries {
     return {.label = label,
@@ -45,7 +45,7 @@ PlotSeries through_image(const std::string& argument, Vec3 from, Vec3 to, const 
   });
 }
 
-PlotSeries through_phantom(Vec3 from, Vec3 to, const Options& options) {
+PlotSeries through_phantom(Vec3 from, Vec3 to, const ProfileOptions& options) {
   const Phantom phantom =
       from_input([&] { return formats::read_phantom(find_shared("phantoms", options.phantom)).phantom; });
   PlotSeries truth{.label = "truth", .x = {}, .y = {}, .error = {}, .markers = false, .dashed = true};
@@ -56,7 +56,7 @@ PlotSeries through_phantom(Vec3 from, Vec3 to, const Options& options) {
 }
 
 // What the images say that their values are, where they say it alike.
-std::string unit_of_images(const Options& options) {
+std::string unit_of_images(const ProfileOptions& options) {
   std::optional<std::string> common;
   for (const std::string& image : options.images) {
     const auto quantity = from_input([&] { return read_nifti_quantity(file_of(image)); });
@@ -67,11 +67,11 @@ std::string unit_of_images(const Options& options) {
   return common && !common->empty() ? *common : "image value";
 }
 
-std::string line_of(const Options& options) {
+std::string line_of(const ProfileOptions& options) {
   return fmt::format("from ({}) to ({}) mm", fmt::join(options.from_mm, ", "), fmt::join(options.to_mm, ", "));
 }
 
-void print(const std::vector<PlotSeries>& series, const std::string& unit, const Options& options) {
+void print(const std::vector<PlotSeries>& series, const std::string& unit, const ProfileOptions& options) {
   if (options.json) {
     nlohmann::ordered_json result{{"unit", unit}, {"distance_mm", series[0].x}};
     for (const PlotSeries& s : series) result["values"][s.label] = s.y;
@@ -88,7 +88,7 @@ void print(const std::vector<PlotSeries>& series, const std::string& unit, const
   fmt::print("\n");
 }
 
-void run(const Options& options) {
+void run(const ProfileOptions& options) {
   const Vec3 from{options.from_mm[0], options.from_mm[1], options.from_mm[2]};
   const Vec3 to{options.to_mm[0], options.to_mm[1], options.to_mm[2]};
   if (options.from_mm == options.to_mm)
@@ -117,7 +117,7 @@ void run(const Options& options) {
 
 void add_profile(Command& app) {
   auto& command = app.add_command("profile", "Values along a line through images: a table or a plot");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   command.add_option("images", options->images, "NIfTI images, each as PATH or LABEL=PATH").required();
   command.add_option("--from", options->from_mm, "Where the line begins, x y z in mm").expected(3).required();
   command.add_option("--to", options->to_mm, "Where it ends").expected(3).required();

@@ -15,7 +15,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct RecordOptions {
   std::string journal, endpoint = "tcp://127.0.0.1:5555";
   bool resume = false;
   int sync_ms = 1000;
@@ -30,7 +30,7 @@ std::string run_in(const std::filesystem::path& folder) {
   return run.is_object() ? run.value("pipeline", "") : "";
 }
 
-void record(Options options) {
+void record(RecordOptions options) {
   if (options.journal.find("://") != std::string::npos)
     throw InputError(fmt::format("'{0}' is an endpoint, and a folder is wanted: tofstream record FOLDER --endpoint {0}",
                                  options.journal));
@@ -53,7 +53,7 @@ void record(Options options) {
 
 void add_record(Command& app) {
   auto& command = app.add_command("record", "Record a live stream in a journal");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   command.add_option("journal", options->journal, "Folder of the journal, made if missing").required();
   command.add_option("--endpoint", options->endpoint, "Where the sender connects").shows_default();
   add_key_options(command, options->keys, true, false);

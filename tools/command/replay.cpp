@@ -29,7 +29,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct ReplayOptions {
   std::string journal, pipeline, pattern = "push";
   FrameSender::Settings to{.endpoint = "tcp://127.0.0.1:5555"};
   double speed = 1, from_s = 0;
@@ -46,7 +46,7 @@ struct Sent {
   bool are_all_left_counted = true;  // else there are more of them
 };
 
-Sent send(JournalReplay& frames, const Options& options, FrameSender& sender, const std::stop_token& stop) {
+Sent send(JournalReplay& frames, const ReplayOptions& options, FrameSender& sender, const std::stop_token& stop) {
   ReplayClock clock(options.speed);
   Sent sent;
   while (const auto frame = frames.next()) {
@@ -86,7 +86,7 @@ nlohmann::ordered_json json_of(const Sent& sent, double seconds, const journal::
   return said;
 }
 
-void replay_to_endpoint(JournalReplay& frames, Options options) {
+void replay_to_endpoint(JournalReplay& frames, ReplayOptions options) {
   const auto began = Clock::now();
   options.to.pattern = options.pattern == "pub" ? SendPattern::pub : SendPattern::push;
   options.to.warn = [](std::string_view text) { fmt::print(stderr, "warning: {}\n", text); };
@@ -135,7 +135,7 @@ void block_interrupts() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-void replay_to_pipeline(JournalReplay& frames, Options options) {
+void replay_to_pipeline(JournalReplay& frames, ReplayOptions options) {
   const PrivateTemporaryFolder folder;
   const std::string endpoint = "ipc://" + (folder.path() / "socket").string();
   const std::string source = live_source(load(options.pipeline, options.pipeline_options));
@@ -150,7 +150,7 @@ void replay_to_pipeline(JournalReplay& frames, Options options) {
   run_pipeline(std::move(pipeline), options.settings);
 }
 
-void replay(const Options& options) {
+void replay(const ReplayOptions& options) {
   auto frames = from_input([&] {
     return std::make_unique<JournalReplay>(options.journal, journal::ReplayFrom{options.from_event, options.from_s});
   });
@@ -166,7 +166,7 @@ void replay(const Options& options) {
 
 void add_replay(Command& app) {
   auto& command = app.add_command("replay", "Send a recorded stream again, live, or into a pipeline");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   command.add_option("journal", options->journal, "Folder of the journal").required();
   command.add_option("--endpoint", options->to.endpoint, "Where the receiver is; of pub: where monitors connect")
       .shows_default();

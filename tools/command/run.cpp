@@ -8,7 +8,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string pipeline;
   PipelineOptions pipeline_options;
   RunSettings settings;
@@ -18,7 +18,7 @@ struct Options {
 
 void add_run(Command& app) {
   auto& command = app.add_command("run", "Run a pipeline");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   add_pipeline_options(command, options->pipeline, options->pipeline_options);
   command.add_flag("--json", options->settings.json, "Print JSON");
   add_output_options(command, options->settings);

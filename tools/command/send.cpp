@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct SendOptions {
   std::string endpoint = "tcp://127.0.0.1:5557", pipeline, images = "newest";
   fs::path input, out = "results";
   std::vector<std::string> settings;
@@ -92,7 +92,7 @@ serve::FrameReader file_reader(const fs::path& file, double speed) {
   };
 }
 
-serve::FrameReader reader_of(const Options& options) {
+serve::FrameReader reader_of(const SendOptions& options) {
   if (options.input.empty())
     throw InputError(
         fmt::format("name what to send by --input: {}, or the folder of a journal", stream_files_in_words()));
@@ -103,7 +103,7 @@ serve::FrameReader reader_of(const Options& options) {
 }
 
 // A name that the server knows, or a file of ours, which goes to it as text.
-serve::Hello hello_of(const Options& options) {
+serve::Hello hello_of(const SendOptions& options) {
   serve::Hello hello{.pipeline = options.pipeline, .settings = options.settings};
   for (const auto& [name, images] : {std::pair("all", serve::Images::all), {"last", serve::Images::last}})
     if (options.images == name) hello.images = images;
@@ -119,7 +119,7 @@ serve::Hello hello_of(const Options& options) {
 
 class Results {
  public:
-  explicit Results(const Options& options)
+  explicit Results(const SendOptions& options)
       : pipeline_(options.pipeline),
         input_(Value::scalar(options.input.string())),
         folder_(options.out, pipeline_, options.earlier_run),
@@ -231,7 +231,7 @@ auto in_words(Talk&& talk) {
   }
 }
 
-void print_list(const Options& options, serve::Client& client) {
+void print_list(const SendOptions& options, serve::Client& client) {
   const Json offer = in_words([&] { return client.list(); });
   if (options.json) return fmt::print("{}\n", offer.dump(2));
   for (const Json& name : offer.value("pipelines", Json::array()))
@@ -249,7 +249,7 @@ std::string error_line(const Json& error) {
                      gadget.empty() ? "" : "gadget '" + gadget + "': ", error.value("what", std::string()));
 }
 
-void finish(const Options& options, Results& results, const Json& run_json) {
+void finish(const SendOptions& options, Results& results, const Json& run_json) {
   results.write(run_json);
   const int code = run_json.value("exit_code", static_cast<int>(exit_run));
   for (const Json& error : run_json.value("errors", Json::array()))
@@ -263,7 +263,7 @@ void finish(const Options& options, Results& results, const Json& run_json) {
   if (code != exit_ok) throw ExitWith{code};
 }
 
-void send(const Options& options) {
+void send(const SendOptions& options) {
   std::stop_source stop, abort;
   const SignalWatch signals(
       [&] {
@@ -298,7 +298,7 @@ void send(const Options& options) {
 
 void add_send(Command& app) {
   auto& command = app.add_command("send", "Have a server reconstruct a recording: tofstream serve");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SendOptions>();
   command.add_option("endpoint", options->endpoint, "Where the server is").shows_default();
   command.add_option("--pipeline", options->pipeline, "The name of one of the server's, or a .yaml file to send")
       .suggests(suggest_shared("pipelines"));

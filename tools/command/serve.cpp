@@ -16,7 +16,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct ServeOptions {
   serve::ServerOptions server;
   double memory_gib = 0, gpu_memory_gib = 0, patience_s = 10, drain_s = 30;
   int window_mib = 32;
@@ -26,7 +26,7 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * seconds));
 }
 
-void serve_clients(Options options) {
+void serve_clients(ServeOptions options) {
   constexpr double gib = 1 << 30;
   options.server.memory_bytes = static_cast<std::size_t>(gib * options.memory_gib);
   options.server.device_bytes = static_cast<std::size_t>(gib * options.gpu_memory_gib);
@@ -63,7 +63,7 @@ void serve_clients(Options options) {
 
 void add_serve(Command& app) {
   auto& command = app.add_command("serve", "Reconstruct for clients that connect: tofstream send");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   serve::ServerOptions& server = options->server;
   command.add_option("endpoint", server.endpoint, "Where clients connect: tcp://HOST:PORT or ipc://PATH")
       .shows_default();

@@ -22,7 +22,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
   std::optional<double> seconds, block_seconds, randoms_cps, crystal_efficiency_spread;
@@ -31,7 +31,7 @@ struct Options {
 };
 
 // A PETSIRD file without time blocks.
-void write_header(const Options& options, const std::string& scanner) {
+void write_header(const SimulateOptions& options, const std::string& scanner) {
   auto bytes = from_input([&] {
     return encode_stream_header(
         stream_header(scanner, options.crystal_efficiency_spread.value_or(0), options.delayeds));
@@ -53,7 +53,7 @@ const ScannerKind& simulated_kind(const std::string& scanner) {
   return kind;
 }
 
-void simulate(Options options) {
+void simulate(SimulateOptions options) {
   const std::filesystem::path output = std::filesystem::absolute(options.output);
   OptionSets sets;
   const auto set = [&](const char* option, const char* key, const auto& value) {
@@ -91,7 +91,7 @@ void simulate(Options options) {
 void add_simulate(Command& app) {
   auto& command = app.add_command(
       "simulate", "Simulate list mode of a phantom in a scanner, as a file: PETSIRD, or what the kind of scanner has");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   command.add_option("-o,--out", options->output, "File to write, and no other; its folder is made if there is none")
       .required();
   command.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file")

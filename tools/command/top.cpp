@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t any_width = 10'000;
 
-struct Options {
+struct TopOptions {
   std::string run;
   double interval_s = 1;
   bool once = false, json = false;
@@ -69,7 +69,7 @@ std::string what_is_left(const std::filesystem::path& run) try {
   return "\n";
 }
 
-void top(const Options& options) {
+void top(const TopOptions& options) {
   ControlClient client = from_input([&] { return ControlClient(options.run); });
   const bool terminal = ::isatty(STDOUT_FILENO) != 0 && !options.once && !options.json;
   const auto page = [&](const Json& now, const Json& before) {
@@ -96,7 +96,7 @@ void top(const Options& options) {
 
 void add_top(Command& app) {
   auto& command = app.add_command("top", "Watch a running reconstruction: rates, queues, latency, books");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   command.add_option("run", options->run, "The --out folder of the run, or its control socket").required();
   command
       .add_option("--interval", options->interval_s,

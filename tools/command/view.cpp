@@ -13,7 +13,7 @@ namespace tofstream::command {
 
 namespace {
 
-struct Options {
+struct ViewOptions {
   std::string image, output, title, unit, colours = "inverted_grey";
   bool mip = false, voxels = false;
   std::vector<float> point_mm;
@@ -22,7 +22,7 @@ struct Options {
   int width = 1200;
 };
 
-void run(const Options& options) {
+void run(const ViewOptions& options) {
   const Image image = from_input([&] { return read_nifti(options.image); });
   ViewSettings view{.kind = options.mip ? ViewSettings::Kind::mip : ViewSettings::Kind::slices,
                     .title = options.title,
@@ -49,7 +49,7 @@ void run(const Options& options) {
 
 void add_view(Command& app) {
   auto& command = app.add_command("view", "Draw an image: slices through a point, or maximum-intensity projections");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ViewOptions>();
   command.add_option("image", options->image, "NIfTI image").required();
   command.add_option("-o,--out", options->output, "PNG file to write").required();
   command.add_flag("--mip", options->mip, "Maximum-intensity projections instead of slices");

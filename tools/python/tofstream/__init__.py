@@ -21,13 +21,14 @@ try:
 except ModuleNotFoundError:
     raise ImportError("tofstream needs NumPy: install python3-numpy (Debian) or numpy (pip)") from None
 
-from .data import Events, Image
+from .data import Events, Image, Lors
 from .declare import gadget
 from .memory import empty, empty_like
 from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
 from .picture import picture
 from .projectors import blobs, joseph, spect, strips, tor
-from .run import run
+from .run import Run, run
+from .scanners import detector_positions
 from .views import Plan, Views
 
 __version__ = "0.1.0"
@@ -36,11 +37,14 @@ __all__ = [
     "Events",
     "Grid",
     "Image",
+    "Lors",
     "Operator",
     "Plan",
+    "Run",
     "Views",
     "blobs",
     "camera",
+    "detector_positions",
     "empty",
     "empty_like",
     "gadget",

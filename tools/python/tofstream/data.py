@@ -34,14 +34,10 @@ class Events:
     @classmethod
     def from_lors(cls, start_mm, end_mm, **others):
         """Events on lines between points, (n, 3) arrays each, which are copied; `others` as of Events, such as tof_mm."""
-        ends = {}
-        for number, points in ((1, start_mm), (2, end_mm)):
+        for points in (start_mm, end_mm):
             if points.ndim != 2 or points.shape[1] != 3:
                 raise TypeError(f"points have the shape {tuple(points.shape)}, and must have (events, 3)")
-            for axis, name in enumerate("xyz"):
-                column = points[:, axis]
-                ends[f"{name}{number}"] = column.contiguous() if hasattr(column, "contiguous") else column.copy()
-        return cls(**ends, **others)
+        return cls(**_ends_of(start_mm, end_mm), **others)
 
     def arrays(self):
         """The arrays that there are, by name."""
@@ -95,6 +91,47 @@ class Events:
         )
         events.detector_positions = self.detector_positions
         return events
+
+
+class Lors:
+    """Lines of a sinogram between points, (..., 3) arrays in mm each, which are copied: data of an operator have the
+    shape of the lines.
+
+    tof_bins   (bins, width_mm, sigma_mm): data have one axis more, whose bin b has its centre at
+               (b - (bins - 1) / 2) width_mm from the line's middle towards `end_mm`; None: no time of flight
+    """
+
+    def __init__(self, start_mm, end_mm, tof_bins=None):
+        if tuple(start_mm.shape) != tuple(end_mm.shape) or start_mm.ndim < 2 or start_mm.shape[-1] != 3:
+            raise TypeError(f"points have the shapes {tuple(start_mm.shape)} and {tuple(end_mm.shape)}, and must have one: "
+                            "(..., 3)")
+        self.start_mm, self.end_mm, self.shape = start_mm, end_mm, tuple(start_mm.shape[:-1])
+        self.bins, self.width_mm, self.sigma_mm = tof_bins or (0, 0.0, 0.0)
+
+    def __getitem__(self, which):
+        """Some of the lines, along the first axis."""
+        bins = (self.bins, self.width_mm, self.sigma_mm) if self.bins else None
+        return Lors(self.start_mm[which], self.end_mm[which], bins)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __repr__(self):
+        return f"<lines of {self.shape}{f' with {self.bins} bins' if self.bins else ''}>"
+
+    def events(self):
+        """The lines one by one: what the C interface takes."""
+        ends = _ends_of(self.start_mm.reshape(-1, 3), self.end_mm.reshape(-1, 3))
+        return Events(tof_sigma_mm=self.sigma_mm, tof_bin_mm=self.width_mm, **ends)
+
+
+def _ends_of(start_mm, end_mm):
+    ends = {}
+    for number, points in ((1, start_mm), (2, end_mm)):
+        for axis, name in enumerate("xyz"):
+            column = points[:, axis]
+            ends[f"{name}{number}"] = column.contiguous() if hasattr(column, "contiguous") else column.copy()
+    return ends
 
 
 class Image:

@@ -33,7 +33,12 @@ class _Events(_c.Structure):
         ("tof_width_mm", _c.c_void_p),
         ("tof_sigma_mm", _c.c_float),
         ("tof_bin_mm", _c.c_float),
+        ("multiplicative", _c.c_void_p),
+        ("additive", _c.c_void_p),
     ]
+
+
+VIEW_NUMBERS = ("angle_deg", "radius_mm", "start_s", "duration_s", "centre_u_mm", "centre_w_mm")
 
 
 class _Views(_c.Structure):
@@ -42,13 +47,47 @@ class _Views(_c.Structure):
         ("views", _c.c_int32),
         ("pixels", _c.c_int32 * 2),
         ("pixel_mm", _c.c_float * 2),
-        ("angle_deg", _c.c_void_p),
-        ("radius_mm", _c.c_void_p),
+        *((name, _c.c_void_p) for name in VIEW_NUMBERS),
+        ("window_count", _c.c_size_t),
+        ("window_keV", _c.c_void_p),
+    ]
+
+
+class _ViewCounts(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("plan", _c.POINTER(_Views)),
+        ("count", _c.c_int32),
+        *((name, _c.c_void_p) for name in ("numbers", "counts", "multiplicative", "additive", "exposure")),
+        ("window", _c.c_int32),
     ]
 
 
 class _Array(_c.Structure):
     _fields_ = [("size", _c.c_size_t), ("name", _c.c_char_p), ("grid", _Grid), ("voxels", _c.c_void_p)]
+
+
+class _Setup(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("pipeline", _c.c_char_p),
+        ("settings", _c.POINTER(_c.c_char_p)),
+        ("setting_count", _c.c_size_t),
+        *((name, _c.c_char_p) for name in ("input", "folder", "feed", "output")),
+    ]
+
+
+class _ImageInfo(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("grid", _Grid),
+        ("voxels", _c.POINTER(_c.c_float)),
+        ("update", _c.c_int64),
+        ("iteration", _c.c_int32),
+        ("is_last", _c.c_int32),
+        ("events", _c.c_uint64),
+        ("label", _c.c_char_p),
+    ]
 
 
 class _Tally(_c.Structure):
@@ -57,7 +96,9 @@ class _Tally(_c.Structure):
 
 _p, _text, _i32, _i64, _size = _c.c_void_p, _c.c_char_p, _c.c_int32, _c.c_int64, _c.c_size_t
 _SIGNATURES = {
-    "tof_operator_of_events": [_text, _text, _p, _p, _c.c_int, _p],
+    "tof_scanner_detectors": [_text, _p, _p],
+    "tof_operator_of_lines": [_text, _text, _p, _p, _i32, _c.c_int, _p],
+    "tof_operator_of_events": [_text, _text, _p, _p, _p, _size, _c.c_int, _p],
     "tof_operator_of_views": [_text, _text, _p, _p, _p, _size, _c.c_int, _p],
     "tof_operator_part": [_p, _i32, _i32, _p],
     "tof_operator_indices": [_p, _p, _i64],
@@ -67,7 +108,17 @@ _SIGNATURES = {
     "tof_plan": [_p, _p],
     "tof_em_step": [_p, _p, _p, _p, _p, _p, _p, _p],
     "tof_sensitivity": [_p, _p, _p, _p],
-    "tof_run": [_text, _p, _size, _text, _p],
+    "tof_pipeline_start": [_p, _p],
+    "tof_pipeline_room": [_p, _c.c_double, _p],
+    "tof_pipeline_send_events": [_p, _p, _c.c_double, _c.c_double],
+    "tof_pipeline_send_views": [_p, _p],
+    "tof_pipeline_close_feed": [_p],
+    "tof_pipeline_image": [_p, _c.c_double, _p],
+    "tof_image_get": [_p, _p],
+    "tof_pipeline_set": [_p, _text],
+    "tof_pipeline_report": [_p, _p],
+    "tof_pipeline_stop": [_p],
+    "tof_pipeline_wait": [_p, _c.c_double, _p],
 }
 _ERRORS = {1: ValueError, 2: RuntimeError, 3: MemoryError, 4: OSError, 5: RuntimeError, 6: RuntimeError}
 
@@ -125,8 +176,9 @@ def _checked(found, path):
         getattr(found, name).argtypes, getattr(found, name).restype = arguments, _c.c_int
     for name in ("tof_error", "tof_version", "tof_why_no_cuda", "tof_operator_report"):
         getattr(found, name).restype = _text
-    found.tof_operator_report.argtypes = found.tof_operator_drop.argtypes = found.tof_free.argtypes = [_p]
-    found.tof_operator_drop.restype = found.tof_free.restype = None
+    found.tof_operator_report.argtypes = [_p]
+    for name in ("tof_operator_drop", "tof_pipeline_drop", "tof_image_drop", "tof_free"):
+        getattr(found, name).argtypes, getattr(found, name).restype = [_p], None
     found.tof_log(_log, None, b"warning")
     return found
 

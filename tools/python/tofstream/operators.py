@@ -7,14 +7,15 @@ import json
 import os
 import threading
 import weakref
-from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 
 from . import adapters, library
 from .arrays import HOST, place_of, pointer, target
-from .data import Events
+from .data import Events, Lors
 from .library import call, struct
+from .structs import events_struct, mu_arrays
 
 ArrayT = TypeVar("ArrayT")  # of NumPy, CuPy or PyTorch: what comes out is of the library of what went in
 _BACKENDS = {"cpu": 0, "cuda": 1}
@@ -141,7 +142,9 @@ class Operator:
         return self._em_step(image, counts, multiplicative, additive, out)[0]
 
     def sensitivity(self, multiplicative: Any = None, *, like: Any = None) -> Any:
-        """A^T m of a camera's views (m: 1 where it is left out), in a new array: where `multiplicative` or `like` lies."""
+        """A^T m of views or of a sinogram (m: 1 where it is left out), in a new array: where `multiplicative` or `like`
+        lies. Of events that of all lines that their scanner records, in events per second of 1 Bq/mL, which a run
+        computes likewise; it is kept in the user's cache folder."""
         sample = multiplicative if multiplicative is not None else like
         place = HOST if sample is None else self._place_of(sample, "like" if multiplicative is None else "multiplicative")
         weights = None if multiplicative is None else self._counts(multiplicative, "multiplicative")
@@ -152,7 +155,8 @@ class Operator:
 
     def gradient(self, image: ArrayT, counts: Optional[ArrayT] = None, *, multiplicative: Optional[ArrayT] = None,
                  additive: Optional[ArrayT] = None) -> ArrayT:
-        """Of the log-likelihood of the counts at this image, in one pass: em_step less the sensitivity. Of views only."""
+        """Of the log-likelihood of the counts at this image, in one pass: em_step less the sensitivity. Of views and
+        sinograms."""
         step: Any = self.em_step(image, counts, multiplicative=multiplicative, additive=additive)
         if multiplicative is not None:
             return step - self.sensitivity(multiplicative)
@@ -248,6 +252,36 @@ class Operator:
         return self._user
 
 
+class Sinogram(Operator):
+    """The operator of tof.Lors: data have the shape of the lines, and an axis of their ToF bins."""
+
+    def __init__(self, projector: str, grid: Grid, lors: Lors, device: Optional[str], parameters: Dict[str, Any]) -> None:
+        self._made_by = projector, grid, lors, device, parameters
+        lines, handle = lors.events(), ctypes.c_void_p()
+        call("tof_operator_of_lines", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
+             ctypes.byref(events_struct(lines)), lors.bins, _backend(_device_of(lines.arrays(), device)),
+             ctypes.byref(handle))
+        super().__init__(handle, tuple(lines.arrays().values()))
+        self.out_shape = (*lors.shape, *self.out_shape[1:])
+        self._first = np.arange(len(lors))
+
+    @property
+    def indices(self) -> np.ndarray:
+        return self._first
+
+    def split(self, parts: int) -> List[Operator]:
+        """So many operators of interleaved parts of the first axis: `indices` says which."""
+        projector, grid, lors, device, parameters = self._made_by
+        if not 1 <= parts <= len(lors):
+            raise ValueError(f"parts is {parts}: it must be in [1, {len(lors)}], as the lines have along their first axis")
+        made: List[Operator] = []
+        for part in range(parts):
+            operator = Sinogram(projector, grid, lors[part::parts], device, parameters)
+            operator._first = self._first[part::parts]
+            made.append(operator)
+        return made
+
+
 class _OneUser:
     def __init__(self, lock):
         self._lock = lock
@@ -302,6 +336,12 @@ def _whole_numbers(numbers: Sequence[Any], name: str) -> Tuple[int, ...]:
     return whole
 
 
+def _mu_arrays(mu: Any, grid: Grid, parameters: Dict[str, Any]) -> Any:
+    if mu is not None and parameters.get("mu_map") is not None:
+        raise ValueError("mu and mu_map are both given: the attenuation comes from one of them")
+    return mu_arrays(mu, grid, parameters)
+
+
 def _backend(device):
     if device not in _BACKENDS:
         raise ValueError(f"device is {device!r}: it is 'cpu' or 'cuda'")
@@ -342,39 +382,32 @@ def camera(projector: str, grid: Grid, *, angles_deg: Any, radius_mm: Any, detec
         raise ValueError("a detector has two numbers of pixels and two edges: (u, w)")
     views = struct(library._Views, views=len(angles), pixels=pixels, pixel_mm=tuple(map(float, pixel_mm)),
                    angle_deg=angles.ctypes.data, radius_mm=radii.ctypes.data)
-    arrays = []
-    if mu is not None:
-        if parameters.get("mu_map") is not None:
-            raise ValueError("mu and mu_map are both given: the attenuation comes from one of them")
-        over = mu_grid or grid
-        arrays = [struct(library._Array, name=b"mu", grid=over._struct(), voxels=pointer(mu, "mu", over.shape))]
-        parameters["mu_map"] = "memory:mu"
+    arrays, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_views", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(views), (library._Array * len(arrays))(*arrays), len(arrays), _backend(device), ctypes.byref(handle))
+         ctypes.byref(views), arrays, count, _backend(device), ctypes.byref(handle))
     return Operator(handle)
 
 
-def list_mode(projector: str, grid: Grid, events: Events, *, device: Optional[str] = None,
-              **parameters: Any) -> Operator:
-    """The list-mode projector of this name, with its parameters, for these events; tof.joseph and others are it by name.
-    The operator works where the events' arrays lie."""
+def list_mode(projector: str, grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
+              device: Optional[str] = None, **parameters: Any) -> Operator:
+    """The list-mode projector of this name, with its parameters, for these events, or for the tof.Lors of a sinogram;
+    tof.joseph and others are it by name. The operator works where the events' arrays lie. `mu` [z, y, x] in 1/cm, on
+    `mu_grid` (the image's where it is left out), attenuates the sensitivity of a list; NumPy."""
+    if isinstance(events, Lors):
+        if mu is not None or parameters.get("tof") is False:
+            raise ValueError("lines of a sinogram take no mu and no tof: multiply their data, and leave tof_bins out")
+        return Sinogram(projector, grid, events, device, parameters)
     if not isinstance(events, Events):
-        raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...)")
+        raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...), or tof.Lors(...) of a sinogram")
     if unknown := sorted({"multiplicative", "additive"} & events.arrays().keys()):
         raise TypeError(f"events have {unknown[0]}: give it to em_step, not to the operator")
-    if parameters.get("tof") is False:
-        events = events.replace(tof_mm=None, tof_width_mm=None)
-    arrays = {name: array for name, array in events.arrays().items() if name != "arrival"}
-    types = {"detector1": np.uint32, "detector2": np.uint32}
-    given = {name: pointer(array, f"events.{name}", (len(events),), types.get(name, np.float32))
-             for name, array in arrays.items()}
-    scanner = None if events.scanner is None else os.fspath(events.scanner).encode()
-    described = struct(library._Events, count=len(events), scanner=scanner, tof_sigma_mm=events.tof_sigma_mm or 0,
-                       tof_bin_mm=events.tof_bin_mm or 0, **given)
+    chosen: Events = events.replace(tof_mm=None, tof_width_mm=None) if parameters.get("tof") is False else events
+    arrays = {name: array for name, array in chosen.arrays().items() if name != "arrival"}
+    given, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_events", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(described), _backend(_device_of(arrays, device)), ctypes.byref(handle))
+         ctypes.byref(events_struct(chosen)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
     return Operator(handle, tuple(arrays.values()))
 
 
@@ -384,22 +417,27 @@ def ratio(numerator: ArrayT, denominator: Any) -> ArrayT:
     return (numerator / safe) * (denominator != 0)
 
 
-def osem(operators: Sequence[Operator], counts: ArrayT, *, additive: Optional[ArrayT] = None, updates: int,
-         image: ArrayT) -> ArrayT:
-    """So many updates of OSEM over the views of operators that split() made, subset after subset as far apart as can be:
-    x <- x / s_k A_k^T(y / (A_k x + b)). Gives the new image; voxels that a subset does not see stay as they are."""
+def osem(operators: Sequence[Operator], counts: Optional[ArrayT] = None, *, additive: Optional[ArrayT] = None,
+         updates: int, image: ArrayT) -> ArrayT:
+    """So many updates of OSEM over the operators that split() made, subset after subset as far apart as can be:
+    x <- x / s_k A_k^T(y / (A_k x + b)). Gives the new image; voxels that a subset does not see stay as they are.
+
+    Of events `counts` is left out, `additive` is divided by m, and a part has its share of their scanner's sensitivity:
+    values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL."""
     order = _far_apart(len(operators))
+    total = sum(operator.out_shape[0] for operator in operators)
     parts: Dict[int, Any] = {}
     for update in range(updates):
         k = order[update % len(operators)]
         if k not in parts:
             where = operators[k].indices
-            background = None if additive is None else _rows(additive, where)
-            parts[k] = _rows(counts, where), background, operators[k].sensitivity(like=image)
+            y, background = (None if array is None else _rows(array, where) for array in (counts, additive))
+            share = 1 if counts is not None else len(where) / total
+            parts[k] = y, background, operators[k].sensitivity(like=image) * share
         y, background, sensitivity = parts[k]
         factor: Any = ratio(operators[k].em_step(image, y, additive=background), sensitivity)
         updated = image * (factor * (sensitivity > 0) + (sensitivity <= 0))
-        image = updated if updated.dtype == y.dtype else updated.astype(np.float32)
+        image = updated if str(updated.dtype).endswith("float32") else updated.astype(np.float32)
     return image
 
 

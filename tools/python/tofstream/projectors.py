@@ -10,19 +10,21 @@ from __future__ import annotations
 import os
 from typing import Any, Literal, Mapping, NoReturn, Optional, Sequence, Union
 
-from .data import Events
+from .data import Events, Lors
 from .operators import Grid, Operator, camera, list_mode
 
 
-def blobs(grid: Grid, events: Events, *, device: Optional[str] = None, tof: Optional[bool] = None,
-          tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
+          device: Optional[str] = None, tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
+          mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
           sensitivity: Optional[Mapping[str, Any]] = None,
           cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
           deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
     """Projects events along lines through an image of blobs (image.basis: blobs): forward, ratio and back in one pass
     (blob_projector).
 
-    grid, events       an image's grid, and the events, whose order the data have
+    grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
+    mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
 
     tof                (True): Use the events' time of flight, where they have it
@@ -39,18 +41,21 @@ def blobs(grid: Grid, events: Events, *, device: Optional[str] = None, tof: Opti
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
-    return list_mode("blob_projector", grid, events, device=device, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
-                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)
+    return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, tof=tof,
+                     tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
+                     deterministic=deterministic, **unknown)
 
 
-def joseph(grid: Grid, events: Events, *, device: Optional[str] = None,
-           edges: Optional[Literal["full", "clipped"]] = None, tof: Optional[bool] = None,
-           tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
+           device: Optional[str] = None, edges: Optional[Literal["full", "clipped"]] = None,
+           tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
+           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
            sensitivity: Optional[Mapping[str, Any]] = None, deterministic: Optional[bool] = None,
            **unknown: NoReturn) -> Operator:
     """Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass (joseph_projector).
 
-    grid, events       an image's grid, and the events, whose order the data have
+    grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
+    mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
 
     edges              full | clipped (full): full: bilinear support up to the border; clipped: planes crossed outside
@@ -67,8 +72,9 @@ def joseph(grid: Grid, events: Events, *, device: Optional[str] = None,
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
-    return list_mode("joseph_projector", grid, events, device=device, edges=edges, tof=tof, tof_cut_sigma=tof_cut_sigma,
-                     mu_map=mu_map, sensitivity=sensitivity, deterministic=deterministic, **unknown)
+    return list_mode("joseph_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, edges=edges, tof=tof,
+                     tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, deterministic=deterministic,
+                     **unknown)
 
 
 def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int],
@@ -114,14 +120,15 @@ def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int
                   **unknown)
 
 
-def strips(grid: Grid, events: Events, *, device: Optional[str] = None,
-           form: Optional[Literal["full", "eq7", "gaussian"]] = None,
+def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
+           device: Optional[str] = None, form: Optional[Literal["full", "eq7", "gaussian"]] = None,
            resolution: Optional[Mapping[str, Any]] = None, sensitivity: Optional[bool] = None,
            cuda_path: Optional[Literal["automatic", "thread_per_event", "warp_per_event"]] = None,
            **unknown: NoReturn) -> Operator:
     """Projects two strips' events by an analytic kernel: forward, ratio and back in one pass (strip_projector).
 
-    grid, events       an image's grid, and the events, whose order the data have
+    grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
+    mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
 
     form               full | eq7 | gaussian (full): The kernel's form. full: knows that both photons hit the strips;
@@ -137,12 +144,12 @@ def strips(grid: Grid, events: Events, *, device: Optional[str] = None,
     cuda_path          automatic | thread_per_event | warp_per_event (automatic): On CUDA: automatic is the fastest,
                        the others are the paper's two
     """
-    return list_mode("strip_projector", grid, events, device=device, form=form, resolution=resolution,
-                     sensitivity=sensitivity, cuda_path=cuda_path, **unknown)
+    return list_mode("strip_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, form=form,
+                     resolution=resolution, sensitivity=sensitivity, cuda_path=cuda_path, **unknown)
 
 
-def tor(grid: Grid, events: Events, *, device: Optional[str] = None,
-        tube_width_voxels: Optional[float] = None,
+def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
+        device: Optional[str] = None, tube_width_voxels: Optional[float] = None,
         response: Optional[Literal["gaussian", "bessel", "table"]] = None, fwhm_mm: Optional[float] = None,
         bessel_alpha: Optional[float] = None, table: Optional[Sequence[float]] = None,
         normalise: Optional[Literal["automatic", "none", "slice"]] = None, tof: Optional[bool] = None,
@@ -152,7 +159,8 @@ def tor(grid: Grid, events: Events, *, device: Optional[str] = None,
         deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
     """Projects events along tubes of response: forward, ratio and back in one pass (tor_projector).
 
-    grid, events       an image's grid, and the events, whose order the data have
+    grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
+    mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
 
     tube_width_voxels  [0, 64] (0): Diameter of the tube in units of the largest voxel edge, at least 1; 0: as wide as
@@ -181,8 +189,8 @@ def tor(grid: Grid, events: Events, *, device: Optional[str] = None,
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
-    return list_mode("tor_projector", grid, events, device=device, tube_width_voxels=tube_width_voxels,
-                     response=response, fwhm_mm=fwhm_mm, bessel_alpha=bessel_alpha, table=table, normalise=normalise,
-                     tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
-                     deterministic=deterministic, **unknown)
+    return list_mode("tor_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device,
+                     tube_width_voxels=tube_width_voxels, response=response, fwhm_mm=fwhm_mm, bessel_alpha=bessel_alpha,
+                     table=table, normalise=normalise, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
+                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)
 # SPDX-License-Identifier: Apache-2.0

@@ -1,22 +1,166 @@
-"""Whole pipelines, in this process."""
+"""Whole pipelines beside this program, which may be their source and may take their images."""
 
 import ctypes
 import json
 import os
+import tempfile
+import weakref
+
+import numpy as np
 
 from . import library
+from .data import Events, Image
+from .structs import events_struct, views_struct
+from .views import Views
+
+_MOMENT_S = 0.1  # a wait is cut in these, so that Ctrl-C is heard
 
 
-def run(pipeline, out, set=None):  # noqa: A002 (as `tofstream run --set`)
-    """Runs a pipeline (a name, or a YAML file) to its end; files go to the folder `out`. `set` has parameters by
-    "gadget.parameter". Gives run.json; a run that fails is a RuntimeError, a wrong pipeline a ValueError."""
-    settings = [f"{key}={value if isinstance(value, str) else json.dumps(value)}".encode() for key, value in (set or {}).items()]
-    report = ctypes.c_void_p()
-    try:
-        library.call("tof_run", os.fspath(pipeline).encode(), (ctypes.c_char_p * len(settings))(*settings), len(settings),
-                     os.fspath(out).encode(), ctypes.byref(report))
-        return json.loads(ctypes.string_at(report.value).decode())
-    finally:
-        if report.value:
-            library.library().tof_free(report)
+def run(pipeline, out=None, *, input=None, set=None, feed=None, output=None):  # noqa: A002 (as `tofstream run` has them)
+    """Starts a pipeline, and gives it as a Run.
+
+    pipeline   a name (`tofstream docs which-pipeline`), or a YAML file
+    out        folder of its files, which must not hold another run; None: one that is removed with the Run
+    input      the file that its source reads
+    set        parameters, {"subsets.iterations": 5}
+    feed       the gadget that takes a live stream, in whose place this program sends
+    output     the gadget whose images it gives; None: the last one with images
+
+    A pipeline that cannot be is a ValueError. What goes wrong later is a RuntimeError of wait(), images() and `with`.
+    """
+    return Run(pipeline, out, input, set or {}, feed, output)
+
+
+class Run:
+    """A pipeline that runs on threads of its own.
+
+        with tof.run("live_osem", feed="feed") as run:       # waits for the end; an exception in it aborts the run
+            run.send(events, start_s=0.0, duration_s=1.0)
+            image = run.newest()
+
+    folder     where its files are
+    report     run.json, as of now
+    """
+
+    def __init__(self, pipeline, out, input, set, feed, output):  # noqa: A002
+        self._temporary = tempfile.TemporaryDirectory(prefix="tofstream-") if out is None else None
+        self.folder = os.fspath(out) if out is not None else self._temporary.name
+        settings = [f"{name}={_yaml(value)}".encode() for name, value in set.items()]
+        setup = library.struct(
+            library._Setup, pipeline=os.fspath(pipeline).encode(), settings=(ctypes.c_char_p * len(settings))(*settings),
+            setting_count=len(settings), input=_bytes(input), folder=self.folder.encode(), feed=_bytes(feed),
+            output=_bytes(output))
+        self._is_fed, self._handle = feed is not None, ctypes.c_void_p()
+        library.call("tof_pipeline_start", ctypes.byref(setup), ctypes.byref(self._handle))
+        self._drop = weakref.finalize(self, library.library().tof_pipeline_drop, self._handle)
+
+    def send(self, data, start_s=None, duration_s=None):
+        """Sends events or views, whose arrays are copied; waits where the run has no room. Events were counted from
+        `start_s` on for `duration_s` (those of the events, where they are left out), evenly; views by their plan."""
+        if not isinstance(data, (Events, Views)):
+            raise TypeError(f"data is a {type(data).__name__}: give tof.Events or tof.Views")
+        self._wait_until("tof_pipeline_room")
+        if isinstance(data, Views):
+            counts, _keeps = views_struct(data)
+            library.call("tof_pipeline_send_views", self._handle, ctypes.byref(counts))
+            return
+        begin = data.start_s if start_s is None else start_s
+        lasts = data.duration_s if duration_s is None else duration_s
+        library.call("tof_pipeline_send_events", self._handle, ctypes.byref(events_struct(data)), begin, lasts)
+
+    def close(self):
+        """No more data come: the run goes on to its end."""
+        library.call("tof_pipeline_close_feed", self._handle)
+
+    def newest(self, wait_s=None):
+        """The newest image that was not given yet; None where there is none within `wait_s`, or, without it, before the
+        run's end."""
+        found = ctypes.c_void_p()
+        if wait_s is not None:
+            library.call("tof_pipeline_image", self._handle, wait_s, ctypes.byref(found))
+            return _image(found)
+        while True:
+            is_over = self.is_over
+            library.call("tof_pipeline_image", self._handle, 0 if is_over else _MOMENT_S, ctypes.byref(found))
+            if found.value or is_over:
+                return _image(found)
+
+    def images(self):
+        """The newest image, again and again until the last one; those that come while you look at one are passed over."""
+        while (image := self.newest()) is not None:
+            yield image
+        self.wait()
+
+    @property
+    def is_over(self):
+        over = ctypes.c_int32()
+        library.library().tof_pipeline_wait(self._handle, 0, ctypes.byref(over))  # how it ended is wait()'s to tell
+        return bool(over.value)
+
+    def wait(self):
+        """Waits for the end, and gives run.json. A run that failed is a RuntimeError."""
+        self._wait_until("tof_pipeline_wait")
+        return self.report
+
+    def stop(self):
+        """Ends the sources; what has come is reconstructed."""
+        library.call("tof_pipeline_stop", self._handle)
+
+    def set(self, parameter, value):
+        """Sets a live parameter, "gadget.parameter", from that gadget's next message on."""
+        library.call("tof_pipeline_set", self._handle, f"{parameter}={_yaml(value)}".encode())
+
+    @property
+    def report(self):
+        text = ctypes.c_void_p()
+        library.call("tof_pipeline_report", self._handle, ctypes.byref(text))
+        try:
+            return json.loads(ctypes.string_at(text.value).decode())
+        finally:
+            library.library().tof_free(text)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self._drop()
+            return
+        if self._is_fed:
+            self.close()
+        self.wait()
+
+    def __repr__(self):
+        return f"<run in {self.folder}>"
+
+    def _wait_until(self, function):
+        done = ctypes.c_int32()
+        while not done.value:
+            library.call(function, self._handle, _MOMENT_S, ctypes.byref(done))
+
+
+def _bytes(path):
+    return None if path is None else os.fspath(path).encode()
+
+
+def _yaml(value):
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _image(handle):
+    """An image whose voxels lie where the library has them, for as long as somebody uses them."""
+    if not handle.value:
+        return None
+    info = library.struct(library._ImageInfo)
+    library.call("tof_image_get", handle, ctypes.byref(info))
+    grid = info.grid
+    shape = tuple(grid.voxels)[::-1]
+    memory = (ctypes.c_float * int(np.prod(shape))).from_address(ctypes.addressof(info.voxels.contents))
+    weakref.finalize(memory, library.library().tof_image_drop, ctypes.c_void_p(handle.value))
+    voxels = np.frombuffer(memory, np.float32).reshape(shape)
+    voxels.flags.writeable = False
+    image = Image(voxels, tuple(grid.voxel_mm), tuple(grid.origin_mm))
+    image.update, image.iteration, image.is_last = info.update, info.iteration, bool(info.is_last)
+    image.events, image.label = info.events, info.label.decode()
+    return image
 # SPDX-License-Identifier: Apache-2.0
