@@ -108,6 +108,18 @@ TEST_CASE("list-mode OSEM in Python finds its ball") {
   CHECK_MESSAGE(number_after(ran.out, "outside ") < 20, ran.out);
 }
 
+TEST_CASE("list-mode OSEM of a PETSIRD file in Python shows the phantom that the file is of") {
+  if (skip_python()) return;
+  const TemporaryFolder folder;
+  const std::string scan = (folder / "scan.petsird").string();
+  const auto simulated = run_command("simulate --scanner demo_ring --phantom nema_iq --events 200000 --no-attenuation -o " + scan);
+  REQUIRE_MESSAGE(simulated.code == 0, simulated.err);
+  const auto ran = python("share/examples/python/osem_petsird.py " + scan + " demo_ring");
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK_MESSAGE(number_after(ran.out, "explains ") == doctest::Approx(1).epsilon(0.02), ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "axis ") > 10 * number_after(ran.out, "180 mm "), ran.out);
+}
+
 TEST_CASE("a prior in PyTorch makes the image smoother and nearer to the truth") {
   if (skip_python() || skip_without_modules("torch")) return;
   const auto ran = python("share/examples/python/prior_torch.py");
@@ -176,13 +188,22 @@ TEST_CASE("mypy and pyright accept the examples in Python and what they call") {
   }
 }
 
-TEST_CASE("the notebooks that are made of the examples run, and draw their images") {
+TEST_CASE("a picture of an image in Python shows it, and says what cannot be shown") {
+  if (skip_python() || skip_without_modules("matplotlib")) return;
+  check_passes("tests/c/picture.py");
+}
+
+TEST_CASE("notebooks are made of the examples, and two of them run and draw their images") {
   if (skip_python() || skip_without_modules("nbformat, nbclient, ipykernel, matplotlib")) return;
   const TemporaryFolder folder;
-  const auto ran = python("tools/notebooks " + folder.path().string() + " --run");
-  REQUIRE_MESSAGE(ran.code == 0, ran.err);
-  for (const char* name : {"mlem", "osem_listmode"})
-    CHECK_MESSAGE(text_of(folder / (std::string(name) + ".ipynb")).find("\"image/png\"") != std::string::npos, name);
+  const std::string made = (folder / "made").string(), ran = (folder / "ran").string();
+  CHECK(python("tools/notebooks " + made).code == 0);
+  CHECK(std::filesystem::exists(made + "/feed_live.ipynb"));
+  const std::string examples = " share/examples/python/mlem.py share/examples/python/osem_listmode.py";
+  const auto run = python("tools/notebooks " + ran + examples + " --run");
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  for (const char* name : {"/mlem.ipynb", "/osem_listmode.ipynb"})
+    CHECK_MESSAGE(text_of(ran + name).find("\"image/png\"") != std::string::npos, name);
 }
 
 TEST_CASE("runs, feeds, sinograms and sensitivities in Python, and what goes wrong with them") {
