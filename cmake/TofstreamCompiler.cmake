@@ -86,7 +86,8 @@ function(tofstream_quick target)
   if(NOT TOFSTREAM_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>
                            # GCC 12's false alarms there:
-                           $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   endif()
 endfunction()
 

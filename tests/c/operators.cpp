@@ -310,6 +310,22 @@ TEST_CASE("an array takes the place of a file: attenuation weakens what lies beh
   CHECK(std::string(tof_error()) == "memory:other: no array of that name was given");
 }
 
+TEST_CASE("a handle that was dropped is an error in every call, and can be dropped again") {
+  tof_operator* op = spect_operator().release();
+  tof_operator_drop(op);
+  std::vector<float> image(small_voxels), data(turn_pixels);
+  for (const tof_status status :
+       {tof_forward(op, image.data(), data.data(), nullptr), tof_adjoint(op, data.data(), image.data(), nullptr),
+        tof_plan(op, nullptr), tof_sensitivity(op, nullptr, image.data(), nullptr),
+        tof_operator_shape(op, nullptr, nullptr, nullptr, nullptr)}) {
+    CHECK(status == TOF_INVALID);
+    CHECK(std::string(tof_error()) == "op is no handle of this library, or was dropped before");
+  }
+  CHECK(std::string(tof_operator_report(op)).empty());
+  tof_operator_drop(op);
+  tof_operator_drop(nullptr);
+}
+
 TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of the host") {
   if (!gpu_or_skip()) return;
   const CameraTurn turn;
@@ -417,6 +433,15 @@ TEST_CASE("a wrong argument is told in one line with its name, and nothing is ma
   CHECK(std::string(tof_error()) == "image is null");
   CHECK(tof_em_step(made.get(), image.data(), nullptr, nullptr, nullptr, data.data(), nullptr, nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()) == "y is null: an EM step of views needs their counts");
+  for (const auto& [wrong, words] :
+       {std::pair(-1.0F, "y[7] is -1: counts are finite and not negative"),
+        std::pair(std::numeric_limits<float>::quiet_NaN(), "y[7] is nan: counts are finite and not negative")}) {
+    data[7] = wrong;
+    std::vector<float> step(small_voxels);
+    CHECK(tof_em_step(made.get(), image.data(), data.data(), nullptr, nullptr, step.data(), nullptr, nullptr) ==
+          TOF_INVALID);
+    CHECK(std::string(tof_error()) == words);
+  }
   CHECK(tof_operator_part(made.get(), 0, 10, &op) == TOF_INVALID);
   CHECK(std::string(tof_error()) == "parts is 10: it must be in [1, 9], as many as there are data");
   std::string of_other;

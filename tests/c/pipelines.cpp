@@ -38,7 +38,6 @@ constexpr std::size_t fed_voxels = 20 * 20 * 8;
 
 // One update of all events, whatever their order.
 constexpr const char* one_update = R"(
-scanner: demo_ring
 image: {size: [20, 20, 8], voxel_mm: 16}
 backend: cpu
 gadgets:
@@ -65,7 +64,7 @@ struct Start {
   }
   RunHandle run() const {
     tof_pipeline* made = nullptr;
-    REQUIRE_MESSAGE(tof_pipeline_start(&setup, &made) == TOF_OK, tof_error());
+    REQUIRE_MESSAGE(tof_pipeline_start(&setup, &made) == TOF_OK, std::string(tof_error()));
     return RunHandle(made);
   }
   std::string refused() const {
@@ -97,9 +96,9 @@ struct Pairs {
 };
 
 void finish(tof_pipeline* run) {
-  REQUIRE_MESSAGE(tof_pipeline_close_feed(run) == TOF_OK, tof_error());
+  REQUIRE_MESSAGE(tof_pipeline_close_feed(run) == TOF_OK, std::string(tof_error()));
   std::int32_t is_over = 0;
-  REQUIRE_MESSAGE(tof_pipeline_wait(run, 60, &is_over) == TOF_OK, tof_error());
+  REQUIRE_MESSAGE(tof_pipeline_wait(run, 60, &is_over) == TOF_OK, std::string(tof_error()));
   REQUIRE(is_over == 1);
 }
 
@@ -126,14 +125,14 @@ TEST_CASE("a program feeds a pipeline and gets its image: that of the operator, 
     REQUIRE(tof_pipeline_room(run.get(), 10, &has_room) == TOF_OK);
     CHECK(has_room == 1);
     REQUIRE_MESSAGE(tof_pipeline_send_events(run.get(), &part, static_cast<double>(first) / 5000, 1) == TOF_OK,
-                    tof_error());
+                    std::string(tof_error()));
   }
   finish(run.get());
   const auto report = report_of(run.get());
   CHECK(report["books"]["received"] == 20'000);
   CHECK(report["outcome"] == "done");
   tof_image* taken = nullptr;
-  REQUIRE_MESSAGE(tof_pipeline_image(run.get(), 0, &taken) == TOF_OK, tof_error());
+  REQUIRE_MESSAGE(tof_pipeline_image(run.get(), 0, &taken) == TOF_OK, std::string(tof_error()));
   REQUIRE(taken);
   const ImageHandle image(taken);
   tof_image_info info{.size = sizeof(tof_image_info)};
@@ -147,12 +146,12 @@ TEST_CASE("a program feeds a pipeline and gets its image: that of the operator, 
   tof_operator* made = nullptr;
   REQUIRE_MESSAGE(tof_operator_of_events("joseph_projector", "{deterministic: true, sensitivity: {cache: false}}",
                                          &fed_grid, &pairs.events, nullptr, 0, TOF_CPU, &made) == TOF_OK,
-                  tof_error());
+                  std::string(tof_error()));
   const std::unique_ptr<tof_operator, DroppedOperator> op(made);
   const std::vector<float> ones(fed_voxels, 1);
   std::vector<float> step(fed_voxels), sensitivity(fed_voxels);
   REQUIRE(tof_em_step(made, ones.data(), nullptr, nullptr, nullptr, step.data(), nullptr, nullptr) == TOF_OK);
-  REQUIRE_MESSAGE(tof_sensitivity(made, nullptr, sensitivity.data(), nullptr) == TOF_OK, tof_error());
+  REQUIRE_MESSAGE(tof_sensitivity(made, nullptr, sensitivity.data(), nullptr) == TOF_OK, std::string(tof_error()));
   float most = 0;
   for (std::size_t k = 0; k < fed_voxels; ++k) most = std::max(most, info.voxels[k]);
   CHECK(most > 0);
@@ -190,7 +189,7 @@ gadgets:
     const std::int32_t numbers[] = {first, first + 1, first + 2, first + 3};
     const tof_view_counts views{
         .size = sizeof(tof_view_counts), .plan = &plan, .count = 4, .numbers = numbers, .counts = counts.data()};
-    REQUIRE_MESSAGE(tof_pipeline_send_views(run.get(), &views) == TOF_OK, tof_error());
+    REQUIRE_MESSAGE(tof_pipeline_send_views(run.get(), &views) == TOF_OK, std::string(tof_error()));
     tof_image* taken = nullptr;
     REQUIRE(tof_pipeline_image(run.get(), 30, &taken) == TOF_OK);
     REQUIRE(taken);
@@ -274,7 +273,7 @@ TEST_CASE("a run that nobody feeds is stopped, or dropped, at once") {
   CHECK(tof_pipeline_wait(stopped.get(), 0.05, &is_over) == TOF_OK);
   CHECK(is_over == 0);
   REQUIRE(tof_pipeline_stop(stopped.get()) == TOF_OK);
-  CHECK_MESSAGE(tof_pipeline_wait(stopped.get(), 10, &is_over) == TOF_OK, tof_error());
+  CHECK_MESSAGE(tof_pipeline_wait(stopped.get(), 10, &is_over) == TOF_OK, std::string(tof_error()));
   CHECK(is_over == 1);
   const Pairs pairs;
   CHECK(tof_pipeline_send_events(stopped.get(), &pairs.events, 0, 1) == TOF_FAILED);
@@ -294,7 +293,7 @@ gadgets:
   start.setup.feed = nullptr;
   const RunHandle run = start.run();
   std::int32_t is_over = 0;
-  REQUIRE_MESSAGE(tof_pipeline_wait(run.get(), 60, &is_over) == TOF_OK, tof_error());
+  REQUIRE_MESSAGE(tof_pipeline_wait(run.get(), 60, &is_over) == TOF_OK, std::string(tof_error()));
   CHECK(report_of(run.get())["books"]["received"] == 1000);
   std::int32_t has_room = 0;
   CHECK(tof_pipeline_room(run.get(), 0, &has_room) == TOF_INVALID);

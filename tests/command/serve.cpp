@@ -151,7 +151,7 @@ TEST_CASE_FIXTURE(Server, "send says what is wrong, whose fault it is, and ends 
   CHECK(failed.err.find("the server says: ") != std::string::npos);
   CHECK(failed.err.find("fails.yaml:") != std::string::npos);
   CHECK(send("--pipeline small --input /nowhere").code == 2);
-  CHECK(send("--pipeline small").err.find("--input FILE.petsird") != std::string::npos);
+  CHECK(send("--pipeline small").err.find("name what to send by --input: ") != std::string::npos);
   const auto nobody = run_command("send ipc://" + (folder / "nobody").string() + " --list --patience 0.2");
   CHECK(nobody.code == 1);
   CHECK(nobody.err.find("start one there, tofstream serve") != std::string::npos);

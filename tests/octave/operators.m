@@ -159,7 +159,7 @@ function wrong_arrays()
   refused('tofstream:invalid', 'parts is 13', @() split(A, 13));
   refused('tofstream:invalid', 'number of parts is 1.5', @() split(A, 1.5));
   J = tof_joseph(small_grid(), some_lines(true));
-  refused('tofstream:invalid', 'events have no sensitivity', @() sensitivity(J));
+  refused('tofstream:invalid', 'events.scanner is null', @() sensitivity(J));
   assert(any(isnan((A * (x * NaN))(:))));  % NaN is the library's affair: it goes through
 end
 

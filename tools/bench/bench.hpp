@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ std::vector<Bench>& benches();
 struct BenchRegistration {
   explicit BenchRegistration(const Bench& bench) { benches().push_back(bench); }
 };
+
+inline double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
 
 /// The middle of several measurements; not empty.
 inline double median(std::vector<double> values) {

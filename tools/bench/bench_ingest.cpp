@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct IngestOptions {
   std::uint64_t events = 50'000'000, frame_events = 100'000;
   std::string scanner = "demo_ring", endpoint, folder, output;
   std::vector<std::string> payloads = {"records", "petsird"};
@@ -53,7 +53,8 @@ std::int64_t figure(const RunReport& report, const char* key) {
   return std::get<std::int64_t>(report.gadgets.front().figures.at(key));
 }
 
-ordered_json measure(const Options& options, const PremadeStream& stream, const std::string& payload, bool journalled) {
+ordered_json measure(const IngestOptions& options, const PremadeStream& stream, const std::string& payload,
+                     bool journalled) {
   std::vector<double> seconds;
   ordered_json result{{"payload", payload}, {"journal", journalled}, {"bytes", stream.bytes}};
   for (int k = 0; k < options.repeats; ++k) {
@@ -73,7 +74,7 @@ ordered_json measure(const Options& options, const PremadeStream& stream, const 
   return result;
 }
 
-void bench_ingest(const Options& options) {
+void bench_ingest(const IngestOptions& options) {
   ordered_json report{{"bench", "ingest"},
                       {"machine", machine()},
                       {"scanner", options.scanner},
@@ -101,8 +102,8 @@ void bench_ingest(const Options& options) {
   write_report(report, options.json, options.output);
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_ingest(Command& line) {
+  auto options = std::make_shared<IngestOptions>();
   line.add_option("--events", options->events, "Events of each run, held in memory (default: 50000000)")
       .within(1000, 2000000000);
   line.add_option("--frame-events", options->frame_events, "Events a frame (default: 100000)").within(1, 1000000);
@@ -117,7 +118,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_ingest(*options); };
 }
 
-TOFSTREAM_BENCH("ingest", "Events a second that a live source takes in and decodes", declare);
+TOFSTREAM_BENCH("ingest", "Events a second that a live source takes in and decodes", declare_ingest);
 
 }  // namespace
 

@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct JpetOptions {
   std::int64_t events = 10'000'000, checked = 2000;
   int repeats = 21;
   float pixel_mm = 4;
@@ -47,7 +47,7 @@ const std::map<std::string, double> cuda_bounds = {{"gaussian", 5}, {"eq7", 7}, 
 constexpr double cpu_bound = 3000, peer_bound = 5;
 constexpr std::int64_t bounded_events = 10'000'000;
 
-void print(const ordered_json& row) {
+void print_jpet(const ordered_json& row) {
   const auto number = [&](const char* key, const char* format) {
     return row[key].is_null() ? "" : fmt::format(fmt::runtime(format), row[key].get<double>());
   };
@@ -61,7 +61,8 @@ void print(const ordered_json& row) {
   std::fflush(stdout);  // lines appear as they are measured
 }
 
-ordered_json measure(StripTiming& timing, const Options& options, const std::string& form, const std::string& path) {
+ordered_json measure(StripTiming& timing, const JpetOptions& options, const std::string& form,
+                     const std::string& path) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
   const StripSettings settings{.form = forms.at(form), .cuda_path = paths.at(path)};
   const double ms = timing.iteration_ms(settings, backend), nrms = timing.nrms(settings, backend);
@@ -111,7 +112,7 @@ ordered_json measure_peer(StripTiming& timing, StripPeer& peer) {
   return row;
 }
 
-void bench_jpet(const Options& options) {
+void bench_jpet(const JpetOptions& options) {
   const bool cuda = options.backend == "cuda";
   if (!cuda && !options.peer.empty())
     throw InputError("--peer: the original is measured on a GPU: give --backend cuda");
@@ -129,7 +130,7 @@ void bench_jpet(const Options& options) {
   for (const std::string& form : options.forms)
     for (const std::string& path : cuda ? options.paths : std::vector<std::string>{"automatic"}) {
       rows.push_back(measure(timing, options, form, path));
-      if (!options.json) print(rows.back());
+      if (!options.json) print_jpet(rows.back());
     }
   ordered_json report{
       {"bench", "jpet"},
@@ -159,8 +160,8 @@ void bench_jpet(const Options& options) {
   end_by_verdict(rows, {"peer", "form", "by"});
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_jpet(Command& line) {
+  auto options = std::make_shared<JpetOptions>();
   line.add_option("--events", options->events, "Events (default: 10000000)").within(100, 1000000000);
   line.add_option("--check-events", options->checked, "Events of the check against the reference (default: 2000)")
       .within(100, 1000000);
@@ -183,7 +184,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_jpet(*options); };
 }
 
-TOFSTREAM_BENCH("jpet", "An MLEM iteration of two strips: all forms, all paths, the original", declare);
+TOFSTREAM_BENCH("jpet", "An MLEM iteration of two strips: all forms, all paths, the original", declare_jpet);
 
 }  // namespace
 

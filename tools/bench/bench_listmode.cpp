@@ -27,7 +27,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct ListmodeOptions {
   double events_scale = 1;
   int repeats = 21;
   std::vector<std::string> only, peers;
@@ -228,7 +228,7 @@ Peer* peer_of(const Requirement& r, const Peers& peers) {
   return found == peers.end() ? nullptr : found->get();
 }
 
-ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const Options& options, const Peers& peers) {
+ordered_json row_of(ListmodeTiming& timing, const Requirement& r, const ListmodeOptions& options, const Peers& peers) {
   ListmodeCase c = r.measured;
   c.events = std::max<std::int64_t>(std::llround(options.events_scale * static_cast<double>(c.events)), 1000);
   ordered_json row{{"name", r.name}, {"workload", c.workload}, {"projector", c.projector}};
@@ -273,7 +273,7 @@ std::string verdict(const ordered_json& row) {
   return row["holds"].get<bool>() ? "ok" : "NOT";
 }
 
-void print(const ordered_json& row) {
+void print_listmode(const ordered_json& row) {
   std::string more = row.value("not_measured", "");
   if (row.contains("parts"))
     for (const auto& [key, value] : row["parts"].items())
@@ -285,7 +285,7 @@ void print(const ordered_json& row) {
   std::fflush(stdout);  // lines appear as they are measured
 }
 
-Peers open_peers(const Options& options, Backend backend) {
+Peers open_peers(const ListmodeOptions& options, Backend backend) {
   Peers peers;
   std::set<std::string> wanted;
   for (const Requirement& r : requirements())
@@ -299,7 +299,7 @@ Peers open_peers(const Options& options, Backend backend) {
   return peers;
 }
 
-void bench_listmode(const Options& options) {
+void bench_listmode(const ListmodeOptions& options) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
   ordered_json report{{"bench", "listmode"},
                       {"machine", machine()},
@@ -322,15 +322,15 @@ void bench_listmode(const Options& options) {
   for (const Requirement& r : requirements()) {
     if (!options.only.empty() && std::ranges::find(options.only, r.name) == options.only.end()) continue;
     rows.push_back(row_of(timing, r, options, peers));
-    if (!options.json) print(rows.back());
+    if (!options.json) print_listmode(rows.back());
   }
   report["requirements"] = rows;
   write_report(report, options.json, options.output);
   end_by_verdict(rows, {"name"});
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_listmode(Command& line) {
+  auto options = std::make_shared<ListmodeOptions>();
   std::vector<std::string> names;
   for (const Requirement& r : requirements()) names.emplace_back(r.name);
   line.add_option("--only", options->only, "Only these lines (default: all)").one_of(names);
@@ -351,7 +351,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_listmode(*options); };
 }
 
-TOFSTREAM_BENCH("listmode", "What list-mode ToF EM must reach on an H200, and whether it does", declare);
+TOFSTREAM_BENCH("listmode", "What list-mode ToF EM must reach on an H200, and whether it does", declare_listmode);
 
 }  // namespace
 

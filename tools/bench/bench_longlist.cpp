@@ -29,7 +29,7 @@ namespace {
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct LonglistOptions {
   std::string scanner = "long_axial", backend = "cuda", output, petsird;
   double events = 1e9;
   std::vector<int> size = {200, 200, 300};
@@ -41,17 +41,13 @@ struct Options {
   Backend where() const { return backend == "cuda" ? Backend::cuda : Backend::cpu; }
 };
 
-struct Case {
+struct ListCase {
   RingScanner ring;
   std::shared_ptr<const Scanner> scanner;
   Grid grid;
 };
 
-double seconds_since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
-
-std::unique_ptr<ListModeProjector> make(const std::string& name, const Options& options, const Grid& grid,
+std::unique_ptr<ListModeProjector> make(const std::string& name, const LonglistOptions& options, const Grid& grid,
                                         CudaPath path) {
   if (name == "joseph")
     return made_wrong(make_joseph_projector(grid, {.cuda_path = path}, options.where()), options.wrong);
@@ -123,7 +119,8 @@ double copy_gb_per_s(const Batches& batches) {
   return 1e-9 * static_cast<double>(feed.copied_bytes()) / feed.copy_seconds();
 }
 
-double nrms_to_reference(const std::string& name, const Case& c, const Options& options, const Batches& batches) {
+double nrms_to_reference(const std::string& name, const ListCase& c, const LonglistOptions& options,
+                         const Batches& batches) {
   const std::int64_t count =
       std::min(batches.front()->count, checkable_events(name != "joseph", c.grid, checked_events));
   EventBatch here = batches.front()->without_arrays();
@@ -140,7 +137,7 @@ double nrms_to_reference(const std::string& name, const Case& c, const Options& 
   return em_step_nrms(*projector, there.view(), *reference, here.view(), test_image(c.grid));
 }
 
-void print(const ordered_json& row) {
+void print_longlist(const ordered_json& row) {
   const auto number = [&](const char* key) { return row.contains(key) ? row[key].get<double>() : 0.0; };
   fmt::print("{:<8} {:<8} {:>8.3f} {:>8.3f} {:>8.3f} {:>8.4f} {:>8.3f} {:>8.3f} {:>7.1f} {:>6.1f}%\n",
              row["projector"].get<std::string>(), row["events_from"].get<std::string>(), number("total_s"),
@@ -151,8 +148,8 @@ void print(const ordered_json& row) {
 
 /// Projects the events in one memory with each projector. `sums`: of the first memory, with which the others are
 /// compared.
-void measure(const Case& c, const Options& options, const char* from, const Batches& batches, std::vector<Image>& sums,
-             ordered_json& rows) {
+void measure(const ListCase& c, const LonglistOptions& options, const char* from, const Batches& batches,
+             std::vector<Image>& sums, ordered_json& rows) {
   const Image image = test_image(c.grid);
   for (std::size_t p = 0; p < options.projectors.size(); ++p) {
     const std::string& name = options.projectors[p];
@@ -166,12 +163,12 @@ void measure(const Case& c, const Options& options, const char* from, const Batc
       row["nrms_to_first"] = compare(here, sums[p]).nrms;
     else
       sums.push_back(std::move(here));
-    if (!options.json) print(row);
+    if (!options.json) print_longlist(row);
     rows.push_back(std::move(row));
   }
 }
 
-void bench_longlist(const Options& options) {
+void bench_longlist(const LonglistOptions& options) {
   ordered_json report{{"bench", "longlist"}, {"machine", machine()}, {"backend", options.backend}};
   if (const std::string reason = why_no_cuda(); options.where() == Backend::cuda && !reason.empty()) {
     if (!options.json) fmt::print("skipped: {}\n", reason);
@@ -182,8 +179,8 @@ void bench_longlist(const Options& options) {
   const RingScanner ring =
       from_input([&] { return formats::read_ring_scanner(find_shared("scanners", options.scanner)); });
   const auto edge = static_cast<float>(options.voxel_mm);
-  const Case c{ring, make_scanner(ring),
-               Grid::centred(options.size[0], options.size[1], options.size[2], {edge, edge, edge})};
+  const ListCase c{ring, make_scanner(ring),
+                   Grid::centred(options.size[0], options.size[1], options.size[2], {edge, edge, edge})};
   std::vector<std::string> memories = options.memories;
   if (memories.empty())
     memories =
@@ -233,8 +230,8 @@ void bench_longlist(const Options& options) {
   end_by_verdict(judged, {"projector"});
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_longlist(Command& line) {
+  auto options = std::make_shared<LonglistOptions>();
   line.add_option("--events", options->events, "Events (default: 1e9)").within(1e3, 1e11);
   line.add_option("--scanner", options->scanner, "A scanner of share/scanners, or a YAML file (default: long_axial)");
   line.add_option("--size", options->size, "Voxels along x, y and z (default: 200 200 300)")
@@ -257,7 +254,8 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_longlist(*options); };
 }
 
-TOFSTREAM_BENCH("longlist", "An iteration over a billion events that come from host memory, and its parts", declare);
+TOFSTREAM_BENCH("longlist", "An iteration over a billion events that come from host memory, and its parts",
+                declare_longlist);
 
 }  // namespace
 

@@ -31,7 +31,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct ProjectorsOptions {
   std::vector<std::string> workloads = {"W1", "W3"};
   std::vector<std::string> projectors = {"joseph", "tor"};
   std::vector<std::string> backends = {"cpu", "cuda"};
@@ -44,7 +44,7 @@ struct Options {
   double wrong = 0;
 };
 
-struct Case {
+struct ProjectorCase {
   Workload workload;
   std::string projector;
   Backend backend = Backend::cpu;
@@ -58,14 +58,14 @@ const std::map<std::string, CudaPath> cuda_paths = {{"automatic", CudaPath::auto
                                                     {"paper", CudaPath::paper}};
 
 // The workload's voxels, or the standard blobs on two lattices of the same edge.
-Grid image_grid(const Case& c) {
+Grid image_grid(const ProjectorCase& c) {
   Grid grid = c.workload.grid;
   constexpr float alpha = 8.3689f;
   if (c.projector == "blobs") grid.blob = {uniform_blob_radius_mm(grid.voxel_mm.x, alpha), alpha};
   return grid;
 }
 
-std::unique_ptr<ListModeProjector> make_right(const Case& c, const Options& options, CudaPath path) {
+std::unique_ptr<ListModeProjector> make_right(const ProjectorCase& c, const ProjectorsOptions& options, CudaPath path) {
   if (c.projector == "blobs") return make_blob_projector(image_grid(c), {.cuda_path = path}, c.backend);
   if (c.projector == "tor")
     return make_tor_projector(c.workload.grid, tor_settings(c.workload.grid, options.tube_width_voxels, path),
@@ -73,11 +73,11 @@ std::unique_ptr<ListModeProjector> make_right(const Case& c, const Options& opti
   return make_joseph_projector(c.workload.grid, {.cuda_path = path}, c.backend);
 }
 
-std::unique_ptr<ListModeProjector> make(const Case& c, const Options& options, CudaPath path) {
+std::unique_ptr<ListModeProjector> make(const ProjectorCase& c, const ProjectorsOptions& options, CudaPath path) {
   return made_wrong(make_right(c, options, path), options.wrong);
 }
 
-std::unique_ptr<ListModeProjector> make_reference(const Case& c, const Options& options) {
+std::unique_ptr<ListModeProjector> make_reference(const ProjectorCase& c, const ProjectorsOptions& options) {
   if (c.projector == "blobs") return make_blob_reference(image_grid(c), {});
   if (c.projector == "tor")
     return make_tor_reference(c.workload.grid,
@@ -87,7 +87,8 @@ std::unique_ptr<ListModeProjector> make_reference(const Case& c, const Options& 
 
 // Normalised RMS deviation of the fused step's image from the reference's, over the first events. The timed path is
 // forced, since so few events would take the direct path on a GPU.
-double deviation(const Case& c, const Options& options, const EventBatch& events, const Image& image) {
+double deviation(const ProjectorCase& c, const ProjectorsOptions& options, const EventBatch& events,
+                 const Image& image) {
   const CudaPath path = cuda_paths.at(options.cuda_path);
   const auto projector = make(c, options, path == CudaPath::automatic ? CudaPath::tiled : path);
   const auto reference = make_reference(c, options);
@@ -97,7 +98,7 @@ double deviation(const Case& c, const Options& options, const EventBatch& events
   return em_step_nrms(*projector, there.view().slice(0, count), *reference, events.view().slice(0, count), image);
 }
 
-ordered_json measure(const Case& c, const Options& options) {
+ordered_json measure(const ProjectorCase& c, const ProjectorsOptions& options) {
   EventBatch random = random_lors(c.workload, options.events, 1);
   if (!c.tof) random.tof_mm = {};
   const Memory memory = memory_of(c.backend);
@@ -141,7 +142,7 @@ ordered_json measure(const Case& c, const Options& options) {
   return result;
 }
 
-ordered_json measure_peer(const Case& c, const Options& options) {
+ordered_json measure_peer(const ProjectorCase& c, const ProjectorsOptions& options) {
   ParallelprojPeer peer(options.peer, Backend::cpu);
   peer.set_threads(c.threads);
   EventBatch random = random_lors(c.workload, options.events, 1);
@@ -171,7 +172,7 @@ std::string optional_time(const ordered_json& times, const char* what) {
   return times.contains(what) ? fmt::format("{:.3f}", times[what].get<double>()) : "";
 }
 
-void print(const ordered_json& r) {
+void print_projectors(const ordered_json& r) {
   std::string name = r.contains("peer") ? r["peer"].get<std::string>() : r["projector"].get<std::string>();
   if (r.contains("tube_width_voxels")) name += fmt::format(" T_w {}", r["tube_width_voxels"].get<double>());
   const std::string where = r.contains("threads") ? fmt::format("cpu x{}", r["threads"].get<int>()) : "cuda";
@@ -183,13 +184,13 @@ void print(const ordered_json& r) {
                r.contains("nrms_to_reference") ? fmt::format("{:.1e}", r["nrms_to_reference"].get<double>()) : "");
 }
 
-void bench_projectors(const Options& options) {
+void bench_projectors(const ProjectorsOptions& options) {
   ordered_json results = ordered_json::array();
   if (!options.json)
     fmt::print("{:<8} {:<28} {:<8} {:<8} {:<7} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n", "workload", "projector", "",
                "on", "order", "forward", "back", "fused", "plan", "planned", "nrms to reference  (ns an event)");
   const auto add = [&](const ordered_json& result) {
-    if (!options.json) print(result);
+    if (!options.json) print_projectors(result);
     std::fflush(stdout);  // results appear as they are measured
     results.push_back(result);
   };
@@ -221,8 +222,8 @@ void bench_projectors(const Options& options) {
   end_by_verdict(results, {"workload", "projector", "backend"});
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_projectors(Command& line) {
+  auto options = std::make_shared<ProjectorsOptions>();
   line.add_option("--workload", options->workloads, "W1, W2-128, W2-256, W3 (default: W1 W3)");
   line.add_option("--projector", options->projectors, "joseph, tor, blobs (default: joseph tor)")
       .one_of({"joseph", "tor", "blobs"});
@@ -244,7 +245,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_projectors(*options); };
 }
 
-TOFSTREAM_BENCH("projectors", "ns an event of forward, back and fused EM step, CPU and GPU", declare);
+TOFSTREAM_BENCH("projectors", "ns an event of forward, back and fused EM step, CPU and GPU", declare_projectors);
 
 }  // namespace
 

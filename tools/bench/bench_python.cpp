@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct PythonOptions {
   int mib = 16;
   int repeats = 101;
   std::string python = "python3", output;
@@ -33,7 +33,7 @@ struct Options {
 // A Python gadget called directly, which keeps the last message that it emitted.
 class Caller : private EmitTarget {
  public:
-  Caller(const std::string& what, const Options& options) {
+  Caller(const std::string& what, const PythonOptions& options) {
     const GadgetInfo& info = *registry().find("python");
     params_ = info.default_params();
     const std::string yaml = fmt::format("{{script: {}, python: {}, arguments: {{what: {}}}}}",
@@ -92,7 +92,7 @@ double quantile(std::vector<double> values, double q) {
 }
 
 // `where`: the input lies in ordinary memory, or in shared memory like the output of another Python gadget.
-ordered_json measure(const std::string& what, bool in_shared_memory, const Options& options) {
+ordered_json measure(const std::string& what, bool in_shared_memory, const PythonOptions& options) {
   auto batch = make_batch(options.mib);
   std::unique_ptr<Caller> giver;
   if (in_shared_memory) {
@@ -124,7 +124,7 @@ ordered_json measure(const std::string& what, bool in_shared_memory, const Optio
           {"copies_without_script", (round_trip - quantile(own, 0.5)) / copy}};
 }
 
-void bench_python(const Options& options) {
+void bench_python(const PythonOptions& options) {
   ordered_json results = ordered_json::array();
   if (!options.json)
     fmt::print("{:<10} {:<9} {:>5} {:>14} {:>13} {:>9} {:>9} {:>8} {:>14}\n", "gadget", "input", "MiB",
@@ -143,8 +143,8 @@ void bench_python(const Options& options) {
   write_report({{"bench", "python"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_python(Command& line) {
+  auto options = std::make_shared<PythonOptions>();
   line.add_option("--mib", options->mib, "Size of the batch (default: 16)").within(1, 4096);
   line.add_option("--repeats", options->repeats, "Round trips, of which the median counts").within(1, 100000);
   line.add_option("--python", options->python, "Interpreter (default: python3)");
@@ -154,7 +154,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_python(*options); };
 }
 
-TOFSTREAM_BENCH("python", "Round trip of a batch through a Python gadget, beside a memory copy", declare);
+TOFSTREAM_BENCH("python", "Round trip of a batch through a Python gadget, beside a memory copy", declare_python);
 
 }  // namespace
 

@@ -28,16 +28,12 @@ using nlohmann::ordered_json;
 constexpr int chain_length = 10;
 constexpr int fan_out = 4;
 
-struct Options {
+struct RuntimeOptions {
   std::int64_t messages = 1'000'000, decoded_events = 20'000'000;
   int repeats = 5;
   std::string output;
   bool json = false;
 };
-
-double seconds_since(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
 
 struct Number {
   std::uint64_t value = 0;
@@ -186,7 +182,7 @@ double chain_by_pointer(std::int64_t messages) {
       [](const Shared& n) { return n->value; });
 }
 
-ordered_json bench_chain(const Options& options) {
+ordered_json bench_chain(const RuntimeOptions& options) {
   std::vector<double> ours, by_value, by_pointer;
   for (int i = 0; i < options.repeats; ++i) {
     by_value.push_back(chain_by_value(options.messages));
@@ -216,7 +212,7 @@ ordered_json bench_fan_out() {
           {"us_per_message", 1e6 * seconds / Blocks::count}};
 }
 
-ordered_json bench_overlap(const Options& options) {
+ordered_json bench_overlap(const RuntimeOptions& options) {
   const PrivateTemporaryFolder folder;  // for the recording that is decoded
   // Nearly all randoms, which cost little to make.
   run_text(
@@ -244,7 +240,7 @@ ordered_json bench_overlap(const Options& options) {
           {"ratio_to_longer", median(both) / longer}};
 }
 
-void bench_runtime(const Options& options) {
+void bench_runtime(const RuntimeOptions& options) {
   const ordered_json chain = bench_chain(options), fan = bench_fan_out(), overlap = bench_overlap(options);
   if (!options.json) {
     fmt::print(
@@ -268,8 +264,8 @@ void bench_runtime(const Options& options) {
                options.json, options.output);
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_runtime(Command& line) {
+  auto options = std::make_shared<RuntimeOptions>();
   line.add_option("--messages", options->messages, "Messages through the chain (default: 1000000)")
       .within(1000, 1000000000);
   line.add_option("--events", options->decoded_events, "Events to decode (default: 20000000)")
@@ -281,7 +277,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_runtime(*options); };
 }
 
-TOFSTREAM_BENCH("runtime", "The runtime's own cost a message, beside raw oneTBB", declare);
+TOFSTREAM_BENCH("runtime", "The runtime's own cost a message, beside raw oneTBB", declare_runtime);
 
 }  // namespace
 

@@ -34,7 +34,7 @@ SensitivitySettings benchmark_settings() {
   return settings;
 }
 
-struct Options {
+struct SensitivityOptions {
   std::vector<std::string> scanners = {"explore_vista", "long_axial"};
   std::vector<std::string> projectors = {"joseph", "tor"};
   std::vector<std::string> backends = {"cpu", "cuda"};
@@ -47,7 +47,7 @@ struct Options {
   bool json = false;
 };
 
-struct Case {
+struct SensitivityCase {
   std::string name;
   RingScanner ring;
   std::shared_ptr<const Scanner> scanner;
@@ -57,7 +57,7 @@ struct Case {
 
 // For the two default scanners, the images of Cui et al. 2011 and of workload W3; for others, 200 voxels across the
 // field of view.
-Grid grid_of(const std::string& name, const RingScanner& ring, const Options& options) {
+Grid grid_of(const std::string& name, const RingScanner& ring, const SensitivityOptions& options) {
   if (name == "explore_vista" && options.size.empty()) return Grid::centred(103, 103, 36, {0.65f, 0.65f, 0.65f});
   if (name == "long_axial" && options.size.empty()) return Grid::centred(200, 200, 300, {2, 2, 2});
   const double fov = 2 * (ring.fov_radius_mm > 0 ? ring.fov_radius_mm : 0.75 * ring.inner_radius_mm);
@@ -82,7 +82,7 @@ Image water(const RingScanner& ring) {
   return mu;
 }
 
-Case make_case(const std::string& name, const Options& options) {
+SensitivityCase make_case(const std::string& name, const SensitivityOptions& options) {
   const RingScanner ring = formats::read_ring_scanner(find_shared("scanners", name));
   return {name, ring, make_scanner(ring), grid_of(name, ring, options), water(ring)};
 }
@@ -93,8 +93,8 @@ std::unique_ptr<ListModeProjector> make(const std::string& projector, const Grid
 }
 
 // Normalised RMS deviation from the double-precision projector for the same small sample of pairs.
-double deviation(const Case& c, const std::string& name, ListModeProjector& projector, const Image* mu,
-                 const Options& options) {
+double deviation(const SensitivityCase& c, const std::string& name, ListModeProjector& projector, const Image* mu,
+                 const SensitivityOptions& options) {
   SensitivitySettings settings = options.settings;
   settings.exact_pairs = 0;
   settings.sampled_pairs = checkable_events(name == "tor", c.grid, options.check_pairs, 400'000'000);
@@ -105,8 +105,8 @@ double deviation(const Case& c, const std::string& name, ListModeProjector& proj
 }
 
 // `earlier`: the image of another backend for comparison; it is replaced by this one.
-ordered_json measure(const Case& c, const std::string& name, Backend backend, bool attenuated, const Options& options,
-                     std::optional<Image>& earlier) {
+ordered_json measure(const SensitivityCase& c, const std::string& name, Backend backend, bool attenuated,
+                     const SensitivityOptions& options, std::optional<Image>& earlier) {
   const Image* mu = attenuated ? &c.mu : nullptr;
   const auto projector = make(name, c.grid, backend);
   const double nrms = deviation(c, name, *projector, mu, options);  // warms up, too
@@ -138,7 +138,7 @@ ordered_json measure(const Case& c, const std::string& name, Backend backend, bo
   return result;
 }
 
-void print(const ordered_json& r) {
+void print_sensitivity(const ordered_json& r) {
   const std::string other = r.contains("nrms_to_other_backend")
                                 ? fmt::format("{:.1e}", r["nrms_to_other_backend"].get<double>())
                                 : std::string();
@@ -150,13 +150,13 @@ void print(const ordered_json& r) {
              r["nrms_to_reference"].get<double>(), other);
 }
 
-void bench_sensitivity(const Options& options) {
+void bench_sensitivity(const SensitivityOptions& options) {
   ordered_json results = ordered_json::array();
   if (!options.json)
     fmt::print("{:<14} {:<7} {:<5} {:<11} {:<7} {:>12} {:>11} {:>9} {:>10} {:>9} {:>9} {:>9}\n", "scanner", "by", "on",
                "", "", "pairs", "projected", "seconds", "1e6/s", "error", "nrms", "cpu/cuda");
   for (const std::string& name : options.scanners) {
-    const Case c = from_input([&] { return make_case(name, options); });
+    const SensitivityCase c = from_input([&] { return make_case(name, options); });
     for (const std::string& projector : options.projectors)
       for (const bool attenuated : {false, true}) {
         std::optional<Image> earlier;
@@ -164,7 +164,7 @@ void bench_sensitivity(const Options& options) {
           if (backend == "cuda" && !why_no_cuda().empty()) continue;
           const ordered_json result =
               measure(c, projector, backend == "cuda" ? Backend::cuda : Backend::cpu, attenuated, options, earlier);
-          if (!options.json) print(result);
+          if (!options.json) print_sensitivity(result);
           std::fflush(stdout);  // results appear as they are measured
           results.push_back(result);
         }
@@ -173,8 +173,8 @@ void bench_sensitivity(const Options& options) {
   write_report({{"bench", "sensitivity"}, {"machine", machine()}, {"results", results}}, options.json, options.output);
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_sensitivity(Command& line) {
+  auto options = std::make_shared<SensitivityOptions>();
   line.add_option("--scanner", options->scanners,
                   "Scanners of share/scanners, or YAML files (default: explore_vista long_axial)");
   line.add_option("--projector", options->projectors, "joseph, tor of 3 voxels (default: both)")
@@ -200,7 +200,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_sensitivity(*options); };
 }
 
-TOFSTREAM_BENCH("sensitivity", "Seconds for the sensitivity image of whole scanners", declare);
+TOFSTREAM_BENCH("sensitivity", "Seconds for the sensitivity image of whole scanners", declare_sensitivity);
 
 }  // namespace
 

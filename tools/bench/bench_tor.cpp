@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct TorOptions {
   bool paper = false, json = false;
   std::vector<std::string> tables;
   TorTableSettings settings;
@@ -60,11 +60,11 @@ void print(const TorTable& table) {
   std::fflush(stdout);  // tables appear as they are measured
 }
 
-bool wanted(const Options& options, const std::string& table) {
+bool wanted(const TorOptions& options, const std::string& table) {
   return options.tables.empty() || std::ranges::find(options.tables, table) != options.tables.end();
 }
 
-void bench_tor(const Options& options) {
+void bench_tor(const TorOptions& options) {
   if (!options.tables.empty() && !options.paper)
     throw InputError("--table chooses among the paper's tables: give --paper too");
   require_cuda();
@@ -97,8 +97,8 @@ void bench_tor(const Options& options) {
   end_by_verdict(rows, {"table", "step", "path", "L", "T_w", "tof"});
 }
 
-std::function<void()> declare(Command& line) {
-  auto options = std::make_shared<Options>();
+std::function<void()> declare_tor(Command& line) {
+  auto options = std::make_shared<TorOptions>();
   std::vector<std::string> names;
   for (const TorTableMaker& maker : paper_tables()) names.push_back(maker.name);
   line.add_flag("--paper", options->paper,
@@ -116,7 +116,7 @@ std::function<void()> declare(Command& line) {
   return [options] { bench_tor(*options); };
 }
 
-TOFSTREAM_BENCH("tor", "Tubes of response on the GPU: all paths, or the tables of Cui et al. 2011", declare);
+TOFSTREAM_BENCH("tor", "Tubes of response on the GPU: all paths, or the tables of Cui et al. 2011", declare_tor);
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace tofstream::command {
 
 namespace {
 
-constexpr std::int64_t drawn_at_once = std::int64_t{1} << 20;
+constexpr std::int64_t drawn_a_batch = std::int64_t{1} << 20;
 
 EventBatch draw_batch(const std::shared_ptr<const Scanner>& scanner, const Grid& grid, std::int64_t first,
                       std::int64_t count, Memory memory) {
@@ -28,10 +28,10 @@ EventBatch draw_batch(const std::shared_ptr<const Scanner>& scanner, const Grid&
   batch.detector1 = Buffer<std::uint32_t>(memory, count);
   batch.detector2 = Buffer<std::uint32_t>(memory, count);
   if (batch.tof.sigma_mm > 0) batch.tof_mm = Buffer<float>(memory, count);
-  tbb::parallel_for(std::int64_t{0}, (count + drawn_at_once - 1) / drawn_at_once, [&](std::int64_t piece) {
-    const std::int64_t begin = piece * drawn_at_once, n = std::min(drawn_at_once, count - begin);
+  tbb::parallel_for(std::int64_t{0}, (count + drawn_a_batch - 1) / drawn_a_batch, [&](std::int64_t piece) {
+    const std::int64_t begin = piece * drawn_a_batch, n = std::min(drawn_a_batch, count - begin);
     const EventBatch part =
-        random_pairs(scanner, grid, n, static_cast<std::uint64_t>((first + begin) / drawn_at_once + 1));
+        random_pairs(scanner, grid, n, static_cast<std::uint64_t>((first + begin) / drawn_a_batch + 1));
     for_each_array_pair(batch, part, [&](auto& to, const auto& from) {
       if (!from.empty()) std::memcpy(to.data() + begin, from.data(), from.bytes());
     });
@@ -76,8 +76,8 @@ void write_petsird(const RingScanner& ring, const Batches& batches, const std::f
     return static_cast<std::uint32_t>(1000 * static_cast<double>(events) / events_a_second);
   };
   for (const auto& batch : batches)
-    for (std::int64_t begin = 0; begin < batch->count; begin += drawn_at_once) {
-      const EventView events = batch->view().slice(begin, std::min(drawn_at_once, batch->count - begin));
+    for (std::int64_t begin = 0; begin < batch->count; begin += drawn_a_batch) {
+      const EventView events = batch->view().slice(begin, std::min(drawn_a_batch, batch->count - begin));
       block.resize(static_cast<std::size_t>(events.count));
       tbb::parallel_for(std::int64_t{0}, events.count, [&](std::int64_t i) {
         const std::uint32_t bin =

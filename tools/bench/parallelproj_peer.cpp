@@ -23,7 +23,7 @@ using BackFunction = void(const float*, const float*, float*, const float*, cons
                           const int*, float, const float*, const float*, float, const short*, short, unsigned char,
                           unsigned char, int, int);
 
-constexpr float cut_sigmas = 3;
+constexpr float peer_cut_sigmas = 3;
 constexpr int threads_a_block = 64;  // of its CUDA build, by its own default
 
 }  // namespace
@@ -102,13 +102,13 @@ void ParallelprojPeer::set_events(const EventView& events, const Grid& grid) {
 void ParallelprojPeer::forward(const float* image, float* expectation) const {
   library_->forward(start_.data(), end_.data(), image, origin_.data(), voxel_.data(), expectation,
                     static_cast<std::size_t>(count_), size_.data(), bin_width_mm_, sigma_mm_.data(), offset_mm_.data(),
-                    cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, threads_a_block);
+                    peer_cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, threads_a_block);
 }
 
 void ParallelprojPeer::back(const float* values, float* image) const {
   library_->back(start_.data(), end_.data(), image, origin_.data(), voxel_.data(), values,
                  static_cast<std::size_t>(count_), size_.data(), bin_width_mm_, sigma_mm_.data(), offset_mm_.data(),
-                 cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, threads_a_block);
+                 peer_cut_sigmas, bins_.data(), bin_count_, 0, 0, 0, threads_a_block);
 }
 
 }  // namespace tofstream::command

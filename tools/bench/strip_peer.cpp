@@ -10,7 +10,7 @@ namespace tofstream::command {
 
 namespace {
 
-constexpr const char* entry = "tofstream_strip_peer_get";
+constexpr const char* strip_entry = "tofstream_strip_peer_get";
 
 SharedLibrary load(const std::string& path) {
   try {
@@ -24,8 +24,8 @@ const tofstream_strip_peer* table_of(const SharedLibrary& library, const std::st
   const auto refuse = [&](const std::string& why) {
     throw std::runtime_error(fmt::format("cannot use {} as a peer: {}", path, why));
   };
-  if (!library.has(entry)) refuse(fmt::format("it has no {} (share/benchmarks/peers/strip_peer.h)", entry));
-  const tofstream_strip_peer* table = library.function<const tofstream_strip_peer*()>(entry)();
+  if (!library.has(strip_entry)) refuse(fmt::format("it has no {} (share/benchmarks/peers/strip_peer.h)", strip_entry));
+  const tofstream_strip_peer* table = library.function<const tofstream_strip_peer*()>(strip_entry)();
   if (!table) refuse("it gives no table of functions");
   if (table->interface_version != TOFSTREAM_STRIP_PEER_INTERFACE)
     refuse(fmt::format("it was built for version {} of strip_peer.h, this is version {}: build it again",

@@ -2,7 +2,9 @@
 #include "tools/c/guard.hpp"
 
 #include <filesystem>
+#include <mutex>
 #include <new>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -11,11 +13,38 @@
 #include "core/value/value.hpp"
 #include "kernels/cuda/pointer_place.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/project/wrong_count.hpp"
 
 namespace tofstream::c_api {
 namespace {
 
 thread_local std::string last_error;
+
+class Handles {
+ public:
+  void add(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    live_.insert(handle);
+  }
+  bool remove(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    return live_.erase(handle) > 0;
+  }
+  bool has(const void* handle) {
+    const std::lock_guard lock(mutex_);
+    return live_.contains(handle);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_set<const void*> live_;
+};
+
+// Never destroyed: a host drops handles while it ends.
+Handles& live_handles() {
+  static Handles& handles = *new Handles;
+  return handles;
+}
 
 tof_status noted(tof_status status, std::string_view text) noexcept {
   try {
@@ -54,6 +83,23 @@ tof_status note_exception() noexcept {
   }
 }
 
+void note_handle(const void* made) {
+  live_handles().add(made);
+}
+
+bool is_handle(const void* handle) {
+  return live_handles().has(handle);
+}
+
+bool forget_handle(const void* handle) {
+  return live_handles().remove(handle);
+}
+
+void require_handle(const void* handle, const char* argument) {
+  require_given(handle, argument);
+  if (!is_handle(handle)) throw Wrong(fmt::format("{} is no handle of this library, or was dropped before", argument));
+}
+
 void require_given(const void* pointer, const char* argument) {
   if (!pointer) throw Wrong(fmt::format("{} is null", argument));
 }
@@ -76,6 +122,15 @@ void require_memory(const void* pointer, bool on_device, const char* argument) {
       fmt::format("{} lies in {} memory, and the operator works {}: give it an array there, or make it with the "
                   "other backend",
                   argument, on_device ? "the host's" : "the GPU's", on_device ? "on the GPU" : "on the CPU"));
+}
+
+void require_counts(const float* counts, std::int64_t count, Backend backend, const char* argument, Stream stream) {
+  const std::int64_t place = first_wrong_count(counts, count, backend, stream);
+  if (place < 0) return;
+  float wrong = 0;
+  detail::copy(&wrong, Memory::host, counts + place, memory_of(backend), sizeof(wrong), stream);
+  synchronize(stream);
+  throw Wrong(fmt::format("{}[{}] is {}: counts are finite and not negative", argument, place, wrong));
 }
 
 }  // namespace tofstream::c_api

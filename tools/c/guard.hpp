@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string>
 
+#include "kernels/memory/memory.hpp"
 #include "tools/c/tofstream.h"
 
 namespace tofstream::c_api {
@@ -36,6 +38,15 @@ tof_status guarded(Call&& call) noexcept {
   }
 }
 
+/// Handles that this library gave and that were not dropped yet: a handle that is used again after that is an error, not
+/// a crash.
+void note_handle(const void* made);
+bool is_handle(const void* handle);
+/// Whether it was one.
+bool forget_handle(const void* handle);
+/// Throws Wrong where a handle is null or was dropped.
+void require_handle(const void* handle, const char* argument);
+
 /// Throws Wrong where a pointer is null.
 void require_given(const void* pointer, const char* argument);
 /// Throws Wrong unless a struct's `size` is between that of its first version and the one that this library knows.
@@ -53,6 +64,9 @@ Struct adopted(const Struct& given, const char* argument, std::size_t first = si
 
 /// Throws Wrong unless the array, where there is one, lies in the backend's memory.
 void require_memory(const void* pointer, bool on_device, const char* argument);
+
+/// Throws Wrong, with its place, for one of `count` numbers in the backend's memory that nothing can have counted.
+void require_counts(const float* counts, std::int64_t count, Backend backend, const char* argument, Stream stream);
 
 }  // namespace tofstream::c_api
 // SPDX-License-Identifier: Apache-2.0

@@ -53,6 +53,7 @@ class LineOperator final : public Operator {
   std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
                        float* accumulator, Stream stream) override {
     if (!y) throw Wrong("y is null: an EM step of a sinogram needs its counts");
+    require_counts(y, lines_.count * bins_, backend(), "y", stream);
     const std::lock_guard lock(shared_->mutex);
     Buffer<float> data(memory_of(backend()), lines_.count * bins_, stream);
     project(image, data.data(), stream);

@@ -43,7 +43,7 @@ std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_
 }
 
 void give(Made made, tof_operator** out) {
-  *out = new tof_operator{std::move(made)};
+  note_handle(*out = new tof_operator{std::move(made)});
 }
 
 Stream stream_of(void* stream) {
@@ -56,7 +56,7 @@ bool is_on_device(const tof_operator& op) {
 
 // Throws Wrong unless the operator and the arrays are there, in its memory.
 Operator& checked(tof_operator* op, const float* in, const char* in_name, const float* out, const char* out_name) {
-  require_given(op, "op");
+  require_handle(op, "op");
   require_given(in, in_name);
   require_given(out, out_name);
   require_memory(in, is_on_device(*op), in_name);
@@ -147,7 +147,7 @@ tof_status tof_operator_of_views(const char* projector, const char* parameters, 
 
 tof_status tof_operator_part(const tof_operator* whole, int32_t part, int32_t parts, tof_operator** made) {
   return guarded([&] {
-    require_given(whole, "whole");
+    require_handle(whole, "whole");
     require_given(made, "made");
     const std::int64_t data = whole->made.op->data_shape()[0];
     if (parts < 1 || parts > data)
@@ -159,7 +159,7 @@ tof_status tof_operator_part(const tof_operator* whole, int32_t part, int32_t pa
 
 tof_status tof_operator_indices(const tof_operator* op, int64_t* indices, int64_t count) {
   return guarded([&] {
-    require_given(op, "op");
+    require_handle(op, "op");
     require_given(indices, "indices");
     const auto all = op->made.op->indices();
     if (count != static_cast<std::int64_t>(all.size()))
@@ -169,13 +169,13 @@ tof_status tof_operator_indices(const tof_operator* op, int64_t* indices, int64_
 }
 
 void tof_operator_drop(tof_operator* op) {
-  delete op;
+  if (forget_handle(op)) delete op;
 }
 
 tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[3], int32_t* data_axes,
                               tof_backend* backend) {
   return guarded([&] {
-    require_given(op, "op");
+    require_handle(op, "op");
     const Grid& grid = op->made.op->grid();
     const auto shape = op->made.op->data_shape();
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -188,7 +188,7 @@ tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t 
 }
 
 const char* tof_operator_report(const tof_operator* op) {
-  return op ? op->made.report.c_str() : "";
+  return is_handle(op) ? op->made.report.c_str() : "";
 }
 
 tof_status tof_forward(tof_operator* op, const float* image, float* data, void* stream) {
@@ -205,7 +205,7 @@ tof_status tof_adjoint(tof_operator* op, const float* data, float* image, void* 
 
 tof_status tof_plan(tof_operator* op, void* stream) {
   return guarded([&] {
-    require_given(op, "op");
+    require_handle(op, "op");
     op->made.op->plan(stream_of(stream));
   });
 }
@@ -226,7 +226,7 @@ tof_status tof_em_step(tof_operator* op, const float* image, const float* y, con
 
 tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream) {
   return guarded([&] {
-    require_given(op, "op");
+    require_handle(op, "op");
     require_given(image, "image");
     require_memory(image, is_on_device(*op), "image");
     require_memory(multiplicative, is_on_device(*op), "multiplicative");

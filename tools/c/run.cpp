@@ -37,7 +37,7 @@ std::chrono::duration<double> seconds_of(double wait_s) {
 }
 
 RunningPipeline& checked(tof_pipeline* run) {
-  require_given(run, "run");
+  require_handle(run, "run");
   return run->run;
 }
 
@@ -77,7 +77,7 @@ tof_status tof_pipeline_start(const tof_pipeline_setup* setup, tof_pipeline** ma
   return guarded([&] {
     require_given(setup, "setup");
     require_given(made, "made");
-    *made = new tof_pipeline{RunningPipeline(adopted(*setup, "setup"))};
+    note_handle(*made = new tof_pipeline{RunningPipeline(adopted(*setup, "setup"))});
   });
 }
 
@@ -111,13 +111,13 @@ tof_status tof_pipeline_image(tof_pipeline* run, double wait_s, tof_image** imag
     require_given(image, "image");
     *image = nullptr;
     if (TappedImage taken = checked(run).images().take(seconds_of(wait_s)); taken.estimate)
-      *image = image_of(std::move(taken));
+      note_handle(*image = image_of(std::move(taken)));
   });
 }
 
 tof_status tof_image_get(const tof_image* image, tof_image_info* info) {
   return guarded([&] {
-    require_given(image, "image");
+    require_handle(image, "image");
     require_given(info, "info");
     require_size(info->size, sizeof(tof_image_info), sizeof(tof_image_info), "info");
     const UpdateStep& step = image->image.estimate->step;
@@ -133,7 +133,7 @@ tof_status tof_image_get(const tof_image* image, tof_image_info* info) {
 }
 
 void tof_image_drop(tof_image* image) {
-  delete image;
+  if (forget_handle(image)) delete image;
 }
 
 tof_status tof_pipeline_set(tof_pipeline* run, const char* setting) {
@@ -163,7 +163,7 @@ tof_status tof_pipeline_wait(tof_pipeline* run, double wait_s, int32_t* is_over)
 }
 
 void tof_pipeline_drop(tof_pipeline* run) {
-  delete run;
+  if (forget_handle(run)) delete run;
 }
 
 tof_status tof_run(const char* pipeline, const char* const* settings, size_t setting_count, const char* folder,

@@ -5,7 +5,8 @@
  *
  * Units are mm, s, and 1/cm for attenuation. Images are [z][y][x], x fastest; views [view][w][u], u fastest; float32.
  * An operator belongs to one backend. Its arrays lie in host memory, or in that of the current CUDA device; the wrong
- * kind is an error, never a copy. A handle is used by one thread at a time; different handles by any.
+ * kind is an error, never a copy. A handle is used by one thread at a time; different handles by any. One that was dropped
+ * is an error; to drop it again does nothing.
  *
  * Every struct begins with its size, which the caller sets: a later library knows by it which members there are. */
 #ifndef TOFSTREAM_H

@@ -49,6 +49,7 @@ class ViewOperator final : public Operator {
     if (!y) throw Wrong("y is null: an EM step of views needs their counts");
     const std::lock_guard lock(shared_->mutex);
     Views with = views();
+    require_counts(y, with.count, backend(), "y", stream);
     with.counts = y;
     with.multiplicative = multiplicative;
     with.additive = additive;

@@ -110,7 +110,7 @@ Results make_events(Arguments& given) {
   events.tof_sigma_mm = static_cast<float>(given.numbers("events.tof_sigma_mm", 1).front());
   events.tof_bin_mm = static_cast<float>(given.numbers("events.tof_bin_mm", 1).front());
   tof_operator* made = nullptr;
-  require(tof_operator_of_events(projector.c_str(), parameters.c_str(), &grid, &events, TOF_CPU, &made));
+  require(tof_operator_of_events(projector.c_str(), parameters.c_str(), &grid, &events, nullptr, 0, TOF_CPU, &made));
   return keep_new(made);
 }
 

@@ -3,7 +3,7 @@ function A = tof_list_mode(projector, grid, events, parameters)
 %
 %   A = tof_list_mode(projector, grid, events, parameters) is an operator (help tof_operator) from images (x, y, z) to
 %   one number an event, a column. The grid is that of tof_spect. parameters: a struct, as
-%   struct('tube_width_voxels', 3) of 'tor_projector' (tofstream docs reference/gadgets); may be left out.
+%   struct('tube_width_voxels', 3) of 'tor_projector' (tofstream gadgets tor_projector); may be left out.
 %
 %   events.scanner             of share/scanners, or a YAML file; with it
 %   events.detector1, events.detector2

@@ -8,7 +8,8 @@ classdef tof_operator
 %                          m = 1. Events count once each: counts and multiplicative are [], and b is divided by m. A
 %                          second result is the number of events that were left out since nothing is expected there.
 %   sensitivity(A, multiplicative)
-%                          A' m of views; m is 1 where it is left out
+%                          A' m of views; m is 1 where it is left out. Of events that of all lines that their scanner
+%                          records
 %   gradient(A, x, counts, additive)
 %                          the gradient of the log-likelihood of views: em_step less the sensitivity
 %   split(A, n)            n operators of parts of the data, in a cell array: views that each cover the circle, or

@@ -14,7 +14,7 @@ function A = tof_spect(grid, camera)
 %                              linear between depths, constant outside them. Without it there is no point spread.
 %   camera.mu                  attenuation (x, y, z) in 1/cm, on the image's grid, or on camera.mu_grid
 %   camera.*                   any other parameter of rotation_projector: psf_form, rotation, support, cps_per_MBq,
-%                              scanner, adjoint ... (tofstream docs reference/gadgets)
+%                              scanner, adjoint ... (tofstream gadgets rotation_projector)
 %
 % All views count alike; where their times differ, `multiplicative` of em_step and sensitivity has them.
   required = {'angles_deg', 'radius_mm', 'detector', 'pixel_mm'};

@@ -1,6 +1,6 @@
 """A program as the scanner: it sends a second of events at a time, and looks at the image as it grows.
 
-The events are drawn here: decays in a ball of 30 mm radius, 60 mm to the right of the middle, seen by demo_ring."""
+The events are drawn here: decays in a ball of 30 mm radius at x = 60 mm, seen by demo_ring."""
 
 import numpy as np
 
@@ -36,12 +36,12 @@ def second_of_events(decays=400_000):
     return tof.Events(scanner="demo_ring", detector1=one, detector2=other)
 
 
-settings = {"backend": "cpu", "projected.sensitivity": {"exact_pairs": 0, "sampled_pairs": 200000}}
+settings = {"backend": "cpu", "projected.sensitivity": {"exact_pairs": 0, "sampled_pairs": 1000000}}
 with tof.run("live_osem", feed="feed", output="estimate", set=settings) as run:
     for second in range(5):
         run.send(second_of_events(), start_s=second, duration_s=1)
         if image := run.newest(wait_s=60):
             z, y, x = np.unravel_index(image.voxels.argmax(), image.voxels.shape)
             place = [o + n * edge for o, n, edge in zip(image.origin_mm, (x, y, z), image.voxel_mm)]
-            print(f"after {image.events} events the hottest voxel is at ({place[0]:.0f}, {place[1]:.0f}, {place[2]:.0f}) mm")
+            print(f"update {image.update}, {image.events} events: hottest at ({place[0]:.0f}, {place[1]:.0f}, {place[2]:.0f}) mm")
 # SPDX-License-Identifier: Apache-2.0
