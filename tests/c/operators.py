@@ -33,6 +33,14 @@ def lines(count=400, tof_ns=True):
     return tof.Events.from_lors(*ends, **(time if tof_ns else {}))
 
 
+def strip_events(count=200):
+    """On the upper and the lower strip of jpet_strip; their resolution is the projector's."""
+    z = random.uniform(-100, 100, (2, count)).astype(np.float32)
+    zero = np.zeros(count, np.float32)
+    return tof.Events(scanner="jpet_strip", x1=zero, y1=zero + 130, z1=z[0], x2=zero, y2=zero - 130, z2=z[1],
+                      tof_mm=random.uniform(-50, 50, count).astype(np.float32), tof_sigma_mm=20.0)
+
+
 def dot(a, b):
     return float(np.vdot(a.astype(np.float64), b.astype(np.float64)))
 
@@ -40,14 +48,20 @@ def dot(a, b):
 def adjointness():
     events = lines()
     mu = np.full(grid.shape, 0.1, np.float32)
+    blobs = tof.Grid((12, 10, 8), (8, 8, 8), blob_radius_mm=12, blob_alpha=10.4)
     for A in (turn(), turn(mu=mu), turn(rotation="conserving"), tof.joseph(grid, events), tof.joseph(grid, lines(tof_ns=False)),
-              tof.tor(grid, events, tube_width_voxels=3, fwhm_mm=8), tof.joseph(grid, events).plan()):
+              tof.tor(grid, events, tube_width_voxels=3, fwhm_mm=8), tof.joseph(grid, events).plan(), tof.blobs(blobs, events),
+              tof.strips(tof.Grid((1, 20, 24), (10, 10, 10)), strip_events())):
         x = random.random(A.in_shape, np.float32)
         y = random.random(A.out_shape, np.float32)
         assert abs(dot(A @ x, y) / dot(x, A.T @ y) - 1) < 1e-5, A
         out = np.empty(A.out_shape, np.float32)
         assert A.forward(x, out=out) is out and np.array_equal(out, A.direct(x))
         assert np.array_equal(A.H(y), A.backward(y)) and A.H.H is A
+    assert tof.blobs(blobs, events).in_shape == blobs.shape == (16, 10, 12)
+    x = random.random(grid.shape, np.float32)  # without their time of flight, events are others
+    assert np.array_equal(tof.joseph(grid, events, tof=False)(x), tof.joseph(grid, events.replace(tof_mm=None))(x))
+    assert not np.allclose(tof.joseph(grid, events, tof=False)(x), tof.joseph(grid, events)(x))
 
 
 def likelihood():

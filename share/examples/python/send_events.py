@@ -5,7 +5,7 @@ usage: send_events.py tcp://127.0.0.1:5555 HEADER.petsird DETECTORS FRAMES   (to
 import secrets, struct, sys, time
 
 if len(sys.argv) != 5:
-    sys.exit(__doc__.strip())
+    sys.exit(__doc__)
 import numpy as np, zmq
 
 TABLE = list(range(256))

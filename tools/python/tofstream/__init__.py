@@ -24,13 +24,16 @@ except ModuleNotFoundError:
 from .data import Events, Image, Lors
 from .declare import gadget
 from .memory import empty, empty_like
-from .operators import Grid, Operator, joseph, list_mode, osem, ratio, spect, strips, tor
+from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
+from .picture import picture
+from .projectors import blobs, joseph, spect, strips, tor
 from .run import Run, run
 from .scanners import detector_positions
 from .views import Plan, Views
 
 __version__ = "0.1.0"
 __all__ = [
+    "Adjoint",
     "Events",
     "Grid",
     "Image",
@@ -39,6 +42,8 @@ __all__ = [
     "Plan",
     "Run",
     "Views",
+    "blobs",
+    "camera",
     "detector_positions",
     "empty",
     "empty_like",
@@ -46,6 +51,7 @@ __all__ = [
     "joseph",
     "list_mode",
     "osem",
+    "picture",
     "ratio",
     "run",
     "spect",

@@ -1,21 +1,24 @@
 """Memory shared with tofstream: what it lends is seen without a copy, what is written here it reads without one."""
 
+from __future__ import annotations
+
 import bisect
 import mmap
 import weakref
+from typing import Any, Optional
 
 import numpy as np
 
 _MAP_NORESERVE = 0x4000
 _ALIGNMENT = 64
-_arena = None  # of this process, where tofstream runs it
+_arena: Optional[Arena] = None  # of this process, where tofstream runs it
 
 
 def aligned(size):
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-def empty(shape, dtype=np.float32):
+def empty(shape: Any, dtype: Any = np.float32) -> np.ndarray:
     """An uninitialised array like numpy.empty, in shared memory: returned from a gadget, it is not copied."""
     if _arena is None:
         return np.empty(shape, dtype)
@@ -24,7 +27,7 @@ def empty(shape, dtype=np.float32):
     return np.ndarray(shape, dtype, buffer=_arena.allocate(count * dtype.itemsize))
 
 
-def empty_like(array):
+def empty_like(array: Any) -> np.ndarray:
     """An uninitialised array of the shape and type of `array` (or of an image's voxels), in shared memory."""
     array = np.asarray(array)
     return empty(array.shape, array.dtype)

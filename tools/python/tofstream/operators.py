@@ -1,43 +1,72 @@
 """Operators: a projector with its data, as a linear map from images to data. Axes are [z, y, x] and [view, w, u]."""
 
+from __future__ import annotations
+
 import ctypes
 import json
 import os
 import threading
 import weakref
+from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
 import numpy as np
 
-from . import library
+from . import adapters, library
 from .arrays import HOST, place_of, pointer, target
 from .data import Events, Lors
 from .library import call, struct
 from .structs import events_struct, mu_arrays
 
+ArrayT = TypeVar("ArrayT")  # of NumPy, CuPy or PyTorch: what comes out is of the library of what went in
 _BACKENDS = {"cpu": 0, "cuda": 1}
+_forks = 0  # how often this process is a child's child: an operator belongs to the process that made it
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+def _drop(handle: Any, forks: int) -> None:
+    """Drops a handle in the process that made it: in its child CUDA cannot be called, and memory goes with the child."""
+    if forks == _forks:
+        library.library().tof_operator_drop(handle)
 
 
 class Grid:
     """An image's voxels: `size` and `voxel_mm` along (x, y, z). `origin_mm` is the centre of the first voxel; without it
-    the middle of the image is the middle of the scanner. Arrays of an image have the shape (z, y, x)."""
+    the middle of the image is the middle of the scanner. Arrays of an image have the shape (z, y, x).
 
-    def __init__(self, size, voxel_mm, origin_mm=None):
-        self.size, self.voxel_mm = tuple(int(n) for n in size), tuple(float(edge) for edge in voxel_mm)
+    With `blob_radius_mm` and `blob_alpha` its values are those of blobs, for tof.blobs: two lattices of `size`, moved by
+    minus and plus a quarter of an edge along each axis, so that arrays have the shape (2 z, y, x), first the even
+    lattice, then the odd one. Raises ValueError for numbers that are not three, or voxels that are no whole number."""
+
+    def __init__(self, size: Sequence[int], voxel_mm: Sequence[float], origin_mm: Optional[Sequence[float]] = None, *,
+                 blob_radius_mm: float = 0, blob_alpha: float = 0) -> None:
+        self.size, self.voxel_mm = _whole_numbers(size, "size"), tuple(float(edge) for edge in voxel_mm)
         if len(self.size) != 3 or len(self.voxel_mm) != 3:
             raise ValueError("a grid has three numbers of voxels and three edges: (x, y, z)")
         if origin_mm is None:
             origin_mm = [-0.5 * (n - 1) * edge for n, edge in zip(self.size, self.voxel_mm)]
         self.origin_mm = tuple(float(centre) for centre in origin_mm)
+        self.blob_radius_mm, self.blob_alpha = float(blob_radius_mm), float(blob_alpha)
 
     @property
-    def shape(self):
-        return self.size[::-1]
+    def shape(self) -> Tuple[int, int, int]:
+        """Of an image's array."""
+        x, y, z = self.size
+        return (2 * z if self.blob_radius_mm > 0 else z), y, x
 
-    def __repr__(self):
-        return f"Grid(size={self.size}, voxel_mm={self.voxel_mm}, origin_mm={self.origin_mm})"
+    def __repr__(self) -> str:
+        blobs = f", blob_radius_mm={self.blob_radius_mm}, blob_alpha={self.blob_alpha}" if self.blob_radius_mm else ""
+        return f"Grid(size={self.size}, voxel_mm={self.voxel_mm}, origin_mm={self.origin_mm}{blobs})"
 
-    def _struct(self):
-        return struct(library._Grid, voxels=self.size, voxel_mm=self.voxel_mm, origin_mm=self.origin_mm)
+    def _struct(self) -> Any:
+        return struct(library._Grid, voxels=self.size, voxel_mm=self.voxel_mm, origin_mm=self.origin_mm,
+                      blob_radius_mm=self.blob_radius_mm, blob_alpha=self.blob_alpha)
 
 
 class Operator:
@@ -49,88 +78,95 @@ class Operator:
     report                 what the projector chose itself, by name
     """
 
-    def __init__(self, handle, keeps=()):
-        self._handle, self._keeps, self._process = handle, keeps, os.getpid()
+    def __init__(self, handle: Any, keeps: Tuple[Any, ...] = ()) -> None:
+        self._handle, self._keeps, self._forks = handle, keeps, _forks
         self._lock = threading.Lock()
-        self._drop = weakref.finalize(self, library.library().tof_operator_drop, handle)
+        self._user = _OneUser(self._lock)
+        self._drop = weakref.finalize(self, _drop, handle, _forks)
         image, data = (ctypes.c_int64 * 3)(), (ctypes.c_int64 * 3)()
         axes, backend = ctypes.c_int32(), ctypes.c_int()
         call("tof_operator_shape", handle, image, data, ctypes.byref(axes), ctypes.byref(backend))
-        self.in_shape, self.out_shape = tuple(image), tuple(data)[: axes.value]
+        self.in_shape: Tuple[int, ...] = tuple(image)
+        self.out_shape: Tuple[int, ...] = tuple(data)[: axes.value]
         self.device = "cuda" if backend.value == 1 else "cpu"
-        self._ones = None
+        self._ones: Any = None
 
     @property
-    def report(self):
+    def report(self) -> Dict[str, str]:
+        self._require_alive()
         lines = library.library().tof_operator_report(self._handle).decode().splitlines()
         return dict(line.split(": ", 1) for line in lines)
 
     @property
-    def indices(self):
+    def indices(self) -> np.ndarray:
+        self._require_alive()
         found = np.empty(self.out_shape[0], np.int64)
         call("tof_operator_indices", self._handle, found.ctypes.data, len(found))
         return found
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<operator from images of {self.in_shape} to data of {self.out_shape} on {self.device}>"
 
-    def __call__(self, image, out=None):
-        """A image."""
+    def __call__(self, image: ArrayT, out: Optional[ArrayT] = None) -> ArrayT:
+        """A image, of shape in_shape; the result has out_shape. Raises TypeError for arrays that do not fit."""
         return self._map("tof_forward", image, "image", self.in_shape, out, self.out_shape)
 
     forward = direct = __call__
 
-    def adjoint(self, data, out=None):
-        """The transpose of A, applied to data."""
+    def adjoint(self, data: ArrayT, out: Optional[ArrayT] = None) -> ArrayT:
+        """The transpose of A, applied to data of shape out_shape; the result has in_shape."""
         return self._map("tof_adjoint", data, "data", self.out_shape, out, self.in_shape)
 
     backward = adjoint
 
     @property
-    def H(self):  # noqa: N802 (the name that users of other packages type)
+    def H(self) -> Adjoint:  # noqa: N802 (the name that users of other packages type)
         """The adjoint as an operator: A.H(y), A.H @ y."""
         return Adjoint(self)
 
     T = H
 
-    def __matmul__(self, image):
+    def __matmul__(self, image: ArrayT) -> ArrayT:
         return self(image)
 
-    def plan(self):
+    def plan(self) -> Operator:
         """Prepares what forward, adjoint and em_step of these data would prepare at each call; gives the operator."""
         with self._used():
             call("tof_plan", self._handle, None)
         return self
 
-    def em_step(self, image, counts=None, *, multiplicative=None, additive=None, out=None):
+    def em_step(self, image: ArrayT, counts: Optional[ArrayT] = None, *, multiplicative: Optional[ArrayT] = None,
+                additive: Optional[ArrayT] = None, out: Optional[ArrayT] = None) -> ArrayT:
         """A^T(m y / (m A x + b)) in one pass: the sum by which EM multiplies. Of events y is 1, `counts` is left out, and
-        `additive` is divided by m."""
+        `additive` is divided by m. Raises ValueError for counts, m or b that are negative or not finite."""
         return self._em_step(image, counts, multiplicative, additive, out)[0]
 
-    def sensitivity(self, multiplicative=None, *, like=None):
+    def sensitivity(self, multiplicative: Any = None, *, like: Any = None) -> Any:
         """A^T m of views or of a sinogram (m: 1 where it is left out), in a new array: where `multiplicative` or `like`
         lies. Of events that of all lines that their scanner records, in events per second of 1 Bq/mL, which a run
         computes likewise; it is kept in the user's cache folder."""
         sample = multiplicative if multiplicative is not None else like
-        place = HOST if sample is None else place_of(sample, "like")
-        weights = None if multiplicative is None else pointer(multiplicative, "multiplicative", self.out_shape)
+        place = HOST if sample is None else self._place_of(sample, "like" if multiplicative is None else "multiplicative")
+        weights = None if multiplicative is None else self._counts(multiplicative, "multiplicative")
         image = place.empty(self.in_shape)
         with self._used():
             call("tof_sensitivity", self._handle, weights, pointer(image, "image"), place.stream())
         return image
 
-    def gradient(self, image, counts=None, *, multiplicative=None, additive=None):
+    def gradient(self, image: ArrayT, counts: Optional[ArrayT] = None, *, multiplicative: Optional[ArrayT] = None,
+                 additive: Optional[ArrayT] = None) -> ArrayT:
         """Of the log-likelihood of the counts at this image, in one pass: em_step less the sensitivity. Of views and
         sinograms."""
-        step = self.em_step(image, counts, multiplicative=multiplicative, additive=additive)
+        step: Any = self.em_step(image, counts, multiplicative=multiplicative, additive=additive)
         if multiplicative is not None:
             return step - self.sensitivity(multiplicative)
         if self._ones is None or type(self._ones) is not type(image):
             self._ones = self.sensitivity(like=image)  # A^T 1, the same at each call
         return step - self._ones
 
-    def split(self, parts):
+    def split(self, parts: int) -> List[Operator]:
         """So many operators of parts of the data: views that each cover the circle, or events one after the other."""
+        self._require_alive()
         made = []
         for part in range(parts):
             handle = ctypes.c_void_p()
@@ -138,7 +174,7 @@ class Operator:
             made.append(Operator(handle, self._keeps))
         return made
 
-    def norm(self, iterations=20, *, like=None):
+    def norm(self, iterations: int = 20, *, like: Any = None) -> float:
         """The largest singular value, by so many power iterations; an estimate from below."""
         place = HOST if like is None else place_of(like, "like")
         image, value = place.full(self.in_shape, 1), 0.0
@@ -150,62 +186,76 @@ class Operator:
             image = image / value
         return value**0.5
 
-    def as_scipy(self):
-        """A scipy.sparse.linalg.LinearOperator on flat vectors, for lsqr and its like."""
-        from scipy.sparse.linalg import LinearOperator
+    def as_scipy(self) -> Any:
+        """A scipy.sparse.linalg.LinearOperator on flat vectors, for lsqr, svds and their like: see adapters.py."""
+        return adapters.scipy_operator(self)
 
-        def flat(apply, shape):
-            return lambda x: apply(np.ascontiguousarray(x, np.float32).reshape(shape)).ravel()
+    def as_torch(self) -> Any:
+        """A torch.nn.Module on tensors of shape in_shape that autograd goes through: see adapters.py."""
+        return adapters.torch_layer(self)
 
-        shape = (int(np.prod(self.out_shape)), int(np.prod(self.in_shape)))
-        return LinearOperator(
-            shape, matvec=flat(self, self.in_shape), rmatvec=flat(self.adjoint, self.out_shape), dtype=np.float32
-        )
+    def as_cil(self, image_geometry: Any, acquisition_geometry: Any) -> Any:
+        """CIL's LinearOperator between these geometries, whose shapes are in_shape and out_shape: see adapters.py."""
+        return adapters.cil_operator(self, image_geometry, acquisition_geometry)
 
-    def as_torch(self):
-        """A function of a PyTorch tensor that autograd can go through."""
-        import torch
-
-        class Forward(torch.autograd.Function):
-            @staticmethod
-            def forward(context, image):
-                return self(image.detach().contiguous())
-
-            @staticmethod
-            def backward(context, gradient):
-                return self.adjoint(gradient.contiguous())
-
-        return Forward.apply
-
-    def _em_step(self, image, counts, multiplicative, additive, out):
-        place = place_of(image, "image")
+    def _em_step(self, image: Any, counts: Any, multiplicative: Any, additive: Any, out: Any) -> Tuple[Any, int]:
+        place = self._place_of(image, "image")
         result = place.empty(self.in_shape) if out is None else out
         optional = {"counts": counts, "multiplicative": multiplicative, "additive": additive}
-        given = [None if a is None else pointer(a, name, self.out_shape) for name, a in optional.items()]
+        given = [None if a is None else self._counts(a, name) for name, a in optional.items()]
         tally = struct(library._Tally)
         with self._used():
             call("tof_em_step", self._handle, pointer(image, "image", self.in_shape), *given,
-                 target(result, "out", self.in_shape), ctypes.byref(tally), place.stream())
+                 self._target(result, self.in_shape), ctypes.byref(tally), place.stream())
         return result, tally.rejected
 
-    def _map(self, function, given, name, shape, out, out_shape):
-        place = place_of(given, name)
+    def _map(self, function: str, given: Any, name: str, shape: Any, out: Any, out_shape: Any) -> Any:
+        place = self._place_of(given, name)
         address = pointer(given, name, shape)
         result = place.empty(out_shape) if out is None else out
         with self._used():
-            call(function, self._handle, address, target(result, "out", out_shape), place.stream())
+            call(function, self._handle, address, self._target(result, out_shape), place.stream())
         return result
 
-    def _used(self):
-        if os.getpid() != self._process:
+    def _place_of(self, array: Any, name: str) -> Any:
+        if type(array) is np.ndarray and self.device == "cpu":
+            return HOST
+        place = place_of(array, name)
+        if place.on_gpu != (self.device == "cuda"):
+            where = "on a GPU" if place.on_gpu else "in host memory"
+            raise TypeError(f"{name} lies {where}, and the operator works on {self.device}")
+        return place
+
+    def _counts(self, array: Any, name: str) -> int:
+        """The pointer of an array of counts, or of what multiplies them: ValueError where one is negative or not finite."""
+        self._place_of(array, name)
+        address = pointer(array, name, self.out_shape)
+        seen = array if hasattr(array, "min") else np.from_dlpack(array)
+        if not (seen.min() >= 0 and seen.max() < np.inf):  # a NaN is the smallest of all in every library
+            first = int((~((seen >= 0) & (seen < np.inf)) * 1).reshape(-1).argmax())
+            index = ", ".join(str(i) for i in np.unravel_index(first, self.out_shape))
+            raise ValueError(f"{name}[{index}] is {float(seen.reshape(-1)[first])}: it must be finite and at least 0")
+        return address
+
+    def _target(self, array: Any, shape: Any) -> int:
+        self._place_of(array, "out")
+        return target(array, "out", shape)
+
+    def _require_alive(self) -> None:
+        if self._forks != _forks:
             raise RuntimeError("this operator was made before the process forked: make it anew in the child")
-        return _OneUser(self._lock)
+        if not self._drop.alive:
+            raise RuntimeError("this operator was dropped, as all are when the process ends: make it anew")
+
+    def _used(self) -> _OneUser:
+        self._require_alive()
+        return self._user
 
 
 class Sinogram(Operator):
     """The operator of tof.Lors: data have the shape of the lines, and an axis of their ToF bins."""
 
-    def __init__(self, projector, grid, lors, device, parameters):
+    def __init__(self, projector: str, grid: Grid, lors: Lors, device: Optional[str], parameters: Dict[str, Any]) -> None:
         self._made_by = projector, grid, lors, device, parameters
         lines, handle = lors.events(), ctypes.c_void_p()
         call("tof_operator_of_lines", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
@@ -216,18 +266,19 @@ class Sinogram(Operator):
         self._first = np.arange(len(lors))
 
     @property
-    def indices(self):
+    def indices(self) -> np.ndarray:
         return self._first
 
-    def split(self, parts):
+    def split(self, parts: int) -> List[Operator]:
         """So many operators of interleaved parts of the first axis: `indices` says which."""
         projector, grid, lors, device, parameters = self._made_by
         if not 1 <= parts <= len(lors):
             raise ValueError(f"parts is {parts}: it must be in [1, {len(lors)}], as the lines have along their first axis")
-        made = []
+        made: List[Operator] = []
         for part in range(parts):
-            made.append(Sinogram(projector, grid, lors[part::parts], device, parameters))
-            made[-1]._first = self._first[part::parts]
+            operator = Sinogram(projector, grid, lors[part::parts], device, parameters)
+            operator._first = self._first[part::parts]
+            made.append(operator)
         return made
 
 
@@ -246,19 +297,49 @@ class _OneUser:
 class Adjoint:
     """The transpose of an operator, as an operator."""
 
-    def __init__(self, of):
-        self._of, self.in_shape, self.out_shape = of, of.out_shape, of.in_shape
+    def __init__(self, of: Operator) -> None:
+        self._of, self.in_shape, self.out_shape, self.device = of, of.out_shape, of.in_shape, of.device
 
-    def __call__(self, data, out=None):
+    def __call__(self, data: ArrayT, out: Optional[ArrayT] = None) -> ArrayT:
         return self._of.adjoint(data, out)
 
-    __matmul__ = __call__
+    __matmul__ = forward = direct = __call__
+
+    def adjoint(self, image: ArrayT, out: Optional[ArrayT] = None) -> ArrayT:
+        return self._of.forward(image, out)
+
+    backward = adjoint
 
     @property
-    def H(self):  # noqa: N802
+    def H(self) -> Operator:  # noqa: N802
         return self._of
 
     T = H
+
+    def norm(self, iterations: int = 20, *, like: Any = None) -> float:
+        """That of the operator."""
+        return self._of.norm(iterations, like=like)
+
+    def as_scipy(self) -> Any:
+        """As the operator's."""
+        return adapters.scipy_operator(self)
+
+    def as_torch(self) -> Any:
+        """As the operator's."""
+        return adapters.torch_layer(self)
+
+
+def _whole_numbers(numbers: Sequence[Any], name: str) -> Tuple[int, ...]:
+    whole = tuple(int(n) for n in numbers)
+    if whole != tuple(numbers):
+        raise ValueError(f"{name} is {tuple(numbers)}: it must be whole numbers")
+    return whole
+
+
+def _mu_arrays(mu: Any, grid: Grid, parameters: Dict[str, Any]) -> Any:
+    if mu is not None and parameters.get("mu_map") is not None:
+        raise ValueError("mu and mu_map are both given: the attenuation comes from one of them")
+    return mu_arrays(mu, grid, parameters)
 
 
 def _backend(device):
@@ -278,71 +359,66 @@ def _yaml(parameters):
     return json.dumps({name: value for name, value in parameters.items() if value is not None}).encode()
 
 
-def spect(grid, *, angles_deg, radius_mm, detector, pixel_mm, psf=None, mu=None, mu_grid=None, device="cpu",
-          **parameters):
-    """A gamma camera's views by the rotation projector.
+def camera(projector: str, grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int],
+           pixel_mm: Sequence[float], mu: Any = None, mu_grid: Optional[Grid] = None, device: str = "cpu",
+           **parameters: Any) -> Operator:
+    """The projector of this name, with its parameters, for a gamma camera's views; tof.spect is one of them.
 
     angles_deg         of each view: 0 at the patient's back, 90 at the patient's left
     radius_mm          from the axis to the collimator's face: one for all, or one a view
     detector, pixel_mm pixels of a view and their edges along (u, w); data are [view, w, u]
-    psf                dict(slope=..., sigma0_mm=...) and what else rotation_projector's psf has; None: no point spread
     mu                 attenuation in 1/cm [z, y, x], on `mu_grid` (the image's where it is left out); NumPy
-    parameters         of rotation_projector: psf_form, rotation, support, scanner, cps_per_MBq, ...
+    parameters         of the projector's gadget, by name; those that are None stay at their defaults
 
     All views count alike; where their times differ, `multiplicative` of em_step and sensitivity has them.
     """
-    angles = np.atleast_1d(np.asarray(angles_deg, np.float64))
-    radii = np.ascontiguousarray(np.broadcast_to(np.asarray(radius_mm, np.float64), angles.shape))
-    angles = np.ascontiguousarray(angles)
-    views = struct(library._Views, views=len(angles), pixels=tuple(map(int, detector)), pixel_mm=tuple(map(float, pixel_mm)),
+    angles = np.ascontiguousarray(np.atleast_1d(angles_deg), np.float64)
+    radii = np.asarray(radius_mm, np.float64)
+    if angles.ndim != 1 or radii.shape not in ((), (1,), angles.shape):
+        raise ValueError(f"radius_mm has the shape {radii.shape}: give one number, or one for each of {len(angles)} angles")
+    radii = np.ascontiguousarray(np.broadcast_to(radii, angles.shape))
+    pixels = _whole_numbers(detector, "detector")
+    if len(pixels) != 2 or len(pixel_mm) != 2:
+        raise ValueError("a detector has two numbers of pixels and two edges: (u, w)")
+    views = struct(library._Views, views=len(angles), pixels=pixels, pixel_mm=tuple(map(float, pixel_mm)),
                    angle_deg=angles.ctypes.data, radius_mm=radii.ctypes.data)
-    arrays, count = mu_arrays(mu, mu_grid or grid, parameters)
+    arrays, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
-    call("tof_operator_of_views", b"rotation_projector", _yaml({"psf": psf, **parameters}), ctypes.byref(grid._struct()),
+    call("tof_operator_of_views", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
          ctypes.byref(views), arrays, count, _backend(device), ctypes.byref(handle))
     return Operator(handle)
 
 
-def list_mode(projector, grid, events, *, mu=None, mu_grid=None, device=None, **parameters):
-    """The projector of this name, with its parameters, for these events, or for the tof.Lors of a sinogram; joseph, tor
-    and strips are it by name. The operator works where the events' arrays lie. `mu` [z, y, x] in 1/cm, on `mu_grid` (the image's where it is left
-    out), attenuates the sensitivity; NumPy."""
+def list_mode(projector: str, grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
+              device: Optional[str] = None, **parameters: Any) -> Operator:
+    """The list-mode projector of this name, with its parameters, for these events, or for the tof.Lors of a sinogram;
+    tof.joseph and others are it by name. The operator works where the events' arrays lie. `mu` [z, y, x] in 1/cm, on
+    `mu_grid` (the image's where it is left out), attenuates the sensitivity of a list; NumPy."""
     if isinstance(events, Lors):
+        if mu is not None or parameters.get("tof") is False:
+            raise ValueError("lines of a sinogram take no mu and no tof: multiply their data, and leave tof_bins out")
         return Sinogram(projector, grid, events, device, parameters)
     if not isinstance(events, Events):
         raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...), or tof.Lors(...) of a sinogram")
     if unknown := sorted({"multiplicative", "additive"} & events.arrays().keys()):
         raise TypeError(f"events have {unknown[0]}: give it to em_step, not to the operator")
-    arrays = {name: array for name, array in events.arrays().items() if name != "arrival"}
-    given, count = mu_arrays(mu, mu_grid or grid, parameters)
+    chosen: Events = events.replace(tof_mm=None, tof_width_mm=None) if parameters.get("tof") is False else events
+    arrays = {name: array for name, array in chosen.arrays().items() if name != "arrival"}
+    given, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_events", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(events_struct(events)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
+         ctypes.byref(events_struct(chosen)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
     return Operator(handle, tuple(arrays.values()))
 
 
-def joseph(grid, events, **parameters):
-    """Line integrals by Joseph's method, with time of flight where the events have it: joseph_projector."""
-    return list_mode("joseph_projector", grid, events, **parameters)
-
-
-def tor(grid, events, **parameters):
-    """Tubes of response: tor_projector, such as tube_width_voxels=3."""
-    return list_mode("tor_projector", grid, events, **parameters)
-
-
-def strips(grid, events, **parameters):
-    """Two strips of a J-PET: strip_projector."""
-    return list_mode("strip_projector", grid, events, **parameters)
-
-
-def ratio(numerator, denominator):
+def ratio(numerator: ArrayT, denominator: Any) -> ArrayT:
     """numerator / denominator, and 0 where that would divide by 0."""
     safe = denominator + (denominator == 0)
     return (numerator / safe) * (denominator != 0)
 
 
-def osem(operators, counts=None, *, additive=None, updates, image):
+def osem(operators: Sequence[Operator], counts: Optional[ArrayT] = None, *, additive: Optional[ArrayT] = None,
+         updates: int, image: ArrayT) -> ArrayT:
     """So many updates of OSEM over the operators that split() made, subset after subset as far apart as can be:
     x <- x / s_k A_k^T(y / (A_k x + b)). Gives the new image; voxels that a subset does not see stay as they are.
 
@@ -350,7 +426,7 @@ def osem(operators, counts=None, *, additive=None, updates, image):
     values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL."""
     order = _far_apart(len(operators))
     total = sum(operator.out_shape[0] for operator in operators)
-    parts = {}
+    parts: Dict[int, Any] = {}
     for update in range(updates):
         k = order[update % len(operators)]
         if k not in parts:
@@ -359,9 +435,9 @@ def osem(operators, counts=None, *, additive=None, updates, image):
             share = 1 if counts is not None else len(where) / total
             parts[k] = y, background, operators[k].sensitivity(like=image) * share
         y, background, sensitivity = parts[k]
-        factor = ratio(operators[k].em_step(image, y, additive=background), sensitivity)
-        image = image * (factor * (sensitivity > 0) + (sensitivity <= 0))
-        image = image if str(image.dtype).endswith("float32") else image.astype(np.float32)
+        factor: Any = ratio(operators[k].em_step(image, y, additive=background), sensitivity)
+        updated = image * (factor * (sensitivity > 0) + (sensitivity <= 0))
+        image = updated if str(updated.dtype).endswith("float32") else updated.astype(np.float32)
     return image
 
 

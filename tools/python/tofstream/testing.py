@@ -8,6 +8,10 @@
 No tofstream runs beside it. PYTHONPATH=$(tofstream gadgets --python) lets Python find this package.
 """
 
+from __future__ import annotations
+
+from typing import Any, Dict, Sequence, Tuple
+
 import numpy as np
 
 from . import convert
@@ -24,22 +28,23 @@ class Info(convert.Info):
     reported    what info.report() said, by its key
     """
 
-    def __init__(self, payload=None, **known):
+    def __init__(self, payload: Any = None, **known: float) -> None:
         defaults = {"sequence": 0, "origin": 0, "first_event": 0, "end_event": 0, "ingress_s": 0.0}
         if unknown := sorted(set(known) - set(defaults) - {"start_s", "duration_s"}):
             raise TypeError(f"an info has no {unknown[0]}: use {', '.join(defaults)}, start_s, duration_s")
         super().__init__({"start_s": 0.0, "duration_s": 0.0, **defaults, **known}, payload)
 
     @property
-    def rejected(self):
+    def rejected(self) -> Dict[str, int]:
         return dict(self._rejected)
 
     @property
-    def reported(self):
+    def reported(self) -> Dict[str, Any]:
         return dict(self._reported)
 
 
-def events(count, *, seed=1, detectors=360, radius_mm=300.0, tof_sigma_mm=20.0, **arrays):
+def events(count: int, *, seed: int = 1, detectors: int = 360, radius_mm: float = 300.0, tof_sigma_mm: float = 20.0,
+           **arrays: Any) -> Events:
     """Random coincidences of one ring in the plane z = 0, with ToF inside it; `arrays` replaces or adds some."""
     random = np.random.default_rng(seed)
     first = random.integers(0, detectors, count, dtype=np.uint32)
@@ -56,7 +61,8 @@ def events(count, *, seed=1, detectors=360, radius_mm=300.0, tof_sigma_mm=20.0, 
     return batch
 
 
-def views(count=8, *, size=(6, 4), pixel_mm=(4.0, 4.0), mean=5.0, seed=1):
+def views(count: int = 8, *, size: Tuple[int, int] = (6, 4), pixel_mm: Tuple[float, float] = (4.0, 4.0),
+          mean: float = 5.0, seed: int = 1) -> Views:
     """All views of a turn of one head, of so many pixels (u, w), with random counts about the mean."""
     angles = 360.0 * np.arange(count) / count
     plan = Plan(angles, size=size, pixel_mm=pixel_mm, radius_mm=150.0, duration_s=10.0, windows_keV=[(126.0, 154.0)])
@@ -64,7 +70,7 @@ def views(count=8, *, size=(6, 4), pixel_mm=(4.0, 4.0), mean=5.0, seed=1):
     return Views(plan, np.arange(count), counts)
 
 
-def image(size=(8, 8, 8), voxel_mm=(4.0, 4.0, 4.0), value=1.0):
+def image(size: Sequence[int] = (8, 8, 8), voxel_mm: Sequence[float] = (4.0, 4.0, 4.0), value: float = 1.0) -> Image:
     """An even image of so many voxels along x, y and z."""
     return Image(np.full(tuple(size)[::-1], value, np.float32), voxel_mm)
 # SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,9 @@
 """Views of a camera as a gadget sees them: NumPy arrays, and the plan of the scan that they belong to."""
 
+from __future__ import annotations
+
+from typing import Any, Dict, Optional, Sequence, Tuple
+
 import numpy as np
 
 _OF_PLACE = {
@@ -27,8 +31,18 @@ class Plan:
     name, collimator
     """
 
-    def __init__(self, angle_deg, *, size, pixel_mm, radius_mm, duration_s=0.0, start_s=None, windows_keV=(), name="",
-                 collimator="", **others):
+    angle_deg: np.ndarray
+    tilt_deg: np.ndarray
+    radius_mm: np.ndarray
+    centre_u_mm: np.ndarray
+    centre_w_mm: np.ndarray
+    start_s: np.ndarray
+    duration_s: np.ndarray
+    head: np.ndarray
+
+    def __init__(self, angle_deg: Any, *, size: Sequence[int], pixel_mm: Sequence[float], radius_mm: Any,
+                 duration_s: Any = 0.0, start_s: Any = None, windows_keV: Sequence[Tuple[float, float]] = (),  # noqa: N803
+                 name: str = "", collimator: str = "", **others: Any) -> None:
         if unknown := sorted(set(others) - set(_OF_PLACE)):
             raise TypeError(f"a plan has no {unknown[0]}: use {', '.join(_OF_PLACE)}")
         angles = np.asarray(angle_deg, np.float64)
@@ -42,10 +56,10 @@ class Plan:
         self.windows_keV = [tuple(map(float, window)) for window in windows_keV]
         self.name, self.collimator, self._is_histo_image = name, collimator, False
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.angle_deg)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<a plan of {len(self)} views of {' x '.join(map(str, self.size))} pixels>"
 
     @classmethod
@@ -84,28 +98,30 @@ class Views:
     window                       energy window; 0 is reconstructed, others are for scatter
     """
 
-    def __init__(self, plan, index, counts, *, multiplicative=None, additive=None, exposure=1.0, window=0):
+    def __init__(self, plan: Plan, index: Any, counts: Optional[np.ndarray], *,
+                 multiplicative: Optional[np.ndarray] = None, additive: Optional[np.ndarray] = None, exposure: Any = 1.0,
+                 window: int = 0) -> None:
         self.plan, self.index = plan, np.atleast_1d(np.asarray(index, np.int64))
         self.counts, self.multiplicative, self.additive = counts, multiplicative, additive
         self.exposure = np.broadcast_to(np.asarray(exposure, np.float64), self.index.shape).copy()
         self.window = window
-        self._booked = None  # counts of each view in the books; None where they are those of the pixels
+        self._booked: Optional[np.ndarray] = None  # counts of each view in the books; None where they are those of the pixels
 
-    def arrays(self):
+    def arrays(self) -> Dict[str, np.ndarray]:
         """The arrays of pixels that there are, by name."""
         return {name: getattr(self, name) for name in _ARRAYS if getattr(self, name) is not None}
 
     @property
-    def angle_deg(self):
+    def angle_deg(self) -> np.ndarray:
         return self.plan.angle_deg[self.index]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.index)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<{len(self)} views of {len(self.plan)}: {', '.join(self.arrays())}>"
 
-    def __getitem__(self, which):
+    def __getitem__(self, which: Any) -> Views:
         """The views of a mask, of a slice or at an array of positions; every array alike."""
         if not isinstance(which, slice):
             which = np.atleast_1d(np.asarray(which))
@@ -117,7 +133,7 @@ class Views:
         chosen._booked = None if self._booked is None else self._booked[which]
         return chosen
 
-    def replace(self, **arrays):
+    def replace(self, **arrays: Any) -> Views:
         """The same views with other arrays in place of some, or besides; None removes one. In the books they keep the
         counts with which they came."""
         if unknown := sorted(set(arrays) - set(_ARRAYS) - {"exposure"}):
