@@ -238,7 +238,7 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   no_sigma.tof_sigma_mm = 0;
   CHECK(said(no_sigma, 3) == "lines.tof_sigma_mm and tof_bin_mm are 0 and 20: bins need both");
   CHECK(tof_em_step(of_lines, x.data(), nullptr, nullptr, nullptr, step.data(), nullptr, nullptr) == TOF_INVALID);
-  CHECK(std::string(tof_error()) == "y is null: an EM step of a sinogram needs its counts");
+  CHECK(std::string(tof_error()) == "counts is null: an EM step of a sinogram needs its counts");
 }
 
 TEST_CASE("a caller of an earlier header, whose structs are shorter, is served") {
@@ -391,7 +391,7 @@ TEST_CASE("on a GPU a sinogram's bins are those of the CPU, and wrong counts are
   const auto wrong = Buffer<float>::from(counts).to(Memory::device);
   CHECK(tof_em_step(of_device, image.data(), wrong.data(), nullptr, nullptr, update.data(), nullptr, nullptr) ==
         TOF_INVALID);
-  CHECK(std::string(tof_error()) == "y[11] is -2: it must be finite and not negative");
+  CHECK(std::string(tof_error()) == "counts[2, 1] is -2: it must be finite and at least 0");
 }
 
 TEST_CASE("what the program warns of goes to the host, and nothing to the terminal") {
@@ -475,10 +475,10 @@ TEST_CASE("a wrong argument is told in one line with its name, and nothing is ma
   CHECK(tof_forward(made.get(), nullptr, data.data(), nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()) == "image is null");
   CHECK(tof_em_step(made.get(), image.data(), nullptr, nullptr, nullptr, data.data(), nullptr, nullptr) == TOF_INVALID);
-  CHECK(std::string(tof_error()) == "y is null: an EM step of views needs their counts");
-  for (const auto& [wrong, words] :
-       {std::pair(-1.0F, "y[7] is -1: it must be finite and not negative"),
-        std::pair(std::numeric_limits<float>::quiet_NaN(), "y[7] is nan: it must be finite and not negative")}) {
+  CHECK(std::string(tof_error()) == "counts is null: an EM step of views needs their counts");
+  for (const auto& [wrong, words] : {std::pair(-1.0F, "counts[0, 0, 7] is -1: it must be finite and at least 0"),
+                                     std::pair(std::numeric_limits<float>::quiet_NaN(),
+                                               "counts[0, 0, 7] is nan: it must be finite and at least 0")}) {
     data[7] = wrong;
     std::vector<float> step(small_voxels);
     CHECK(tof_em_step(made.get(), image.data(), data.data(), nullptr, nullptr, step.data(), nullptr, nullptr) ==

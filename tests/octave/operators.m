@@ -154,7 +154,7 @@ function wrong_arrays()
   refused('tofstream:invalid', 'A * x, or A'' * y', @() x * A);
   refused('tofstream:invalid', 'A * x, or A'' * y', @() A * A);
   refused('tofstream:invalid', 'counts is 12 x 10 x 8', @() em_step(A, x, x));
-  refused('tofstream:invalid', 'y is null', @() em_step(A, x));
+  refused('tofstream:invalid', 'counts is null', @() em_step(A, x));
   refused('tofstream:invalid', 'em_step is of A', @() em_step(A', y, x));
   refused('tofstream:invalid', 'parts is 13', @() split(A, 13));
   refused('tofstream:invalid', 'number of parts is 1.5', @() split(A, 1.5));

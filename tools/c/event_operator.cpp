@@ -52,7 +52,7 @@ class EventOperator final : public Operator {
   }
   std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
                        float* accumulator, Stream stream) override {
-    if (y) throw Wrong("y is given, and an event counts once: let it be null");
+    if (y) throw Wrong("counts is given, and an event counts once: let it be null");
     if (multiplicative) throw Wrong("multiplicative is given: in list mode it cancels, and additive is divided by it");
     const std::lock_guard lock(shared_->mutex);
     EventView events = events_;

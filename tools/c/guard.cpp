@@ -13,7 +13,6 @@
 #include "core/value/value.hpp"
 #include "kernels/cuda/pointer_place.hpp"
 #include "kernels/memory/memory.hpp"
-#include "kernels/project/wrong_count.hpp"
 
 namespace tofstream::c_api {
 namespace {
@@ -122,15 +121,6 @@ void require_memory(const void* pointer, bool on_device, const char* argument) {
       fmt::format("{} lies in {} memory, and the operator works {}: give it an array there, or make it with the "
                   "other backend",
                   argument, on_device ? "the host's" : "the GPU's", on_device ? "on the GPU" : "on the CPU"));
-}
-
-void require_counts(const float* counts, std::int64_t count, Backend backend, const char* argument, Stream stream) {
-  const std::int64_t place = first_wrong_count(counts, count, backend, stream);
-  if (place < 0) return;
-  float wrong = 0;
-  detail::copy(&wrong, Memory::host, counts + place, memory_of(backend), sizeof(wrong), stream);
-  synchronize(stream);
-  throw Wrong(fmt::format("{}[{}] is {}: it must be finite and not negative", argument, place, wrong));
 }
 
 }  // namespace tofstream::c_api

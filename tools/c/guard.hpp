@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string>
 
-#include "kernels/memory/memory.hpp"
 #include "tools/c/tofstream.h"
 
 namespace tofstream::c_api {
@@ -64,9 +62,6 @@ Struct adopted(const Struct& given, const char* argument, std::size_t first = si
 
 /// Throws Wrong unless the array, where there is one, lies in the backend's memory.
 void require_memory(const void* pointer, bool on_device, const char* argument);
-
-/// Throws Wrong, with its place, for one of `count` numbers in the backend's memory that nothing can have counted.
-void require_counts(const float* counts, std::int64_t count, Backend backend, const char* argument, Stream stream);
 
 }  // namespace tofstream::c_api
 // SPDX-License-Identifier: Apache-2.0

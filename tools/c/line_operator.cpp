@@ -52,7 +52,7 @@ class LineOperator final : public Operator {
   void plan(Stream /*stream*/) override {}  // the events of each stretch are made anew
   std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
                        float* accumulator, Stream stream) override {
-    if (!y) throw Wrong("y is null: an EM step of a sinogram needs its counts");
+    if (!y) throw Wrong("counts is null: an EM step of a sinogram needs its counts");
     const std::lock_guard lock(shared_->mutex);
     Buffer<float> data(memory_of(backend()), lines_.count * bins_, stream);
     project(image, data.data(), stream);

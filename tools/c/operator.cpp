@@ -6,8 +6,10 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "gadgets/io/memory_images.hpp"
+#include "kernels/project/wrong_count.hpp"
 #include "tools/c/event_arrays.hpp"
 #include "tools/c/guard.hpp"
 
@@ -65,12 +67,25 @@ Operator& checked(tof_operator* op, const float* in, const char* in_name, const 
   return *op->made.op;
 }
 
+// "[1, 2, 3]": where a datum lies in the operator's shape.
+std::string place_in_words(const Operator& op, std::int64_t place) {
+  const auto shape = op.data_shape();
+  const std::int64_t along[] = {place / (shape[1] * shape[2]), place / shape[2] % shape[1], place % shape[2]};
+  return fmt::format("[{}]", fmt::join(along, along + op.data_axes(), ", "));
+}
+
 // Throws Wrong for data, where they are given, of which one is negative or not finite.
-void check_data(const tof_operator& op, const float* data, const char* name, Stream stream) {
-  require_memory(data, is_on_device(op), name);
+void check_data(const tof_operator& handle, const float* data, const char* name, Stream stream) {
+  require_memory(data, is_on_device(handle), name);
   if (!data) return;
-  const auto shape = op.made.op->data_shape();
-  require_counts(data, shape[0] * shape[1] * shape[2], op.made.op->backend(), name, stream);
+  const Operator& op = *handle.made.op;
+  const auto shape = op.data_shape();
+  const std::int64_t wrong = first_wrong_count(data, shape[0] * shape[1] * shape[2], op.backend(), stream);
+  if (wrong < 0) return;
+  float value = 0;
+  detail::copy(&value, Memory::host, data + wrong, memory_of(op.backend()), sizeof(value), stream);
+  synchronize(stream);
+  throw Wrong(fmt::format("{}{} is {}: it must be finite and at least 0", name, place_in_words(op, wrong), value));
 }
 
 void clear_image(const Operator& op, float* image, Stream stream) {
@@ -218,16 +233,17 @@ tof_status tof_plan(tof_operator* op, void* stream) {
   });
 }
 
-tof_status tof_em_step(tof_operator* op, const float* image, const float* y, const float* multiplicative,
+tof_status tof_em_step(tof_operator* op, const float* image, const float* counts, const float* multiplicative,
                        const float* additive, float* image_out, tof_tally* tally, void* stream) {
   return guarded([&] {
     Operator& projector = checked(op, image, "image", image_out, "image_out");
-    check_data(*op, y, "y", stream_of(stream));
+    check_data(*op, counts, "counts", stream_of(stream));
     check_data(*op, multiplicative, "multiplicative", stream_of(stream));
     check_data(*op, additive, "additive", stream_of(stream));
     if (tally) require_size(tally->size, sizeof(tof_tally), sizeof(tof_tally), "tally");
     clear_image(projector, image_out, stream_of(stream));
-    const std::int64_t rejected = projector.em_step(image, y, multiplicative, additive, image_out, stream_of(stream));
+    const std::int64_t rejected =
+        projector.em_step(image, counts, multiplicative, additive, image_out, stream_of(stream));
     if (tally) tally->rejected = rejected;
   });
 }

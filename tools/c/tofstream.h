@@ -154,10 +154,11 @@ typedef struct tof_tally {
   size_t size; /* sizeof(tof_tally) */
   int64_t rejected; /* events where nothing is expected; -1 of views and sinograms, whose counts are not counted here */
 } tof_tally;
-/* image_out = A^T(m y / (m A image + b)) in one pass; y, m (multiplicative) and b (additive, in counts) have the data's
+/* image_out = A^T(m y / (m A image + b)) in one pass; y (counts), m (multiplicative) and b (additive, in counts) have the data's
  * shape, and are finite and not negative; null: m = 1, b = 0. Views and sinograms need y. Of events y and m are null, and
  * b is divided by m. Complete on return; tally may be null. */
-TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float* y, const float* multiplicative,
+TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float* counts,
+                               const float* multiplicative,
                                const float* additive, float* image_out, tof_tally* tally, void* stream);
 /* Of views and sinograms image = A^T(m), their sensitivity; m null: 1. Of events m is null, and the image is their
  * scanner's: the sum over all lines that it records, as a run computes it (and keeps it in the user's cache folder);

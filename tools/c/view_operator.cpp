@@ -46,7 +46,7 @@ class ViewOperator final : public Operator {
   void plan(Stream /*stream*/) override {}  // rotation needs none
   std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
                        float* accumulator, Stream stream) override {
-    if (!y) throw Wrong("y is null: an EM step of views needs their counts");
+    if (!y) throw Wrong("counts is null: an EM step of views needs their counts");
     const std::lock_guard lock(shared_->mutex);
     Views with = views();
     with.counts = y;

@@ -27,7 +27,7 @@ from .memory import empty, empty_like
 from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
 from .picture import picture
 from .projectors import blobs, joseph, spect, strips, tor
-from .run import Run, run
+from .run import Run, RunImage, run
 from .scanners import detector_positions
 from .views import Plan, Views
 
@@ -41,6 +41,7 @@ __all__ = [
     "Operator",
     "Plan",
     "Run",
+    "RunImage",
     "Views",
     "blobs",
     "camera",

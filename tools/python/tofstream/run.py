@@ -1,10 +1,13 @@
 """Whole pipelines beside this program, which may be their source and may take their images."""
 
+from __future__ import annotations
+
 import ctypes
 import json
 import os
 import tempfile
 import weakref
+from typing import Any, Dict, Iterator, Optional, Union
 
 import numpy as np
 
@@ -16,7 +19,12 @@ from .views import Views
 _MOMENT_S = 0.1  # a wait is cut in these, so that Ctrl-C is heard
 
 
-def run(pipeline, out=None, *, input=None, set=None, feed=None, output=None):  # noqa: A002 (as `tofstream run` has them)
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def run(pipeline: PathLike, out: Optional[PathLike] = None, *, input: Optional[PathLike] = None,  # noqa: A002
+        set: Optional[Dict[str, Any]] = None, feed: Optional[str] = None,  # noqa: A002 (as `tofstream run` has them)
+        output: Optional[str] = None) -> Run:
     """Starts a pipeline, and gives it as a Run.
 
     pipeline   a name (`tofstream docs which-pipeline`), or a YAML file
@@ -42,9 +50,12 @@ class Run:
     report     run.json, as of now
     """
 
-    def __init__(self, pipeline, out, input, set, feed, output):  # noqa: A002
-        self._temporary = tempfile.TemporaryDirectory(prefix="tofstream-") if out is None else None
-        self.folder = os.fspath(out) if out is not None else self._temporary.name
+    def __init__(self, pipeline: PathLike, out: Optional[PathLike], input: Optional[PathLike],  # noqa: A002
+                 set: Dict[str, Any], feed: Optional[str], output: Optional[str]) -> None:  # noqa: A002
+        if out is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="tofstream-")
+            out = self._temporary.name
+        self.folder = os.fspath(out)
         settings = [f"{name}={_yaml(value)}".encode() for name, value in set.items()]
         setup = library.struct(
             library._Setup, pipeline=os.fspath(pipeline).encode(), settings=(ctypes.c_char_p * len(settings))(*settings),
@@ -54,7 +65,7 @@ class Run:
         library.call("tof_pipeline_start", ctypes.byref(setup), ctypes.byref(self._handle))
         self._drop = weakref.finalize(self, library.library().tof_pipeline_drop, self._handle)
 
-    def send(self, data, start_s=None, duration_s=None):
+    def send(self, data: Union[Events, Views], start_s: Optional[float] = None, duration_s: Optional[float] = None) -> None:
         """Sends events or views, whose arrays are copied; waits where the run has no room. Events were counted from
         `start_s` on for `duration_s` (those of the events, where they are left out), evenly; views by their plan."""
         if not isinstance(data, (Events, Views)):
@@ -68,11 +79,11 @@ class Run:
         lasts = data.duration_s if duration_s is None else duration_s
         library.call("tof_pipeline_send_events", self._handle, ctypes.byref(events_struct(data)), begin, lasts)
 
-    def close(self):
+    def close(self) -> None:
         """No more data come: the run goes on to its end."""
         library.call("tof_pipeline_close_feed", self._handle)
 
-    def newest(self, wait_s=None):
+    def newest(self, wait_s: Optional[float] = None) -> Optional[RunImage]:
         """The newest image that was not given yet; None where there is none within `wait_s`, or, without it, before the
         run's end."""
         found = ctypes.c_void_p()
@@ -85,44 +96,44 @@ class Run:
             if found.value or is_over:
                 return _image(found)
 
-    def images(self):
+    def images(self) -> Iterator[RunImage]:
         """The newest image, again and again until the last one; those that come while you look at one are passed over."""
         while (image := self.newest()) is not None:
             yield image
         self.wait()
 
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         over = ctypes.c_int32()
         library.library().tof_pipeline_wait(self._handle, 0, ctypes.byref(over))  # how it ended is wait()'s to tell
         return bool(over.value)
 
-    def wait(self):
+    def wait(self) -> Dict[str, Any]:
         """Waits for the end, and gives run.json. A run that failed is a RuntimeError."""
         self._wait_until("tof_pipeline_wait")
         return self.report
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends the sources; what has come is reconstructed."""
         library.call("tof_pipeline_stop", self._handle)
 
-    def set(self, parameter, value):
+    def set(self, parameter: str, value: Any) -> None:
         """Sets a live parameter, "gadget.parameter", from that gadget's next message on."""
         library.call("tof_pipeline_set", self._handle, f"{parameter}={_yaml(value)}".encode())
 
     @property
-    def report(self):
+    def report(self) -> Dict[str, Any]:
         text = ctypes.c_void_p()
         library.call("tof_pipeline_report", self._handle, ctypes.byref(text))
         try:
-            return json.loads(ctypes.string_at(text.value).decode())
+            return json.loads(ctypes.string_at(text).decode())
         finally:
             library.library().tof_free(text)
 
-    def __enter__(self):
+    def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind, *_):
+    def __exit__(self, kind: Any, *_: Any) -> None:
         if kind is not None:
             self._drop()
             return
@@ -130,13 +141,36 @@ class Run:
             self.close()
         self.wait()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<run in {self.folder}>"
 
     def _wait_until(self, function):
         done = ctypes.c_int32()
         while not done.value:
             library.call(function, self._handle, _MOMENT_S, ctypes.byref(done))
+
+
+class RunImage(Image):
+    """An image that a run made. Its voxels lie where the library has them, and are read-only; it stays when the run has gone.
+
+    update, iteration  after which it stands, from 1
+    is_last            no update follows
+    events             of the scan, from its first one on, up to those of this update
+    label              what the values are: "Bq/mL, not quantitative: no attenuation correction"
+    """
+
+    def __init__(self, voxels: np.ndarray, info: Any) -> None:
+        super().__init__(voxels, tuple(info.grid.voxel_mm), tuple(info.grid.origin_mm))
+        self.update: int = info.update
+        self.iteration: int = info.iteration
+        self.is_last = bool(info.is_last)
+        self.events: int = info.events
+        self.label: str = info.label.decode()
+
+    def _repr_png_(self) -> bytes:
+        from .picture import picture
+
+        return bytes(picture(self))
 
 
 def _bytes(path):
@@ -147,20 +181,15 @@ def _yaml(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _image(handle):
-    """An image whose voxels lie where the library has them, for as long as somebody uses them."""
+def _image(handle: ctypes.c_void_p) -> Optional[RunImage]:
     if not handle.value:
         return None
     info = library.struct(library._ImageInfo)
     library.call("tof_image_get", handle, ctypes.byref(info))
-    grid = info.grid
-    shape = tuple(grid.voxels)[::-1]
-    memory = (ctypes.c_float * int(np.prod(shape))).from_address(ctypes.addressof(info.voxels.contents))
+    shape = tuple(info.grid.voxels)[::-1]
+    memory: Any = (ctypes.c_float * int(np.prod(shape))).from_address(ctypes.addressof(info.voxels.contents))
     weakref.finalize(memory, library.library().tof_image_drop, ctypes.c_void_p(handle.value))
     voxels = np.frombuffer(memory, np.float32).reshape(shape)
     voxels.flags.writeable = False
-    image = Image(voxels, tuple(grid.voxel_mm), tuple(grid.origin_mm))
-    image.update, image.iteration, image.is_last = info.update, info.iteration, bool(info.is_last)
-    image.events, image.label = info.events, info.label.decode()
-    return image
+    return RunImage(voxels, info)
 # SPDX-License-Identifier: Apache-2.0
