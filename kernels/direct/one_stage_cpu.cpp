@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <vector>
 
-#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include "kernels/direct/column_sums.hpp"

@@ -34,6 +34,18 @@ double unit_gaussian(double x) {
   return std::exp(-0.5 * x * x);
 }
 
+/// Adds height exp(-x^2 / 2) at x = first, first + step, ... to `out`: each value is the one before times a factor
+/// that itself changes by exp(-step^2).
+void add_gaussian(double height, double first, double step, std::span<float> out) {
+  double value = height * unit_gaussian(first), factor = std::exp(-step * (first + 0.5 * step));
+  const double change = std::exp(-step * step);
+  for (float& sample : out) {
+    sample += static_cast<float>(value);
+    value *= factor;
+    factor *= change;
+  }
+}
+
 void scale_to_sum(std::span<float> weights, double wanted) {
   double sum = 0;
   for (const float weight : weights) sum += static_cast<double>(weight);
@@ -175,12 +187,14 @@ std::vector<float> TwoStageSplit::rest_weights(double cuts) const {
   return weights;
 }
 
-ResamplingTaps::ResamplingTaps(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split,
-                               const ResamplingKernel& kernel, const RadialProfiles& profiles)
-    : channels_(static_cast<int>(kernel.channels_mm.size())), fine_(split.fine) {
+void ResamplingTaps::set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split,
+                         const ResamplingKernel& kernel, const RadialProfiles& profiles) {
   const Vec3d spacing = split.between.spacing_mm;
   const double cut = split.cut;
+  channels_ = static_cast<int>(kernel.channels_mm.size());
+  fine_ = split.fine;
   count_u_ = most_points((cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
+  count_s_ = 0;
   for (const RadialProfile& radial : kernel.radial)
     count_s_ = std::max(count_s_, most_points(radial_reach_mm(radial, cut) / spacing.y));
   count_k_ = most_points(cut * kernel.k_sigma_mm / spacing.z);
@@ -201,42 +215,45 @@ ResamplingTaps::ResamplingTaps(const Grid& grid, const ViewFrame& frame, const T
 
 void ResamplingTaps::set_column(std::int64_t column, Vec3d at, const ResamplingKernel& kernel, std::size_t profile,
                                 Vec3d spacing, double cut) {
-  const auto span_of = [&](std::vector<float>& values, int count) {
+  const auto zeros_in = [&](std::vector<float>& values, int count) {
     const auto size = static_cast<std::size_t>(count);
-    return std::span<float>(values.data() + static_cast<std::size_t>(column) * size, size);
+    const std::span<float> span(values.data() + static_cast<std::size_t>(column) * size, size);
+    std::ranges::fill(span, 0.0f);
+    return span;
   };
   First& first = first_[static_cast<std::size_t>(column)];
-  const auto u = span_of(u_, channels_ * count_u_), s = span_of(s_, count_s_), k = span_of(k_, channels_ * count_k_);
-  const auto channels = static_cast<std::size_t>(channels_);
-  const RadialProfile& radial = kernel.radial[profile];
+  const auto u = zeros_in(u_, channels_ * count_u_), s = zeros_in(s_, count_s_), k = zeros_in(k_, channels_ * count_k_);
+  const auto channels = static_cast<std::size_t>(channels_), count_u = static_cast<std::size_t>(count_u_);
 
   const PointRange in_u = points_around(at.x, (cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
   first.u = in_u.first;
   for (std::size_t r = 0; r < channels; ++r) {
-    const auto of_channel = u.subspan(r * static_cast<std::size_t>(count_u_), static_cast<std::size_t>(count_u_));
-    for (int i = 0; i < in_u.count; ++i) {
-      const double du = (in_u.first + i - at.x) * spacing.x - kernel.channels_mm[r];
-      of_channel[static_cast<std::size_t>(i)] = static_cast<float>(unit_gaussian(du / kernel.u_sigma_mm));
-    }
+    const double from = (in_u.first - at.x) * spacing.x - kernel.channels_mm[r];
+    const auto of_channel = u.subspan(r * count_u, static_cast<std::size_t>(in_u.count));
+    add_gaussian(1, from / kernel.u_sigma_mm, spacing.x / kernel.u_sigma_mm, of_channel);
     scale_to_sum(of_channel, 1);
   }
 
+  const RadialProfile& radial = kernel.radial[profile];
   const PointRange in_s = points_around(at.y, radial_reach_mm(radial, cut) / spacing.y);
   first.s = in_s.first;
-  for (int j = 0; j < in_s.count; ++j)
-    s[static_cast<std::size_t>(j)] = static_cast<float>(radial_density(radial, (in_s.first + j - at.y) * spacing.y));
-  scale_to_sum(s, kernel.sums[profile]);
+  const auto across = s.first(static_cast<std::size_t>(in_s.count));
+  for (const RadialGaussian& part : radial)
+    add_gaussian(part.weight / part.sigma_mm, ((in_s.first - at.y) * spacing.y - part.centre_mm) / part.sigma_mm,
+                 spacing.y / part.sigma_mm, across);
+  scale_to_sum(across, kernel.sums[profile]);
 
   const PointRange in_k = points_around(at.z, cut * kernel.k_sigma_mm / spacing.z);
   first.k = in_k.first;
-  for (int m = 0; m < in_k.count; ++m) {
-    const double dk = (in_k.first + m - at.z) * spacing.z;
-    const double weight = unit_gaussian(dk / kernel.k_sigma_mm);
+  const auto along = k.first(static_cast<std::size_t>(in_k.count));
+  add_gaussian(1, (in_k.first - at.z) * spacing.z / kernel.k_sigma_mm, spacing.z / kernel.k_sigma_mm, along);
+  scale_to_sum(along, 1);
+  for (std::size_t m = 0; channels > 1 && m < along.size(); ++m) {
+    const double dk = (in_k.first + static_cast<double>(m) - at.z) * spacing.z;
+    const float weight = along[m];
     for (std::size_t r = 0; r < channels; ++r)
-      k[r * static_cast<std::size_t>(count_k_) + static_cast<std::size_t>(m)] =
-          static_cast<float>(weight * kernel.share(r, dk));
+      k[r * static_cast<std::size_t>(count_k_) + m] = weight * static_cast<float>(kernel.share(r, dk));
   }
-  scale_to_sum(k, 1);
 }
 
 }  // namespace tofstream

@@ -52,8 +52,9 @@ struct TwoStageSplit {
 /// Of one view: the weights of each column of voxels, products of weights in du, ds and dk.
 class ResamplingTaps {
  public:
-  ResamplingTaps(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split, const ResamplingKernel& kernel,
-                 const RadialProfiles& profiles);
+  /// Takes another view, in the memory of the one before.
+  void set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split, const ResamplingKernel& kernel,
+           const RadialProfiles& profiles);
 
   int channels() const { return channels_; }
   int fine() const { return fine_; }
@@ -79,7 +80,7 @@ class ResamplingTaps {
   void set_column(std::int64_t column, Vec3d at, const ResamplingKernel& kernel, std::size_t profile, Vec3d spacing_mm,
                   double cut);
 
-  int channels_, fine_, count_u_ = 0, count_s_ = 0, count_k_ = 0;
+  int channels_ = 1, fine_ = 1, count_u_ = 0, count_s_ = 0, count_k_ = 0;
   std::vector<First> first_;
   std::vector<float> u_, s_, k_;
 };

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include "kernels/direct/column_sums.hpp"
@@ -24,28 +25,44 @@ namespace {
 
 /// What one view's passes read.
 struct TwoStageView {
-  TwoStageView(const Grid& grid, const ViewFrame& frame, const DirectSettings& settings, const RadialProfiles& profiles)
-      : split(grid, frame, settings.kernel, profiles, settings.lattice),
-        in(grid, frame, split, split.in, profiles),
-        rest(split.rest_weights(static_cast<double>(settings.kernel.cut_sigma))),
-        reach(static_cast<int>(rest.size() / 2)),
-        rows(split.between.size[2] / split.fine),
-        length(ColumnLayout(rows, 0).length * split.fine) {
-    if (split.out) out.emplace(grid, frame, split, *split.out, profiles);
+  /// Takes another view, in the memory of the one before.
+  void set(const Grid& grid, const ViewFrame& frame, const DirectSettings& settings, const RadialProfiles& profiles) {
+    split.emplace(grid, frame, settings.kernel, profiles, settings.lattice);
+    in.set(grid, frame, *split, split->in, profiles);
+    if (split->out) out.set(grid, frame, *split, *split->out, profiles);
+    rest = split->rest_weights(static_cast<double>(settings.kernel.cut_sigma));
+    reach = static_cast<int>(rest.size() / 2);
     rest.insert(rest.begin(), blur_guard, 0.0f);
     rest.insert(rest.end(), blur_guard, 0.0f);
+    rows = split->between.size[2] / split->fine;
+    length = ColumnLayout(rows, 0).length * split->fine;
   }
-  int size_u() const { return split.between.size[0]; }
-  int size_s() const { return split.between.size[1]; }
+  bool has_out() const { return split->out.has_value(); }
+  int size_u() const { return split->between.size[0]; }
+  int size_s() const { return split->between.size[1]; }
   const float* rest_begin() const { return rest.data() + blur_guard; }
 
-  TwoStageSplit split;
-  ResamplingTaps in;
-  std::optional<ResamplingTaps> out;
+  std::optional<TwoStageSplit> split;
+  ResamplingTaps in, out;  // out: where there is a second resampling
   std::vector<float> rest;
-  int reach;            // of the rest of the ToF response, in points
-  int rows;             // of each of the columns of a point
-  std::int64_t length;  // of all columns of a point
+  int reach = 0;            // of the rest of the ToF response, in points
+  int rows = 0;             // of each of the columns of a point
+  std::int64_t length = 0;  // of all columns of a point
+};
+
+/// One thread's memory, kept from one call to the next.
+struct TwoStageScratch {
+  std::vector<float> rows, row, channels, guarded, along;
+  std::vector<ColumnRun> runs;
+
+  static float* zeros(std::vector<float>& values, std::int64_t size) {
+    values.assign(static_cast<std::size_t>(size), 0.0f);
+    return values.data();
+  }
+  static float* room(std::vector<float>& values, std::int64_t size) {
+    if (values.size() < static_cast<std::size_t>(size)) values.resize(static_cast<std::size_t>(size));
+    return values.data();
+  }
 };
 
 /// Which points of the lattice a row of columns has: from -before to size_u + before.
@@ -95,54 +112,43 @@ class CpuTwoStage final : public DirectProjector {
     require_views(views);
     ColumnStack voxels = stack(views);
     voxels.load(image);
-    std::vector<float> between;
     for (int v = 0; v < views.views; ++v) {
-      const TwoStageView view(grid(), frame(views, v), settings(), profiles());
+      view_.set(grid(), frame(views, v), settings(), profiles());
       float* const histo = expectation + v * points();
-      if (view.out) between.resize(static_cast<std::size_t>(view.size_u() * view.length * view.size_s()));
-      for_each_slab(view, [&](int begin, int end) {
-        std::vector<float> rows;
-        const RowsBetween spread_rows = rows_for(view, view.reach, begin, end, rows);
-        spread(view, view.in, voxels, end, spread_rows);
-        blur_forward(view, spread_rows, end, between.data(), histo);
+      float* const between =
+          view_.has_out() ? TwoStageScratch::room(between_, view_.size_u() * view_.length * view_.size_s()) : nullptr;
+      for_each_slab([&](int begin, int end, TwoStageScratch& scratch) {
+        const RowsBetween rows = zero_rows(view_.reach, begin, end, scratch);
+        spread(view_.in, voxels, end, rows, view_.reach, scratch);
+        blur_forward(rows, end, between, histo, scratch);
       });
-      if (!view.out) continue;
-      const RowsBetween blurred{between.data(), 0, view.size_u() * view.length, 0};
-      tbb::parallel_for(0, grid().size[1], [&](int y) {
-        const std::int64_t length = voxels.layout().length;
-        std::vector<float> row(static_cast<std::size_t>(grid().size[0] * length), 0.0f);
-        collect(view, *view.out, blurred, voxels.layout(), y, [&](int x) { return row.data() + x * length; });
-        store_row(row.data(), length, grid().size[0], grid().size[1], grid().size[2], y, histo);
-      });
+      if (view_.has_out()) collect_histo(voxels.layout(), {between, 0, view_.size_u() * view_.length, 0}, histo);
     }
   }
 
   void back(const Views& views, const float* values, float* image, Stream) override {
     require_views(views);
     ColumnStack sum = stack(views), histo_columns = stack(views);
-    std::vector<float> between;
     for (int v = 0; v < views.views; ++v) {
-      const TwoStageView view(grid(), frame(views, v), settings(), profiles());
+      view_.set(grid(), frame(views, v), settings(), profiles());
       const float* const histo = values ? values + v * points() : nullptr;
-      const RowsBetween blurred = {nullptr, view.reach, (view.size_u() + 2 * view.reach) * view.length, 0};
-      between.resize(static_cast<std::size_t>(blurred.row_size * view.size_s()));
-      if (view.out) histo_columns.load(histo);
-      for_each_slab(view, [&](int begin, int end) {
-        std::vector<float> rows;
-        const RowsBetween wide = rows_for(view, 2 * view.reach, begin, end, rows);
-        if (view.out)
-          spread(view, *view.out, histo_columns, end, wide, 0);
+      const int width = view_.size_u() + 2 * view_.reach;
+      const std::int64_t row_size = width * view_.length;
+      const RowsBetween blurred = {TwoStageScratch::room(between_, row_size * view_.size_s()), view_.reach, row_size,
+                                   0};
+      if (view_.has_out()) histo_columns.load(histo);
+      for_each_slab([&](int begin, int end, TwoStageScratch& scratch) {
+        const RowsBetween wide = zero_rows(2 * view_.reach, begin, end, scratch);
+        if (view_.has_out())
+          spread(view_.out, histo_columns, end, wide, 0, scratch);
         else
-          load_rows(view, histo, end, wide);
+          load_rows(histo, end, wide);
         for (int j = begin; j < end; ++j)
-          column_sums().blur(wide.columns + (j - begin) * wide.row_size, view.rest_begin(), view.reach,
-                             view.size_u() + 2 * view.reach, view.length, view.length,
-                             between.data() + j * blurred.row_size);
+          column_sums().blur(wide.columns + (j - begin) * wide.row_size, view_.rest_begin(), view_.reach, width,
+                             view_.length, view_.length, blurred.columns + j * row_size);
       });
-      RowsBetween gathered = blurred;
-      gathered.columns = between.data();
       tbb::parallel_for(0, grid().size[1], [&](int y) {
-        collect(view, view.in, gathered, sum.layout(), y, [&](int x) { return sum.at(x, y); });
+        collect(view_.in, blurred, sum.layout(), y, [&](int x) { return sum.at(x, y); });
       });
     }
     sum.add_to(image);
@@ -152,9 +158,10 @@ class CpuTwoStage final : public DirectProjector {
   static constexpr int slab = 8;  // rows of the lattice that stay in a core's cache
 
   template <class Work>
-  static void for_each_slab(const TwoStageView& view, const Work& work) {
-    tbb::parallel_for(0, (view.size_s() + slab - 1) / slab,
-                      [&](int number) { work(number * slab, std::min(view.size_s(), (number + 1) * slab)); });
+  void for_each_slab(const Work& work) {
+    tbb::parallel_for(0, (view_.size_s() + slab - 1) / slab, [&](int number) {
+      work(number * slab, std::min(view_.size_s(), (number + 1) * slab), scratch_.local());
+    });
   }
 
   /// Columns of voxels with zeros at their ends, beyond which no view's weights reach.
@@ -179,111 +186,116 @@ class CpuTwoStage final : public DirectProjector {
   }
 
   /// Rows [begin, end) of zeros.
-  static RowsBetween rows_for(const TwoStageView& view, int before, int begin, int end, std::vector<float>& rows) {
-    const std::int64_t row_size = (view.size_u() + 2 * before) * view.length;
-    rows.assign(static_cast<std::size_t>((end - begin) * row_size), 0.0f);
-    return {rows.data(), before, row_size, begin};
+  RowsBetween zero_rows(int before, int begin, int end, TwoStageScratch& scratch) const {
+    const std::int64_t row_size = (view_.size_u() + 2 * before) * view_.length;
+    return {TwoStageScratch::zeros(scratch.rows, (end - begin) * row_size), before, row_size, begin};
   }
 
   /// Adds to the rows up to `end` what columns of voxels give to them, at most `beyond` points beyond the lattice.
-  void spread(const TwoStageView& view, const ResamplingTaps& taps, const ColumnStack& voxels, int end,
-              const RowsBetween& rows, int beyond) const {
-    std::vector<float> channels(static_cast<std::size_t>(taps.channels() * view.length));
+  void spread(const ResamplingTaps& taps, const ColumnStack& voxels, int end, const RowsBetween& rows, int beyond,
+              TwoStageScratch& scratch) const {
+    const std::int64_t length = view_.length;
+    float* const channels = TwoStageScratch::room(scratch.channels, taps.channels() * length);
     for (std::int64_t column = 0; column < grid().stride(2); ++column) {
       const int first = taps.first(column).s;
       const int j_begin = std::max(rows.first_row, first), j_end = std::min(end, first + taps.count_s());
-      if (j_begin >= j_end || !reaches_rows(view, taps, column, grid().size[2])) continue;
-      ClippedPoints at(view, taps, column, beyond);
+      if (j_begin >= j_end || !reaches_rows(view_, taps, column, grid().size[2])) continue;
+      ClippedPoints at(view_, taps, column, beyond);
       if (at.weights.points <= 0) continue;
       const auto x = static_cast<int>(column % grid().size[0]), y = static_cast<int>(column / grid().size[0]);
-      spread_along_z(view, taps, column, voxels.at(x, y), channels.data());
+      spread_along_z(taps, column, voxels.at(x, y), channels);
       for (int j = j_begin; j < j_end; ++j) {
         at.weights.scale = taps.s(column)[j - first];
         if (at.weights.scale == 0) continue;
         float* const row = rows.columns + (j - rows.first_row) * rows.row_size;
-        column_sums().spread(channels.data(), at.weights, view.length, row + (at.begin + rows.before) * view.length,
-                             view.length);
+        column_sums().spread(channels, at.weights, length, row + (at.begin + rows.before) * length, length);
       }
     }
   }
-  void spread(const TwoStageView& view, const ResamplingTaps& taps, const ColumnStack& voxels, int end,
-              const RowsBetween& rows) const {
-    spread(view, taps, voxels, end, rows, rows.before);
-  }
 
-  static void spread_along_z(const TwoStageView& view, const ResamplingTaps& taps, std::int64_t column,
-                             const float* voxels, float* channels) {
-    const std::int64_t length = view.length / taps.fine();
-    if (taps.count_k() < taps.fine()) std::fill_n(channels, taps.channels() * view.length, 0.0f);
+  void spread_along_z(const ResamplingTaps& taps, std::int64_t column, const float* voxels, float* channels) const {
+    const std::int64_t length = view_.length / taps.fine();
+    if (taps.count_k() < taps.fine()) std::fill_n(channels, taps.channels() * view_.length, 0.0f);
     for_each_phase(taps, column, [&](int phase, int shift, int count, const float* weights) {
       for (int r = 0; r < taps.channels(); ++r) {
         const ColumnRun run{voxels - shift - (count - 1),
                             weights + r * taps.count_k() + std::ptrdiff_t{taps.fine()} * (count - 1), count,
                             -taps.fine()};
-        column_sums().sum_runs(&run, 1, length, channels + r * view.length + phase * length);
+        column_sums().sum_runs(&run, 1, length, channels + r * view_.length + phase * length);
       }
     });
   }
 
-  /// The convolution of rows: into the histo-image, or into rows without margins for a second resampling.
-  static void blur_forward(const TwoStageView& view, const RowsBetween& rows, int end, float* between, float* histo) {
-    std::vector<float> row;
-    if (!view.out) row.resize(static_cast<std::size_t>(view.size_u() * view.length));
+  /// The convolution of rows: into the histo-image, or where there is a second resampling into rows between.
+  void blur_forward(const RowsBetween& rows, int end, float* between, float* histo, TwoStageScratch& scratch) const {
+    const std::int64_t size = view_.size_u() * view_.length;
     for (int j = rows.first_row; j < end; ++j) {
-      float* const out = view.out ? between + j * view.size_u() * view.length : row.data();
-      column_sums().blur(rows.columns + (j - rows.first_row) * rows.row_size, view.rest_begin(), view.reach,
-                         view.size_u(), view.length, view.length, out);
-      if (!view.out) store_row(out, view.length, view.size_u(), view.size_s(), view.rows, j, histo);
+      float* const out = between ? between + j * size : TwoStageScratch::room(scratch.row, size);
+      column_sums().blur(rows.columns + (j - rows.first_row) * rows.row_size, view_.rest_begin(), view_.reach,
+                         view_.size_u(), view_.length, view_.length, out);
+      if (!between) store_row(out, view_.length, view_.size_u(), view_.size_s(), view_.rows, j, histo);
     }
   }
 
   /// Rows from a histo-image on the view's lattice; null stands for ones.
-  static void load_rows(const TwoStageView& view, const float* histo, int end, const RowsBetween& rows) {
+  void load_rows(const float* histo, int end, const RowsBetween& rows) const {
+    const std::int64_t length = view_.length;
     for (int j = rows.first_row; j < end; ++j)
-      for (int k = 0; k < view.rows; ++k) {
-        const float* const from = histo ? histo + view.split.between.index(0, j, k) : nullptr;
-        float* const to =
-            rows.columns + (j - rows.first_row) * rows.row_size + std::int64_t{rows.before} * view.length + k;
-        for (int i = 0; i < view.size_u(); ++i) to[i * view.length] = from ? from[i] : 1.0f;
+      for (int k = 0; k < view_.rows; ++k) {
+        const float* const from = histo ? histo + view_.split->between.index(0, j, k) : nullptr;
+        float* const to = rows.columns + (j - rows.first_row) * rows.row_size + rows.before * length + k;
+        for (int i = 0; i < view_.size_u(); ++i) to[i * length] = from ? from[i] : 1.0f;
       }
+  }
+
+  /// The second resampling: a histo-image on the image's lattice.
+  void collect_histo(const ColumnLayout& layout, const RowsBetween& between, float* histo) {
+    tbb::parallel_for(0, grid().size[1], [&](int y) {
+      float* const row = TwoStageScratch::zeros(scratch_.local().row, grid().size[0] * layout.length);
+      collect(view_.out, between, layout, y, [&](int x) { return row + x * layout.length; });
+      store_row(row, layout.length, grid().size[0], grid().size[1], grid().size[2], y, histo);
+    });
   }
 
   /// Adds to column_at(x) of row y what its voxels gather from rows between the stages.
   template <class ColumnAt>
-  void collect(const TwoStageView& view, const ResamplingTaps& taps, const RowsBetween& rows,
-               const ColumnLayout& voxels, int y, const ColumnAt& column_at) const {
-    const std::int64_t length = view.length / taps.fine(), stride = length + 2 * voxels.margin;
+  void collect(const ResamplingTaps& taps, const RowsBetween& rows, const ColumnLayout& voxels, int y,
+               const ColumnAt& column_at) {
+    TwoStageScratch& scratch = scratch_.local();
+    const std::int64_t length = view_.length / taps.fine(), stride = length + 2 * voxels.margin;
     const int channels = taps.channels();
-    std::vector<float> gathered(static_cast<std::size_t>(channels * view.length));
-    std::vector<float> guarded(static_cast<std::size_t>(channels * taps.fine() * stride), 0.0f);
-    std::vector<float> along(static_cast<std::size_t>(voxels.length));
-    std::vector<ColumnRun> runs;
+    float* const guarded = TwoStageScratch::zeros(scratch.guarded, channels * taps.fine() * stride);
+    float* const along = TwoStageScratch::room(scratch.along, voxels.length);
     for (int x = 0; x < grid().size[0]; ++x) {
       const std::int64_t column = y * grid().size[0] + x;
-      if (!reaches_rows(view, taps, column, grid().size[2])) continue;
-      ClippedPoints at(view, taps, column, rows.before);
+      if (!reaches_rows(view_, taps, column, grid().size[2])) continue;
+      ClippedPoints at(view_, taps, column, rows.before);
       if (at.weights.points <= 0) continue;
       const int first = taps.first(column).s;
-      std::ranges::fill(gathered, 0.0f);
-      for (int j = std::max(0, first); j < std::min(view.size_s(), first + taps.count_s()); ++j) {
+      float* const gathered = TwoStageScratch::zeros(scratch.channels, channels * view_.length);
+      for (int j = std::max(0, first); j < std::min(view_.size_s(), first + taps.count_s()); ++j) {
         at.weights.scale = taps.s(column)[j - first];
         if (at.weights.scale == 0) continue;
-        column_sums().collect(rows.columns + j * rows.row_size + (at.begin + rows.before) * view.length, view.length,
-                              at.weights, view.length, gathered.data());
+        column_sums().collect(rows.columns + j * rows.row_size + (at.begin + rows.before) * view_.length, view_.length,
+                              at.weights, view_.length, gathered);
       }
-      runs.clear();
+      scratch.runs.clear();
       for_each_phase(taps, column, [&](int phase, int shift, int count, const float* weights) {
         for (int r = 0; r < channels; ++r) {
-          float* const column_rows = guarded.data() + (r * taps.fine() + phase) * stride + voxels.margin;
-          std::copy_n(gathered.data() + r * view.length + phase * length, view.rows, column_rows);
-          runs.push_back({column_rows + shift, weights + r * taps.count_k(), count, taps.fine()});
+          float* const column_rows = guarded + (r * taps.fine() + phase) * stride + voxels.margin;
+          std::copy_n(gathered + r * view_.length + phase * length, view_.rows, column_rows);
+          scratch.runs.push_back({column_rows + shift, weights + r * taps.count_k(), count, taps.fine()});
         }
       });
-      column_sums().sum_runs(runs.data(), static_cast<int>(runs.size()), voxels.length, along.data());
+      column_sums().sum_runs(scratch.runs.data(), static_cast<int>(scratch.runs.size()), voxels.length, along);
       float* const to = column_at(x);
-      for (std::int64_t k = 0; k < voxels.length; ++k) to[k] += along[static_cast<std::size_t>(k)];
+      for (std::int64_t k = 0; k < voxels.length; ++k) to[k] += along[k];
     }
   }
+
+  TwoStageView view_;
+  std::vector<float> between_;
+  tbb::enumerable_thread_specific<TwoStageScratch> scratch_;
 };
 
 }  // namespace

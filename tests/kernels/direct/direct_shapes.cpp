@@ -35,7 +35,7 @@ RadialShape radial_shape(const std::vector<float>& values, const DirectLattice& 
 TEST_CASE("A variant kernel spreads a voxel by the width at its radius, and sees a point with the width at its own") {
   const DirectShapes shapes;
   DirectKernel kernel = plain_kernel(12);
-  kernel.radial = {{0, 5}, {80, 13}};  // 0.1 mm a mm
+  kernel.radial = {{0, 7}, {80, 15}};  // 0.1 mm a mm
   for (const DirectMethod& method : direct_methods(kernel)) {
     CAPTURE(method.name);
     const DirectCase here(shapes.grid, shapes.views, kernel, method.method, method.lattice);
@@ -47,7 +47,7 @@ TEST_CASE("A variant kernel spreads a voxel by the width at its radius, and sees
       const RadialShape forward =
           radial_shape(direct_forward(*projector, batch, point), here.lattice(0), here.frame(0));
       CHECK(forward.mean == doctest::Approx(-4 * (x - 20.0)).epsilon(1e-3));
-      CHECK(forward.sigma == doctest::Approx((5 + 0.1 * s) / fwhm_per_sigma).epsilon(0.02));
+      CHECK(forward.sigma == doctest::Approx((7 + 0.1 * s) / fwhm_per_sigma).epsilon(0.02));
     }
     // On the view's lattice a point of the histo-image lies at another voxel of the image.
     const DirectLattice lattice = here.lattice(0);
@@ -59,8 +59,8 @@ TEST_CASE("A variant kernel spreads a voxel by the width at its radius, and sees
     const auto back = direct_back(*projector, batch, histo);
     // At 4 voxels to both sides of the point: Gaussians of the widths there.
     for (const int dx : {-4, 4}) {
-      const double sigma = (5 + 0.1 * 4 * std::abs(8 + dx - 20.0)) / fwhm_per_sigma;
-      const double centre = (5 + 0.1 * 48) / fwhm_per_sigma;
+      const double sigma = (7 + 0.1 * 4 * std::abs(8 + dx - 20.0)) / fwhm_per_sigma;
+      const double centre = (7 + 0.1 * 48) / fwhm_per_sigma;
       const double expected = centre / sigma * std::exp(-0.5 * std::pow(16 / sigma, 2));
       const auto value = [&](int x) { return double{back[static_cast<std::size_t>(here.grid.index(x, 20, 4))]}; };
       CHECK(value(8 + dx) / value(8) == doctest::Approx(expected).epsilon(0.02));
