@@ -42,14 +42,17 @@ void sum_runs(const ColumnRun* runs, int count, std::int64_t length, float* out)
 
 void spread(const float* channels, const RowWeights& weights, std::int64_t length, float* row, std::int64_t stride) {
   const auto step = static_cast<std::int64_t>(hn::Lanes(lanes));
-  for (int i = 0; i < weights.points; ++i)
-    for (int r = 0; r < weights.channels; ++r) {
-      const auto w = hn::Set(lanes, weights.scale * weights.weights[r * weights.channel_stride + i]);
-      const float* const in = channels + r * length;
-      float* const out = row + i * stride;
-      for (std::int64_t k = 0; k < length; k += step)
-        hn::StoreU(hn::MulAdd(w, hn::LoadU(lanes, in + k), hn::LoadU(lanes, out + k)), lanes, out + k);
+  for (int i = 0; i < weights.points; ++i) {
+    const float* const of_point = weights.weights + i;
+    float* const out = row + i * stride;
+    for (std::int64_t k = 0; k < length; k += step) {
+      auto sum = hn::Zero(lanes);
+      for (int r = 0; r < weights.channels; ++r)
+        sum = hn::MulAdd(hn::Set(lanes, of_point[r * weights.channel_stride]),
+                         hn::LoadU(lanes, channels + r * length + k), sum);
+      hn::StoreU(hn::MulAdd(hn::Set(lanes, weights.scale), sum, hn::LoadU(lanes, out + k)), lanes, out + k);
     }
+  }
 }
 
 void collect(const float* row, std::int64_t stride, const RowWeights& weights, std::int64_t length, float* channels) {

@@ -113,12 +113,12 @@ class CpuTwoStage final : public DirectProjector {
     ColumnStack voxels = stack(views);
     voxels.load(image);
     for (int v = 0; v < views.views; ++v) {
-      view_.set(grid(), frame(views, v), settings(), profiles());
+      take_view(views, v);
       float* const histo = expectation + v * points();
       float* const between =
           view_.has_out() ? TwoStageScratch::room(between_, view_.size_u() * view_.length * view_.size_s()) : nullptr;
       for_each_slab([&](int begin, int end, TwoStageScratch& scratch) {
-        const RowsBetween rows = zero_rows(view_.reach, begin, end, scratch);
+        const RowsBetween rows = rows_from(view_.reach, begin, end, scratch);
         spread(view_.in, voxels, end, rows, view_.reach, scratch);
         blur_forward(rows, end, between, histo, scratch);
       });
@@ -130,7 +130,7 @@ class CpuTwoStage final : public DirectProjector {
     require_views(views);
     ColumnStack sum = stack(views), histo_columns = stack(views);
     for (int v = 0; v < views.views; ++v) {
-      view_.set(grid(), frame(views, v), settings(), profiles());
+      take_view(views, v);
       const float* const histo = values ? values + v * points() : nullptr;
       const int width = view_.size_u() + 2 * view_.reach;
       const std::int64_t row_size = width * view_.length;
@@ -138,7 +138,7 @@ class CpuTwoStage final : public DirectProjector {
                                    0};
       if (view_.has_out()) histo_columns.load(histo);
       for_each_slab([&](int begin, int end, TwoStageScratch& scratch) {
-        const RowsBetween wide = zero_rows(2 * view_.reach, begin, end, scratch);
+        const RowsBetween wide = rows_from(2 * view_.reach, begin, end, scratch);
         if (view_.has_out())
           spread(view_.out, histo_columns, end, wide, 0, scratch);
         else
@@ -156,6 +156,15 @@ class CpuTwoStage final : public DirectProjector {
 
  private:
   static constexpr int slab = 8;  // rows of the lattice that stay in a core's cache
+
+  /// Whoever updates an image view by view asks for a view twice in turn.
+  void take_view(const Views& views, int v) {
+    const int number = views.records[v].view;
+    if (number == taken_) return;
+    taken_ = -1;
+    view_.set(grid(), frame(views, v), settings(), profiles());
+    taken_ = number;
+  }
 
   template <class Work>
   void for_each_slab(const Work& work) {
@@ -185,16 +194,17 @@ class CpuTwoStage final : public DirectProjector {
     return {grid().size[0], grid().size[1], ColumnLayout(grid().size[2], margin)};
   }
 
-  /// Rows [begin, end) of zeros.
-  RowsBetween zero_rows(int before, int begin, int end, TwoStageScratch& scratch) const {
+  /// Rows [begin, end), not yet filled.
+  RowsBetween rows_from(int before, int begin, int end, TwoStageScratch& scratch) const {
     const std::int64_t row_size = (view_.size_u() + 2 * before) * view_.length;
-    return {TwoStageScratch::zeros(scratch.rows, (end - begin) * row_size), before, row_size, begin};
+    return {TwoStageScratch::room(scratch.rows, (end - begin) * row_size), before, row_size, begin};
   }
 
-  /// Adds to the rows up to `end` what columns of voxels give to them, at most `beyond` points beyond the lattice.
+  /// Fills the rows up to `end` with what columns of voxels give to them, at most `beyond` points beyond the lattice.
   void spread(const ResamplingTaps& taps, const ColumnStack& voxels, int end, const RowsBetween& rows, int beyond,
               TwoStageScratch& scratch) const {
     const std::int64_t length = view_.length;
+    std::fill_n(rows.columns, (end - rows.first_row) * rows.row_size, 0.0f);
     float* const channels = TwoStageScratch::room(scratch.channels, taps.channels() * length);
     for (std::int64_t column = 0; column < grid().stride(2); ++column) {
       const int first = taps.first(column).s;
@@ -237,15 +247,19 @@ class CpuTwoStage final : public DirectProjector {
     }
   }
 
-  /// Rows from a histo-image on the view's lattice; null stands for ones.
+  /// Rows from a histo-image on the view's lattice, with zeros beyond it; null stands for ones.
   void load_rows(const float* histo, int end, const RowsBetween& rows) const {
-    const std::int64_t length = view_.length;
-    for (int j = rows.first_row; j < end; ++j)
-      for (int k = 0; k < view_.rows; ++k) {
-        const float* const from = histo ? histo + view_.split->between.index(0, j, k) : nullptr;
-        float* const to = rows.columns + (j - rows.first_row) * rows.row_size + rows.before * length + k;
-        for (int i = 0; i < view_.size_u(); ++i) to[i * length] = from ? from[i] : 1.0f;
+    const std::int64_t length = view_.length, margin = rows.before * length;
+    for (int j = rows.first_row; j < end; ++j) {
+      float* const row = rows.columns + (j - rows.first_row) * rows.row_size;
+      std::fill_n(row, margin, 0.0f);
+      std::fill_n(row + rows.row_size - margin, margin, 0.0f);
+      for (int i = 0; i < view_.size_u(); ++i) {
+        float* const to = row + margin + i * length;
+        for (int k = 0; k < view_.rows; ++k) to[k] = histo ? histo[view_.split->between.index(i, j, k)] : 1.0f;
+        std::fill(to + view_.rows, to + length, 0.0f);
       }
+    }
   }
 
   /// The second resampling: a histo-image on the image's lattice.
@@ -294,6 +308,7 @@ class CpuTwoStage final : public DirectProjector {
   }
 
   TwoStageView view_;
+  int taken_ = -1;  // its number in the set
   std::vector<float> between_;
   tbb::enumerable_thread_specific<TwoStageScratch> scratch_;
 };

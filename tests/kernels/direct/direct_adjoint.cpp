@@ -1,5 +1,7 @@
 // The back projection of histo-images is the forward projection's transpose: for every kernel, operator, tilt, odd and
 // even sizes; in double precision to 1e-12, in float to 1e-5.
+#include <tbb/global_control.h>
+
 #include "tests/kernels/direct/direct_support.hpp"
 
 using namespace tofstream;
@@ -86,6 +88,32 @@ TEST_CASE("Projections of histo-images have the same bits for each view alone as
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(v * here.set.pixels());
       CHECK(same_bits(one, {first, first + static_cast<std::ptrdiff_t>(here.set.pixels())}));
     }
+  }
+}
+
+TEST_CASE("Direct operators have the same bits on any number of threads, and agree on all instruction sets") {
+  const Grid grid = Grid::centred(15, 15, 9, {4, 4, 4});
+  for (const DirectMethod& method : direct_methods(plain_kernel(12))) {
+    CAPTURE(method.name);
+    const DirectCase here(grid, {.azimuths = 4, .tilts = 3}, plain_kernel(12), method.method, method.lattice);
+    const ViewBatch batch = view_batch(here.set);
+    const auto x = random_numbers(grid.voxels(), 3), y = random_numbers(batch.count, 4);
+    const auto project = [&](std::size_t threads) {
+      const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, threads);
+      const auto projector = here.projector();
+      return std::pair(direct_forward(*projector, batch, x), direct_back(*projector, batch, y));
+    };
+    const auto [forward, back] = project(1);
+    for (const std::size_t threads : {2, 16}) {
+      const auto [other_forward, other_back] = project(threads);
+      CHECK(same_bits(other_forward, forward));
+      CHECK(same_bits(other_back, back));
+    }
+    for_each_instruction_set([&](const std::string&) {
+      const auto [other_forward, other_back] = project(2);
+      CHECK(error_of_range(other_forward, forward) < 1e-6);
+      CHECK(error_of_range(other_back, back) < 1e-6);
+    });
   }
 }
 

@@ -85,7 +85,9 @@ TEST_CASE("Two stages hold for variant and asymmetric direct kernels, wide axial
       CAPTURE(acceptance);
       DirectKernel kernel = one.kernel;
       kernel.axial_fwhm_mm = 10;
-      const DirectCase here(direct_points_grid, {.azimuths = 7, .tilts = 3, .acceptance_deg = acceptance}, kernel,
+      Grid grid = direct_points_grid;  // off the axis: identifiers count from there
+      grid.origin_mm = grid.origin_mm + Vec3{17, -9, 25};
+      const DirectCase here(grid, {.azimuths = 7, .tilts = 3, .acceptance_deg = acceptance}, kernel,
                             DirectOperator::two_stage, HistoLattice::view);
       const DirectErrors errors = direct_errors(here, view_batch(here.set, {1, 4, 8, 20}),
                                                 points_image(here.grid, {{18, 18, 7}, {9, 25, 4}, {27, 11, 10}}));
