@@ -23,14 +23,28 @@ enum class DirectOperator {
   two_stage,
   // Sum over a table of all points of the kernel (Ha et al. 2013). Any kernel; histo-images on the image's lattice.
   one_stage,
-  // In Fourier space, padded with zeros. One kernel for all voxels; histo-images on the image's lattice.
+  // In Fourier space. One kernel for all voxels; histo-images on the image's lattice.
   fft,
+};
+
+/// What `fft` does at the image's ends.
+enum class FftEnds {
+  padded,    // beyond them is nothing
+  periodic,  // what leaves the image comes in from the other side, as published
+};
+
+/// What `fft` multiplies with.
+enum class FftSpectrum {
+  sampled,   // the transform of the kernel's values at points
+  analytic,  // a Gaussian, as published: the kernel then swings, and is negative in places
 };
 
 struct DirectSettings {
   DirectKernel kernel;
   DirectOperator method = DirectOperator::two_stage;
   HistoLattice lattice = HistoLattice::view;
+  FftEnds fft_ends = FftEnds::padded;
+  FftSpectrum fft_spectrum = FftSpectrum::sampled;
 };
 
 /// The views' histo-images for an image: of ViewKind::histo_image, one place a view, in the views' order. Throws

@@ -1,5 +1,6 @@
 // One kernel for all voxels in Fourier space, on the CPU: the transform of the very kernel that one_stage sums, so
-// both agree to rounding. Volumes are padded with zeros, so nothing comes around from the other side.
+// both agree to rounding. Volumes are padded with zeros, so nothing comes around from the other side. Both can be had
+// as they were published, to show what that costs (Ha et al. 2013, figure 5).
 //
 // Such a kernel is its own mirror image, so its spectrum is real. Two views are therefore one: with the kernels
 // k1 + i k2 an image becomes h1 + i h2, and the real part of (k1 - i k2) * (y1 + i y2) is the sum of both back
@@ -7,12 +8,14 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 #include <vector>
 
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/fft_volume.hpp"
 #include "kernels/direct/kernel_tables.hpp"
 #include "kernels/math/fft_size.hpp"
+#include "kernels/math/units.hpp"
 
 namespace tofstream {
 
@@ -70,9 +73,9 @@ class CpuDirectFft final : public DirectProjector {
 
   /// Room for the image and for what a kernel of any view brings around.
   int padded_size(int axis) const {
+    if (settings().fft_ends == FftEnds::periodic) return grid().size[axis];
     const Vec3d half = kernel_half_axes_mm(settings().kernel, profiles());
-    const double farthest_mm = std::max({half.x, half.y, half.z});
-    double reach_mm = farthest_mm;
+    double reach_mm = std::max({half.x, half.y, half.z});
     if (axis == 2) {
       reach_mm = 0;
       for (const ViewFrame& look : frames())
@@ -92,20 +95,55 @@ class CpuDirectFft final : public DirectProjector {
 
   /// The spectrum of k1 + i k2 of views v and, where there is one, v + 1.
   Volume spectra(const Views& views, int v) const {
-    Volume kernels(fft_.points());
+    Volume result(fft_.points());
+    const bool is_sampled = settings().fft_spectrum == FftSpectrum::sampled;
     for (int second = 0; second < views_at(views, v); ++second) {
-      const KernelTables tables(grid(), frame(views, v + second), settings().kernel, profiles());
-      for (const KernelRun& run : tables.runs())
-        for (int m = 0; m < run.count; ++m) {
-          const float value = tables.values(0, 0)[run.first + m];
-          auto& point = kernels[fft_.index(wrapped(run.dx, 0), wrapped(run.dy, 1), wrapped(run.dz + m, 2))];
-          point += second == 0 ? std::complex<float>(value, 0) : std::complex<float>(0, value);
-        }
+      const std::complex<float> unit = second == 0 ? std::complex<float>(1, 0) : std::complex<float>(0, 1);
+      if (is_sampled)
+        add_kernel(frame(views, v + second), unit, result);
+      else
+        add_spectrum(frame(views, v + second), unit, result);
     }
-    fft_.forward(kernels);
-    return kernels;
+    if (is_sampled) fft_.forward(result);
+    return result;
   }
-  int wrapped(int offset, int axis) const { return offset < 0 ? offset + fft_.size(axis) : offset; }
+
+  void add_kernel(const ViewFrame& look, std::complex<float> unit, Volume& kernels) const {
+    const auto wrapped = [&](int offset, int axis) {
+      const int size = fft_.size(axis);
+      return (offset % size + size) % size;
+    };
+    const KernelTables tables(grid(), look, settings().kernel, profiles());
+    for (const KernelRun& run : tables.runs())
+      for (int m = 0; m < run.count; ++m)
+        kernels[fft_.index(wrapped(run.dx, 0), wrapped(run.dy, 1), wrapped(run.dz + m, 2))] +=
+            unit * tables.values(0, 0)[run.first + m];
+  }
+
+  /// exp(-(sigma w)^2 / 2) along each of the frame's axes. The highest frequency of an even size stands for itself and
+  /// its negative: their mean keeps the kernel real.
+  void add_spectrum(const ViewFrame& look, std::complex<float> unit, Volume& spectrum) const {
+    const DirectKernel& kernel = settings().kernel;
+    const double tof = static_cast<double>(kernel.tof_sigma_mm), radial = profiles()[0][0].sigma_mm;
+    const double axial = static_cast<double>(kernel.axial_fwhm_mm) / fwhm_per_sigma;
+    const auto frequency = [&](int number, int axis, int side) {
+      const int size = fft_.size(axis);
+      const int from_zero = 2 * number == size ? side * number : (2 * number > size ? number - size : number);
+      return 2 * std::numbers::pi * from_zero / (size * static_cast<double>(grid().voxel_mm[axis]));
+    };
+    for (int k = 0; k < fft_.size(2); ++k)
+      for (int j = 0; j < fft_.size(1); ++j)
+        for (int i = 0; i < fft_.size(0); ++i) {
+          double sum = 0;
+          for (int sides = 0; sides < 8; ++sides) {
+            const auto side = [&](int axis) { return sides >> axis & 1 ? 1 : -1; };
+            const Vec3d w = {frequency(i, 0, side(0)), frequency(j, 1, side(1)), frequency(k, 2, side(2))};
+            const double t = tof * look.t(w), s = radial * look.s(w), z = axial * look.z(w);
+            sum += std::exp(-0.5 * (t * t + s * s + z * z));
+          }
+          spectrum[fft_.index(i, j, k)] += unit * static_cast<float>(sum / 8);
+        }
+  }
 
   /// The real part, or the imaginary one. Where a sum of what is not negative is 0, the transforms leave some rounding
   /// of either sign, which EM would divide by: it becomes 0.

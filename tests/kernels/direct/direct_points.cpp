@@ -130,6 +130,49 @@ TEST_CASE("One stage is the reference with its cut, to 1e-6 of the maximum; so i
     }
 }
 
+TEST_CASE("As published, the direct FFT comes around at the image's ends, and its kernel swings below zero") {
+  DirectKernel kernel = plain_kernel(12);
+  kernel.radial = {{0, 5}};
+  const Grid grid = Grid::centred(24, 24, 12, {4, 4, 4});
+  DirectCase here(grid, {.azimuths = 4, .tilts = 1}, kernel, DirectOperator::fft, HistoLattice::image);
+  const ViewBatch batch = view_batch(here.set);
+  const auto point = points_image(grid, {{12, 2, 6}});
+  const auto padded = direct_forward(*here.projector(), batch, point);
+  const auto sum_of_view = [&](const std::vector<float>& histo, int v) {
+    double sum = 0;
+    for (std::int64_t p = 0; p < here.set.pixels(); ++p)
+      sum += double{histo[static_cast<std::size_t>(v * here.set.pixels() + p)]};
+    return sum;
+  };
+  here.settings.fft_ends = FftEnds::periodic;
+  const auto periodic = direct_forward(*here.projector(), batch, point);
+  here.settings.fft_spectrum = FftSpectrum::analytic;
+  const auto projector = here.projector();
+  const auto analytic = direct_forward(*projector, batch, point);
+  for (int v = 0; v < 4; ++v) {
+    CHECK(sum_of_view(padded, v) < 0.99);
+    CHECK(sum_of_view(periodic, v) == doctest::Approx(1).epsilon(1e-4));
+    CHECK(sum_of_view(analytic, v) == doctest::Approx(1).epsilon(1e-4));
+  }
+  // The opposite end, in the view that is steepest along y.
+  const auto far_end = static_cast<std::size_t>(here.set.pixels() + grid.index(10, 22, 6));
+  CHECK(padded[far_end] == 0);
+  CHECK(periodic[far_end] > 1e-4f);
+  const auto [low, high] = std::ranges::minmax(analytic);
+  CHECK(*std::ranges::min_element(periodic) >= 0);
+  CHECK(low < -0.001f * high);
+  CHECK(low > -0.1f * high);
+  // A kernel as wide as the published one's 10 mm hardly swings.
+  here.settings.kernel.radial = {{0, 10}};
+  here.settings.kernel.axial_fwhm_mm = 10;
+  const auto wide_analytic = direct_forward(*here.projector(), batch, point);
+  here.settings.fft_spectrum = FftSpectrum::sampled;
+  CHECK(error_of_range(wide_analytic, direct_forward(*here.projector(), batch, point)) < 0.01);
+  const auto x = random_numbers(grid.voxels(), 1), y = random_numbers(batch.count, 2);
+  CHECK(inner(direct_forward(*projector, batch, x), y) ==
+        doctest::Approx(inner(x, direct_back(*projector, batch, y))).epsilon(1e-5));
+}
+
 TEST_CASE("A direct kernel's table has some 300 points at 3 sigma, 740 at 4, mirrored at its middle") {
   const Grid grid = Grid::centred(48, 48, 16, {4, 4, 4});
   for (const auto& [cut, least, most] : {std::tuple(3.0f, 290, 320), std::tuple(4.0f, 710, 770)}) {
