@@ -8,22 +8,14 @@
 
 #include <kissfft/kissfft.hh>
 
+#include "kernels/math/fft_size.hpp"
+
 namespace tofstream {
 
 namespace {
 
 using Complex = std::complex<float>;
 using Spectrum = std::vector<Complex>;  // [frequency along w][frequency, or column, along u]
-
-/// The least number from n on that has no prime factor above 5.
-int quick_fft_size(int n) {
-  for (;; ++n) {
-    int rest = n;
-    for (const int factor : {2, 3, 5})
-      while (rest % factor == 0) rest /= factor;
-    if (rest == 1) return n;
-  }
-}
 
 /// Transforms of planes that are padded with zeros. For one thread.
 class PlaneFft {

@@ -1,0 +1,92 @@
+// The kernel of DIRECT: where the events of a voxel are deposited. For a voxel j it is
+// kappa_j = ToF(t) rad_a(s) ax(z') in a view's frame (Ha et al. 2013, section 2.1), of unit sum over the lattice. The
+// radial factor depends on the identifier a of the voxel's radial coordinate.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kernels/math/host_device.hpp"
+
+namespace tofstream {
+
+/// Full width at half maximum of the radial factor at a distance from the axis.
+struct RadialWidth {
+  float radius_mm = 0, fwhm_mm = 0;
+  friend bool operator==(const RadialWidth&, const RadialWidth&) = default;
+};
+
+/// One Gaussian of the radial factor, in units of the radial width's sigma at the voxel.
+struct RadialPart {
+  float weight = 1;  // of its area; weights are divided by their sum
+  float width = 1;   // its sigma
+  float shift = 0;   // of its centre towards the axis: the two sides of the axis mirror each other
+  friend bool operator==(const RadialPart&, const RadialPart&) = default;
+};
+
+struct DirectKernel {
+  float tof_sigma_mm = 0;
+  std::vector<RadialWidth> radial;       // ascending radii; linear between them, constant beyond
+  std::vector<RadialPart> parts = {{}};  // one: symmetric
+  float axial_fwhm_mm = 0;
+  float cut_sigma = 4;       // kernels end there; they keep their unit sum
+  float radial_step_mm = 2;  // between identifiers
+
+  bool is_symmetric() const;
+  bool is_invariant() const;
+  friend bool operator==(const DirectKernel&, const DirectKernel&) = default;
+};
+
+/// Throws std::invalid_argument, in one line, unless the kernel's numbers can be.
+void validate(const DirectKernel& kernel);
+
+/// A Gaussian of an offset along s, of area `weight`.
+struct RadialGaussian {
+  double weight = 1, centre_mm = 0, sigma_mm = 1;
+
+  TOFSTREAM_HOST_DEVICE double density(double offset_mm) const {
+    const double x = (offset_mm - centre_mm) / sigma_mm;
+    return weight * 0.3989422804014327 / sigma_mm * std::exp(-0.5 * x * x);
+  }
+};
+
+/// The radial factor of one identifier; its offset is that of the histo-image's point from the voxel.
+using RadialProfile = std::vector<RadialGaussian>;
+
+inline double radial_density(const RadialProfile& profile, double offset_mm) {
+  double sum = 0;
+  for (const RadialGaussian& part : profile) sum += part.density(offset_mm);
+  return sum;
+}
+
+/// How far from its voxel, in mm, a profile reaches that each part leaves `cuts` of its sigmas from its centre.
+double radial_reach_mm(const RadialProfile& profile, double cuts);
+
+/// All identifiers' profiles. An identifier is a radial coordinate in steps, with its sign; identifiers whose kernels
+/// are alike share one profile.
+class RadialProfiles {
+ public:
+  /// For voxels up to `radius_mm` from the axis.
+  RadialProfiles(const DirectKernel& kernel, double radius_mm);
+
+  int count() const { return static_cast<int>(profiles_.size()); }
+  /// The number of the profile of voxels with this radial coordinate.
+  int index(double s_mm) const {
+    const double steps = std::round(s_mm / step_mm_);
+    return middle_ + static_cast<int>(steps < -middle_ ? -middle_ : (steps > middle_ ? middle_ : steps));
+  }
+  const RadialProfile& operator[](int index) const { return profiles_[static_cast<std::size_t>(index)]; }
+  /// Of all profiles.
+  double reach_mm(double cuts) const;
+
+ private:
+  double step_mm_;
+  int middle_ = 0;  // index of the profile at the axis
+  std::vector<RadialProfile> profiles_;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,260 @@
+// Weights of the stages: see two_stage.hpp.
+#include "kernels/direct/two_stage.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <tbb/parallel_for.h>
+
+#include "kernels/direct/kernel_tables.hpp"
+#include "kernels/math/units.hpp"
+
+namespace tofstream {
+
+namespace {
+
+/// Points within `reach` points of a position, of which there is at least one.
+struct PointRange {
+  int first = 0, count = 0;
+};
+double at_least_half(double reach) {
+  return std::max(reach, 0.5);
+}
+int most_points(double reach) {
+  return static_cast<int>(std::floor(2 * at_least_half(reach))) + 1;
+}
+PointRange points_around(double position, double reach) {
+  const double by = at_least_half(reach);
+  const int first = static_cast<int>(std::ceil(position - by)), last = static_cast<int>(std::floor(position + by));
+  return {first, last - first + 1};
+}
+
+double unit_gaussian(double x) {
+  return std::exp(-0.5 * x * x);
+}
+
+/// Adds height exp(-x^2 / 2) at x = first, first + step, ... to `out`: each value is the one before times a factor
+/// that itself changes by exp(-step^2).
+void add_gaussian(double height, double first, double step, std::span<float> out) {
+  double value = height * unit_gaussian(first), factor = std::exp(-step * (first + 0.5 * step));
+  const double change = std::exp(-step * step);
+  for (float& sample : out) {
+    sample += static_cast<float>(value);
+    value *= factor;
+    factor *= change;
+  }
+}
+
+void scale_to_sum(std::span<float> weights, double wanted) {
+  double sum = 0;
+  for (const float weight : weights) sum += static_cast<double>(weight);
+  for (float& weight : weights) weight = static_cast<float>(static_cast<double>(weight) * wanted / sum);
+}
+
+/// What the channels add to the variance of du, on average over dk: a share-out between two shifts spreads.
+double variance_of_channels(const ResamplingKernel& kernel, double cut) {
+  constexpr int samples = 200;
+  double sum = 0, weights = 0;
+  for (int i = 0; i < samples; ++i) {
+    const double x = cut * ((i + 0.5) * 2 / samples - 1), dk = x * kernel.k_sigma_mm;
+    const double weight = unit_gaussian(x);
+    for (std::size_t r = 0; r < kernel.channels_mm.size(); ++r) {
+      const double from_mean = kernel.channels_mm[r] - kernel.shift_per_dk * dk;
+      sum += weight * kernel.share(r, dk) * from_mean * from_mean;
+    }
+    weights += weight;
+  }
+  return sum / weights;
+}
+
+/// Channels at most a point apart, for all rows that count.
+void set_channels(ResamplingKernel& kernel, double spacing_mm, double cut) {
+  constexpr double no_shift = 1e-3;  // of a point
+  const double most_mm = std::abs(kernel.shift_per_dk) * cut * kernel.k_sigma_mm;
+  if (most_mm < no_shift * spacing_mm) {
+    kernel.shift_per_dk = 0;
+    return;
+  }
+  const int gaps = std::max(1, static_cast<int>(std::ceil(2 * most_mm / spacing_mm)));
+  kernel.channels_mm.clear();
+  for (int r = 0; r <= gaps; ++r) kernel.channels_mm.push_back(most_mm * (2.0 * r / gaps - 1));
+}
+
+/// Of the second resampling, across the view and along z, in voxels: the narrowest factor, half of whose variance that
+/// is, is then sampled to 2e-5 of its sum on three points a voxel.
+constexpr double out_sigma_voxels = 0.36;
+
+ResamplingKernel out_kernel(const Grid& grid, double u_sigma_mm, const DirectLattice& lattice) {
+  ResamplingKernel out;
+  const double across_mm = static_cast<double>(std::min(grid.voxel_mm.x, grid.voxel_mm.y));
+  out.u_sigma_mm = u_sigma_mm;
+  out.k_sigma_mm = out_sigma_voxels * static_cast<double>(grid.voxel_mm.z);
+  out.radial = {{{1, 0, out_sigma_voxels * across_mm}}};
+  // A voxel has what lies in as many points of the finer lattice as it is large.
+  const Vec3d edge = lattice.spacing_mm;
+  out.sums = {static_cast<double>(grid.voxel_volume()) / (edge.x * edge.y * edge.z)};
+  return out;
+}
+
+/// The part of a view's own lattice, on `fine` times as many points across the view and along z, that the second
+/// resampling reaches from voxels.
+DirectLattice fine_lattice(const Grid& grid, const ViewFrame& frame, int fine, double u_sigma_mm, double cut) {
+  DirectLattice lattice = DirectLattice::of(grid, HistoLattice::view, frame);
+  const Vec3d edge = grid.voxel_mm.as<double>(), voxel = lattice.spacing_mm;
+  lattice.spacing_mm = {voxel.x, voxel.y / fine, voxel.z / fine};
+  const double x = (grid.size[0] - 1) * edge.x, y = (grid.size[1] - 1) * edge.y;
+  const double u = std::abs(frame.cos_f) * x + std::abs(frame.sin_f) * y;
+  const double s = std::abs(frame.sin_f) * x + std::abs(frame.cos_f) * y;
+  const double k = (grid.size[2] - 1) * edge.z + std::abs(frame.tan_q()) * u;
+  const auto points = [](double length_mm, double reach_mm, double spacing_mm) {
+    return static_cast<int>(std::ceil((length_mm + 2 * reach_mm) / spacing_mm)) + 2;
+  };
+  const double out_sigmas = cut * out_sigma_voxels;
+  lattice.size[0] = points(u, cut * u_sigma_mm, lattice.spacing_mm.x);
+  lattice.size[1] = points(s, out_sigmas * voxel.y, lattice.spacing_mm.y);
+  lattice.size[2] = points(k, out_sigmas * voxel.z, lattice.spacing_mm.z);
+  while (lattice.size[2] % fine != 0) ++lattice.size[2];
+  return lattice;
+}
+
+/// What the kernel's values on the image's lattice sum to, for each profile: 1 but for the sampling.
+std::vector<double> sums_on_image(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel,
+                                  const RadialProfiles& profiles) {
+  DirectKernel uncut = kernel;
+  uncut.cut_sigma = 6;
+  const KernelTables tables(grid, frame, uncut, profiles);
+  std::vector<double> sums;
+  for (int a = 0; a < profiles.count(); ++a) sums.push_back(tables.sampled_sum(a));
+  return sums;
+}
+
+}  // namespace
+
+double ResamplingKernel::share(std::size_t channel, double dk_mm) const {
+  if (channels_mm.size() == 1) return 1;
+  const double gap = channels_mm[1] - channels_mm[0];
+  const double at = std::clamp(shift_per_dk * dk_mm, channels_mm.front(), channels_mm.back());
+  return std::max(0.0, 1 - std::abs(at - channels_mm[channel]) / gap);
+}
+
+TwoStageSplit::TwoStageSplit(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel,
+                             const RadialProfiles& profiles, HistoLattice lattice)
+    : between(DirectLattice::of(grid, HistoLattice::view, frame)) {
+  // A Gaussian of 1.5 points FWHM, sampled at points, has its centre within 2e-3 points of where it should be.
+  const double u_fwhm_points = lattice == HistoLattice::view ? 1.5 : 1.9;
+  constexpr double least_rest_points = 0.5;
+  // Two resamplings that end where the kernel does leave the sum up to 4e-5 off.
+  cut = static_cast<double>(kernel.cut_sigma) + (lattice == HistoLattice::image ? 1 : 0);
+  const double spacing_mm = between.spacing_mm.x;
+  const double tof = static_cast<double>(kernel.tof_sigma_mm) * frame.cos_q;
+  const double axial = static_cast<double>(kernel.axial_fwhm_mm) / fwhm_per_sigma;
+  in.u_sigma_mm = u_fwhm_points * spacing_mm / fwhm_per_sigma;
+  double k_variance = axial / frame.cos_q * (axial / frame.cos_q), s_variance_out = 0;
+  double rest = tof * tof + frame.sin_q * axial * (frame.sin_q * axial) - in.u_sigma_mm * in.u_sigma_mm;
+  if (lattice == HistoLattice::image) {
+    fine = 3;
+    between = fine_lattice(grid, frame, fine, in.u_sigma_mm, cut);
+    out = out_kernel(grid, in.u_sigma_mm, between);
+    k_variance -= out->k_sigma_mm * out->k_sigma_mm;
+    s_variance_out = out->radial[0][0].sigma_mm * out->radial[0][0].sigma_mm;
+    rest -= out->u_sigma_mm * out->u_sigma_mm;
+  }
+  for (int a = 0; a < profiles.count(); ++a) {
+    in.radial.push_back(profiles[a]);
+    for (RadialGaussian& part : in.radial.back())
+      part.sigma_mm = std::sqrt(std::max(0.0, part.sigma_mm * part.sigma_mm - s_variance_out));
+  }
+  in.sums.assign(in.radial.size(), 1.0);
+  if (out)
+    for (std::size_t a = 0; const double sum : sums_on_image(grid, frame, kernel, profiles)) in.sums[a++] = 1 / sum;
+  in.k_sigma_mm = std::sqrt(std::max(0.0, k_variance));
+  // All of the covariance of du and dk, -tan q sigma_axial^2, is the first resampling's.
+  in.shift_per_dk = in.k_sigma_mm > 0 ? -frame.tan_q() * axial * axial / k_variance : 0;
+  rest -= in.shift_per_dk * in.shift_per_dk * k_variance;
+  set_channels(in, spacing_mm, cut);
+  rest -= variance_of_channels(in, cut);
+  const double least_mm = least_rest_points * spacing_mm;
+  rest_sigma_mm = rest >= least_mm * least_mm ? std::sqrt(rest) : 0;
+}
+
+std::vector<float> TwoStageSplit::rest_weights(double cuts) const {
+  const int reach = static_cast<int>(std::floor(cuts * rest_sigma_mm / between.spacing_mm.x));
+  std::vector<float> weights;
+  for (int i = -reach; i <= reach; ++i)
+    weights.push_back(static_cast<float>(unit_gaussian(i * between.spacing_mm.x / rest_sigma_mm)));
+  scale_to_sum(weights, 1);
+  return weights;
+}
+
+void ResamplingTaps::set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split,
+                         const ResamplingKernel& kernel, const RadialProfiles& profiles) {
+  const Vec3d spacing = split.between.spacing_mm;
+  const double cut = split.cut;
+  channels_ = static_cast<int>(kernel.channels_mm.size());
+  fine_ = split.fine;
+  count_u_ = most_points((cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
+  count_s_ = 0;
+  for (const RadialProfile& radial : kernel.radial)
+    count_s_ = std::max(count_s_, most_points(radial_reach_mm(radial, cut) / spacing.y));
+  count_k_ = most_points(cut * kernel.k_sigma_mm / spacing.z);
+  const auto columns = static_cast<std::size_t>(grid.stride(2));
+  first_.resize(columns);
+  u_.resize(columns * static_cast<std::size_t>(channels_ * count_u_));
+  s_.resize(columns * static_cast<std::size_t>(count_s_));
+  k_.resize(columns * static_cast<std::size_t>(channels_ * count_k_));
+  const DirectLattice voxels = DirectLattice::of(grid, HistoLattice::image, frame);
+  tbb::parallel_for(0, grid.size[1], [&](int y) {
+    for (int x = 0; x < grid.size[0]; ++x) {
+      const Vec3d at = voxels.position(x, y, 0);
+      const auto profile = kernel.radial.size() == 1 ? 0 : static_cast<std::size_t>(profiles.index(frame.s(at)));
+      set_column(y * grid.size[0] + x, split.between.coordinates(at), kernel, profile, spacing, cut);
+    }
+  });
+}
+
+void ResamplingTaps::set_column(std::int64_t column, Vec3d at, const ResamplingKernel& kernel, std::size_t profile,
+                                Vec3d spacing, double cut) {
+  const auto zeros_in = [&](std::vector<float>& values, int count) {
+    const auto size = static_cast<std::size_t>(count);
+    const std::span<float> span(values.data() + static_cast<std::size_t>(column) * size, size);
+    std::ranges::fill(span, 0.0f);
+    return span;
+  };
+  First& first = first_[static_cast<std::size_t>(column)];
+  const auto u = zeros_in(u_, channels_ * count_u_), s = zeros_in(s_, count_s_), k = zeros_in(k_, channels_ * count_k_);
+  const auto channels = static_cast<std::size_t>(channels_), count_u = static_cast<std::size_t>(count_u_);
+
+  const PointRange in_u = points_around(at.x, (cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
+  first.u = in_u.first;
+  for (std::size_t r = 0; r < channels; ++r) {
+    const double from = (in_u.first - at.x) * spacing.x - kernel.channels_mm[r];
+    const auto of_channel = u.subspan(r * count_u, static_cast<std::size_t>(in_u.count));
+    add_gaussian(1, from / kernel.u_sigma_mm, spacing.x / kernel.u_sigma_mm, of_channel);
+    scale_to_sum(of_channel, 1);
+  }
+
+  const RadialProfile& radial = kernel.radial[profile];
+  const PointRange in_s = points_around(at.y, radial_reach_mm(radial, cut) / spacing.y);
+  first.s = in_s.first;
+  const auto across = s.first(static_cast<std::size_t>(in_s.count));
+  for (const RadialGaussian& part : radial)
+    add_gaussian(part.weight / part.sigma_mm, ((in_s.first - at.y) * spacing.y - part.centre_mm) / part.sigma_mm,
+                 spacing.y / part.sigma_mm, across);
+  scale_to_sum(across, kernel.sums[profile]);
+
+  const PointRange in_k = points_around(at.z, cut * kernel.k_sigma_mm / spacing.z);
+  first.k = in_k.first;
+  const auto along = k.first(static_cast<std::size_t>(in_k.count));
+  add_gaussian(1, (in_k.first - at.z) * spacing.z / kernel.k_sigma_mm, spacing.z / kernel.k_sigma_mm, along);
+  scale_to_sum(along, 1);
+  for (std::size_t m = 0; channels > 1 && m < along.size(); ++m) {
+    const double dk = (in_k.first + static_cast<double>(m) - at.z) * spacing.z;
+    const float weight = along[m];
+    for (std::size_t r = 0; r < channels; ++r)
+      k[r * static_cast<std::size_t>(count_k_) + m] = weight * static_cast<float>(kernel.share(r, dk));
+  }
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
