@@ -90,8 +90,8 @@ fs::path find_shared_file(const fs::path& path) {
   for (const auto& folder : shared_folders(path.parent_path()))
     if (const fs::path file = folder / path.filename(); fs::is_regular_file(file, none)) return file;
   throw std::runtime_error(
-      fmt::format("{} does not lie where this program looks for it: install tofstream again, or set "
-                  "TOFSTREAM_SHARE to its share folder",
+      fmt::format("{} does not lie where this program looks for it: install all of tofstream (of its Debian packages "
+                  "python3-tofstream has what is Python), or set TOFSTREAM_SHARE to its share folder",
                   path.string()));
 }
 

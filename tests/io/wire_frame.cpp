@@ -18,7 +18,7 @@ Bytes bytes_of(std::string_view text) {
 /// Two events with ToF: 24 bytes.
 FrameHeader data_header() {
   return {.kind = FrameKind::data,
-          .schema = Schema::tof_coincidences,
+          .schema = wire::Schema::tof_coincidences,
           .flags = flag_delayed,
           .stream = 0x0123456789abcdef,
           .sequence = 7,
@@ -58,8 +58,8 @@ TEST_CASE("CRC32C gives the check values of RFC 3720, in one piece and in two") 
 }
 
 TEST_CASE("frames of every kind come back as they went") {
-  const FrameHeader start{.kind = FrameKind::stream_header, .schema = Schema::petsird, .stream = 5, .sent_ns = 9};
-  const FrameHeader petsird{.schema = Schema::petsird, .stream = 5, .sequence = 1, .events = 8};
+  const FrameHeader start{.kind = FrameKind::stream_header, .schema = wire::Schema::petsird, .stream = 5, .sent_ns = 9};
+  const FrameHeader petsird{.schema = wire::Schema::petsird, .stream = 5, .sequence = 1, .events = 8};
   const FrameHeader end{.kind = FrameKind::end, .stream = 5, .sequence = 2, .first_event = 8};
   for (const auto& [header, content] :
        {std::pair{start, payload}, {petsird, payload}, {data_header(), payload}, {end, Bytes()}}) {
@@ -159,13 +159,13 @@ TEST_CASE("a frame that cannot be is not made") {
   FrameHeader data = data_header();
   data.events = 3;
   refuses(data, payload);
-  refuses({.kind = FrameKind::stream_header, .schema = Schema::tof_coincidences}, payload);
-  refuses({.kind = FrameKind::stream_header, .schema = Schema::petsird}, {});
-  refuses({.kind = FrameKind::stream_header, .schema = Schema::petsird, .sequence = 1}, payload);
-  refuses({.kind = FrameKind::stream_header, .schema = Schema::petsird, .events = 1}, payload);
-  refuses({.kind = FrameKind::data, .schema = Schema::petsird, .sequence = 1, .events = 9}, payload);
-  refuses({.kind = FrameKind::data, .schema = Schema::petsird, .sequence = 1}, {});
-  refuses({.kind = FrameKind::data, .schema = Schema::none, .sequence = 1}, payload);
+  refuses({.kind = FrameKind::stream_header, .schema = wire::Schema::tof_coincidences}, payload);
+  refuses({.kind = FrameKind::stream_header, .schema = wire::Schema::petsird}, {});
+  refuses({.kind = FrameKind::stream_header, .schema = wire::Schema::petsird, .sequence = 1}, payload);
+  refuses({.kind = FrameKind::stream_header, .schema = wire::Schema::petsird, .events = 1}, payload);
+  refuses({.kind = FrameKind::data, .schema = wire::Schema::petsird, .sequence = 1, .events = 9}, payload);
+  refuses({.kind = FrameKind::data, .schema = wire::Schema::petsird, .sequence = 1}, {});
+  refuses({.kind = FrameKind::data, .schema = wire::Schema::none, .sequence = 1}, payload);
   refuses({.kind = FrameKind::end, .sequence = 1}, payload);
   refuses({.kind = FrameKind::end, .sequence = 1, .events = 1}, {});
   refuses({.kind = FrameKind::end}, {});
