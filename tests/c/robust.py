@@ -225,13 +225,13 @@ def wrong_counts():
     for value in (np.nan, np.inf, -1):
         bad = A(x)
         bad[1, 2, 3] = value
-        said = f"[1, 2, 3] is {float(value)}: it must be finite and at least 0"
+        said = f"[1, 2, 3] is {value:g}: it must be finite and at least 0"
         refused(ValueError, "counts" + said, A.em_step, x, bad)
         refused(ValueError, "counts" + said, A.gradient, x, bad)
         refused(ValueError, "additive" + said, A.em_step, x, A(x), additive=bad)
         refused(ValueError, "multiplicative" + said, A.sensitivity, bad)
         refused(ValueError, "counts", tof.osem, A.split(2), bad, updates=2, image=x)
-        refused(ValueError, f"additive[1] is {float(value)}", tof.joseph(grid, events).em_step, x,
+        refused(ValueError, f"additive[1] is {value:g}", tof.joseph(grid, events).em_step, x,
                 additive=np.array([1, value], np.float32))
 
 
