@@ -53,7 +53,8 @@ struct Subset {
   double time_fraction = 1;  // T_k / T of s_k = s T_k / T (conventions.md, list-mode EM)
   // The first batch of the subset that follows, whose copy to a GPU may begin early; null where not known.
   std::shared_ptr<const Data> next_batch = {};
-  // Only an announcement has it: a batch without data, which names the scanner of the data to come.
+  // Only an announcement has it: a batch without data, which names the scanner of the data to come. Of views it may
+  // have all of them without their counts, where each pixel has a sensitivity of its own.
   std::shared_ptr<const Data> announced = {};
   // Number of batches at the beginning that were part of an earlier update, though the subset as a whole was not.
   std::size_t known_batches = 0;

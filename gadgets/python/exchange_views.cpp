@@ -32,12 +32,28 @@ void for_each_number_of_place(Visit&& visit) {
   visit("head", &ViewPlace::head);
 }
 
+// Scripts hand it on as it is.
+PythonJson histo_json(const HistoImages& histo) {
+  return {{"lie_along_view", histo.lie_along_view},
+          {"centre_mm", {histo.centre_mm.x, histo.centre_mm.y, histo.centre_mm.z}},
+          {"tof_sigma_mm", histo.tof_sigma_mm}};
+}
+
+HistoImages histo_of(const PythonJson& histo) {
+  HistoImages made{.lie_along_view = histo.at("lie_along_view").get<bool>(),
+                   .tof_sigma_mm = histo.at("tof_sigma_mm").get<float>()};
+  for (int axis = 0; axis < 3; ++axis)
+    made.centre_mm.set(axis, histo.at("centre_mm").at(static_cast<std::size_t>(axis)).get<float>());
+  return made;
+}
+
 PythonJson plan_json(const ViewSet& set) {
   PythonJson plan = {{"name", set.name},
                      {"collimator", set.collimator},
                      {"size", {set.size[0], set.size[1], set.size[2]}},
                      {"pixel_mm", {set.pixel_mm.x, set.pixel_mm.y, set.pixel_mm.z}},
                      {"is_histo_image", set.kind == ViewKind::histo_image},
+                     {"histo", histo_json(set.histo)},
                      {"windows_keV", PythonJson::array()}};
   for (const EnergyWindow& window : set.windows) plan["windows_keV"].push_back({window.low_keV, window.high_keV});
   for_each_number_of_place([&](const char* name, auto member) {
@@ -49,6 +65,7 @@ PythonJson plan_json(const ViewSet& set) {
 ViewSet plan_of(const PythonJson& plan) {
   ViewSet set{.name = plan.at("name").get<std::string>(), .collimator = plan.at("collimator").get<std::string>()};
   set.kind = plan.at("is_histo_image").get<bool>() ? ViewKind::histo_image : ViewKind::camera;
+  if (const auto histo = plan.find("histo"); histo != plan.end() && !histo->is_null()) set.histo = histo_of(*histo);
   for (int axis = 0; axis < 3; ++axis) {
     const auto at = static_cast<std::size_t>(axis);
     set.size[at] = plan.at("size").at(at).get<int>();

@@ -82,13 +82,18 @@ class ViewModel final : public SystemModel<ViewBatch> {
     context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
     calibration_ = settings_.calibration();
     quantity_.set(calibration_.holds, calibration_.remedy);
-    whole_ = std::make_shared<const Image>(sensitivity_of_all(sample->reference_s));
+    is_announced_whole_ = first.announced && !first.announced->multiplicative.empty();
+    whole_ = std::make_shared<const Image>(is_announced_whole_ ? added_up({first.announced})
+                                                               : sensitivity_of_all(sample->reference_s));
   }
 
   ViewProjector& projector() override { return *projector_; }
 
   SubsetSensitivity sensitivity(const ViewSubset& subset) override {
     if (subset.batches.empty()) return {whole_};
+    if (set_->kind == ViewKind::histo_image && !is_announced_whole_ && !subset.batches.front()->multiplicative.empty())
+      throw std::runtime_error(
+          "histo-images came before the sensitivity of all of them: group them by view_subsets, which waits for it");
     most_kept_ = std::max<std::size_t>(most_kept_, static_cast<std::size_t>(std::max(subset.step.subsets, 0)) + 2);
     return {kept_.of(subset, most_kept_, [this](const ViewSubset& s) { return sensitivity_of(s); }), 1, whole_};
   }
@@ -129,7 +134,7 @@ class ViewModel final : public SystemModel<ViewBatch> {
   std::shared_ptr<const Quantity> calibrated(const std::shared_ptr<const Quantity>& views) {
     if (!views || views == views_) return views ? calibrated_ : nullptr;
     auto made = std::make_shared<Quantity>(*views);
-    if (made->reference_s > 0) {
+    if (made->reference_s > 0 && !calibration_.keeps_unit) {
       made->unit = calibration_.unit;
       made->scale = calibration_.scale;
     }
@@ -168,6 +173,7 @@ class ViewModel final : public SystemModel<ViewBatch> {
   std::shared_ptr<const ViewSet> set_;
   std::unique_ptr<ViewProjector> projector_;
   std::shared_ptr<const Image> whole_;
+  bool is_announced_whole_ = false;
   std::size_t most_kept_ = 4;
   SubsetSensitivities kept_;
   ViewCalibration calibration_;

@@ -26,6 +26,7 @@ struct ViewProjectorInputs {
 /// What a projector of views makes of counts.
 struct ViewCalibration {
   SensitivityHolds holds = {};  // what it corrects for
+  bool keeps_unit = false;      // the views' own unit and scale hold, and the next two are not read
   std::string unit = {};        // of its images; empty: relative
   std::string scale = {};       // where the unit is from, or why there is none
   std::string remedy = {};      // how a pipeline of such views makes a correction that they call for

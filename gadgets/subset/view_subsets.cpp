@@ -11,6 +11,7 @@
 #include "gadgets/subset/view_groups.hpp"
 #include "gadgets/subset/view_intake.hpp"
 #include "gadgets/views.hpp"
+#include "kernels/types/join_views.hpp"
 
 namespace tofstream {
 namespace {
@@ -46,7 +47,7 @@ struct ViewSubsets {
     if (!taken) return;
     if (groups_.empty()) {
       groups_ = view_groups(*taken->set, p_.subsets);
-      updates_.announce(intake_.announcement(), emit, context);
+      if (!sensitivity_waits()) updates_.announce(intake_.announcement(), emit, context);
     }
     for (auto& view : single_views(*taken)) {
       views_.push_back(std::move(view));
@@ -57,6 +58,7 @@ struct ViewSubsets {
   void flush(Emit<ViewSubset>& emit, Context& context) {
     if (groups_.empty()) return;
     intake_.require_all(context);
+    if (sensitivity_waits()) updates_.announce(announcement_of_all(), emit, context);
     const std::vector<Group> groups = groups_in_order();
     updates_.expect(static_cast<int>(groups.size()));
     for (const Group& group : groups)
@@ -66,6 +68,23 @@ struct ViewSubsets {
   }
 
  private:
+  // Each point of a histo-image has a sensitivity of its own: that of the whole is known once all of them have come.
+  bool sensitivity_waits() const { return intake_.set()->kind == ViewKind::histo_image; }
+
+  ViewBatch announcement_of_all() const {
+    std::vector<ViewBatch> all;
+    for (const ViewBatch& view : views_) {
+      if (view.multiplicative.empty()) return intake_.announcement();
+      ViewBatch& without_counts = all.emplace_back(view.without_arrays());
+      for_each_record_array_pair(without_counts, view, [](auto& to, const auto& from) { to = from.to(Memory::host); });
+      without_counts.multiplicative = view.multiplicative.to(Memory::host);
+    }
+    if (all.empty()) return intake_.announcement();
+    std::vector<const ViewBatch*> pointers;
+    for (const ViewBatch& view : all) pointers.push_back(&view);
+    return join_views(pointers, Memory::host);
+  }
+
   struct Group {
     std::vector<const ViewBatch*> views;
     MessageInfo data;  // of the first view to the last one

@@ -33,6 +33,14 @@ struct ViewPlace {
   friend bool operator==(const ViewPlace&, const ViewPlace&) = default;
 };
 
+/// What histo-images say of themselves beside their size.
+struct HistoImages {
+  bool lie_along_view = false;  // their lattice; else it is the image's
+  Vec3 centre_mm;               // of the image that they are for
+  float tof_sigma_mm = 0;       // of the events' ToF about its deposit; 0: not known
+  friend bool operator==(const HistoImages&, const HistoImages&) = default;
+};
+
 /// The views of a scan, as it was planned: of some of them data may not have come. What a Scanner is to events.
 struct ViewSet {
   std::string name, collimator;  // of the camera; may be empty
@@ -41,6 +49,7 @@ struct ViewSet {
   Vec3 pixel_mm;
   std::vector<ViewPlace> places;
   std::vector<EnergyWindow> windows;  // the first one is reconstructed; empty: not known
+  HistoImages histo = {};             // of ViewKind::histo_image
 
   /// Pixels of a view.
   std::int64_t pixels() const { return std::int64_t{size[0]} * size[1] * size[2]; }

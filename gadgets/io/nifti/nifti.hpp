@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
 
 #include "kernels/types/image.hpp"
@@ -24,6 +25,11 @@ struct NiftiText {
 /// all. Throws std::runtime_error when it cannot be written (folder, full disk),
 /// std::invalid_argument for another suffix.
 void write_nifti(const std::filesystem::path& path, const Image& image, const NiftiText& text = {});
+
+/// The same for volumes of one grid, one after the other in `voxels`: a 4D file where there is more than one. Throws
+/// std::invalid_argument for voxels that are not 1 to 32767 whole volumes.
+void write_nifti_volumes(const std::filesystem::path& path, const Grid& grid, std::span<const float> voxels,
+                         const NiftiText& text = {});
 
 /// Reads a 3D image (or 4D with one frame) of integer or float voxels, scaled by scl_slope and scl_inter, into our
 /// frame: axes are permuted and flipped so that x, y, z (LPS) ascend. Throws std::runtime_error, one line that names

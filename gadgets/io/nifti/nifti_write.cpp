@@ -23,12 +23,13 @@ std::size_t extension_bytes(const std::string& comment) {
   return comment.empty() ? 0 : (8 + comment.size() + 15) / 16 * 16;
 }
 
-nifti_1_header header_of(const Grid& grid, const NiftiText& text) {
+nifti_1_header header_of(const Grid& grid, std::size_t volumes, const NiftiText& text) {
   nifti_1_header header{};
   header.sizeof_hdr = sizeof header;
   header.regular = 'r';
-  header.dim[0] = 3;
+  header.dim[0] = volumes > 1 ? 4 : 3;
   std::ranges::fill(header.dim + 4, header.dim + 8, short{1});
+  header.dim[4] = static_cast<short>(volumes);
   header.datatype = NIFTI_TYPE_FLOAT32;
   header.bitpix = 32;
   header.vox_offset = static_cast<float>(sizeof header + 4 + extension_bytes(text.comment));
@@ -55,13 +56,13 @@ nifti_1_header header_of(const Grid& grid, const NiftiText& text) {
 }
 
 /// The bytes before the voxels: the header, and the comment as an extension.
-std::vector<std::byte> head_of(const Grid& grid, const NiftiText& text) {
+std::vector<std::byte> head_of(const Grid& grid, std::size_t volumes, const NiftiText& text) {
   std::vector<std::byte> head;
   const auto append = [&](const void* data, std::size_t bytes) {
     const auto* const from = static_cast<const std::byte*>(data);
     head.insert(head.end(), from, from + bytes);
   };
-  const nifti_1_header header = header_of(grid, text);
+  const nifti_1_header header = header_of(grid, volumes, text);
   append(&header, sizeof header);
   const std::string& comment = text.comment;
   const std::array<char, 4> extender = {comment.empty() ? '\0' : '\1', 0, 0, 0};
@@ -77,15 +78,26 @@ std::vector<std::byte> head_of(const Grid& grid, const NiftiText& text) {
 }  // namespace
 
 void write_nifti(const std::filesystem::path& path, const Image& image, const NiftiText& text) {
-  detail::check_nifti_name(path);
-  validate(image.grid);
-  if (text.comment.size() > longest_nifti_comment)
-    throw std::invalid_argument(
-        fmt::format("{}: a comment of {} bytes is too long for a NIfTI file", path.string(), text.comment.size()));
   const std::span<const float> voxels = image.voxels.span();
   if (static_cast<std::int64_t>(voxels.size()) != image.grid.voxels())
     throw std::invalid_argument(fmt::format("{}: the image's grid and voxels disagree", path.string()));
-  detail::write_nifti_bytes(path, head_of(image.grid, text), std::as_bytes(voxels));
+  write_nifti_volumes(path, image.grid, voxels, text);
+}
+
+void write_nifti_volumes(const std::filesystem::path& path, const Grid& grid, std::span<const float> voxels,
+                         const NiftiText& text) {
+  detail::check_nifti_name(path);
+  validate(grid);
+  if (text.comment.size() > longest_nifti_comment)
+    throw std::invalid_argument(
+        fmt::format("{}: a comment of {} bytes is too long for a NIfTI file", path.string(), text.comment.size()));
+  const auto of_one = static_cast<std::size_t>(grid.voxels());
+  const std::size_t volumes = voxels.size() / of_one;
+  constexpr std::size_t most_volumes = 32767;  // dimensions are of 16 bits
+  if (volumes < 1 || volumes > most_volumes || voxels.size() != volumes * of_one)
+    throw std::invalid_argument(
+        fmt::format("{}: {} voxels are not 1 to {} volumes of {}", path.string(), voxels.size(), most_volumes, of_one));
+  detail::write_nifti_bytes(path, head_of(grid, volumes, text), std::as_bytes(voxels));
 }
 
 }  // namespace tofstream

@@ -54,7 +54,7 @@ class Plan:
         self.start_s = np.broadcast_to(np.asarray(start_s, np.float64), angles.shape).copy()
         self.size, self.pixel_mm = tuple(map(int, size)), tuple(map(float, pixel_mm))
         self.windows_keV = [tuple(map(float, window)) for window in windows_keV]
-        self.name, self.collimator, self._is_histo_image = name, collimator, False
+        self.name, self.collimator, self._is_histo_image, self._histo = name, collimator, False, None
 
     def __len__(self) -> int:
         return len(self.angle_deg)
@@ -73,7 +73,7 @@ class Plan:
             collimator=header["collimator"],
             **{key: header[key] for key in _OF_PLACE},
         )
-        plan._is_histo_image = header["is_histo_image"]
+        plan._is_histo_image, plan._histo = header["is_histo_image"], header["histo"]
         return plan
 
     def _to_header(self):
@@ -83,6 +83,7 @@ class Plan:
             "size": [*self.size, 1][:3],
             "pixel_mm": [*self.pixel_mm, 0.0][:3],
             "is_histo_image": self._is_histo_image,
+            "histo": self._histo,
             "windows_keV": self.windows_keV,
             **{key: getattr(self, key).tolist() for key in _OF_PLACE},
         }

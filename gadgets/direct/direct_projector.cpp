@@ -1,0 +1,160 @@
+// The projectors of DIRECT as a gadget.
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/step/view_projector_kinds.hpp"
+#include "kernels/direct/direct.hpp"
+#include "kernels/math/units.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(DirectOperator) {
+  return names(DirectOperator::two_stage, "two_stage", DirectOperator::one_stage, "one_stage", DirectOperator::fft,
+               "fft");
+}
+constexpr auto enum_names(FftEnds) {
+  return names(FftEnds::padded, "padded", FftEnds::periodic, "periodic");
+}
+constexpr auto enum_names(FftSpectrum) {
+  return names(FftSpectrum::sampled, "sampled", FftSpectrum::analytic, "analytic");
+}
+
+namespace {
+
+/// `parts: [{weight: 1, width: 2, shift: 1}]`
+struct RadialPartParams {
+  float weight = 1, width = 1, shift = 0;
+  static constexpr auto params = describe(
+      param<&RadialPartParams::weight>("weight", range(0, 1e6), "Its share of the kernel, over the sum of all weights"),
+      param<&RadialPartParams::width>("width", range(0.01, 100), "Its width, in widths of the LOR"),
+      param<&RadialPartParams::shift>("shift", range(-100, 100),
+                                      "How far its middle lies towards the axis, in sigmas of the LOR"));
+};
+
+struct DirectProjectorGadget {
+  struct Params {
+    DirectOperator method = DirectOperator::two_stage;
+    std::optional<float> tof_fwhm_ps;
+    float lor_fwhm_mm = 5.8f;
+    std::vector<std::array<float, 2>> lor_fwhm_at_mm;
+    std::optional<float> axial_fwhm_mm;
+    std::vector<RadialPartParams> parts;
+    float cut_sigma = 4;
+    FftEnds fft_ends = FftEnds::padded;
+    FftSpectrum fft_spectrum = FftSpectrum::sampled;
+    bool log_likelihood = false;
+    BackendChoice backend = BackendChoice::cpu;
+  };
+  static constexpr auto params = describe(
+      param<&Params::method>("operator",
+                             "two_stage: resampled along the view, then convolved along it; one_stage: a table of the "
+                             "kernel's points, for any kernel and lattice: image; fft: one kernel for all voxels and "
+                             "lattice: image"),
+      param<&Params::tof_fwhm_ps>("tof_fwhm_ps", range(1, 1e5), unit("ps"),
+                                  "Coincidence resolution along the view; none: that of the events"),
+      param<&Params::lor_fwhm_mm>("lor_fwhm_mm", range(0.1, 1000), unit("mm"),
+                                  "Width of the kernel across the view; the papers have 5.8 for crystals of 4 mm"),
+      param<&Params::lor_fwhm_at_mm>("lor_fwhm_at_mm", range(0, 1e4), unit("mm"),
+                                     "Instead: [[radius, width], ...] for voxels so far from the axis, linear between "
+                                     "ascending radii"),
+      param<&Params::axial_fwhm_mm>("axial_fwhm_mm", range(0.1, 1000), unit("mm"),
+                                    "Width of the kernel along the axis; none: lor_fwhm_mm, or the first width of the "
+                                    "list"),
+      param<&Params::parts>(
+          "parts",
+          "Gaussians that sum to the kernel across the view, for one that is not symmetric; none: one "
+          "Gaussian of the LOR's width"),
+      param<&Params::cut_sigma>("cut_sigma", range(1, 8), "Where kernels end; they keep their sum"),
+      param<&Params::fft_ends>("fft_ends",
+                               "padded: beyond the image is nothing; periodic: what leaves it comes in from the other "
+                               "side, as published"),
+      param<&Params::fft_spectrum>("fft_spectrum", "sampled: the very kernel; analytic: as published, with ripples"),
+      param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
+      param<&Params::backend>("backend", "Where the projector runs: on the CPU so far"));
+
+  static std::unique_ptr<ViewProjector> make(const Params& p, const Grid& grid, Backend backend, const ViewSet& views,
+                                             Context& context) {
+    require_same_centre(grid, views);
+    const DirectSettings made = settings(p, views);
+    context.report("tof_fwhm_mm", static_cast<double>(made.kernel.tof_sigma_mm) * fwhm_per_sigma);
+    return make_direct_projector(grid, views, made, backend);
+  }
+  /// The image that the histo-images are for; square where their lattice does not tell its shorter side.
+  static Grid grid(const ViewSet& views, const GridWish& wish) {
+    if (wish.blobs) throw std::invalid_argument("images of histo-images have voxels, not blobs");
+    return grid_about({views.size[0], views.size[1], views.size[2]}, wish.voxel_mm.value_or(views.pixel_mm),
+                      wish.centre_mm.value_or(views.histo.centre_mm));
+  }
+  static ViewCalibration calibration(const Params&) {
+    return {.keeps_unit = true,
+            .remedy =
+                "histo_deposit takes mu_map; randoms and scatter are not corrected in DIRECT yet: tofstream docs "
+                "direct"};
+  }
+  // An estimate from above of columns, weights and, for fft, padded spectra.
+  static std::size_t bytes_held(const Params& p, std::size_t image) {
+    constexpr std::size_t images_of_columns = 8, images_of_spectra = 64;
+    return memory_product(p.method == DirectOperator::fft ? images_of_spectra : images_of_columns, image);
+  }
+  static void check(const Params& p) {
+    DirectKernel kernel = kernel_of(p);
+    kernel.tof_sigma_mm = 1;  // the events may have it
+    validate(kernel);
+  }
+
+ private:
+  static DirectKernel kernel_of(const Params& p) {
+    DirectKernel kernel{.cut_sigma = p.cut_sigma};
+    for (const auto& [radius_mm, fwhm_mm] : p.lor_fwhm_at_mm) kernel.radial.push_back({radius_mm, fwhm_mm});
+    if (kernel.radial.empty()) kernel.radial.push_back({0, p.lor_fwhm_mm});
+    kernel.axial_fwhm_mm = p.axial_fwhm_mm.value_or(kernel.radial.front().fwhm_mm);
+    if (!p.parts.empty()) kernel.parts.clear();
+    for (const RadialPartParams& part : p.parts) kernel.parts.push_back({part.weight, part.width, part.shift});
+    return kernel;
+  }
+
+  static DirectSettings settings(const Params& p, const ViewSet& views) {
+    DirectSettings made{.kernel = kernel_of(p),
+                        .method = p.method,
+                        .lattice = views.histo.lie_along_view ? HistoLattice::view : HistoLattice::image,
+                        .fft_ends = p.fft_ends,
+                        .fft_spectrum = p.fft_spectrum};
+    made.kernel.tof_sigma_mm = views.histo.tof_sigma_mm;
+    if (p.tof_fwhm_ps)
+      made.kernel.tof_sigma_mm =
+          static_cast<float>(0.5 * speed_of_light_mm_ps / fwhm_per_sigma * static_cast<double>(*p.tof_fwhm_ps));
+    if (!(made.kernel.tof_sigma_mm > 0))
+      throw std::invalid_argument("tof_fwhm_ps: the histo-images do not say their events' resolution: give it");
+    return made;
+  }
+
+  static void require_same_centre(const Grid& grid, const ViewSet& views) {
+    constexpr float close_mm = 1e-2f;
+    for (int axis = 0; axis < 3; ++axis) {
+      const float centre = grid.origin_mm[axis] + 0.5f * static_cast<float>(grid.size[axis] - 1) * grid.voxel_mm[axis];
+      if (std::abs(centre - views.histo.centre_mm[axis]) > close_mm)
+        throw std::invalid_argument(fmt::format(
+            "the histo-images are for an image about {:g} mm along {}, and this one's centre is at {:g} mm: "
+            "put one image at the pipeline's top",
+            views.histo.centre_mm[axis], "xyz"[axis], centre));
+    }
+  }
+};
+
+TOFSTREAM_VIEW_PROJECTOR(DirectProjectorGadget, "direct_projector",
+                         "Projects histo-images (DIRECT): the image convolved with each view's ToF, radial and axial "
+                         "kernel");
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

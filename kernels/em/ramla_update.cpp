@@ -1,0 +1,84 @@
+// RAMLA's update on the CPU, and the choice of backend: see ramla_update.hpp.
+#include "kernels/em/ramla_update.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
+#include "kernels/cuda/refuse.hpp"
+#include "kernels/em/em_voxel.hpp"
+#include "kernels/em/ramla_voxel.hpp"
+
+namespace tofstream {
+
+namespace {
+
+using RamlaRange = tbb::blocked_range<std::int64_t>;
+constexpr std::int64_t ramla_grain = 1 << 15;
+
+float ramla_maximum(const Image& sensitivity, Stream stream) {
+  const float* s = sensitivity.voxels.data();
+  const std::int64_t voxels = sensitivity.voxels.size();
+  if (!on_host(sensitivity.voxels.memory())) return detail::checked_maximum_cuda(s, voxels, stream);
+  return tbb::parallel_reduce(
+      RamlaRange(0, voxels, ramla_grain), 0.0f,
+      [&](const RamlaRange& range, float maximum) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) maximum = std::max(maximum, detail::magnitude(s[v]));
+        return maximum;
+      },
+      [](float a, float b) { return std::max(a, b); });
+}
+
+void ramla_require_like(const Image& estimate, const Image& other, const char* name) {
+  if (!(other.grid == estimate.grid) || other.voxels.size() != estimate.voxels.size())
+    throw std::invalid_argument(fmt::format("RAMLA: the {} lies on another grid than the estimate", name));
+  if (on_host(other.voxels.memory()) != on_host(estimate.voxels.memory()))
+    throw std::invalid_argument(fmt::format("RAMLA: the {} lies in other memory than the estimate", name));
+}
+
+}  // namespace
+
+std::int64_t ramla_update(Image& estimate, const RamlaBlock& block, double relaxation, Stream stream) {
+  if (!(relaxation > 0 && relaxation <= 1))
+    throw std::invalid_argument(fmt::format("relaxation must be in (0, 1], not {}", relaxation));
+  ramla_require_like(estimate, block.sensitivity, "sensitivity");
+  ramla_require_like(estimate, block.inverse, "inverse sensitivity");
+  ramla_require_like(estimate, block.back_projection, "back projection");
+  if (!(std::isfinite(block.time_fraction) && block.time_fraction > 0))
+    throw std::invalid_argument(
+        fmt::format("a subset's share of the scan time must be finite and positive, not {}", block.time_fraction));
+  const float maximum = ramla_maximum(block.sensitivity, stream);
+  if (!(maximum > 0 && maximum <= std::numeric_limits<float>::max()))
+    throw std::invalid_argument("RAMLA needs a finite sensitivity that is positive somewhere");
+  const double of_sensitivity = relaxation / static_cast<double>(maximum);
+  const detail::RamlaArrays arrays{estimate.voxels.data(),
+                                   block.sensitivity.voxels.data(),
+                                   block.inverse.voxels.data(),
+                                   block.back_projection.voxels.data(),
+                                   static_cast<float>(of_sensitivity),
+                                   static_cast<float>(of_sensitivity / block.time_fraction)};
+  const std::int64_t voxels = estimate.voxels.size();
+  if (!on_host(estimate.voxels.memory())) return detail::ramla_update_cuda(arrays, voxels, stream);
+  return tbb::parallel_reduce(
+      RamlaRange(0, voxels, ramla_grain), std::int64_t{0},
+      [&](const RamlaRange& range, std::int64_t replaced) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) replaced += detail::ramla_voxel(arrays, v);
+        return replaced;
+      },
+      std::plus<>());
+}
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::int64_t detail::ramla_update_cuda(const RamlaArrays&, std::int64_t, Stream) {
+  refuse_cuda();
+}
+#endif
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
