@@ -45,7 +45,7 @@ struct HistoDepositGadget {
     std::array<int, 2> views = {40, 3};
     float acceptance_deg = 10;
     HistoLattice lattice = HistoLattice::view;
-    DepositKind deposit = DepositKind::nearest;
+    DepositKind deposit = DepositKind::linear;
     std::filesystem::path mu_map;
     std::int64_t most_lines = 50'000'000;
   };
@@ -60,7 +60,8 @@ struct HistoDepositGadget {
                               "Points of a histo-image: view, turned and sheared along the view, so that nothing is "
                               "resampled twice; image, the image's voxels, as operators one_stage and fft need it"),
       param<&Params::deposit>("deposit",
-                              "nearest: an event counts at the point next to it; linear: at the eight around it"),
+                              "linear: an event counts at the eight points around it; nearest: at the one next to it, as "
+                              "published, which makes rings and slices where crystals and voxels have one pitch"),
       param<&Params::mu_map>("mu_map", reads_file,
                              "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: "
                              "no attenuation"),

@@ -158,7 +158,9 @@ gadgets:
     const std::string pipeline = std::string(data) +
                                  "  estimate: {use: ramla_update, from: projected, relaxation: 1, decay: 0.5}\n"
                                  "  kept: {use: test_keep_ramla, from: estimate}\n";
-    const RunReport report = Engine(parse_pipeline(pipeline, "test.yaml"), {.output_dir = folder.path()}).run();
+    const RunReport report = Engine(parse_pipeline(pipeline, "test.yaml"),
+                                    {.output_dir = folder.path(), .earlier_run = EarlierRun::overwrite})
+                                 .run();
     REQUIRE(report.exit_code == 0);
     CHECK(report.books.balanced());
     const auto estimate = std::ranges::find(report.gadgets, "estimate", &GadgetReport::name);

@@ -35,13 +35,13 @@ inline std::string small_ring(const std::filesystem::path& folder,
 
 constexpr double water_Bq_mL = 10000;
 
-/// Water of 16 cm, longer than the ring, with a sphere of four times the activity.
+/// Water of 16 cm that ends within the image, with a sphere of four times the activity.
 inline std::string water(const std::filesystem::path& folder, bool has_sphere) {
   const auto file = folder / "water.yaml";
   std::ofstream phantom(file);
   phantom
       << "name: water\nmu_keV: 511\nsolids:\n"
-         "  - {name: water, shape: cylinder, radius_mm: 80, length_mm: 200, activity_Bq_mL: 10000, mu_per_cm: 0.096}\n";
+         "  - {name: water, shape: cylinder, radius_mm: 80, length_mm: 44, activity_Bq_mL: 10000, mu_per_cm: 0.096}\n";
   if (has_sphere)
     phantom
         << "  - {name: hot, shape: sphere, centre_mm: [36, 12, 3], diameter_mm: 30, activity_Bq_mL: 40000, mu_per_cm: "
@@ -96,7 +96,8 @@ struct DirectPipeline {
 
 inline RunReport run_pipeline(const std::string& pipeline, const std::filesystem::path& folder) {
   last_image() = nullptr;
-  return Engine(parse_pipeline(pipeline, "test.yaml"), {.output_dir = folder}).run();
+  return Engine(parse_pipeline(pipeline, "test.yaml"), {.output_dir = folder, .earlier_run = EarlierRun::overwrite})
+      .run();
 }
 
 }  // namespace tofstream::direct_test
