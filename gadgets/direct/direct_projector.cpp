@@ -98,8 +98,8 @@ struct DirectProjectorGadget {
   static ViewCalibration calibration(const Params&) {
     return {.keeps_unit = true,
             .remedy =
-                "histo_deposit takes mu_map; randoms and scatter are not corrected in DIRECT yet: tofstream docs "
-                "direct"};
+                "histo_deposit takes mu_map; randoms and scatter are not corrected in DIRECT yet: "
+                "tofstream docs direct"};
   }
   // An estimate from above of columns, weights and, for fft, padded spectra.
   static std::size_t bytes_held(const Params& p, std::size_t image) {
