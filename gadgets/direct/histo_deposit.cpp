@@ -59,9 +59,10 @@ struct HistoDepositGadget {
       param<&Params::lattice>("lattice",
                               "Points of a histo-image: view, turned and sheared along the view, so that nothing is "
                               "resampled twice; image, the image's voxels, as operators one_stage and fft need it"),
-      param<&Params::deposit>("deposit",
-                              "linear: an event counts at the eight points around it; nearest: at the one next to it, as "
-                              "published, which makes rings and slices where crystals and voxels have one pitch"),
+      param<&Params::deposit>(
+          "deposit",
+          "linear: an event counts at the eight points around it; nearest: at the one next to it, as "
+          "published, which makes rings and slices where crystals and voxels have one pitch"),
       param<&Params::mu_map>("mu_map", reads_file,
                              "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: "
                              "no attenuation"),
@@ -179,6 +180,9 @@ struct HistoDepositGadget {
   void require_depositable(const EventBatch& batch) {
     if (batch.tof_mm.empty() || !(batch.tof.sigma_mm > 0))
       throw std::runtime_error("histo-images need events with ToF: reconstruct others from list mode");
+    if (!batch.tof_width_mm.empty())
+      throw std::runtime_error(
+          "the events' ToF bins differ in width, and histo-images have one resolution: reconstruct from list mode");
     if (!batch.additive.empty())
       throw std::runtime_error(
           "the events have terms for randoms or scatter, which histo-images cannot hold yet: leave out randoms and "

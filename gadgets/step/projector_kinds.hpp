@@ -19,12 +19,15 @@ struct ListModeData {
     /// Of the Type's Params.
     ListModeSensitivity (*sensitivity)(const void* params, const Scanner& scanner, ListModeProjector& projector,
                                        Context& context) = nullptr;
+    /// Whether these Params use the events' ToF.
+    bool (*uses_tof)(const void* params) = nullptr;
   };
   template <class Type>
   static More more() {
     return {[](const void* params, const Scanner& scanner, ListModeProjector& projector, Context& context) {
-      return Type::sensitivity(*static_cast<const typename Type::Params*>(params), scanner, projector, context);
-    }};
+              return Type::sensitivity(*static_cast<const typename Type::Params*>(params), scanner, projector, context);
+            },
+            [](const void* params) { return uses_tof<Type>(*static_cast<const typename Type::Params*>(params)); }};
   }
 
   using Projector = ListModeProjector;
@@ -34,11 +37,16 @@ struct ListModeData {
   static constexpr KindWords called = {"projector", "projectors", "name"};
   static constexpr auto* memory_note = "";
 
+  template <class Type>
+  static bool uses_tof(const typename Type::Params& p) {
+    if constexpr (requires { p.tof; }) return p.tof;
+    return true;
+  }
   static const EventSubset& data_of(const ProjectorInputs& inputs) { return *inputs.events; }
   template <class Type>
   static std::unique_ptr<SystemModel<EventBatch>> model(const typename Type::Params& p) {
     ListModeSettings settings{.backend = p.backend};
-    if constexpr (requires { p.tof; }) settings.tof = p.tof;
+    settings.tof = uses_tof<Type>(p);
     settings.projector = [p](const Grid& grid, Backend backend, const Scanner& scanner, Context& context) {
       return Type::make(p, grid, backend, scanner, context);
     };

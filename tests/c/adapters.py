@@ -7,20 +7,12 @@ import sys
 
 import cil_stand_in
 import numpy as np
+from checks import refused
 
 import tofstream as tof
 
 grid = tof.Grid((6, 5, 4), (8, 9, 10))
 random = np.random.default_rng(1)
-
-
-def refused(kind, said, function, *given, **named):
-    try:
-        function(*given, **named)
-    except kind as error:
-        assert said in str(error), str(error)
-    else:
-        raise AssertionError(f"no {kind.__name__} that says '{said}'")
 
 
 def turn(**more):

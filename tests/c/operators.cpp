@@ -241,6 +241,25 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   CHECK(std::string(tof_error()) == "counts is null: an EM step of a sinogram needs its counts");
 }
 
+TEST_CASE("without tof an operator takes its events as lines, and a sinogram has no bins") {
+  const Lines lines;
+  tof_events flat = lines.events;
+  flat.tof_mm = nullptr;
+  tof_operator *without = nullptr, *of_lines = nullptr, *none = nullptr;
+  REQUIRE(tof_operator_of_events("joseph_projector", "tof: false", &small_grid, &lines.events, nullptr, 0, TOF_CPU,
+                                 &without) == TOF_OK);
+  const Op op(without);
+  REQUIRE(tof_operator_of_events("joseph_projector", "", &small_grid, &flat, nullptr, 0, TOF_CPU, &of_lines) == TOF_OK);
+  const Op expected(of_lines);
+  const auto x = random_numbers(small_voxels, 1);
+  std::vector<float> ax(500), same(500);
+  REQUIRE(tof_forward(without, x.data(), ax.data(), nullptr) == TOF_OK);
+  REQUIRE(tof_forward(of_lines, x.data(), same.data(), nullptr) == TOF_OK);
+  CHECK(ax == same);
+  CHECK(tof_operator_of_lines("joseph_projector", "tof: false", &small_grid, &flat, 3, TOF_CPU, &none) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "bins is 3, and tof is false: give 0 bins for lines without ToF");
+}
+
 TEST_CASE("a caller of an earlier header, whose structs are shorter, is served") {
   Lines lines;
   tof_events shorter = lines.events;
@@ -456,6 +475,8 @@ TEST_CASE("a wrong argument is told in one line with its name, and nothing is ma
   events = lines.events;
   events.tof_sigma_mm = 0;
   CHECK(events_said(events).find("events.tof_mm is given, and neither") == 0);
+  events.tof_sigma_mm = -30;
+  CHECK(events_said(events) == "events.tof_sigma_mm and tof_bin_mm are -30 and 20: give lengths, or 0");
   std::vector<float> bad(500, std::numeric_limits<float>::quiet_NaN());
   events = lines.events;
   events.y1 = bad.data();

@@ -4,6 +4,7 @@ import io
 import sys
 
 import numpy as np
+from checks import refused
 from matplotlib.image import imread
 
 import tofstream as tof
@@ -12,15 +13,6 @@ grid = tof.Grid((20, 16, 12), (4, 5, 6))
 image = np.zeros(grid.shape, np.float32)
 image[9, 4, 15] = 7  # x 22, y -17.5, z 21 mm: right, above and upwards in the slices through it
 point = tuple(o + n * edge for o, n, edge in zip(grid.origin_mm, (15, 4, 9), grid.voxel_mm))
-
-
-def refused(kind, said, function, *given, **named):
-    try:
-        function(*given, **named)
-    except kind as error:
-        assert said in str(error), str(error)
-    else:
-        raise AssertionError(f"no {kind.__name__} that says '{said}'")
 
 
 def black_parts(picture):

@@ -239,6 +239,11 @@ TEST_CASE("what a run cannot take is told before it begins, and a failure when i
   const Pairs pairs;
   CHECK(tof_pipeline_send_events(run.get(), &pairs.events, 0, 0) == TOF_INVALID);
   CHECK(std::string(tof_error()) == "duration_s is 0: it must be positive");
+  const std::vector<float> negative(20'000, -1);
+  tof_events wrong = pairs.events;
+  wrong.additive = negative.data();
+  CHECK(tof_pipeline_send_events(run.get(), &wrong, 0, 1) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "events.additive[0] is -1: it must be at least 0");
   tof_events strange = pairs.events;
   strange.scanner = nullptr;
   CHECK(tof_pipeline_send_events(run.get(), &strange, 0, 1) == TOF_INVALID);

@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+from checks import refused
 
 import tofstream as tof
 
@@ -15,16 +16,6 @@ grid = tof.Grid((4, 4, 4), (8, 8, 8))
 tiny = tof.Grid((2, 2, 2), (8, 8, 8))
 ends = np.array([[-60, 0, 0], [0, -60, 0]], np.float32), np.array([[60, 0, 0], [0, 60, 0]], np.float32)
 events = tof.Events.from_lors(*ends)
-
-
-def refused(kind, said, function, *given, **named):
-    try:
-        function(*given, **named)
-    except kind as error:
-        assert said in str(error), str(error)
-        assert "\n" not in str(error)
-    else:
-        raise AssertionError(f"no {kind.__name__} that says '{said}'")
 
 
 def turn(on=grid):

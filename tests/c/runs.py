@@ -8,6 +8,7 @@ import threading
 import time
 
 import numpy as np
+from checks import refused
 
 import tofstream as tof
 
@@ -22,16 +23,6 @@ gadgets:
   estimate:  {use: osem_update, from: projected}
   file:      {use: nifti_writer, from: estimate}
 """
-
-
-def refused(kind, said, function, *given, **named):
-    try:
-        function(*given, **named)
-    except kind as error:
-        assert said in str(error), str(error)
-        assert "\n" not in str(error)
-    else:
-        raise AssertionError(f"no {kind.__name__} that says '{said}'")
 
 
 def pairs(count=2000):

@@ -47,6 +47,15 @@ void check_floats(const float* values, std::int64_t count, Memory memory, const 
     throw Wrong(fmt::format("events.{}[{}] is {}: only finite numbers are taken", argument, bad - host.begin(), *bad));
 }
 
+// What multiplies or is added to an expectation.
+void check_terms(const float* values, std::int64_t count, Memory memory, const char* argument) {
+  check_floats(values, count, memory, argument);
+  if (!values) return;
+  const auto host = on_host_of(values, count, memory);
+  if (const auto bad = std::ranges::find_if(host, [](float value) { return value < 0; }); bad != host.end())
+    throw Wrong(fmt::format("events.{}[{}] is {}: it must be at least 0", argument, bad - host.begin(), *bad));
+}
+
 void check_detectors(const std::uint32_t* values, std::int64_t count, Memory memory, std::int64_t detectors,
                      const char* argument) {
   const auto host = on_host_of(values, count, memory);
@@ -57,8 +66,15 @@ void check_detectors(const std::uint32_t* values, std::int64_t count, Memory mem
 }
 
 TofModel tof_of(const tof_events& events, const Scanner& scanner) {
+  const auto is_given = [](float mm) { return mm >= 0 && std::isfinite(mm); };
+  if (!is_given(events.tof_sigma_mm) || !is_given(events.tof_bin_mm))
+    throw Wrong(fmt::format("events.tof_sigma_mm and tof_bin_mm are {} and {}: give lengths, or 0", events.tof_sigma_mm,
+                            events.tof_bin_mm));
   if (!events.tof_mm) return {};
   if (events.tof_sigma_mm > 0) return {.sigma_mm = events.tof_sigma_mm, .bin_width_mm = events.tof_bin_mm};
+  if (scanner.tof.size() == 1 && events.tof_bin_mm > 0)
+    throw Wrong(fmt::format("events.tof_bin_mm is {}, and tof_sigma_mm is 0: give both, or neither for the scanner's",
+                            events.tof_bin_mm));
   if (scanner.tof.size() == 1) return scanner.tof.front();
   throw Wrong(scanner.tof.empty()
                   ? "events.tof_mm is given, and neither tof_sigma_mm nor a scanner says how sharp it is"
@@ -87,8 +103,8 @@ void check_arrays(const tof_events& events, const EventView& view, const Scanner
   for (std::size_t i = 0; i < 6; ++i) check_floats(view.ends[i], events.count, memory, ends[i]);
   check_floats(events.tof_mm, events.count, memory, "tof_mm");
   check_floats(events.tof_width_mm, events.count, memory, "tof_width_mm");
-  check_floats(events.multiplicative, events.count, memory, "multiplicative");
-  check_floats(events.additive, events.count, memory, "additive");
+  check_terms(events.multiplicative, events.count, memory, "multiplicative");
+  check_terms(events.additive, events.count, memory, "additive");
 }
 
 }  // namespace

@@ -103,11 +103,12 @@ Made operator_of_events(const char* projector, const char* parameters, const tof
   auto shared = std::make_shared<SharedProjector>();
   shared->by = recorded_by(events.scanner);
   shared->arrays = std::move(arrays);
-  const EventView view = view_of(events, *shared->by.scanner, memory_of(backend));
+  EventView view = view_of(events, *shared->by.scanner, memory_of(backend));
   if (view.multiplicative || view.additive)
     throw Wrong("events.multiplicative or additive is given: an operator's em_step takes them");
   shared->made =
       make_projector<ListModeData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->by.scanner);
+  if (!shared->made.entry->more.uses_tof(shared->made.params.get())) view.tof_mm = view.tof_width_mm = nullptr;
   std::string report = shared->made.report;
   return {std::make_unique<EventOperator>(std::move(shared), view, 0), std::move(report)};
 }

@@ -137,6 +137,8 @@ Made operator_of_lines(const char* projector, const char* parameters, const tof_
   const EventView view = view_of(lines, *shared->by.scanner, memory_of(backend));
   shared->made =
       make_projector<ListModeData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->by.scanner);
+  if (bins > 0 && !shared->made.entry->more.uses_tof(shared->made.params.get()))
+    throw Wrong(fmt::format("bins is {}, and tof is false: give 0 bins for lines without ToF", bins));
   std::string report = shared->made.report;
   return {std::make_unique<LineOperator>(std::move(shared), view, std::max(bins, 1), tof, 0), std::move(report)};
 }

@@ -160,9 +160,9 @@ typedef struct tof_tally {
 TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float* counts,
                                const float* multiplicative,
                                const float* additive, float* image_out, tof_tally* tally, void* stream);
-/* Of views and sinograms image = A^T(m), their sensitivity; m null: 1. Of events m is null, and the image is their
- * scanner's: the sum over all lines that it records, as a run computes it (and keeps it in the user's cache folder);
- * TOF_INVALID where they do not name a scanner. */
+/* The sensitivity. Views and sinograms have their own, image = A^T(m); m null: 1. For events m is null, and the image is
+ * their scanner's: the sum over all lines that it records, as a run computes it (and keeps it in the user's cache
+ * folder); TOF_INVALID where they do not name a scanner. */
 TOF_API tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream);
 
 /* A pipeline that runs while its program goes on. Its calls may come from any thread. */

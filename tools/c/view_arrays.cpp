@@ -58,7 +58,7 @@ Buffer<float> pixels_of(const float* pixels, std::int64_t count, const char* arg
   return Buffer<float>::from(given);
 }
 
-// Of view `i` of the batch.
+// What the books and the weights need of view `i` of the batch.
 ViewRecord record_of(const tof_view_counts& views, std::int32_t i, const ViewSet& set, std::span<const float> counts) {
   const std::int32_t number = views.numbers[i];
   if (number < 0 || static_cast<std::size_t>(number) >= set.places.size())

@@ -156,6 +156,10 @@ TEST_CASE("histo_deposit refuses in one line what it cannot lay down") {
   without_tof.tof_mm = {};
   CHECK_THROWS_WITH(send(", views: [12, 1], acceptance_deg: 3", std::move(without_tof)),
                     doctest::Contains("histo-images need events with ToF"));
+  EventBatch uneven(events);
+  uneven.tof_width_mm = Buffer<float>::zeros(Memory::host, events.count);
+  CHECK_THROWS_WITH(send(", views: [12, 1], acceptance_deg: 3", std::move(uneven)),
+                    doctest::Contains("ToF bins differ in width"));
   EventBatch with_randoms(events);
   with_randoms.additive = Buffer<float>::zeros(Memory::host, events.count);
   CHECK_THROWS_WITH(send(", views: [12, 1], acceptance_deg: 3", std::move(with_randoms)),

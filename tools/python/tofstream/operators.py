@@ -143,8 +143,8 @@ class Operator:
 
     def sensitivity(self, multiplicative: Any = None, *, like: Any = None) -> Any:
         """A^T m of views or of a sinogram (m: 1 where it is left out), in a new array: where `multiplicative` or `like`
-        lies. Of events that of all lines that their scanner records, in events per second of 1 Bq/mL, which a run
-        computes likewise; it is kept in the user's cache folder."""
+        lies. A list of events gives the sensitivity of all lines that their scanner records, in events per second of
+        1 Bq/mL, as a run computes it; it is kept in the user's cache folder."""
         sample = multiplicative if multiplicative is not None else like
         place = HOST if sample is None else self._place_of(sample, "like" if multiplicative is None else "multiplicative")
         weights = None if multiplicative is None else self._data(multiplicative, "multiplicative")
@@ -389,19 +389,18 @@ def list_mode(projector: str, grid: Grid, events: Union[Events, Lors], *, mu: An
     tof.joseph and others are it by name. The operator works where the events' arrays lie. `mu` [z, y, x] in 1/cm, on
     `mu_grid` (the image's where it is left out), attenuates the sensitivity of a list; NumPy."""
     if isinstance(events, Lors):
-        if mu is not None or parameters.get("tof") is False:
-            raise ValueError("lines of a sinogram take no mu and no tof: multiply their data, and leave tof_bins out")
+        if mu is not None:
+            raise ValueError("lines of a sinogram take no mu: multiply their data")
         return Sinogram(projector, grid, events, device, parameters)
     if not isinstance(events, Events):
         raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...), or tof.Lors(...) of a sinogram")
     if unknown := sorted({"multiplicative", "additive"} & events.arrays().keys()):
         raise TypeError(f"events have {unknown[0]}: give it to em_step, not to the operator")
-    chosen: Events = events.replace(tof_mm=None, tof_width_mm=None) if parameters.get("tof") is False else events
-    arrays = {name: array for name, array in chosen.arrays().items() if name != "arrival"}
+    arrays = {name: array for name, array in events.arrays().items() if name != "arrival"}
     given, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_events", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(events_struct(chosen)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
+         ctypes.byref(events_struct(events)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
     return Operator(handle, tuple(arrays.values()))
 
 
