@@ -46,8 +46,11 @@ EmTally detail::tally_of(const Views& views, const ViewSums* sums) {
 
 EmTally view_ratio(const Views& views, float* projected, Backend backend, Stream stream) {
   detail::require_counts(views);
-  if (backend == Backend::cuda)
-    return detail::view_tally_cuda(views, detail::queue_view_ratio_cuda(views, projected, stream), stream);
+  if (backend == Backend::cuda) {
+    detail::StretchSums sums;
+    detail::queue_view_ratio_cuda(views, projected, sums, stream);
+    return detail::view_tally_cuda(views, sums, stream);
+  }
   if (views.views == 0) return {};
   const std::int64_t pixels = views.set->pixels(), blocks = (pixels + view_block - 1) / view_block;
   std::vector<detail::ViewSums> of_blocks(static_cast<std::size_t>(blocks * views.views));
@@ -75,10 +78,10 @@ void view_efficiencies(const Views& views, float* values, Backend backend, Strea
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-Buffer<detail::ViewSums> detail::queue_view_ratio_cuda(const Views&, float*, Stream) {
+void detail::queue_view_ratio_cuda(const Views&, float*, StretchSums&, Stream) {
   refuse_cuda();
 }
-EmTally detail::view_tally_cuda(const Views&, const Buffer<ViewSums>&, Stream) {
+EmTally detail::view_tally_cuda(const Views&, const StretchSums&, Stream) {
   refuse_cuda();
 }
 void detail::view_efficiencies_cuda(const Views&, float*, Stream) {

@@ -30,10 +30,17 @@ EmTally tally_of(const Views& views, const ViewSums* sums);
 /// Throws std::invalid_argument for views without counts.
 void require_counts(const Views& views);
 
-/// view_ratio() in two steps, so that what follows can be queued between them: the sums of the views' stretches, on
-/// the device, and their tally, once all that is queued is done.
-Buffer<ViewSums> queue_view_ratio_cuda(const Views& views, float* projected, Stream stream);
-EmTally view_tally_cuda(const Views& views, const Buffer<ViewSums>& of_stretches, Stream stream);
+/// The sums of the stretches that a ratio's kernel cuts views into, on the device and as the host gets them. Kept from
+/// one call to the next: no memory is asked for where there is enough.
+struct StretchSums {
+  /// Room for these views. Says whether the buffers are others now.
+  bool make_room(const Views& views, Stream stream);
+  Buffer<ViewSums> device, host;
+};
+/// view_ratio() in two steps, so that what follows can be queued between them: the ratio and the sums of the views'
+/// stretches, and their tally, once all that is queued is done.
+void queue_view_ratio_cuda(const Views& views, float* projected, StretchSums& sums, Stream stream);
+EmTally view_tally_cuda(const Views& views, const StretchSums& sums, Stream stream);
 void view_efficiencies_cuda(const Views& views, float* values, Stream stream);
 
 }  // namespace detail

@@ -39,27 +39,40 @@ __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* v
   if (i < views.count) values[i] = efficiency_of_pixel(views, static_cast<int>(i / pixels), i);
 }
 
-}  // namespace
-
-Buffer<detail::ViewSums> detail::queue_view_ratio_cuda(const Views& views, float* projected, Stream stream) {
-  if (views.views == 0) return {};
-  const std::int64_t pixels = views.set->pixels();
-  const auto stretches = static_cast<unsigned>((pixels + stretch_pixels - 1) / stretch_pixels);
-  Buffer<ViewSums> sums(Memory::device, std::int64_t{stretches} * views.views, stream);
-  ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
-      views, pixels, projected, sums.data());
-  check_launch("compare views with their expectation");
-  return sums;
+std::int64_t stretches_of(const Views& views) {
+  return (views.set->pixels() + stretch_pixels - 1) / stretch_pixels;
 }
 
-EmTally detail::view_tally_cuda(const Views& views, const Buffer<ViewSums>& of_stretches, Stream stream) {
+}  // namespace
+
+bool detail::StretchSums::make_room(const Views& views, Stream stream) {
+  const std::int64_t size = views.views == 0 ? 0 : stretches_of(views) * views.views;
+  if (device.size() >= size) return false;
+  device = Buffer<ViewSums>(Memory::device, size, stream);
+  host = Buffer<ViewSums>(Memory::pinned, size);
+  return true;
+}
+
+void detail::queue_view_ratio_cuda(const Views& views, float* projected, StretchSums& sums, Stream stream) {
+  if (views.views == 0) return;
+  sums.make_room(views, stream);
+  const auto stretches = static_cast<unsigned>(stretches_of(views));
+  ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
+      views, views.set->pixels(), projected, sums.device.data());
+  check_launch("compare views with their expectation");
+  copy(sums.host.data(), Memory::pinned, sums.device.data(), Memory::device,
+       std::size_t{stretches} * static_cast<std::size_t>(views.views) * sizeof(ViewSums), stream);
+}
+
+EmTally detail::view_tally_cuda(const Views& views, const StretchSums& sums, Stream stream) {
   if (views.views == 0) return {};
-  const std::vector<ViewSums> sums = of_stretches.to_vector(stream);
-  const std::size_t stretches = sums.size() / static_cast<std::size_t>(views.views);
+  synchronize(stream);
+  const std::int64_t stretches = stretches_of(views);
   std::vector<ViewSums> of_views(static_cast<std::size_t>(views.views));
-  for (std::size_t s = 0; s < sums.size(); ++s) {
-    of_views[s / stretches].skipped += sums[s].skipped;
-    of_views[s / stretches].log_sum += sums[s].log_sum;
+  for (std::int64_t s = 0; s < stretches * views.views; ++s) {
+    ViewSums& of_view = of_views[static_cast<std::size_t>(s / stretches)];
+    of_view.skipped += sums.host[s].skipped;
+    of_view.log_sum += sums.host[s].log_sum;
   }
   return tally_of(views, of_views.data());
 }

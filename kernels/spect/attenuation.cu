@@ -16,14 +16,26 @@ __device__ double step_of(const ViewLattice& lattice, int column) {
   return lattice.step * sqrt(1 + u * u);
 }
 
-/// One row's sum of what lies in front, in double precision: its error would be that of all planes behind.
+__device__ float4 photons_left(float step_mm, float4 mu) {
+  return {expf(-step_mm * mu.x), expf(-step_mm * mu.y), expf(-step_mm * mu.z), expf(-step_mm * mu.w)};
+}
+__device__ bool is_zero(float4 value) {
+  return value.x == 0 && value.y == 0 && value.z == 0 && value.w == 0;
+}
+
+/// Four rows' sums of what lies in front of a group of planes, in double precision: their error would be that of all
+/// planes behind.
 struct InFront {
-  double mu = 0;
-  /// What is left of a plane's photons; it is then in front.
-  __device__ float pass(double step_mm, float here) {
-    const float left = expf(static_cast<float>(-step_mm * (mu + 0.5 * static_cast<double>(here))));
-    mu += static_cast<double>(here);
-    return left;
+  double mu[4] = {};
+  float4 sum{}, left{1, 1, 1, 1};
+
+  __device__ void pass(float step_mm, float4 of_group) {
+    mu[0] += static_cast<double>(of_group.x);
+    mu[1] += static_cast<double>(of_group.y);
+    mu[2] += static_cast<double>(of_group.z);
+    mu[3] += static_cast<double>(of_group.w);
+    sum = {static_cast<float>(mu[0]), static_cast<float>(mu[1]), static_cast<float>(mu[2]), static_cast<float>(mu[3])};
+    left = photons_left(step_mm, sum);
   }
 };
 
@@ -38,10 +50,10 @@ __global__ void __launch_bounds__(attenuation_threads)
   const std::int64_t of_mu = camera.mu_taps.plane(lattice, place, 0) * columns + c;
   const std::int64_t of_image = camera.taps.plane(lattice, place, lattice.first) * columns + c;
   const FootprintReader mu(camera.mu, camera.mu_columns, camera.stride);
-  const double step_mm = step_of(lattice, c);
-  InFront front[4];
+  const float step_mm = static_cast<float>(step_of(lattice, c));
+  InFront front;
   for (int begin = 0; begin <= lattice.last; begin += planes_at_once) {
-    float4 here[planes_at_once];
+    float4 here[planes_at_once], of_group{};
 #pragma unroll
     for (int i = 0; i < planes_at_once; ++i) {
       here[i] = float4{};
@@ -54,12 +66,19 @@ __global__ void __launch_bounds__(attenuation_threads)
 #pragma unroll
     for (int i = 0; i < planes_at_once; ++i) {
       const int k = begin + i;
-      const float4 left{front[0].pass(step_mm, here[i].x), front[1].pass(step_mm, here[i].y),
-                        front[2].pass(step_mm, here[i].z), front[3].pass(step_mm, here[i].w)};
+      float4 left = front.left;
+      if (!is_zero(here[i]) || !is_zero(of_group)) {
+        float4 before = front.sum;
+        add_scaled(before, 1, of_group);
+        add_scaled(before, 0.5f, here[i]);
+        left = photons_left(step_mm, before);
+        add_scaled(of_group, 1, here[i]);
+      }
       if (k < lattice.first || k > lattice.last) continue;
       if (camera.taps.base[of_image + static_cast<std::int64_t>(k - lattice.first) * columns] < 0) continue;
       put_four(volume.values, volume.column(lattice, member, k, c) * camera.stride + row, left);
     }
+    if (!is_zero(of_group)) front.pass(step_mm, of_group);
   }
 }
 

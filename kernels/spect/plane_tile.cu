@@ -21,11 +21,16 @@ std::size_t shared_bytes_of_tile(const DeviceKernels& kernels, int rows, int col
                        : PlaneTile<256>(kernels, columns).bytes(kernels);
 }
 
-std::size_t most_shared_bytes() {
+std::size_t ask_for_shared_bytes() {
   int device = 0, most = 0;
   check_cuda(cudaGetDevice(&device), "ask for the device");
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "ask for shared memory");
   return static_cast<std::size_t>(most);
+}
+
+std::size_t most_shared_bytes() {
+  static const std::size_t most = ask_for_shared_bytes();  // a program computes on one device
+  return most;
 }
 
 }  // namespace

@@ -96,11 +96,15 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
     if (attenuation) held += 2 * bytes;
     if (form == PsfForm::fft) held += 2 * bytes;  // half of each plane's frequencies, of planes with margins
   } else {
-    constexpr double large_image = 32 << 20, most_group = 256 << 20, padded = 1.25, with_margins = 1.5;
-    const double group = bytes > large_image ? most_group / 2 : most_group;  // spect_cuda.cu
+    constexpr double large_image = 32 << 20, mib = 1 << 20, padded = 1.25, with_margins = 1.5;
     constexpr double bytes_a_footprint = 12, usual_views = 180;
+    // Of planes and of points at once: spect_cuda.cu. One view's may be more.
+    const double most_planes = (bytes > large_image ? 320 : 1024) * mib, most_points = 128 * mib;
+    const double view = with_margins * bytes;
+    const double planes = std::max(view, std::min(most_planes, usual_views * view));
+    const double points = std::max(view, std::min(most_points, usual_views * view));
     const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
-    held = 2 * padded * bytes + std::max(group, with_margins * bytes) + group + footprints;
+    held = 2 * padded * bytes + points + planes + footprints;
     if (attenuation) held += (1 + padded) * bytes + footprints;
   }
   constexpr auto most = static_cast<double>(std::numeric_limits<std::size_t>::max() / 2);

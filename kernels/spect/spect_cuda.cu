@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
+#include "kernels/cuda/launch_graphs.hpp"
 #include "kernels/project/view_ratio.hpp"
 #include "kernels/spect/plane_kernels.hpp"
 #include "kernels/spect/spect_backends.hpp"
@@ -18,12 +19,13 @@ namespace {
 
 using namespace spect;
 
-// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); large
-// images, of 256 voxels along each axis, shall stay within 1.5 GiB.
-std::int64_t bytes_at_once(const Grid& grid) {
-  constexpr std::int64_t most_bytes = std::int64_t{256} << 20, large_image = std::int64_t{32} << 20;
-  const bool is_large = grid.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
-  return is_large ? most_bytes / 2 : most_bytes;
+/// Columns of a map that have more than zeros: nothing is asked of the others.
+std::vector<char> columns_with_values(const Image& map) {
+  const std::int64_t columns = map.grid.stride(2);
+  std::vector<char> result(static_cast<std::size_t>(columns));
+  for (std::int64_t v = 0; v < map.grid.voxels(); ++v)
+    if (map.voxels[v] > 0) result[static_cast<std::size_t>(v % columns)] = 1;
+  return result;
 }
 
 /// A list of entries of each item on the device.
@@ -99,7 +101,8 @@ class RotationCuda final : public ViewProjector {
     support_ = Buffer<char>::from(support_host_).to(Memory::device);
     camera_.image = columns_of(grid, support_.data());
     if (settings.mu_per_mm) {
-      camera_.mu = columns_of(settings.mu_per_mm->grid, nullptr);
+      mu_support_ = Buffer<char>::from(columns_with_values(*settings.mu_per_mm)).to(Memory::device);
+      camera_.mu = columns_of(settings.mu_per_mm->grid, mu_support_.data());
       mu_ = settings.mu_per_mm->voxels.to(Memory::device);
     }
     make_kernels();
@@ -128,16 +131,17 @@ class RotationCuda final : public ViewProjector {
                        stream);
       const Members on_device(views, members, stream);
       const int all = static_cast<int>(members.size());
-      const std::int64_t a_view = std::max(camera.mu_columns ? plane_floats(camera) : 0, point_floats(camera, all));
-      const int group = views_a_group(a_view, all), chunks = chunks_of(camera, group);
-      Buffer<float> points(Memory::device, point_floats(camera, group) * group, stream);
+      int group = views_within(most_point_bytes, point_floats(camera, all), all);
+      if (camera.mu_columns) group = std::min(group, views_within(most_plane_bytes(), plane_floats(camera), all));
+      const int chunks = chunks_of(camera, group);
+      make_room(points_, point_floats(camera, group) * group, stream);
       const PlaneVolume volume = camera.mu_columns ? volume_of(camera, group, stream) : PlaneVolume{};
       for (int first = 0; first < all; first += group) {
         const int count = std::min(group, all - first);
-        if (camera.mu_columns) queue_attenuation(camera, on_device.views, first, count, volume, stream);
+        if (camera.mu_columns) attenuate(camera, views, members, on_device, first, count, volume, stream);
         queue_forward(camera, on_device.views, first, count, chunks, volume, image_columns_.data(), scale_,
-                      points.data(), stream);
-        queue_add_points(camera, on_device.views, first, count, chunks, points.data(), expectation, stream);
+                      points_.data(), stream);
+        queue_add_points(camera, on_device.views, first, count, chunks, points_.data(), expectation, stream);
       }
     }
   }
@@ -148,11 +152,13 @@ class RotationCuda final : public ViewProjector {
       const AtHeight& here = at(height, views, members);
       const DeviceCamera camera = camera_at(here);
       const Members on_device(views, members, stream);
-      const int all = static_cast<int>(members.size()), group = views_a_group(plane_floats(camera), all);
+      const int all = static_cast<int>(members.size());
+      const int group = views_within(most_plane_bytes(), plane_floats(camera), all);
       const PlaneVolume volume = volume_of(camera, group, stream);
       for (int first = 0; first < all; first += group) {
         const int count = std::min(group, all - first);
-        if (camera.mu_columns) queue_attenuation(camera, on_device.views, first, count, volume, stream);
+        if (camera.mu_columns) attenuate(camera, views, members, on_device, first, count, volume, stream);
+        attenuated_.clear();
         queue_back_planes(camera, on_device.views, first, count, values, scale_, volume, stream);
         queue_gather(camera, on_device.views, first, count, volume, first > 0, sum_columns_.data(), stream);
       }
@@ -162,14 +168,22 @@ class RotationCuda final : public ViewProjector {
   }
 
   EmTally em_step(const Views& views, const float* image, float* accumulator, Stream stream) override {
-    Buffer<float> ratio(Memory::device, views.count, stream);
     detail::require_counts(views);
-    forward(views, image, ratio.data(), stream);
-    const auto sums = detail::queue_view_ratio_cuda(views, ratio.data(), stream);
-    back(views, ratio.data(), accumulator, stream);
-    const EmTally tally = detail::view_tally_cuda(views, sums, stream);
-    synchronize(stream);  // there may be no views
-    return tally;
+    require_views_of(set_, views);
+    if (views.views == 0) return {};
+    make_room(ratio_, views.count, stream);
+    if (sums_.make_room(views, stream)) graphs_.clear();
+    const auto queue = [&](Stream on) {
+      attenuated_.clear();  // what recorded work has left there is not known
+      forward(views, image, ratio_.data(), on);
+      detail::queue_view_ratio_cuda(views, ratio_.data(), sums_, on);
+      back(views, ratio_.data(), accumulator, on);
+    };
+    if (by_height(views).size() == 1)
+      graphs_.run(arguments_of(views, image, accumulator), stream, queue);
+    else
+      queue(stream);
+    return detail::view_tally_cuda(views, sums_, stream);
   }
 
   void add_sensitivity(const Views& views, float* image, Stream stream) override {
@@ -307,16 +321,56 @@ class RotationCuda final : public ViewProjector {
   static std::int64_t point_floats(const DeviceCamera& camera, int views) {
     return std::int64_t{camera.rows_of_points()} * camera.columns_of_points() * chunks_of(camera, views);
   }
+  /// Bytes of planes that are written of views at once. More is faster, since launches are longer (share/benchmarks,
+  /// 'SPECT on the H200'); large images, of 256 voxels along each axis, shall stay within 1.5 GiB.
+  std::int64_t most_plane_bytes() const {
+    constexpr std::int64_t large_image = std::int64_t{32} << 20;
+    const bool is_large = grid_.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
+    return (is_large ? std::int64_t{320} : std::int64_t{1024}) << 20;
+  }
+  static constexpr std::int64_t most_point_bytes = std::int64_t{128} << 20;
+
   /// Views that are projected at once, of which so many floats each are written.
-  int views_a_group(std::int64_t floats, int views) const {
+  static int views_within(std::int64_t bytes, std::int64_t floats, int views) {
     constexpr int most = 1 << 14;  // a grid of blocks has no more than 65535 along y
-    const std::int64_t held = bytes_at_once(grid_) / (floats * static_cast<std::int64_t>(sizeof(float)));
+    const std::int64_t held = bytes / (floats * static_cast<std::int64_t>(sizeof(float)));
     return static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min(views, most)));
   }
   PlaneVolume volume_of(const DeviceCamera& camera, int views, Stream stream) {
-    const std::int64_t floats = plane_floats(camera) * views;
-    if (volume_.size() < floats) volume_ = Buffer<float>(Memory::device, floats, stream);
+    make_room(volume_, plane_floats(camera) * views, stream);
     return {volume_.data(), volume_planes(camera)};
+  }
+  /// Recorded work has the addresses of all buffers.
+  void make_room(Buffer<float>& buffer, std::int64_t floats, Stream stream) {
+    if (buffer.size() >= floats) return;
+    graphs_.clear();
+    attenuated_.clear();
+    buffer = Buffer<float>(Memory::device, floats, stream);
+  }
+
+  /// Fills the volume, unless it holds these members' already: the projection of an EM step leaves them to its
+  /// transpose.
+  void attenuate(const DeviceCamera& camera, const Views& views, const std::vector<std::int32_t>& members,
+                 const Members& on_device, int first, int count, const PlaneVolume& volume, Stream stream) {
+    std::vector<std::int32_t> places;
+    for (int i = first; i < first + count; ++i)
+      places.push_back(views.records[members[static_cast<std::size_t>(i)]].view);
+    if (places == attenuated_) return;
+    queue_attenuation(camera, on_device.views, first, count, volume, stream);
+    attenuated_ = std::move(places);
+  }
+
+  /// All that an EM step's work depends on.
+  static LaunchGraphs::Arguments arguments_of(const Views& views, const float* image, const float* accumulator) {
+    LaunchGraphs::Arguments arguments;
+    for (const void* const address :
+         {static_cast<const void*>(image), static_cast<const void*>(accumulator),
+          static_cast<const void*>(views.counts), static_cast<const void*>(views.multiplicative),
+          static_cast<const void*>(views.additive), static_cast<const void*>(views.index),
+          static_cast<const void*>(views.weight)})
+      arguments.push_back(reinterpret_cast<std::uintptr_t>(address));
+    for (int v = 0; v < views.views; ++v) arguments.push_back(static_cast<std::uintptr_t>(views.records[v].view));
+    return arguments;
   }
 
   Grid grid_;
@@ -327,12 +381,15 @@ class RotationCuda final : public ViewProjector {
   std::vector<LatticeView> places_;
   std::vector<char> support_host_;
   Buffer<LatticeView> looks_;
-  Buffer<char> support_;
+  Buffer<char> support_, mu_support_;
   Buffer<float> mu_, kernel_u_, kernel_w_;
   Buffer<short> reach_u_, reach_w_;
   Buffer<int> radius_of_;
   std::optional<TapTable> taps_, mu_taps_;
-  Buffer<float> image_columns_, sum_columns_, volume_;
+  Buffer<float> image_columns_, sum_columns_, points_, volume_, ratio_;
+  detail::StretchSums sums_;
+  std::vector<std::int32_t> attenuated_;  // places whose left-over photons the volume holds
+  LaunchGraphs graphs_;
   std::map<double, AtHeight> heights_;  // by centre_w
 };
 

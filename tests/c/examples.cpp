@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "tests/command/command.hpp"
+#include "tests/support/gpu.hpp"
 #include "tests/support/python.hpp"
 
 using namespace tofstream;
@@ -105,6 +106,12 @@ TEST_CASE("an operator is SciPy's linear operator: lsqr, svds and onenormest run
 TEST_CASE("an operator is a layer of PyTorch, with gradients and their gradients") {
   if (skip_python() || skip_without_modules("torch")) return;
   check_passes("tests/c/adapters.py torch");
+}
+
+TEST_CASE("arrays of CuPy and PyTorch on a GPU are used where they lie, on the caller's stream") {
+  if (skip_python() || !gpu_or_skip()) return;
+  for (const std::string library : {"cupy", "torch"})
+    if (!skip_without_modules(library + ", torch")) check_passes("tests/c/device_arrays.py " + library);
 }
 
 TEST_CASE("an operator keeps to the interface of CIL's, as a stand-in for CIL has it") {
