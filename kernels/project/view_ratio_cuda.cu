@@ -12,7 +12,7 @@ namespace tofstream {
 namespace {
 
 constexpr int ratio_threads = 256;
-constexpr std::int64_t stretch_pixels = 4096;
+constexpr std::int64_t stretch_pixels = 2 * ratio_threads;  // few, so that a few small views fill a GPU
 
 __global__ void __launch_bounds__(ratio_threads)
     ratio_of_views(Views views, std::int64_t pixels, float* projected, detail::ViewSums* sums) {

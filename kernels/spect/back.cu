@@ -81,6 +81,7 @@ __global__ void __launch_bounds__(most_threads, 2)
     StagedPlane(staged + buffer * staged_size, kernels, tile.wide_columns)
         .begin(camera, place, chunk.first + i, first_column, tile.columns);
   };
+  const bool makes_rows = my.makes_rows_of(window);
   int i = next_plane(0), buffer = 0;
   if (i < chunk.count) stage(i, buffer);
   StagedPlane::wait();
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(most_threads, 2)
             along + my.across_column * tile.along_stride + tile.rows_before + my.across_row, tile.along_stride);
       __syncthreads();
     }
-    if (meets(my.along_warp_column, lanes)) {
+    if (makes_rows && meets(my.along_warp_column, lanes)) {
       if (kernels.blur())
         blur_along(along + my.along_column * tile.along_stride + tile.rows_before - plane.rows_before() + my.along_row,
                    here.w, plane.blocks_w(), values);
@@ -126,7 +127,7 @@ void queue_back_of(const TileChoice& choice, const DeviceCamera& camera, const D
       cudaFuncSetAttribute(back_planes<rows>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "take shared memory");
   const int tiles = choice.row_tiles * choice.column_tiles;
-  const int chunks = volume.planes == 1 ? 1 : chunks_for(camera.lattice, std::int64_t{tiles} * count);
+  const int chunks = volume.planes == 1 ? 1 : chunks_for(camera, choice, count);
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(count), static_cast<unsigned>(chunks));
   back_planes<rows><<<grid, static_cast<unsigned>(tile.threads()), bytes, stream>>>(
       camera, views, first, tile, choice.column_tiles, pixels, scale, volume);

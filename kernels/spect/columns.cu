@@ -7,7 +7,7 @@ namespace tofstream::spect {
 namespace {
 
 constexpr int tile = 32;
-constexpr int tile_rows = 8;  // of threads
+constexpr int tile_rows = 16;  // of threads
 
 /// The voxels of a column: where they lie in a slice of the image.
 struct Voxel {
@@ -24,6 +24,7 @@ __global__ void to_columns(DeviceRows rows, int row_count, ColumnGrid grid, int 
                            float* columns) {
   __shared__ float values[tile][tile + 1];
   const Voxel voxel(grid, static_cast<int>(blockIdx.x) * tile + static_cast<int>(threadIdx.x));
+#pragma unroll
   for (int j = threadIdx.y; j < tile; j += tile_rows) {
     const int row = static_cast<int>(blockIdx.y) * tile + j;
     float sum = 0;
@@ -33,6 +34,7 @@ __global__ void to_columns(DeviceRows rows, int row_count, ColumnGrid grid, int 
     values[j][threadIdx.x] = sum;
   }
   __syncthreads();
+#pragma unroll
   for (int j = threadIdx.y; j < tile; j += tile_rows) {
     const int to = static_cast<int>(blockIdx.x) * tile + j, row = static_cast<int>(blockIdx.y) * tile + threadIdx.x;
     if (to < grid.columns() && row < stride)
@@ -43,6 +45,7 @@ __global__ void to_columns(DeviceRows rows, int row_count, ColumnGrid grid, int 
 __global__ void from_columns(DeviceRows voxels, int z_count, ColumnGrid grid, int stride, const float* columns,
                              float* image) {
   __shared__ float values[tile][tile + 1];
+#pragma unroll
   for (int j = threadIdx.y; j < tile; j += tile_rows) {
     const int column = static_cast<int>(blockIdx.x) * tile + j, z = static_cast<int>(blockIdx.y) * tile + threadIdx.x;
     float sum = 0;
@@ -53,6 +56,7 @@ __global__ void from_columns(DeviceRows voxels, int z_count, ColumnGrid grid, in
   }
   __syncthreads();
   const Voxel voxel(grid, static_cast<int>(blockIdx.x) * tile + static_cast<int>(threadIdx.x));
+#pragma unroll
   for (int j = threadIdx.y; j < tile; j += tile_rows) {
     const int z = static_cast<int>(blockIdx.y) * tile + j;
     if (z < z_count && voxel.has_image)

@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(most_threads, 2)
   };
 
   const FootprintReader image(camera.image, columns, camera.stride);
+  const bool makes_rows = my.makes_rows_of(window);
   float sums[rows_a_thread] = {};
   int i = next_plane(0), buffer = 0;
   if (i < chunk.count) stage(i, buffer);
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(most_threads, 2)
           along + my.across_column * tile.along_stride + tile.rows_before + my.across_row, tile.along_stride);
       StagedPlane::wait();
       __syncthreads();
-      if (!meets(my.along_warp_column, lanes)) continue;
+      if (!makes_rows || !meets(my.along_warp_column, lanes)) continue;
       blur_along(along + my.along_column * tile.along_stride + tile.rows_before - plane.rows_before() + my.along_row,
                  here.w, plane.blocks_w(), values);
     } else {
@@ -140,16 +141,16 @@ __global__ void add_points(ViewLattice lattice, DeviceViews views, int first, in
   const int member = static_cast<int>(blockIdx.y), view = views.view(first + member), n = lattice.oversample;
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= lattice.nu * lattice.nw) return;
-  const int u = i % lattice.nu, w = i / lattice.nu;
+  const int u = i % lattice.nu, w = i / lattice.nu, line = lattice.nu * n;
+  const std::int64_t of_view = std::int64_t{line} * lattice.nw * n, of_chunk = of_view * gridDim.y;
   double sum = 0;
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    const std::int64_t part = static_cast<std::int64_t>(chunk) * gridDim.y + member;
-    const float* const of_view = points + part * lattice.nu * lattice.nw * n * n;
-    for (int a = 0; a < n; ++a)
-      for (int b = 0; b < n; ++b)
-        sum += static_cast<double>(of_view[static_cast<std::int64_t>(w * n + b) * lattice.nu * n + u * n + a]);
-  }
-  pixels[static_cast<std::int64_t>(view) * lattice.nu * lattice.nw + i] = static_cast<float>(sum);
+  for (int a = 0; a < n; ++a)
+    for (int b = 0; b < n; ++b) {
+      const float* const point = points + member * of_view + std::int64_t{w * n + b} * line + u * n + a;
+#pragma unroll 8
+      for (int chunk = 0; chunk < chunks; ++chunk) sum += static_cast<double>(point[chunk * of_chunk]);
+    }
+  pixels[std::int64_t{view} * lattice.nu * lattice.nw + i] = static_cast<float>(sum);
 }
 
 template <int rows>
@@ -172,7 +173,7 @@ void queue_forward_of(const TileChoice& choice, const DeviceCamera& camera, cons
 
 int chunks_of(const DeviceCamera& camera, int views) {
   const TileChoice choice = forward_tile(camera);
-  return chunks_for(camera.lattice, std::int64_t{choice.row_tiles} * choice.column_tiles * views);
+  return chunks_for(camera, choice, views);
 }
 
 void queue_forward(const DeviceCamera& camera, const DeviceViews& views, int first, int count, int chunks,
@@ -186,7 +187,7 @@ void queue_forward(const DeviceCamera& camera, const DeviceViews& views, int fir
 
 void queue_add_points(const DeviceCamera& camera, const DeviceViews& views, int first, int count, int chunks,
                       const float* points, float* pixels, Stream stream) {
-  constexpr int threads = 256;
+  constexpr int threads = 128;
   const int all = camera.lattice.nu * camera.lattice.nw;
   const dim3 grid(static_cast<unsigned>((all + threads - 1) / threads), static_cast<unsigned>(count));
   add_points<<<grid, threads, 0, stream>>>(camera.lattice, views, first, chunks, points, pixels);

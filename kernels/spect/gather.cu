@@ -1,5 +1,6 @@
-// What the lattice's points of some views give to each voxel: see spect_cuda.cuh. A warp has a column of voxels; its
-// lanes look for points about it, then add up rows, view after view and point after point: the order is fixed.
+// What the lattice's points of some views give to each voxel: see spect_cuda.cuh. A warp has a column of voxels, or of a
+// small image a part of its views; its lanes look for points about it, then groups of lanes add up rows, each of a point
+// of its own. The order of all sums is fixed.
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +11,7 @@ namespace tofstream::spect {
 
 namespace {
 
-constexpr int gather_lanes = 32;
-constexpr int tile_x = 4, tile_y = 2;  // columns of a block: neighbours read the same points
+constexpr int gather_lanes = 32, gather_warps = 8;
 constexpr int reads_at_once = 4;
 constexpr float nearby_slack = 1e-3f;  // of a plane or column, for what float leaves of a position
 
@@ -46,27 +46,51 @@ struct Candidate {
   }
 };
 
-__global__ void __launch_bounds__(gather_lanes* tile_x* tile_y)
-    gather(DeviceCamera camera, DeviceViews views, int first, int count, Candidates most, PlaneVolume volume, bool adds,
-           float* columns) {
+/// Points that a warp has found, and its voxels' shares in them.
+struct FoundPoints {
+  float share[gather_lanes];
+  int column[gather_lanes];  // of the volume
+};
+
+/// The columns of voxels of a block, of neighbours, which read the same points; and how many warps have one.
+struct GatherTile {
+  int x = 4, y = 2, parts = 1;
+  /// Enough for a GPU of many multiprocessors; a part has at least a lane's turn of candidates.
+  static GatherTile of(std::int64_t warps, int candidates) {
+    constexpr std::int64_t wanted = 132 * 48;
+    GatherTile tile;
+    while (tile.parts < gather_warps && warps * tile.parts < wanted && candidates > gather_lanes * tile.parts) {
+      tile.parts *= 2;
+      (tile.x > tile.y ? tile.x : tile.y) /= 2;
+    }
+    return tile;
+  }
+};
+
+__device__ float4 from_lane(float4 value, int lane_mask) {
+  return {__shfl_xor_sync(~0u, value.x, lane_mask), __shfl_xor_sync(~0u, value.y, lane_mask),
+          __shfl_xor_sync(~0u, value.z, lane_mask), __shfl_xor_sync(~0u, value.w, lane_mask)};
+}
+
+/// The share of a column of voxels in the candidates [begin, end) of all views, four rows in each of `row_lanes` lanes.
+template <int row_lanes>
+__device__ float4 gather_column(const DeviceCamera& camera, const DeviceViews& views, int first, Candidates most,
+                                const PlaneVolume& volume, int x, int y, int begin, int end, int row,
+                                FoundPoints& found) {
+  constexpr int groups = gather_lanes / row_lanes;
   const ColumnGrid& grid = camera.image;
-  const int warp = static_cast<int>(threadIdx.x) / gather_lanes, lane = static_cast<int>(threadIdx.x) % gather_lanes;
-  const int tiles_x = (grid.nx + tile_x - 1) / tile_x;
-  const int x = static_cast<int>(blockIdx.x) % tiles_x * tile_x + warp % tile_x;
-  const int y = static_cast<int>(blockIdx.x) / tiles_x * tile_y + warp / tile_x;
-  if (!grid.has_image(x, y)) return;
   const ViewLattice& lattice = camera.lattice;
+  const int lane = static_cast<int>(threadIdx.x) % gather_lanes, group = lane / row_lanes;
   const auto x_mm = static_cast<float>(grid.origin_x + x / grid.per_x);
   const auto y_mm = static_cast<float>(grid.origin_y + y / grid.per_y);
-  const int column = grid.column(x, y), row = (static_cast<int>(blockIdx.y) * gather_lanes + lane) * 4;
+  const int column = grid.column(x, y), a_view = most.planes * most.columns;
   const bool has_rows = row < camera.stride;
-  const int a_view = most.planes * most.columns, all = count * a_view;
   float4 sum{};
-  for (int begin = 0; begin < all; begin += gather_lanes) {
+  for (; begin < end; begin += gather_lanes) {
     const int number = begin + lane, member = number / a_view;
     float share = 0;
     int at = 0;
-    if (number < all) {
+    if (number < end) {
       const int place = views.index[views.view(first + member)];
       const Candidate candidate(camera, camera.looks[place], most, number % a_view, x_mm, y_mm);
       if (candidate.exists) {
@@ -76,30 +100,63 @@ __global__ void __launch_bounds__(gather_lanes* tile_x* tile_y)
         at = static_cast<int>(volume.column(lattice, member, candidate.k, candidate.c));
       }
     }
-    unsigned found = __ballot_sync(~0u, share > 0);
+    const unsigned which = __ballot_sync(~0u, share > 0);
+    if (share > 0) {
+      const int to = __popc(which & ((1u << lane) - 1));
+      found.share[to] = share;
+      found.column[to] = at;
+    }
+    __syncwarp();
+    const int count = __popc(which);
     float4 part{};  // an error of rounding grows with the root of the terms of a sum
-    while (found != 0) {
+    for (int i = group; i < count; i += groups * reads_at_once) {
       float weight[reads_at_once];
       float4 value[reads_at_once];
 #pragma unroll
-      for (int i = 0; i < reads_at_once; ++i) {
-        const bool is_one = found != 0;
-        const int from = is_one ? __ffs(static_cast<int>(found)) - 1 : 0;
-        found &= found - 1;
-        const float weight_there = __shfl_sync(~0u, share, from);
-        const int column_there = __shfl_sync(~0u, at, from);
-        weight[i] = is_one ? weight_there : 0.0f;
-        value[i] = is_one && has_rows
-                       ? four_at(volume.values, static_cast<std::int64_t>(column_there) * camera.stride + row)
-                       : float4{};
+      for (int r = 0; r < reads_at_once; ++r) {
+        const int from = i + r * groups;
+        const bool is_one = from < count && has_rows;
+        weight[r] = is_one ? found.share[from] : 0.0f;
+        value[r] = is_one ? four_at(volume.values, std::int64_t{found.column[from]} * camera.stride + row) : float4{};
       }
 #pragma unroll
-      for (int i = 0; i < reads_at_once; ++i) add_scaled(part, weight[i], value[i]);
+      for (int r = 0; r < reads_at_once; ++r) add_scaled(part, weight[r], value[r]);
     }
     add_scaled(sum, 1, part);
+    __syncwarp();
   }
-  if (!has_rows) return;
-  const std::int64_t to = static_cast<std::int64_t>(column) * camera.stride + row;
+#pragma unroll
+  for (int mask = row_lanes; mask < gather_lanes; mask *= 2) add_scaled(sum, 1, from_lane(sum, mask));
+  return sum;
+}
+
+template <int row_lanes>
+__global__ void __launch_bounds__(gather_lanes* gather_warps)
+    gather(DeviceCamera camera, DeviceViews views, int first, int count, Candidates most, GatherTile tile,
+           PlaneVolume volume, bool adds, float* columns) {
+  __shared__ FoundPoints found[gather_warps];
+  __shared__ float4 sums[gather_warps][row_lanes];
+  const ColumnGrid& grid = camera.image;
+  const int warp = static_cast<int>(threadIdx.x) / gather_lanes, lane = static_cast<int>(threadIdx.x) % gather_lanes;
+  const int of_block = warp / tile.parts, part = warp % tile.parts;
+  const int tiles_x = (grid.nx + tile.x - 1) / tile.x;
+  const int x = static_cast<int>(blockIdx.x) % tiles_x * tile.x + of_block % tile.x;
+  const int y = static_cast<int>(blockIdx.x) / tiles_x * tile.y + of_block / tile.x;
+  const int row = (static_cast<int>(blockIdx.y) * row_lanes + lane % row_lanes) * 4;
+  const bool has_image = grid.has_image(x, y);
+  const int all = count * most.planes * most.columns;
+  const auto share_of = [&](int p) { return static_cast<int>(static_cast<long long>(all) * p / tile.parts); };
+  float4 sum{};
+  if (has_image)
+    sum = gather_column<row_lanes>(camera, views, first, most, volume, x, y, share_of(part), share_of(part + 1), row,
+                                   found[warp]);
+  if (tile.parts > 1) {
+    if (lane < row_lanes) sums[warp][lane] = sum;
+    __syncthreads();
+    for (int p = 1; part == 0 && p < tile.parts; ++p) add_scaled(sum, 1, sums[warp + p][lane % row_lanes]);
+  }
+  if (!has_image || part != 0 || lane >= row_lanes || row >= camera.stride) return;
+  const std::int64_t to = static_cast<std::int64_t>(grid.column(x, y)) * camera.stride + row;
   if (adds) add_scaled(sum, 1, four_at(columns, to));
   put_four(columns, to, sum);
 }
@@ -114,16 +171,29 @@ Candidates candidates_of(const DeviceCamera& camera) {
   return {at_most(voxel / camera.lattice.step), at_most(voxel / (camera.least_scale_u * camera.lattice.pu))};
 }
 
+template <int row_lanes>
+void queue_gather_of(const DeviceCamera& camera, const DeviceViews& views, int first, int count,
+                     const PlaneVolume& volume, bool adds, float* columns, Stream stream) {
+  const auto parts = [](int size, int part) { return (size + part - 1) / part; };
+  const Candidates most = candidates_of(camera);
+  const int row_parts = parts(camera.stride, 4 * row_lanes);
+  const GatherTile tile =
+      GatherTile::of(std::int64_t{camera.image.nx} * camera.image.ny * row_parts, count * most.planes * most.columns);
+  const dim3 grid(static_cast<unsigned>(parts(camera.image.nx, tile.x) * parts(camera.image.ny, tile.y)),
+                  static_cast<unsigned>(row_parts));
+  gather<row_lanes><<<grid, gather_lanes * gather_warps, 0, stream>>>(camera, views, first, count, most, tile, volume,
+                                                                      adds, columns);
+  check_launch("gather the planes of views");
+}
+
 }  // namespace
 
 void queue_gather(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const PlaneVolume& volume,
                   bool adds, float* columns, Stream stream) {
-  const auto parts = [](int size, int part) { return (size + part - 1) / part; };
-  const dim3 grid(static_cast<unsigned>(parts(camera.image.nx, tile_x) * parts(camera.image.ny, tile_y)),
-                  static_cast<unsigned>(parts(camera.stride, 4 * gather_lanes)));
-  gather<<<grid, gather_lanes * tile_x * tile_y, 0, stream>>>(camera, views, first, count, candidates_of(camera),
-                                                              volume, adds, columns);
-  check_launch("gather the planes of views");
+  const auto queue = camera.stride <= 32   ? queue_gather_of<8>
+                     : camera.stride <= 64 ? queue_gather_of<16>
+                                           : queue_gather_of<32>;
+  queue(camera, views, first, count, volume, adds, columns, stream);
 }
 
 }  // namespace tofstream::spect

@@ -1,5 +1,6 @@
 // Which tiles of planes a launch has: see plane_tile.cuh.
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "kernels/cuda/check.hpp"
@@ -47,7 +48,8 @@ TileChoice choose_tile(const DeviceKernels& kernels, int columns, RowRange made,
     const int tiles = row_tiles_of(rows, reach, made, given);
     if (least > 0 && tiles * rows >= least) continue;
     least = tiles * rows;
-    best = {rows, tile_columns, tiles, (columns + tile_columns - 1) / tile_columns};
+    best = {rows, tile_columns, tiles, (columns + tile_columns - 1) / tile_columns,
+            shared_bytes_of_tile(kernels, rows, tile_columns)};
   }
   if (least == 0)
     throw std::invalid_argument(
@@ -55,11 +57,27 @@ TileChoice choose_tile(const DeviceKernels& kernels, int columns, RowRange made,
   return best;
 }
 
-int chunks_for(const ViewLattice& lattice, std::int64_t blocks) {
-  constexpr std::int64_t blocks_wanted = 800;  // some for each multiprocessor, so that all end at about the same time
-  const int all = lattice.last - lattice.first + 1;
-  const int least = (all + most_planes_a_chunk - 1) / most_planes_a_chunk;
-  return static_cast<int>(std::clamp<std::int64_t>((blocks_wanted + blocks - 1) / blocks, least, all));
+int chunks_for(const DeviceCamera& camera, const TileChoice& choice, int views) {
+  constexpr std::int64_t multiprocessors = 132, registers = 65536, registers_a_thread = 128;
+  constexpr std::int64_t shared_bytes = std::int64_t{228} << 10, reserved_bytes = 1 << 10;
+  const std::int64_t held = std::min(shared_bytes / (static_cast<std::int64_t>(choice.bytes) + reserved_bytes),
+                                     registers / (registers_a_thread * choice.threads()));
+  const std::int64_t at_once = multiprocessors * std::max<std::int64_t>(held, 1);
+  const std::int64_t blocks = std::int64_t{choice.row_tiles} * choice.column_tiles * views;
+  const int planes = camera.lattice.last - camera.lattice.first + 1;
+  const auto parts = [](std::int64_t size, std::int64_t part) { return (size + part - 1) / part; };
+  int best = planes;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  // Turns of all multiprocessors, each as long as a chunk's planes and a block's beginning and end, which take about as
+  // long as a plane.
+  for (auto chunks = static_cast<int>(parts(planes, most_planes_a_chunk)); chunks <= planes; ++chunks) {
+    const std::int64_t time = parts(blocks * chunks, at_once) * (parts(planes, chunks) + 1);
+    if (time < least) {
+      least = time;
+      best = chunks;
+    }
+  }
+  return best;
 }
 
 }  // namespace tofstream::spect

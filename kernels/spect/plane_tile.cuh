@@ -81,6 +81,11 @@ struct ThreadPlace {
     along_column = along_warp_column + lane;
     along_row = warp % (rows / rows_a_thread) * rows_a_thread;
   }
+  /// Whether any row of blur_along is one that the tile makes.
+  __device__ bool makes_rows_of(const RowWindow& window) const {
+    const int row = window.origin + along_row;
+    return row < window.end && row + rows_a_thread > window.begin;
+  }
 };
 
 /// What a block must know of one of its planes before it turns to it.
@@ -230,11 +235,14 @@ struct StagedPlane {
 /// How a launch covers the columns and rows that blocks make.
 struct TileChoice {
   int rows = 64, columns = lanes, row_tiles = 1, column_tiles = 1;
+  std::size_t bytes = 0;  // of shared memory a block
+  int threads() const { return columns / columns_a_warp * (rows / rows_a_warp) * lanes; }
 };
 /// Throws std::invalid_argument for a point spread that no tile holds.
 TileChoice choose_tile(const DeviceKernels& kernels, int columns, RowRange made, RowRange given);
-/// Chunks of planes that make blocks enough for a GPU of many multiprocessors.
-int chunks_for(const ViewLattice& lattice, std::int64_t blocks);
+/// In how many chunks a launch has the planes of so many views: those that end soonest on a GPU as large as an H200. It
+/// is the same on all GPUs, and so is the order of sums.
+int chunks_for(const DeviceCamera& camera, const TileChoice& choice, int views);
 
 }  // namespace tofstream::spect
 // SPDX-License-Identifier: Apache-2.0

@@ -11,12 +11,12 @@ DetectorTable::DetectorTable(std::span<const Vec3> positions_mm)
   for (const Vec3& position : positions_mm) host_[i++] = {position, 0};
 }
 
-const Detector* DetectorTable::on(Memory memory, Stream stream) const {
+const Detector* DetectorTable::on(Memory memory, Stream) const {
   if (on_host(memory)) return host_.data();
   const std::lock_guard lock(mutex_);
   if (device_.empty() && !host_.empty()) {
-    device_ = host_.to(Memory::device, stream);
-    synchronize(stream);
+    device_ = host_.to(Memory::device);  // kept for longer than a caller's stream
+    synchronize(nullptr);
   }
   return device_.data();
 }

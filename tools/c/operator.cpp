@@ -44,16 +44,21 @@ std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_
   return std::make_shared<const NamedImages>(std::move(images));
 }
 
-void give(Made made, tof_operator** out) {
-  note_handle(*out = new tof_operator{std::move(made)});
+void give(Made made, std::shared_ptr<WorkStream> work, tof_operator** out) {
+  note_handle(*out = new tof_operator{std::move(work), std::move(made)});
 }
-
-Stream stream_of(void* stream) {
-  return static_cast<Stream>(stream);
+void give(Made made, tof_operator** out) {
+  give(std::move(made), std::make_shared<WorkStream>(), out);
 }
 
 bool is_on_device(const tof_operator& op) {
   return op.made.op->backend() == Backend::cuda;
+}
+
+// Calls queue(stream) where the operator's work is queued between the caller's.
+template <class Queue>
+void on_stream(const tof_operator& op, void* callers, const Queue& queue) {
+  op.work->run(is_on_device(op) ? static_cast<Stream>(callers) : nullptr, queue);
 }
 
 // Throws Wrong unless the operator and the arrays are there, in its memory.
@@ -176,7 +181,7 @@ tof_status tof_operator_part(const tof_operator* whole, int32_t part, int32_t pa
     if (parts < 1 || parts > data)
       throw Wrong(fmt::format("parts is {}: it must be in [1, {}], as many as there are data", parts, data));
     if (part < 0 || part >= parts) throw Wrong(fmt::format("part is {}: it must be in [0, {}]", part, parts - 1));
-    give({whole->made.op->part(part, parts), whole->made.report}, made);
+    give({whole->made.op->part(part, parts), whole->made.report}, whole->work, made);
   });
 }
 
@@ -215,21 +220,26 @@ const char* tof_operator_report(const tof_operator* op) {
 }
 
 tof_status tof_forward(tof_operator* op, const float* image, float* data, void* stream) {
-  return guarded([&] { checked(op, image, "image", data, "data").forward(image, data, stream_of(stream)); });
+  return guarded([&] {
+    Operator& projector = checked(op, image, "image", data, "data");
+    on_stream(*op, stream, [&](Stream here) { projector.forward(image, data, here); });
+  });
 }
 
 tof_status tof_adjoint(tof_operator* op, const float* data, float* image, void* stream) {
   return guarded([&] {
     Operator& projector = checked(op, data, "data", image, "image");
-    clear_image(projector, image, stream_of(stream));
-    projector.back(data, image, stream_of(stream));
+    on_stream(*op, stream, [&](Stream here) {
+      clear_image(projector, image, here);
+      projector.back(data, image, here);
+    });
   });
 }
 
 tof_status tof_plan(tof_operator* op, void* stream) {
   return guarded([&] {
     require_handle(op, "op");
-    op->made.op->plan(stream_of(stream));
+    on_stream(*op, stream, [&](Stream here) { op->made.op->plan(here); });
   });
 }
 
@@ -237,14 +247,15 @@ tof_status tof_em_step(tof_operator* op, const float* image, const float* counts
                        const float* additive, float* image_out, tof_tally* tally, void* stream) {
   return guarded([&] {
     Operator& projector = checked(op, image, "image", image_out, "image_out");
-    check_data(*op, counts, "counts", stream_of(stream));
-    check_data(*op, multiplicative, "multiplicative", stream_of(stream));
-    check_data(*op, additive, "additive", stream_of(stream));
     if (tally) require_size(tally->size, sizeof(tof_tally), sizeof(tof_tally), "tally");
-    clear_image(projector, image_out, stream_of(stream));
-    const std::int64_t rejected =
-        projector.em_step(image, counts, multiplicative, additive, image_out, stream_of(stream));
-    if (tally) tally->rejected = rejected;
+    on_stream(*op, stream, [&](Stream here) {
+      check_data(*op, counts, "counts", here);
+      check_data(*op, multiplicative, "multiplicative", here);
+      check_data(*op, additive, "additive", here);
+      clear_image(projector, image_out, here);
+      const std::int64_t rejected = projector.em_step(image, counts, multiplicative, additive, image_out, here);
+      if (tally) tally->rejected = rejected;
+    });
   });
 }
 
@@ -253,9 +264,11 @@ tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float*
     require_handle(op, "op");
     require_given(image, "image");
     require_memory(image, is_on_device(*op), "image");
-    check_data(*op, multiplicative, "multiplicative", stream_of(stream));
-    clear_image(*op->made.op, image, stream_of(stream));
-    op->made.op->add_sensitivity(multiplicative, image, stream_of(stream));
+    on_stream(*op, stream, [&](Stream here) {
+      check_data(*op, multiplicative, "multiplicative", here);
+      clear_image(*op->made.op, image, here);
+      op->made.op->add_sensitivity(multiplicative, image, here);
+    });
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gadgets/io/memory_images.hpp"
+#include "kernels/cuda/work_stream.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/grid.hpp"
 #include "tools/c/tofstream.h"
@@ -60,6 +61,7 @@ Grid grid_of(const tof_grid& given, const char* argument);
 }  // namespace tofstream::c_api
 
 struct tof_operator {
+  std::shared_ptr<tofstream::WorkStream> work;  // parts, which share a projector, share it; it outlives all of them
   tofstream::c_api::Made made;
 };
 // SPDX-License-Identifier: Apache-2.0
