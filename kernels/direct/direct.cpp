@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cuda/refuse.hpp"
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/two_stage.hpp"
 #include "kernels/math/units.hpp"
@@ -125,7 +126,10 @@ std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const Vie
   validate(grid, set, settings);
   if (backend == Backend::cuda) {
     require_cuda();
-    throw std::runtime_error("direct_projector runs on the CPU only so far: take backend cpu");
+    if (settings.method != DirectOperator::two_stage)
+      throw std::runtime_error(
+          "operators one_stage and fft run on the CPU only so far: take backend cpu, or two_stage");
+    return make_two_stage_cuda(grid, set, settings);
   }
   switch (settings.method) {
     case DirectOperator::one_stage:
@@ -137,6 +141,12 @@ std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const Vie
   }
   return make_two_stage_cpu(grid, set, settings);
 }
+
+#ifndef TOFSTREAM_HAVE_CUDA
+std::unique_ptr<ViewProjector> make_two_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&) {
+  refuse_cuda();
+}
+#endif
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

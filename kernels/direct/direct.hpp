@@ -55,8 +55,8 @@ ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings);
 
 /// The projector of histo-images [view][k][j][i] on the set's lattice. One call at a time. The same bits on any number
-/// of threads. Throws std::invalid_argument as validate() does, std::runtime_error for a missing GPU; CUDA has none of
-/// them yet.
+/// of threads. Throws std::invalid_argument as validate() does, std::runtime_error for a missing GPU, and for one_stage and
+/// fft on CUDA, which has two_stage alone.
 std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const ViewSet& set,
                                                      const DirectSettings& settings, Backend backend);
 

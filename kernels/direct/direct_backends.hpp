@@ -12,5 +12,11 @@ std::unique_ptr<ViewProjector> make_two_stage_cpu(const Grid& grid, const ViewSe
 std::unique_ptr<ViewProjector> make_direct_fft_cpu(const Grid& grid, const ViewSet& set,
                                                    const DirectSettings& settings);
 
+std::unique_ptr<ViewProjector> make_two_stage_cuda(const Grid& grid, const ViewSet& set,
+                                                   const DirectSettings& settings);
+/// In the device's memory, of so many views of the largest: see two_stage_cuda.cu.
+inline constexpr std::size_t most_bytes_of_direct_stages = std::size_t{64} << 20;
+inline constexpr std::size_t most_bytes_of_direct_tables = std::size_t{512} << 20;
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

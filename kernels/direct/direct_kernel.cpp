@@ -91,12 +91,12 @@ double radial_reach_mm(const RadialProfile& profile, double cuts) {
 }
 
 RadialProfiles::RadialProfiles(const DirectKernel& kernel, double radius_mm)
-    : step_mm_(static_cast<double>(kernel.radial_step_mm)) {
+    : steps_{static_cast<double>(kernel.radial_step_mm), 0} {
   if (!kernel.is_invariant())
-    middle_ = static_cast<int>(std::ceil(radius_mm / step_mm_));
+    steps_.middle = static_cast<int>(std::ceil(radius_mm / steps_.step_mm));
   else if (!kernel.is_symmetric())
-    middle_ = 1;
-  for (int a = -middle_; a <= middle_; ++a) profiles_.push_back(profile_at(kernel, a * step_mm_));
+    steps_.middle = 1;
+  for (int a = -steps_.middle; a <= steps_.middle; ++a) profiles_.push_back(profile_at(kernel, a * steps_.step_mm));
 }
 
 double RadialProfiles::reach_mm(double cuts) const {

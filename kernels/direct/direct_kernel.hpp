@@ -65,6 +65,16 @@ inline double radial_density(const RadialProfile& profile, double offset_mm) {
 /// How far from its voxel, in mm, a profile reaches that each part leaves `cuts` of its sigmas from its centre.
 double radial_reach_mm(const RadialProfile& profile, double cuts);
 
+/// Which profile a voxel has by its radial coordinate.
+struct RadialSteps {
+  double step_mm = 1;
+  int middle = 0;  // index of the profile at the axis
+  TOFSTREAM_HOST_DEVICE int index(double s_mm) const {
+    const double steps = std::round(s_mm / step_mm);
+    return middle + static_cast<int>(steps < -middle ? -middle : (steps > middle ? middle : steps));
+  }
+};
+
 /// All identifiers' profiles. An identifier is a radial coordinate in steps, with its sign; identifiers whose kernels
 /// are alike share one profile.
 class RadialProfiles {
@@ -74,17 +84,14 @@ class RadialProfiles {
 
   int count() const { return static_cast<int>(profiles_.size()); }
   /// The number of the profile of voxels with this radial coordinate.
-  int index(double s_mm) const {
-    const double steps = std::round(s_mm / step_mm_);
-    return middle_ + static_cast<int>(steps < -middle_ ? -middle_ : (steps > middle_ ? middle_ : steps));
-  }
+  int index(double s_mm) const { return steps_.index(s_mm); }
+  const RadialSteps& steps() const { return steps_; }
   const RadialProfile& operator[](int index) const { return profiles_[static_cast<std::size_t>(index)]; }
   /// Of all profiles.
   double reach_mm(double cuts) const;
 
  private:
-  double step_mm_;
-  int middle_ = 0;  // index of the profile at the axis
+  RadialSteps steps_;
   std::vector<RadialProfile> profiles_;
 };
 

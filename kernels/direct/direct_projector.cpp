@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/project/view_ratio.hpp"
-
 namespace tofstream {
 
 double farthest_voxel_mm(const Grid& grid) {
@@ -18,10 +16,11 @@ double farthest_voxel_mm(const Grid& grid) {
   return farthest;
 }
 
-DirectProjector::DirectProjector(const Grid& grid, const ViewSet& set, const DirectSettings& settings)
+DirectProjector::DirectProjector(const Grid& grid, const ViewSet& set, const DirectSettings& settings, Backend backend)
     : grid_(grid),
       set_(set),
       settings_((validate(grid, set, settings), settings)),
+      backend_(backend),
       profiles_(settings.kernel, farthest_voxel_mm(grid)) {
   for (const ViewPlace& place : set.places)
     frames_.push_back(ViewFrame::of(static_cast<double>(place.angle_deg), static_cast<double>(place.tilt_deg)));
@@ -34,18 +33,27 @@ void DirectProjector::require_views(const Views& views) const {
     throw std::invalid_argument("histo-images of another grid, or of other views, than the projector was made for");
 }
 
-EmTally DirectProjector::em_step(const Views& views, const float* image, float* accumulator, Stream) {
-  std::vector<float> ratio(static_cast<std::size_t>(views.count));
-  forward(views, image, ratio.data(), nullptr);
-  const EmTally tally = view_ratio(views, ratio.data(), Backend::cpu);
-  back(views, ratio.data(), accumulator, nullptr);
-  return tally;
+EmTally DirectProjector::em_step(const Views& views, const float* image, float* accumulator, Stream stream) {
+  require_views(views);
+  detail::require_counts(views);
+  make_room(ratio_, memory_of(backend_), views.count, stream);
+  forward(views, image, ratio_.data(), stream);
+  if (backend_ == Backend::cpu) {
+    const EmTally tally = view_ratio(views, ratio_.data(), Backend::cpu);
+    back(views, ratio_.data(), accumulator, nullptr);
+    return tally;
+  }
+  // Back projection is queued before anybody waits for the tally.
+  detail::queue_view_ratio_cuda(views, ratio_.data(), sums_, stream);
+  back(views, ratio_.data(), accumulator, stream);
+  return detail::view_tally_cuda(views, sums_, stream);
 }
 
-void DirectProjector::add_sensitivity(const Views& views, float* image, Stream) {
-  std::vector<float> efficiency(static_cast<std::size_t>(views.count));
-  view_efficiencies(views, efficiency.data(), Backend::cpu);
-  back(views, efficiency.data(), image, nullptr);
+void DirectProjector::add_sensitivity(const Views& views, float* image, Stream stream) {
+  require_views(views);
+  make_room(ratio_, memory_of(backend_), views.count, stream);
+  view_efficiencies(views, ratio_.data(), backend_, stream);
+  back(views, ratio_.data(), image, stream);
 }
 
 Image DirectProjector::support() const {

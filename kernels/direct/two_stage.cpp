@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include <tbb/parallel_for.h>
 
@@ -14,42 +13,20 @@ namespace tofstream {
 
 namespace {
 
-/// Points within `reach` points of a position, of which there is at least one.
-struct PointRange {
-  int first = 0, count = 0;
-};
-double at_least_half(double reach) {
-  return std::max(reach, 0.5);
-}
-int most_points(double reach) {
-  return static_cast<int>(std::floor(2 * at_least_half(reach))) + 1;
-}
-PointRange points_around(double position, double reach) {
-  const double by = at_least_half(reach);
-  const int first = static_cast<int>(std::ceil(position - by)), last = static_cast<int>(std::floor(position + by));
-  return {first, last - first + 1};
-}
-
 double unit_gaussian(double x) {
   return std::exp(-0.5 * x * x);
 }
 
-/// Adds height exp(-x^2 / 2) at x = first, first + step, ... to `out`: each value is the one before times a factor
-/// that itself changes by exp(-step^2).
-void add_gaussian(double height, double first, double step, std::span<float> out) {
-  double value = height * unit_gaussian(first), factor = std::exp(-step * (first + 0.5 * step));
-  const double change = std::exp(-step * step);
-  for (float& sample : out) {
-    sample += static_cast<float>(value);
-    value *= factor;
-    factor *= change;
-  }
-}
-
-void scale_to_sum(std::span<float> weights, double wanted) {
-  double sum = 0;
-  for (const float weight : weights) sum += static_cast<double>(weight);
-  for (float& weight : weights) weight = static_cast<float>(static_cast<double>(weight) * wanted / sum);
+/// What a kernel says of the law: its widths and channels.
+ResamplingLaw law(const ResamplingKernel& kernel) {
+  ResamplingLaw result;
+  result.u_sigma_mm = kernel.u_sigma_mm;
+  result.k_sigma_mm = kernel.k_sigma_mm;
+  result.shift_per_dk = kernel.shift_per_dk;
+  result.first_channel_mm = kernel.channels_mm.front();
+  result.channels = static_cast<int>(kernel.channels_mm.size());
+  if (result.channels > 1) result.channel_gap_mm = kernel.channels_mm[1] - kernel.channels_mm[0];
+  return result;
 }
 
 /// What the channels add to the variance of du, on average over dk: a share-out between two shifts spreads.
@@ -132,10 +109,19 @@ std::vector<double> sums_on_image(const Grid& grid, const ViewFrame& frame, cons
 }  // namespace
 
 double ResamplingKernel::share(std::size_t channel, double dk_mm) const {
-  if (channels_mm.size() == 1) return 1;
-  const double gap = channels_mm[1] - channels_mm[0];
-  const double at = std::clamp(shift_per_dk * dk_mm, channels_mm.front(), channels_mm.back());
-  return std::max(0.0, 1 - std::abs(at - channels_mm[channel]) / gap);
+  return law(*this).share(static_cast<int>(channel), dk_mm);
+}
+
+ResamplingLaw law_of(const TwoStageSplit& split, const ResamplingKernel& kernel) {
+  const Vec3d spacing = split.between.spacing_mm;
+  ResamplingLaw result = law(kernel);
+  result.cut = split.cut;
+  result.spacing_mm = spacing;
+  result.count_u = PointRange::most((split.cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
+  for (const RadialProfile& radial : kernel.radial)
+    result.count_s = std::max(result.count_s, PointRange::most(radial_reach_mm(radial, split.cut) / spacing.y));
+  result.count_k = PointRange::most(split.cut * kernel.k_sigma_mm / spacing.z);
+  return result;
 }
 
 TwoStageSplit::TwoStageSplit(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel,
@@ -183,77 +169,34 @@ std::vector<float> TwoStageSplit::rest_weights(double cuts) const {
   std::vector<float> weights;
   for (int i = -reach; i <= reach; ++i)
     weights.push_back(static_cast<float>(unit_gaussian(i * between.spacing_mm.x / rest_sigma_mm)));
-  scale_to_sum(weights, 1);
+  scale_to_sum(weights.data(), static_cast<int>(weights.size()), 1);
   return weights;
 }
 
 void ResamplingTaps::set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split,
                          const ResamplingKernel& kernel, const RadialProfiles& profiles) {
-  const Vec3d spacing = split.between.spacing_mm;
-  const double cut = split.cut;
-  channels_ = static_cast<int>(kernel.channels_mm.size());
+  law_ = law_of(split, kernel);
   fine_ = split.fine;
-  count_u_ = most_points((cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
-  count_s_ = 0;
-  for (const RadialProfile& radial : kernel.radial)
-    count_s_ = std::max(count_s_, most_points(radial_reach_mm(radial, cut) / spacing.y));
-  count_k_ = most_points(cut * kernel.k_sigma_mm / spacing.z);
   const auto columns = static_cast<std::size_t>(grid.stride(2));
   first_.resize(columns);
-  u_.resize(columns * static_cast<std::size_t>(channels_ * count_u_));
-  s_.resize(columns * static_cast<std::size_t>(count_s_));
-  k_.resize(columns * static_cast<std::size_t>(channels_ * count_k_));
+  u_.resize(columns * static_cast<std::size_t>(law_.channels * law_.count_u));
+  s_.resize(columns * static_cast<std::size_t>(law_.count_s));
+  k_.resize(columns * static_cast<std::size_t>(law_.channels * law_.count_k));
   const DirectLattice voxels = DirectLattice::of(grid, HistoLattice::image, frame);
   tbb::parallel_for(0, grid.size[1], [&](int y) {
     for (int x = 0; x < grid.size[0]; ++x) {
       const Vec3d at = voxels.position(x, y, 0);
       const auto profile = kernel.radial.size() == 1 ? 0 : static_cast<std::size_t>(profiles.index(frame.s(at)));
-      set_column(y * grid.size[0] + x, split.between.coordinates(at), kernel, profile, spacing, cut);
+      const RadialProfile& radial = kernel.radial[profile];
+      const RadialLaw radial_law = {radial.data(), static_cast<int>(radial.size()), radial_reach_mm(radial, split.cut),
+                                    kernel.sums[profile]};
+      const auto column = static_cast<std::size_t>(y * grid.size[0] + x);
+      first_[column] = make_column(law_, radial_law, split.between.coordinates(at),
+                                   u_.data() + column * static_cast<std::size_t>(law_.channels * law_.count_u),
+                                   s_.data() + column * static_cast<std::size_t>(law_.count_s),
+                                   k_.data() + column * static_cast<std::size_t>(law_.channels * law_.count_k));
     }
   });
-}
-
-void ResamplingTaps::set_column(std::int64_t column, Vec3d at, const ResamplingKernel& kernel, std::size_t profile,
-                                Vec3d spacing, double cut) {
-  const auto zeros_in = [&](std::vector<float>& values, int count) {
-    const auto size = static_cast<std::size_t>(count);
-    const std::span<float> span(values.data() + static_cast<std::size_t>(column) * size, size);
-    std::ranges::fill(span, 0.0f);
-    return span;
-  };
-  First& first = first_[static_cast<std::size_t>(column)];
-  const auto u = zeros_in(u_, channels_ * count_u_), s = zeros_in(s_, count_s_), k = zeros_in(k_, channels_ * count_k_);
-  const auto channels = static_cast<std::size_t>(channels_), count_u = static_cast<std::size_t>(count_u_);
-
-  const PointRange in_u = points_around(at.x, (cut * kernel.u_sigma_mm + kernel.channels_mm.back()) / spacing.x);
-  first.u = in_u.first;
-  for (std::size_t r = 0; r < channels; ++r) {
-    const double from = (in_u.first - at.x) * spacing.x - kernel.channels_mm[r];
-    const auto of_channel = u.subspan(r * count_u, static_cast<std::size_t>(in_u.count));
-    add_gaussian(1, from / kernel.u_sigma_mm, spacing.x / kernel.u_sigma_mm, of_channel);
-    scale_to_sum(of_channel, 1);
-  }
-
-  const RadialProfile& radial = kernel.radial[profile];
-  const PointRange in_s = points_around(at.y, radial_reach_mm(radial, cut) / spacing.y);
-  first.s = in_s.first;
-  const auto across = s.first(static_cast<std::size_t>(in_s.count));
-  for (const RadialGaussian& part : radial)
-    add_gaussian(part.weight / part.sigma_mm, ((in_s.first - at.y) * spacing.y - part.centre_mm) / part.sigma_mm,
-                 spacing.y / part.sigma_mm, across);
-  scale_to_sum(across, kernel.sums[profile]);
-
-  const PointRange in_k = points_around(at.z, cut * kernel.k_sigma_mm / spacing.z);
-  first.k = in_k.first;
-  const auto along = k.first(static_cast<std::size_t>(in_k.count));
-  add_gaussian(1, (in_k.first - at.z) * spacing.z / kernel.k_sigma_mm, spacing.z / kernel.k_sigma_mm, along);
-  scale_to_sum(along, 1);
-  for (std::size_t m = 0; channels > 1 && m < along.size(); ++m) {
-    const double dk = (in_k.first + static_cast<double>(m) - at.z) * spacing.z;
-    const float weight = along[m];
-    for (std::size_t r = 0; r < channels; ++r)
-      k[r * static_cast<std::size_t>(count_k_) + m] = weight * static_cast<float>(kernel.share(r, dk));
-  }
 }
 
 }  // namespace tofstream

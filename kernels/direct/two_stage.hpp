@@ -16,6 +16,7 @@
 
 #include "kernels/direct/direct_kernel.hpp"
 #include "kernels/direct/histo_lattice.hpp"
+#include "kernels/direct/resampling_column.hpp"
 
 namespace tofstream {
 
@@ -49,6 +50,9 @@ struct TwoStageSplit {
   std::vector<float> rest_weights(double cuts) const;
 };
 
+/// Of one of the split's resamplings.
+ResamplingLaw law_of(const TwoStageSplit& split, const ResamplingKernel& kernel);
+
 /// Of one view: the weights of each column of voxels, products of weights in du, ds and dk.
 class ResamplingTaps {
  public:
@@ -56,32 +60,26 @@ class ResamplingTaps {
   void set(const Grid& grid, const ViewFrame& frame, const TwoStageSplit& split, const ResamplingKernel& kernel,
            const RadialProfiles& profiles);
 
-  int channels() const { return channels_; }
+  int channels() const { return law_.channels; }
   int fine() const { return fine_; }
   /// Weights in du, ds and dk that a column has; some of them are 0.
-  int count_u() const { return count_u_; }
-  int count_s() const { return count_s_; }
-  int count_k() const { return count_k_; }
+  int count_u() const { return law_.count_u; }
+  int count_s() const { return law_.count_s; }
+  int count_k() const { return law_.count_k; }
 
-  /// A column's weights begin at these points of the lattice; along z those of its first voxel. The weights of its
-  /// voxel number n begin fine() * n rows above.
-  struct First {
-    std::int32_t u = 0, s = 0, k = 0;
-  };
-  First first(std::int64_t column) const { return first_[static_cast<std::size_t>(column)]; }
+  /// The weights of a column's voxel number n begin fine() * n rows above those of its first one.
+  ColumnStart first(std::int64_t column) const { return first_[static_cast<std::size_t>(column)]; }
   /// [channel][count_u]
-  const float* u(std::int64_t column) const { return u_.data() + column * channels_ * count_u_; }
+  const float* u(std::int64_t column) const { return u_.data() + column * law_.channels * law_.count_u; }
   /// [count_s]
-  const float* s(std::int64_t column) const { return s_.data() + column * count_s_; }
+  const float* s(std::int64_t column) const { return s_.data() + column * law_.count_s; }
   /// [channel][count_k]; the sum over all channels is 1.
-  const float* k(std::int64_t column) const { return k_.data() + column * channels_ * count_k_; }
+  const float* k(std::int64_t column) const { return k_.data() + column * law_.channels * law_.count_k; }
 
  private:
-  void set_column(std::int64_t column, Vec3d at, const ResamplingKernel& kernel, std::size_t profile, Vec3d spacing_mm,
-                  double cut);
-
-  int channels_ = 1, fine_ = 1, count_u_ = 0, count_s_ = 0, count_k_ = 0;
-  std::vector<First> first_;
+  ResamplingLaw law_;
+  int fine_ = 1;
+  std::vector<ColumnStart> first_;
   std::vector<float> u_, s_, k_;
 };
 

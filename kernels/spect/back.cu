@@ -20,9 +20,13 @@ __device__ void load_detector(const DeviceCamera& camera, int view, const PlaneT
   for (int c = static_cast<int>(threadIdx.x) % lanes; c < tile.columns + 2 * camera.kernels.widest_u; c += lanes) {
     const int u = left + c;
     if (u < 0 || u >= camera.columns_of_points()) continue;
+    const float* const of_column = of_view + (n == 1 ? u : u / n);
+    float* const to = across + c * PlaneTile<rows>::across_stride;
 #pragma unroll 8
-    for (int row = begin + warp; row < end; row += warps)
-      across[c * PlaneTile<rows>::across_stride + row] = scale * of_view[(row - first_row) / n * lattice.nu + u / n];
+    for (int row = begin + warp; row < end; row += warps) {
+      const int w = n == 1 ? row - first_row : (row - first_row) / n;  // a division costs more than the rest
+      to[row] = scale * of_column[w * lattice.nu];
+    }
   }
 }
 
