@@ -16,6 +16,14 @@ TOFSTREAM_HOST_DEVICE inline int rounded_to_four(int size) {
   return (size + 3) / 4 * 4;
 }
 
+/// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); large
+//// images, of 256 voxels along each axis, shall stay within 1.5 GiB.
+inline std::int64_t bytes_at_once(const Grid& grid) {
+  constexpr std::int64_t most_bytes = std::int64_t{256} << 20, large_image = std::int64_t{32} << 20;
+  const bool is_large = grid.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
+  return is_large ? most_bytes / 2 : most_bytes;
+}
+
 /// Columns of voxels (x, y) of a grid, with an empty column on every side, so that each point has four about it:
 /// values[column(x, y) * stride + row], 0 where there is no image.
 struct ColumnGrid {
