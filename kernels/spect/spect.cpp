@@ -97,10 +97,13 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
     if (form == PsfForm::fft) held += 2 * bytes;  // half of each plane's frequencies, of planes with margins
   } else {
     constexpr double large_image = 32 << 20, most_group = 256 << 20, padded = 1.25, with_margins = 1.5;
-    const double group = bytes > large_image ? most_group / 2 : most_group;  // spect_cuda.cu
+    const double group = bytes > large_image ? most_group / 2 : most_group;  // bytes_at_once() of spect_cuda.cuh
     constexpr double bytes_a_footprint = 12, usual_views = 180;
     const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
-    held = 2 * padded * bytes + std::max(group, with_margins * bytes) + group + footprints;
+    constexpr double most_planes = 3;  // of a view, that the general projector has: before and after two steps
+    const double view = most_planes * with_margins * bytes;
+    held = 2 * padded * bytes + std::max(group, view) + group + footprints;
+    if (form == PsfForm::fft) held += with_margins * bytes;  // spectra
     if (attenuation) held += (1 + padded) * bytes + footprints;
   }
   constexpr auto most = static_cast<double>(std::numeric_limits<std::size_t>::max() / 2);
