@@ -109,7 +109,7 @@ void queue_general_attenuation(const GeneralCamera& camera, const GeneralGroup& 
   const bool is_cone = camera.lattice.beam == Beam::cone;
   const int rows_a_warp = warp_lanes * (is_cone ? FollowedRows<true>::count : FollowedRows<false>::count);
   const auto blocks = [](int size, int a_block) { return static_cast<unsigned>((size + a_block - 1) / a_block); };
-  const dim3 grid(blocks(camera.lattice.columns(), follow_warps), blocks(camera.lattice.rows(), rows_a_warp),
+  const dim3 grid(blocks(camera.lattice.columns(), follow_warps), blocks(group.rows, rows_a_warp),
                   static_cast<unsigned>(group.count));
   const auto kernel = is_cone ? attenuate_planes<true> : attenuate_planes<false>;
   kernel<<<grid, follow_threads, 0, group.stream>>>(camera, group.views, group.first, ranges, mu_columns, mu_stride,

@@ -74,10 +74,10 @@ class GeneralCuda final : public ViewProjector {
     for (const auto& [place, members] : by_place(views)) {
       const auto [height, radius] = place;
       const AtHeight& here = at(height, views, members);
-      const int stride = columns_stride();
+      const int stride = columns_stride(here, grid_);
       float* const columns = columns_.of(std::int64_t{camera_.image.columns()} * stride, stream);
-      queue_to_columns(here.rows.rows(), image_rows(grid_), camera_.image, stride, image, columns, stream);
-      for_each_group(views, radius, members, stream, [&](const GeneralGroup& group) {
+      queue_to_columns(here.rows.rows(), rows_of(here, grid_), camera_.image, stride, image, columns, stream);
+      for_each_group(views, radius, here, members, stream, [&](const GeneralGroup& group) {
         const GeneralPlanes planes = planes_of(group), rotated = is_cone() ? along_z_of(group) : planes;
         queue_rotate(camera_, forward_kind_, group, forward_ranges(), columns, stride, rotated);
         if (is_cone()) queue_rows_from_z(camera_, group, forward_ranges(), rotated, planes);
@@ -92,9 +92,9 @@ class GeneralCuda final : public ViewProjector {
     for (const auto& [place, members] : by_place(views)) {
       const auto [height, radius] = place;
       const AtHeight& here = at(height, views, members);
-      const int stride = columns_stride();
+      const int stride = columns_stride(here, grid_);
       float* const columns = columns_.of(std::int64_t{camera_.image.columns()} * stride, stream);
-      for_each_group(views, radius, members, stream, [&](const GeneralGroup& group) {
+      for_each_group(views, radius, here, members, stream, [&](const GeneralGroup& group) {
         const GeneralPlanes planes = planes_of(group), rotated = is_cone() ? along_z_of(group) : planes;
         const float* least = blur_->back(group, back_ranges(), values, scale_, planes);
         if (attenuate(group, here, back_ranges(), least, planes)) least = nullptr;
@@ -139,15 +139,15 @@ class GeneralCuda final : public ViewProjector {
   using SharedPlace = std::pair<double, double>;
   /// What views whose middles lie at the same height share.
   struct AtHeight {
+    int first_row, rows_reached;
     RowTable rows, voxels;
     Buffer<float> mu_columns;  // empty: no attenuation
   };
 
   bool is_cone() const { return settings_.beam == Beam::cone; }
   /// Numbers of a column of an image: rows of the lattice, or voxels along z where each plane has rows of its own.
-  int image_rows(const Grid& grid) const { return is_cone() ? grid.size[2] : camera_.lattice.rows(); }
-  int columns_stride() const { return rounded_to_four(image_rows(grid_)); }
-  int mu_stride() const { return rounded_to_four(image_rows(settings_.mu_per_mm->grid)); }
+  int rows_of(const AtHeight& here, const Grid& grid) const { return is_cone() ? grid.size[2] : here.rows_reached; }
+  int columns_stride(const AtHeight& here, const Grid& grid) const { return rounded_to_four(rows_of(here, grid)); }
 
   void make_ranges() {
     const auto places = static_cast<int>(places_.size());
@@ -172,48 +172,68 @@ class GeneralCuda final : public ViewProjector {
     return members;
   }
 
-  /// Pairs of row, of the lattice or along z, and voxel.
-  std::vector<RowTap> taps_along_z(const LatticeView& look, const Grid& grid, Footprint kind) const {
-    if (!is_cone()) return row_taps(camera_.lattice, look, 0, grid, kind);
+  /// Pairs of row, of those that the image reaches or along z, and voxel.
+  std::vector<RowTap> taps_along_z(const LatticeView& look, int first, int rows, const Grid& grid,
+                                   Footprint kind) const {
+    if (!is_cone()) return taps_from(first, rows, row_taps(camera_.lattice, look, 0, grid, kind));
     std::vector<RowTap> same;
     for (int z = 0; z < grid.size[2]; ++z) same.push_back({z, z, 1});
     return same;
+  }
+
+  /// The rows [x, y) that an image reaches, in A or A^T; all of them where there are planes of their own.
+  int2 rows_reached(const LatticeView& look) const {
+    if (is_cone() || !blur_->takes_part_of_rows()) return {0, camera_.lattice.rows()};
+    std::vector<RowTap> taps = row_taps(camera_.lattice, look, 0, grid_, forward_kind_);
+    const std::vector<RowTap> back = row_taps(camera_.lattice, look, 0, grid_, back_kind_);
+    taps.insert(taps.end(), back.begin(), back.end());
+    if (taps.empty()) return {0, 1};
+    const auto [low, high] = std::ranges::minmax(taps, {}, &RowTap::row);
+    return {low.row, high.row + 1};
   }
 
   const AtHeight& at(double height, const Views& views, const std::vector<std::int32_t>& members) {
     const auto known = heights_.find(height);
     if (known != heights_.end()) return known->second;
     const LatticeView& look = look_of(views, members.front());
-    AtHeight made{{taps_along_z(look, grid_, forward_kind_), image_rows(grid_), &RowTap::row, &RowTap::z},
-                  {taps_along_z(look, grid_, back_kind_), grid_.size[2], &RowTap::z, &RowTap::row},
+    const int2 reached = rows_reached(look);
+    const int first = reached.x, rows = reached.y - reached.x, in_columns = is_cone() ? grid_.size[2] : rows;
+    AtHeight made{first,
+                  rows,
+                  {taps_along_z(look, first, rows, grid_, forward_kind_), in_columns, &RowTap::row, &RowTap::z},
+                  {taps_along_z(look, first, rows, grid_, back_kind_), grid_.size[2], &RowTap::z, &RowTap::row},
                   {}};
     if (settings_.mu_per_mm) {
       const Grid& map = settings_.mu_per_mm->grid;
-      const RowTable of_mu(taps_along_z(look, map, Footprint::interpolating), image_rows(map), &RowTap::row,
+      const int of_map = rows_of(made, map), stride = columns_stride(made, map);
+      const RowTable of_mu(taps_along_z(look, first, rows, map, Footprint::interpolating), of_map, &RowTap::row,
                            &RowTap::z);
-      made.mu_columns = Buffer<float>(Memory::device, std::int64_t{camera_.mu.columns()} * mu_stride());
-      queue_to_columns(of_mu.rows(), image_rows(map), camera_.mu, mu_stride(), mu_.data(), made.mu_columns.data(),
-                       nullptr);
+      made.mu_columns = Buffer<float>(Memory::device, std::int64_t{camera_.mu.columns()} * stride);
+      queue_to_columns(of_mu.rows(), of_map, camera_.mu, stride, mu_.data(), made.mu_columns.data(), nullptr);
     }
     synchronize(nullptr);
     return heights_.emplace(height, std::move(made)).first->second;
   }
 
-  std::int64_t plane_floats() const { return std::int64_t{camera_.planes()} * blur_->columns() * blur_->stride(); }
+  std::int64_t plane_floats(int rows) const {
+    return std::int64_t{camera_.planes()} * blur_->columns() * blur_->stride(rows);
+  }
+  int along_z_stride() const { return rounded_to_four(grid_.size[2]); }
   std::int64_t along_z_floats() const {
-    return std::int64_t{camera_.planes()} * camera_.lattice.columns() * columns_stride();
+    return std::int64_t{camera_.planes()} * camera_.lattice.columns() * along_z_stride();
   }
   GeneralPlanes planes_of(const GeneralGroup& group) {
-    return {planes_.of(plane_floats() * group.count, group.stream), blur_->columns(), blur_->stride()};
+    return {planes_.of(plane_floats(group.rows) * group.count, group.stream), blur_->columns(),
+            blur_->stride(group.rows)};
   }
   GeneralPlanes along_z_of(const GeneralGroup& group) {
-    return {along_z_.of(along_z_floats() * group.count, group.stream), camera_.lattice.columns(), columns_stride()};
+    return {along_z_.of(along_z_floats() * group.count, group.stream), camera_.lattice.columns(), along_z_stride()};
   }
 
   /// Calls work(group) for groups of these members whose planes fit into memory.
   template <class Work>
-  void for_each_group(const Views& views, double radius_mm, const std::vector<std::int32_t>& members, Stream stream,
-                      Work&& work) const {
+  void for_each_group(const Views& views, double radius_mm, const AtHeight& here,
+                      const std::vector<std::int32_t>& members, Stream stream, Work&& work) const {
     constexpr int most = 1 << 14;  // a grid of blocks has no more than 65535 along z
     const int all = static_cast<int>(members.size());
     Buffer<std::int32_t> numbers;
@@ -223,18 +243,21 @@ class GeneralCuda final : public ViewProjector {
       synchronize(stream);  // the host's copy may go
       on_device.members = numbers.data();
     }
-    const std::int64_t a_view = plane_floats() + (is_cone() ? along_z_floats() : 0) + blur_->floats_a_view();
+    const std::int64_t a_view =
+        plane_floats(here.rows_reached) + (is_cone() ? along_z_floats() : 0) + blur_->floats_a_view();
     const std::int64_t held = bytes_at_once(grid_) / (a_view * static_cast<std::int64_t>(sizeof(float)));
     const int group = static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min(all, most)));
     for (int first = 0; first < all; first += group)
-      work(GeneralGroup{on_device, first, std::min(group, all - first), radius_mm, stream});
+      work(GeneralGroup{on_device, first, std::min(group, all - first), here.first_row, here.rows_reached, radius_mm,
+                        stream});
   }
 
   /// Whether there is attenuation.
   bool attenuate(const GeneralGroup& group, const AtHeight& here, const PlaneRanges& ranges, const float* least,
                  const GeneralPlanes& planes) const {
     if (!settings_.mu_per_mm) return false;
-    queue_general_attenuation(camera_, group, ranges, here.mu_columns.data(), mu_stride(), least, planes);
+    queue_general_attenuation(camera_, group, ranges, here.mu_columns.data(),
+                              columns_stride(here, settings_.mu_per_mm->grid), least, planes);
     return true;
   }
 

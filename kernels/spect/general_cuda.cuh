@@ -30,8 +30,8 @@ __device__ inline bool is_within(int column, int2 range) {
   return column >= range.x && column < range.y;
 }
 
-/// Planes in memory: values[((member * planes + k - first) * columns + c) * stride + row]. What is beyond the lattice's
-/// columns and rows is 0 in planes that the rotation makes.
+/// Planes in memory: values[((member * planes + k - first) * columns + c) * stride + row - first_row of the group]. What is
+/// beyond the lattice's columns and the group's rows is 0 in planes that the rotation makes.
 struct GeneralPlanes {
   float* values = nullptr;
   int columns = 0, stride = 0;  // the stride is a multiple of four
@@ -52,10 +52,12 @@ struct GeneralCamera {
   TOFSTREAM_HOST_DEVICE int inner_rows() const { return lattice.nw * lattice.oversample; }
 };
 
-/// Members [first, first + count) of a pass, and what they share.
+/// Members [first, first + count) of a pass, and what they share. Rows [first_row, first_row + rows) of the lattice are
+/// those that the image reaches, or all.
 struct GeneralGroup {
   DeviceViews views;
   int first = 0, count = 0;
+  int first_row = 0, rows = 0;
   double radius_mm = 0;  // of all of them, where the blur asks for this
   Stream stream = nullptr;
 };
@@ -104,9 +106,11 @@ void queue_spread_pixels(const GeneralCamera& camera, const GeneralGroup& group,
 class GeneralBlur {
  public:
   virtual ~GeneralBlur() = default;
-  /// How planes must lie.
+  /// How planes of so many rows must lie.
   virtual int columns() const = 0;
-  virtual int stride() const = 0;
+  virtual int stride(int rows) const = 0;
+  /// Whether planes may leave out the rows that the image does not reach.
+  virtual bool takes_part_of_rows() const { return true; }
   /// Whether views of a group must have one radius.
   virtual bool wants_one_radius() const { return false; }
   /// Floats that a view needs beside its planes.

@@ -108,7 +108,8 @@ class FftCuda final : public GeneralBlur {
   }
 
   int columns() const override { return columns_; }
-  int stride() const override { return rounded_to_four(2 * (rows_ / 2 + 1)); }
+  int stride(int) const override { return stride(); }
+  bool takes_part_of_rows() const override { return false; }
   bool wants_one_radius() const override { return true; }
   /// The detector, and what the transforms of the planes may need.
   std::int64_t floats_a_view() const override { return size() * (1 + camera_.planes()); }
@@ -142,6 +143,7 @@ class FftCuda final : public GeneralBlur {
   }
 
  private:
+  int stride() const { return rounded_to_four(2 * (rows_ / 2 + 1)); }
   /// Floats of a plane, or of its frequencies.
   std::int64_t size() const { return std::int64_t{columns_} * stride(); }
 

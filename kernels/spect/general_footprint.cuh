@@ -171,16 +171,23 @@ class PointsOfVoxel {
   int columns_a_plane_;
 };
 
+/// Calls visit(lane, of, weight) in all lanes for the taps that the lanes `found` have.
+template <class Visit>
+__device__ void for_each_found(const GeneralTap& mine, unsigned found, Visit&& visit) {
+  for (; found != 0; found &= found - 1) {
+    const int from = __ffs(static_cast<int>(found)) - 1;
+    visit(from, __shfl_sync(all_lanes, mine.of, from), __shfl_sync(all_lanes, mine.weight, from));
+  }
+}
+
 /// Calls visit(of, weight) for each tap of a search, in all lanes of a warp, which search for the same.
 template <class Search, class Visit>
 __device__ void for_each_tap(const Search& search, Visit&& visit) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes, count = search.count();
   for (int begin = 0; begin < count; begin += warp_lanes) {
     const GeneralTap mine = begin + lane < count ? search.tap(begin + lane) : GeneralTap{};
-    for (unsigned found = __ballot_sync(all_lanes, mine.weight != 0); found != 0; found &= found - 1) {
-      const int from = __ffs(static_cast<int>(found)) - 1;
-      visit(__shfl_sync(all_lanes, mine.of, from), __shfl_sync(all_lanes, mine.weight, from));
-    }
+    for_each_found(mine, __ballot_sync(all_lanes, mine.weight != 0),
+                   [&](int, std::int32_t of, float weight) { visit(of, weight); });
   }
 }
 

@@ -40,30 +40,74 @@ __global__ void __launch_bounds__(rotate_threads) find_ranges(GeneralCamera came
   if (threadIdx.x % warp_lanes == 0) ranges[item] = begin < end ? int2{begin, end} : int2{0, 0};
 }
 
+/// A lane's part of a column: four rows each, 128 apart.
+struct LaneRows {
+  static constexpr int fours = 2, apart = 4 * warp_lanes, rows_a_warp = fours * apart;
+  float4 values[fours] = {};
+
+  __device__ void add(const LaneRows& other) {
+#pragma unroll
+    for (int i = 0; i < fours; ++i) add_scaled(values[i], 1, other.values[i]);
+  }
+  /// += weight times the rows [row, ...) before `end` of a column; numbers smaller than `small` count as 0.
+  __device__ void add(float weight, const float* column, int row, int end, float small = 0) {
+#pragma unroll
+    for (int i = 0; i < fours; ++i) {
+      if (row + i * apart >= end) continue;
+      float4 value = four_at(column, row + i * apart);
+      if (small > 0)
+        value = {unless_small(value.x, small), unless_small(value.y, small), unless_small(value.z, small),
+                 unless_small(value.w, small)};
+      add_scaled(values[i], weight, value);
+    }
+  }
+  __device__ void put(float* column, int row, int end) const {
+#pragma unroll
+    for (int i = 0; i < fours; ++i)
+      if (row + i * apart < end) put_four(column, row + i * apart, values[i]);
+  }
+};
+
+// Most searches are for few taps, so that the lanes of a warp search for four things at a time.
+constexpr int searches_a_warp = 4, lanes_a_search = warp_lanes / searches_a_warp;
+
 template <Footprint kind>
 __global__ void __launch_bounds__(rotate_threads)
     rotate(GeneralCamera camera, DeviceViews views, int first, PlaneRanges ranges, const float* columns,
            int from_stride, GeneralPlanes planes) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes, member = static_cast<int>(blockIdx.z);
-  const int c = static_cast<int>(blockIdx.x) * rotate_warps + static_cast<int>(threadIdx.x) / warp_lanes;
-  const int k = camera.lattice.first + static_cast<int>(blockIdx.y);
-  if (c >= planes.columns) return;
+  const int warp = static_cast<int>(blockIdx.x) * rotate_warps + static_cast<int>(threadIdx.x) / warp_lanes;
+  const int first_c = warp * searches_a_warp, k = camera.lattice.first + static_cast<int>(blockIdx.y);
+  if (first_c >= planes.columns) return;
   const int place = views.index[views.view(first + member)];
-  const bool is_reached = is_within(c, ranges.of(camera.lattice, place, k));
-  float* const out = planes.values + planes.column(camera.lattice, member, k, c) * planes.stride;
+  const int2 range = ranges.of(camera.lattice, place, k);
   const FootprintOf<kind> footprint(camera, place);
-  const VoxelsOfPoint<kind> search(footprint, k, c);
-  for (int begin = 0; begin < planes.stride; begin += 4 * warp_lanes) {
-    const int row = begin + 4 * lane;
-    float4 sum{};
-    if (is_reached)
-      for_each_tap(search, [&](std::int32_t column, float weight) {
-        if (row < from_stride) add_scaled(sum, weight, four_at(columns, std::int64_t{column} * from_stride + row));
-      });
-    if (row < planes.stride) put_four(out, row, sum);
+  const VoxelsOfPoint<kind> mine(footprint, k, first_c + lane / lanes_a_search);
+  const int count = is_within(first_c + lane / lanes_a_search, range) ? mine.count() : 0, i = lane % lanes_a_search;
+  const bool are_few = !__any_sync(all_lanes, count > lanes_a_search);
+  const GeneralTap tap = are_few && i < count ? mine.tap(i) : GeneralTap{};
+  const unsigned found = __ballot_sync(all_lanes, tap.weight != 0);
+  for (int search = 0; search < searches_a_warp && first_c + search < planes.columns; ++search) {
+    const int c = first_c + search;
+    float* const out = planes.values + planes.column(camera.lattice, member, k, c) * planes.stride;
+    for (int begin = 0; begin < planes.stride; begin += LaneRows::rows_a_warp) {
+      const int row = begin + 4 * lane;
+      LaneRows sum;
+      const auto add = [&](std::int32_t column, float weight) {
+        sum.add(weight, columns + std::int64_t{column} * from_stride, row, from_stride);
+      };
+      constexpr unsigned of_first_search = (1u << lanes_a_search) - 1;
+      if (are_few)
+        for_each_found(tap, found & (of_first_search << (search * lanes_a_search)),
+                       [&](int, std::int32_t column, float weight) { add(column, weight); });
+      else if (is_within(c, range))
+        for_each_tap(VoxelsOfPoint<kind>(footprint, k, c), add);
+      sum.put(out, row, planes.stride);
+    }
   }
 }
 
+/// A warp for each column of voxels; its lanes search the lattice points of four members at a time.
 template <Footprint kind>
 __global__ void __launch_bounds__(rotate_threads)
     gather_planes(GeneralCamera camera, DeviceViews views, int first, int count, PlaneRanges ranges,
@@ -73,34 +117,32 @@ __global__ void __launch_bounds__(rotate_threads)
   if (voxel >= camera.image.nx * camera.image.ny) return;
   const int x = voxel % camera.image.nx, y = voxel / camera.image.nx;
   if (!camera.image.has_image(x, y)) return;
-  const int row = (static_cast<int>(blockIdx.y) * warp_lanes + static_cast<int>(threadIdx.x) % warp_lanes) * 4;
-  const bool has_row = row < to_stride;
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int row = static_cast<int>(blockIdx.y) * LaneRows::rows_a_warp + 4 * lane;
   const std::int64_t a_member = std::int64_t{camera.planes()} * planes.columns * planes.stride;
-  float4 total{}, part{};
-  for (int member = 0; member < count; ++member) {
-    const int place = views.index[views.view(first + member)];
-    const float small = least ? least[member] : 0;
-    const float* const from = planes.values + member * a_member + row;
+  LaneRows total, part;
+  for (int begin = 0; begin < count; begin += searches_a_warp) {
+    const int my_member = begin + lane / lanes_a_search;
+    const int place = views.index[views.view(first + min(my_member, count - 1))];
     const FootprintOf<kind> footprint(camera, place);
-    const PointsOfVoxel<kind> search(footprint, ranges, place, planes.columns, x, y);
-    float4 sum{};
-    for_each_tap(search, [&](std::int32_t point, float weight) {
-      if (!has_row) return;
-      const float4 value = four_at(from, std::int64_t{point} * planes.stride);
-      add_scaled(sum, weight,
-                 {unless_small(value.x, small), unless_small(value.y, small), unless_small(value.z, small),
-                  unless_small(value.w, small)});
-    });
-    add_scaled(part, 1, sum);
-    if (member % members_a_sum != members_a_sum - 1) continue;
-    add_scaled(total, 1, part);
+    const PointsOfVoxel<kind> mine(footprint, ranges, place, planes.columns, x, y);
+    const int my_count = my_member < count ? mine.count() : 0;
+    for (int i = lane % lanes_a_search; __any_sync(all_lanes, i < my_count); i += lanes_a_search) {
+      const GeneralTap tap = i < my_count ? mine.tap(i) : GeneralTap{};
+      for_each_found(tap, __ballot_sync(all_lanes, tap.weight != 0), [&](int from, std::int32_t point, float weight) {
+        const int member = begin + from / lanes_a_search;
+        part.add(weight, planes.values + member * a_member + std::int64_t{point} * planes.stride, row, to_stride,
+                 least ? least[member] : 0);
+      });
+    }
+    if ((begin + searches_a_warp) % members_a_sum != 0) continue;
+    total.add(part);
     part = {};
   }
-  if (!has_row) return;
-  add_scaled(total, 1, part);
-  const std::int64_t to = std::int64_t{camera.image.column(x, y)} * to_stride + row;
-  if (adds) add_scaled(total, 1, four_at(columns, to));
-  put_four(columns, to, total);
+  total.add(part);
+  float* const to = columns + std::int64_t{camera.image.column(x, y)} * to_stride;
+  if (adds) total.add(1, to, row, to_stride);
+  total.put(to, row, to_stride);
 }
 
 __global__ void __launch_bounds__(row_threads)
@@ -166,7 +208,7 @@ void queue_ranges(const GeneralCamera& camera, Footprint kind, int places, int2*
 
 void queue_rotate(const GeneralCamera& camera, Footprint kind, const GeneralGroup& group, const PlaneRanges& ranges,
                   const float* columns, int from_stride, const GeneralPlanes& planes) {
-  const dim3 grid(blocks_of(planes.columns, rotate_warps), static_cast<unsigned>(camera.planes()),
+  const dim3 grid(blocks_of(planes.columns, rotate_warps * searches_a_warp), static_cast<unsigned>(camera.planes()),
                   static_cast<unsigned>(group.count));
   with_kind(kind, [&](auto known) {
     rotate<known()><<<grid, rotate_threads, 0, group.stream>>>(camera, group.views, group.first, ranges, columns,
@@ -179,7 +221,7 @@ void queue_gather_planes(const GeneralCamera& camera, Footprint kind, const Gene
                          const PlaneRanges& ranges, const GeneralPlanes& planes, const float* least, bool adds,
                          float* columns, int to_stride) {
   const dim3 grid(blocks_of(std::int64_t{camera.image.nx} * camera.image.ny, rotate_warps),
-                  blocks_of(to_stride, 4 * warp_lanes));
+                  blocks_of(to_stride, LaneRows::rows_a_warp));
   with_kind(kind, [&](auto known) {
     gather_planes<known()><<<grid, rotate_threads, 0, group.stream>>>(camera, group.views, group.first, group.count,
                                                                       ranges, planes, least, adds, columns, to_stride);

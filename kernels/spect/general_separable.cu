@@ -59,8 +59,8 @@ struct ColumnOfPlane {
 };
 
 __global__ void __launch_bounds__(spread_threads)
-    blur_rows(GeneralCamera camera, DeviceViews views, int first, PlaneRanges ranges, SeparableKernels kernels,
-              GeneralPlanes planes, HalfBlurred half) {
+    blur_rows(GeneralCamera camera, DeviceViews views, int first, int first_row, int rows, PlaneRanges ranges,
+              SeparableKernels kernels, GeneralPlanes planes, HalfBlurred half) {
   const ColumnOfPlane here(camera, views, first, ranges, planes);
   if (!is_within(here.c, here.range)) return;
   const HalfKernel kernel(kernels.w, here.kernel(kernels, camera));
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(spread_threads)
   float* const to =
       half.values + half.column(camera.lattice, static_cast<int>(blockIdx.z), here.k, here.c) * half.stride;
   for (int w = static_cast<int>(threadIdx.x); w < camera.inner_rows(); w += spread_threads)
-    to[w] = kernel.sum(from, w + camera.lattice.margin_w, 1, 0, camera.lattice.rows());
+    to[w] = kernel.sum(from, w + camera.lattice.margin_w - first_row, 1, 0, rows);
 }
 
 /// A thread a point of the detector, for each sum of planes.
@@ -105,8 +105,8 @@ __global__ void __launch_bounds__(spread_threads)
 }
 
 __global__ void __launch_bounds__(spread_threads)
-    blur_rows_back(GeneralCamera camera, DeviceViews views, int first, PlaneRanges ranges, SeparableKernels kernels,
-                   HalfBlurred half, GeneralPlanes planes) {
+    blur_rows_back(GeneralCamera camera, DeviceViews views, int first, int first_row, PlaneRanges ranges,
+                   SeparableKernels kernels, HalfBlurred half, GeneralPlanes planes) {
   const ColumnOfPlane here(camera, views, first, ranges, planes);
   if (!is_within(here.c, here.range)) return;
   const HalfKernel kernel(kernels.w, here.kernel(kernels, camera));
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(spread_threads)
       half.values + half.column(camera.lattice, static_cast<int>(blockIdx.z), here.k, here.c) * half.stride;
   for (int row = static_cast<int>(threadIdx.x); row < planes.stride; row += spread_threads)
     planes.values[here.column * planes.stride + row] =
-        kernel.sum(from, row - camera.lattice.margin_w, 1, 0, camera.inner_rows());
+        kernel.sum(from, row + first_row - camera.lattice.margin_w, 1, 0, camera.inner_rows());
 }
 
 class SeparableCuda final : public GeneralBlur {
@@ -134,14 +134,14 @@ class SeparableCuda final : public GeneralBlur {
   }
 
   int columns() const override { return camera_.lattice.columns(); }
-  int stride() const override { return rounded_to_four(camera_.lattice.rows()); }
+  int stride(int rows) const override { return rounded_to_four(rows); }
   std::int64_t floats_a_view() const override { return half_floats() + points().size() * plane_sums(camera_); }
 
   void forward(const GeneralGroup& group, const PlaneRanges& ranges, const GeneralPlanes& planes, float scale,
                float* pixels) override {
     const HalfBlurred half = half_of(group);
-    blur_rows<<<by_column(group), spread_threads, 0, group.stream>>>(camera_, group.views, group.first, ranges,
-                                                                     kernels(), planes, half);
+    blur_rows<<<by_column(group), spread_threads, 0, group.stream>>>(camera_, group.views, group.first, group.first_row,
+                                                                     group.rows, ranges, kernels(), planes, half);
     check_launch("blur rows of rotated planes");
     DetectorPoints sums = points();
     sums.chunks = plane_sums(camera_);
@@ -164,8 +164,8 @@ class SeparableCuda final : public GeneralBlur {
     blur_columns_back<<<by_column(group), spread_threads, 0, group.stream>>>(camera_, group.views, group.first, ranges,
                                                                              kernels(), given, half);
     check_launch("blur a detector's columns");
-    blur_rows_back<<<by_column(group), spread_threads, 0, group.stream>>>(camera_, group.views, group.first, ranges,
-                                                                          kernels(), half, planes);
+    blur_rows_back<<<by_column(group), spread_threads, 0, group.stream>>>(
+        camera_, group.views, group.first, group.first_row, ranges, kernels(), half, planes);
     check_launch("blur a detector's rows");
     return nullptr;
   }

@@ -1,6 +1,5 @@
 // A point spread from a table, by direct summation in tiles of shared memory: see general_cuda.cuh. A lane has a column of
 // the tile and a thread 16 of its rows, whose sums stay in registers: 16 multiplications for each weight that is read.
-#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -13,7 +12,7 @@ namespace tofstream::spect {
 namespace {
 
 constexpr int thread_rows = 16;
-constexpr int most_tile_warps = 8;  // each has rows of its own
+constexpr int most_tile_warps = 10;  // each has rows of its own
 constexpr int most_taps_at_once = 16;
 
 /// Kernels of all planes at each radius, as A correlates planes with them (`forward`) and A^T the detector (`back`):
@@ -109,8 +108,9 @@ struct TileOutput {
 
 template <int taps>
 __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
-    convolve_planes(GeneralCamera camera, DeviceViews views, int first, PlaneRanges ranges, TableKernels kernels,
-                    CorrelationTile tile, int column_tiles, GeneralPlanes planes, DetectorPoints points) {
+    convolve_planes(GeneralCamera camera, DeviceViews views, int first, int first_given, int rows, PlaneRanges ranges,
+                    TableKernels kernels, CorrelationTile tile, int column_tiles, GeneralPlanes planes,
+                    DetectorPoints points) {
   extern __shared__ float4 memory[];
   float* const shared = reinterpret_cast<float*>(memory);
   const ViewLattice& lattice = camera.lattice;
@@ -118,16 +118,14 @@ __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
   const int place = views.index[views.view(first + member)];
   const TileOutput out(tile, column_tiles);
   const int first_column = out.first_column + lattice.margin_u - kernels.reach_u;
-  const int first_row = out.first_row(tile, column_tiles) + lattice.margin_w - kernels.reach_w;
+  const int first_row = out.first_row(tile, column_tiles) + lattice.margin_w - first_given - kernels.reach_w;
   const int begin = lattice.first + chunk * planes_a_sum, end = min(begin + planes_a_sum, lattice.last + 1);
   float part[thread_rows] = {};
   for (int k = begin; k < end; ++k) {
     const int2 range = ranges.of(lattice, place, k);
     if (range.x >= first_column + tile.columns || range.y <= first_column) continue;  // the same in all threads
-    const TileSource plane{planes.values + planes.column(lattice, member, k, 0) * planes.stride,
-                           planes.stride,
-                           range,
-                           {0, lattice.rows()}};
+    const TileSource plane{
+        planes.values + planes.column(lattice, member, k, 0) * planes.stride, planes.stride, range, {0, rows}};
     __syncthreads();
     fill_tile(tile, plane, first_column, first_row, shared);
     __syncthreads();
@@ -147,8 +145,9 @@ __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
 
 template <int taps>
 __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
-    convolve_detector(GeneralCamera camera, DeviceViews views, int first, PlaneRanges ranges, TableKernels kernels,
-                      CorrelationTile tile, int column_tiles, DetectorPoints points, GeneralPlanes planes) {
+    convolve_detector(GeneralCamera camera, DeviceViews views, int first, int first_given, PlaneRanges ranges,
+                      TableKernels kernels, CorrelationTile tile, int column_tiles, DetectorPoints points,
+                      GeneralPlanes planes) {
   extern __shared__ float4 memory[];
   float* const shared = reinterpret_cast<float*>(memory);
   const ViewLattice& lattice = camera.lattice;
@@ -158,7 +157,7 @@ __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
   const TileSource detector{
       points.values + member * points.size(), points.stride, {0, camera.inner_columns()}, {0, camera.inner_rows()}};
   fill_tile(tile, detector, out.first_column - lattice.margin_u - kernels.reach_u,
-            out.first_row(tile, column_tiles) - lattice.margin_w - kernels.reach_w, shared);
+            out.first_row(tile, column_tiles) + first_given - lattice.margin_w - kernels.reach_w, shared);
   __syncthreads();
   const int begin = lattice.first + chunk * planes_a_sum, end = min(begin + planes_a_sum, lattice.last + 1);
   for (int k = begin; k < end; ++k) {
@@ -205,7 +204,7 @@ class TableCuda final : public GeneralBlur {
     }
     kernels_.across = 2 * kernels_.reach_u + 1;
     kernels_.along = padded_taps(2 * kernels_.reach_w + 1);
-    choose_tile();
+    require_room();
     forward_ = upload(all, true);
     back_ = upload(all, settings.adjoint == AdjointKind::paper);
     kernels_.forward = forward_.data();
@@ -214,7 +213,7 @@ class TableCuda final : public GeneralBlur {
   }
 
   int columns() const override { return camera_.lattice.columns(); }
-  int stride() const override { return rounded_to_four(camera_.lattice.rows()); }
+  int stride(int rows) const override { return rounded_to_four(rows); }
   std::int64_t floats_a_view() const override { return points().size() * plane_sums(camera_); }
 
   void forward(const GeneralGroup& group, const PlaneRanges& ranges, const GeneralPlanes& planes, float scale,
@@ -222,11 +221,12 @@ class TableCuda final : public GeneralBlur {
     DetectorPoints sums = points();
     sums.chunks = plane_sums(camera_);
     sums.values = points_.of(sums.size() * sums.chunks * group.count, group.stream);
-    const Tiles tiles = tiles_of(sums.columns, sums.stride, group);
+    const Tiles tiles(*this, sums.columns, sums.stride, group);
     with_taps(kernels_.along, [&](auto taps) {
-      take_shared_memory(convolve_planes<taps()>);
-      convolve_planes<taps()><<<tiles.grid, threads(), bytes(), group.stream>>>(
-          camera_, group.views, group.first, ranges, kernels_, *tile_, tiles.across, planes, sums);
+      tiles.take_shared_memory(convolve_planes<taps()>);
+      convolve_planes<taps()><<<tiles.grid, tiles.threads(), tiles.bytes(), group.stream>>>(
+          camera_, group.views, group.first, group.first_row, group.rows, ranges, kernels_, tiles.tile, tiles.across,
+          planes, sums);
       check_launch("convolve rotated planes with a table");
     });
     queue_sum_points(camera_, group, sums, scale, nullptr, pixels);
@@ -237,30 +237,63 @@ class TableCuda final : public GeneralBlur {
     DetectorPoints given = points();
     given.values = points_.of(given.size() * group.count, group.stream);
     queue_spread_pixels(camera_, group, pixels, scale, given);
-    const Tiles tiles = tiles_of(columns(), planes.stride, group);
+    const Tiles tiles(*this, columns(), planes.stride, group);
     with_taps(kernels_.along, [&](auto taps) {
-      take_shared_memory(convolve_detector<taps()>);
-      convolve_detector<taps()><<<tiles.grid, threads(), bytes(), group.stream>>>(
-          camera_, group.views, group.first, ranges, kernels_, *tile_, tiles.across, given, planes);
+      tiles.take_shared_memory(convolve_detector<taps()>);
+      convolve_detector<taps()><<<tiles.grid, tiles.threads(), tiles.bytes(), group.stream>>>(
+          camera_, group.views, group.first, group.first_row, ranges, kernels_, tiles.tile, tiles.across, given,
+          planes);
       check_launch("convolve a detector with a table");
     });
     return nullptr;
   }
 
  private:
+  /// The tiles of a launch, with as many rows each as there are, or as shared memory has room for.
   struct Tiles {
+    CorrelationTile tile;
     dim3 grid;
     int across;
+
+    Tiles(const TableCuda& table, int columns, int rows, const GeneralGroup& group)
+        : tile(table.kernels_, table.warps_for(rows)), across((columns + warp_lanes - 1) / warp_lanes) {
+      const int along = (rows + tile.rows() - 1) / tile.rows();
+      grid = {static_cast<unsigned>(across * along), static_cast<unsigned>(plane_sums(table.camera_)),
+              static_cast<unsigned>(group.count)};
+    }
+    unsigned threads() const { return static_cast<unsigned>(tile.warps * warp_lanes); }
+    std::size_t bytes() const { return bytes_of(tile); }
+    template <class Kernel>
+    void take_shared_memory(Kernel* kernel) const {
+      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes())),
+                 "take shared memory");
+    }
   };
 
-  /// As many rows as the camera has, and shared memory.
-  void choose_tile() {
-    constexpr std::size_t most_bytes = std::size_t{227} << 10, usual_bytes = std::size_t{100} << 10;
-    const int rows = std::max(stride(), points().stride);
-    int warps = std::min(most_tile_warps, (rows + thread_rows - 1) / thread_rows);
-    tile_.emplace(kernels_, warps);
-    while (warps > 1 && bytes() > usual_bytes) tile_.emplace(kernels_, warps /= 2);
-    if (bytes() > most_bytes)
+  static std::size_t bytes_of(const CorrelationTile& tile) {
+    return static_cast<std::size_t>(tile.floats()) * sizeof(float);
+  }
+  static std::size_t shared_bytes_of_device() {
+    int device = 0, bytes = 0;
+    check_cuda(cudaGetDevice(&device), "find the current device");
+    check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+               "find how much shared memory a block may have");
+    return static_cast<std::size_t>(bytes);
+  }
+  /// Equal shares of the rows, so that more than one block has room.
+  int warps_for(int rows) const {
+    constexpr std::size_t usual_bytes = std::size_t{100} << 10;
+    const std::size_t most = std::min(usual_bytes, most_bytes_);
+    const int needed = (rows + thread_rows - 1) / thread_rows;
+    int tiles = (needed + most_tile_warps - 1) / most_tile_warps, warps = (needed + tiles - 1) / tiles;
+    while (warps > 1 && bytes_of(CorrelationTile(kernels_, warps)) > most) {
+      ++tiles;
+      warps = (needed + tiles - 1) / tiles;
+    }
+    return warps;
+  }
+  void require_room() const {
+    if (bytes_of(CorrelationTile(kernels_, 1)) > most_bytes_)
       throw std::invalid_argument("a kernel table of " + std::to_string(kernels_.across) + " x " +
                                   std::to_string(2 * kernels_.reach_w + 1) +
                                   " pixels is too large for direct summation on a GPU: take psf_form: fft");
@@ -286,24 +319,11 @@ class TableCuda final : public GeneralBlur {
   DetectorPoints points() const {
     return {.columns = camera_.inner_columns(), .stride = rounded_to_four(camera_.inner_rows())};
   }
-  Tiles tiles_of(int columns, int rows, const GeneralGroup& group) const {
-    const int across = (columns + warp_lanes - 1) / warp_lanes, along = (rows + tile_->rows() - 1) / tile_->rows();
-    return {{static_cast<unsigned>(across * along), static_cast<unsigned>(plane_sums(camera_)),
-             static_cast<unsigned>(group.count)},
-            across};
-  }
-  unsigned threads() const { return static_cast<unsigned>(tile_->warps * warp_lanes); }
-  std::size_t bytes() const { return static_cast<std::size_t>(tile_->floats()) * sizeof(float); }
-  template <class Kernel>
-  void take_shared_memory(Kernel* kernel) const {
-    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes())),
-               "take shared memory");
-  }
 
   const GeneralCamera& camera_;
   Buffer<int> radius_of_;
+  std::size_t most_bytes_ = shared_bytes_of_device();  // of shared memory
   TableKernels kernels_;
-  std::optional<CorrelationTile> tile_;
   Buffer<float> forward_, back_;
   GrowingFloats points_;
 };

@@ -8,6 +8,13 @@
 
 namespace tofstream::spect {
 
+/// Taps of rows [first, first + count), counted from there.
+inline std::vector<RowTap> taps_from(int first, int count, std::vector<RowTap> taps) {
+  std::erase_if(taps, [&](const RowTap& tap) { return tap.row < first || tap.row >= first + count; });
+  for (RowTap& tap : taps) tap.row -= first;
+  return taps;
+}
+
 /// A list of entries of each item on the device.
 class RowTable {
  public:

@@ -26,13 +26,6 @@ struct AtHeight {
   Buffer<float> mu_columns;  // empty: no attenuation
 };
 
-/// Taps of rows [first, first + count), counted from there.
-std::vector<RowTap> taps_from(int first, int count, std::vector<RowTap> taps) {
-  std::erase_if(taps, [&](const RowTap& tap) { return tap.row < first || tap.row >= first + count; });
-  for (RowTap& tap : taps) tap.row -= first;
-  return taps;
-}
-
 /// Footprints in memory of the device.
 struct TapTable {
   TapTable(const DeviceCamera& camera, const ColumnGrid& grid, int places, int first_plane, bool with_range)
