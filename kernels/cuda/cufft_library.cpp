@@ -94,7 +94,7 @@ const CufftFunctions& cufft() {
   return functions;
 }
 
-const char* reason_of(int status) {
+const char* cufft_reason(int status) {
   constexpr std::array<const char*, 10> reasons = {
       "success",        "invalid plan",  "out of device memory", "invalid type", "invalid value",
       "internal error", "failed to run", "failed to set up",     "invalid size", "unaligned data"};
@@ -104,15 +104,15 @@ const char* reason_of(int status) {
 
 void check_cufft(int status, const char* purpose) {
   if (status != 0)
-    throw std::runtime_error(fmt::format("cuFFT: cannot {}: {} ({})", purpose, reason_of(status), status));
+    throw std::runtime_error(fmt::format("cuFFT: cannot {}: {} ({})", purpose, cufft_reason(status), status));
 }
 
-int type_of(FftKind kind) {
+int cufft_type(FftKind kind) {
   return kind == FftKind::real_to_complex ? cufft_r2c : kind == FftKind::complex_to_real ? cufft_c2r : cufft_c2c;
 }
 
 /// The side with nothing left open.
-FftSide completed(FftSide side, std::vector<long long> packed) {
+FftSide completed_side(FftSide side, std::vector<long long> packed) {
   if (side.embedded.empty()) side.embedded = std::move(packed);
   if (side.distance == 0) {
     side.distance = side.stride;
@@ -143,13 +143,13 @@ CudaFft::CudaFft(const FftShape& shape) : kind_(shape.kind) {
   if (shape.size.empty()) throw std::logic_error("a Fourier transform without an axis was asked for");
   const CufftFunctions& functions = cufft();
   std::vector<long long> size = shape.size;
-  FftSide in = completed(shape.in, kind_ == FftKind::complex_to_real ? half_of(size) : size);
-  FftSide out = completed(shape.out, kind_ == FftKind::real_to_complex ? half_of(size) : size);
+  FftSide in = completed_side(shape.in, kind_ == FftKind::complex_to_real ? half_of(size) : size);
+  FftSide out = completed_side(shape.out, kind_ == FftKind::real_to_complex ? half_of(size) : size);
   check_cufft(functions.create(&plan_), "begin a plan");
   try {
     check_cufft(functions.set_auto_allocation(plan_, 0), "prepare a plan");
     check_cufft(functions.make_plan(plan_, static_cast<int>(size.size()), size.data(), in.embedded.data(), in.stride,
-                                    in.distance, out.embedded.data(), out.stride, out.distance, type_of(kind_),
+                                    in.distance, out.embedded.data(), out.stride, out.distance, cufft_type(kind_),
                                     shape.batch, &work_bytes_),
                 "plan transforms");
   } catch (...) {

@@ -98,7 +98,7 @@ Image cylinder_of(const Grid& grid, float value) {
 }
 
 /// A Gaussian of 11 x 11 pixels as a table.
-KernelTable table_of(float sigma_pixels) {
+KernelTable gaussian_table(float sigma_pixels) {
   constexpr int edge = 11;
   KernelTable table{edge, edge, {0}, {}};
   for (int j = -edge / 2; j <= edge / 2; ++j)
@@ -114,7 +114,7 @@ SpectSettings settings_of(const SpectCase& which, int size) {
   constexpr float sigma_pixels = 0.94f, water_per_mm = 0.0154f, focal_mm = 900;
   SpectSettings settings{.beam = which.beam, .form = which.form, .adjoint = which.adjoint};
   if (which.form == PsfForm::table)
-    settings.psf = table_of(sigma_pixels);
+    settings.psf = gaussian_table(sigma_pixels);
   else if (which.form != PsfForm::none)
     settings.psf = GaussianPsfModel{0, 0, sigma_pixels * spect_field_mm / static_cast<float>(size)};
   if (which.beam != Beam::parallel) settings.focal_mm = focal_mm;

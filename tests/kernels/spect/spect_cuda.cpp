@@ -224,8 +224,8 @@ void for_each_variant(const SpectSettings& spread, Visit&& visit) {
 
 TEST_CASE("SPECT on CUDA is the reference's and the CPU's: all beams, spreads, maps, rotations and adjoints") {
   if (!gpu_or_skip()) return;
-  const Grid grid = Grid::centred(13, 11, 9, {4, 4, 4});
-  const ViewSet set = circular_views(5, 15, 12);
+  const Grid grid = Grid::centred(9, 7, 5, {4, 4, 4});
+  const ViewSet set = circular_views(3, 11, 8);
   for (const SpectSettings& spread : spreads_on_gpu())
     for_each_variant(spread, [&](const SpectSettings& settings) {
       check_on_gpu(grid, set, settings);
