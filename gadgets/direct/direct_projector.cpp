@@ -53,7 +53,7 @@ struct DirectProjectorGadget {
     FftEnds fft_ends = FftEnds::padded;
     FftSpectrum fft_spectrum = FftSpectrum::sampled;
     bool log_likelihood = false;
-    BackendChoice backend = BackendChoice::cpu;
+    BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
       param<&Params::method>("operator",
@@ -80,7 +80,7 @@ struct DirectProjectorGadget {
                                "side, as published"),
       param<&Params::fft_spectrum>("fft_spectrum", "sampled: the very kernel; analytic: as published, with ripples"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
-      param<&Params::backend>("backend", "Where the projector runs: on the CPU so far"));
+      param<&Params::backend>("backend", "Where the projector runs"));
 
   static std::unique_ptr<ViewProjector> make(const Params& p, const Grid& grid, Backend backend, const ViewSet& views,
                                              Context& context) {
@@ -101,10 +101,8 @@ struct DirectProjectorGadget {
                 "histo_deposit takes mu_map; randoms and scatter are not corrected in DIRECT yet: "
                 "tofstream docs direct"};
   }
-  // An estimate from above of columns, weights and, for fft, padded spectra.
   static std::size_t bytes_held(const Params& p, std::size_t image) {
-    constexpr std::size_t images_of_columns = 8, images_of_spectra = 64;
-    return memory_product(p.method == DirectOperator::fft ? images_of_spectra : images_of_columns, image);
+    return direct_projector_bytes(image, p.method, wants_cuda(p.backend) ? Backend::cuda : Backend::cpu);
   }
   static void check(const Params& p) {
     DirectKernel kernel = kernel_of(p);

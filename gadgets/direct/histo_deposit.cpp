@@ -48,6 +48,7 @@ struct HistoDepositGadget {
     DepositKind deposit = DepositKind::linear;
     std::filesystem::path mu_map;
     std::int64_t most_lines = 50'000'000;
+    BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
       param<&Params::image>("image", "The image that will be reconstructed, of voxels"),
@@ -68,19 +69,23 @@ struct HistoDepositGadget {
                              "no attenuation"),
       param<&Params::most_lines>("most_lines", range(1000, 2147483648.0),
                                  "The sensitivity sums all of the scanner's lines where there are at most so many, "
-                                 "else a sample of this size"));
+                                 "else a sample of this size"),
+      param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"));
   static constexpr bool own_thread = true;  // emits all views from flush
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) {
     const auto views = static_cast<std::size_t>(p.views[0]) * static_cast<std::size_t>(p.views[1]);
-    constexpr std::size_t arrays = 2;  // counts and sensitivity
+    constexpr std::size_t arrays = 2;    // counts and sensitivity
+    constexpr std::size_t sums = 2 + 1;  // whole numbers of 8 bytes, and the counts in the end
     return {.host_bytes = memory_product(arrays * views, p.image.bytes()),
+            .device_bytes = wants_cuda(p.backend) ? memory_product(sums * views, p.image.bytes()) : 0,
             .message_bytes = memory_product(arrays, p.image.bytes()),
             .lower = "views",
             .note = "where the image is not square, its views on `lattice: view` are as wide as its longer side"};
   }
 
-  HistoDepositGadget(const Params& p, Context& context) : p_(p), directions_{p.views[0], p.views[1], p.acceptance_deg} {
+  HistoDepositGadget(const Params& p, Context& context)
+      : p_(p), backend_(p.backend), directions_{p.views[0], p.views[1], p.acceptance_deg} {
     validate(directions_);
     if (p.image.basis == Basis::blobs)
       throw std::invalid_argument("image: histo-images are for images of voxels, not of blobs");
@@ -91,15 +96,14 @@ struct HistoDepositGadget {
     if (batch.delayed) return context.books().rejected(batch.event_count(), "delayed coincidences, not used");
     quantity_.add(batch.quantity);
     note_time(batch);
-    if (batch.scanner && !deposit_) begin(*batch.scanner, context);
+    if (batch.scanner && !has_begun_) begin(*batch.scanner, context);
     if (batch.count == 0) return;
-    if (!deposit_)
+    if (!has_begun_)
       throw std::runtime_error(
           "the events do not say which scanner recorded them, so nobody knows their sensitivity: take them from a "
           "decoder or a simulator");
     require_depositable(batch);
-    const EventBatch events = host_batch(std::move(batch));
-    const DepositTally tally = deposit_->add(events.view(), counts_.data());
+    const DepositTally tally = deposit(std::move(batch));
     tally_ += tally;
     const auto reject = [&](std::uint64_t events_out, const char* why) {
       if (events_out > 0) context.books().rejected(events_out, why);
@@ -110,13 +114,14 @@ struct HistoDepositGadget {
   }
 
   void flush(Emit<ViewBatch>& emit, Context& context) {
-    if (!deposit_) return context.log().warning("no events came: there are no histo-images");
+    if (!has_begun_) return context.log().warning("no events came: there are no histo-images");
     report(context);
     if (tally_.deposited == 0)
       throw std::runtime_error(
           fmt::format("nothing was deposited: {} events are more oblique than acceptance_deg {:g}, {} lie outside the "
                       "histo-images of image: {}",
                       tally_.beyond_acceptance, p_.acceptance_deg, tally_.outside, grid_in_words(grid_)));
+    if (on_device_) bring_counts();
     const auto set = finished_set();
     const auto quantity = quantity_of_views();
     const std::vector<std::uint64_t> events = events_of_views(set->pixels());
@@ -138,8 +143,25 @@ struct HistoDepositGadget {
     context.report("image", grid_in_words(grid_));
     set_ = direct_view_set(grid_, directions_, p_.lattice);
     make_terms(scanner, context);
-    deposit_.emplace(grid_, directions_, p_.lattice, p_.deposit);
-    counts_ = Buffer<float>::zeros(Memory::host, deposit_->points());
+    has_begun_ = true;
+    if (backend_ == Backend::cuda) {
+      on_device_.emplace(grid_, directions_, p_.lattice, p_.deposit);
+    } else {
+      on_host_.emplace(grid_, directions_, p_.lattice, p_.deposit);
+      counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
+    }
+    context.report("backend", std::string(on_device_ ? "cuda" : "cpu"));
+  }
+
+  DepositTally deposit(EventBatch batch) {
+    if (!on_device_) return on_host_->add(host_batch(std::move(batch)).view(), counts_.data());
+    if (!on_host(batch.memory())) return on_device_->add(batch.view());
+    return on_device_->add(batch.to(Memory::device).view());
+  }
+  void bring_counts() {
+    counts_ = on_device_->counts().to(Memory::host);
+    synchronize(nullptr);
+    on_device_.reset();
   }
 
   void make_terms(const Scanner& scanner, Context& context) {
@@ -269,11 +291,14 @@ struct HistoDepositGadget {
   }
 
   Params p_;
+  GadgetBackend backend_;
   DirectViews directions_;
   std::optional<Image> mu_;
   Grid grid_;
   ViewSet set_;
-  std::optional<HistoDeposit> deposit_;
+  bool has_begun_ = false;
+  std::optional<HistoDeposit> on_host_;
+  std::optional<HistoDepositCuda> on_device_;
   Buffer<float> counts_, terms_;  // of all views
   DepositTally tally_;
   float tof_sigma_mm_ = 0;

@@ -7,6 +7,7 @@
 
 #include "kernels/direct/direct_views.hpp"
 #include "kernels/direct/histo_lattice.hpp"
+#include "kernels/memory/memory.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
@@ -29,6 +30,62 @@ struct DepositTally {
   friend bool operator==(const DepositTally&, const DepositTally&) = default;
 };
 
+/// An event's view, and where its point lies in the view's lattice.
+struct PlacedEvent {
+  static constexpr std::int32_t beyond_acceptance = -1, outside = -2, no_line = -3;
+  std::int32_t view = no_line;  // or why it has none
+  float at[3] = {};
+};
+
+/// `lattices`: of all views.
+TOFSTREAM_HOST_DEVICE inline PlacedEvent place_event(const DirectViews& views, const DirectLattice* lattices,
+                                                     const Lor& lor) {
+  PlacedEvent placed;
+  const Vec3 along = lor.end2 - lor.end1;
+  const float length = norm(along);
+  if (!(std::isfinite(length) && length > 0 && std::isfinite(lor.tof_mm))) return placed;
+  const DirectLine line = view_of_line(views, along);
+  placed.view = PlacedEvent::beyond_acceptance;
+  if (line.view < 0) return placed;
+  // The point does not depend on which way the line is turned: its ToF turns with it.
+  const Vec3 at = 0.5f * (lor.end1 + lor.end2) + (lor.tof_mm / length) * along;
+  const DirectLattice& lattice = lattices[line.view];
+  const Vec3d coordinates = lattice.coordinates(at.as<double>());
+  placed.view = line.view;
+  for (int axis = 0; axis < 3; ++axis) {
+    placed.at[axis] = static_cast<float>(coordinates[axis]);
+    if (!(placed.at[axis] >= -0.5f && placed.at[axis] < static_cast<float>(lattice.size[axis]) - 0.5f))
+      placed.view = PlacedEvent::outside;
+  }
+  return placed;
+}
+
+/// Calls count(point of the lattice, weight) for the points at which a placed event counts.
+template <class Count>
+TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice, const PlacedEvent& event,
+                                                   DepositKind kind, const Count& count) {
+  if (kind == DepositKind::nearest) {
+    int at[3];
+    for (int axis = 0; axis < 3; ++axis) at[axis] = static_cast<int>(event.at[axis] + 0.5f);
+    count(lattice.index(at[0], at[1], at[2]), 1.0f);
+    return;
+  }
+  int point[3][2];
+  float weight[3][2];
+  for (int axis = 0; axis < 3; ++axis) {
+    const float below = std::floor(event.at[axis]), share = event.at[axis] - below;
+    const int first = static_cast<int>(below), last = lattice.size[axis] - 1;
+    point[axis][0] = first < 0 ? 0 : first;
+    point[axis][1] = first + 1 > last ? last : first + 1;
+    weight[axis][0] = 1 - share;
+    weight[axis][1] = share;
+  }
+  for (int k = 0; k < 2; ++k)
+    for (int j = 0; j < 2; ++j)
+      for (int i = 0; i < 2; ++i)
+        count(lattice.index(point[0][i], point[1][j], point[2][k]), weight[0][i] * weight[1][j] * weight[2][k]);
+}
+
 class HistoDeposit {
  public:
   /// Throws std::invalid_argument for an invalid grid or views.
@@ -42,18 +99,39 @@ class HistoDeposit {
   DepositTally add(const EventView& events, float* histo) const;
 
  private:
-  /// An event's view, and where its point lies in the lattice.
-  struct Placed {
-    std::int32_t view = 0;
-    float at[3] = {};
-  };
-  void place(const EventView& events, std::int64_t begin, std::int64_t end, Placed* placed, DepositTally& tally) const;
-  void count(const Placed& event, float* histo) const;
+  void place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
+             DepositTally& tally) const;
 
   DirectViews views_;
   DepositKind kind_;
   std::vector<DirectLattice> lattices_;  // of views
   std::int64_t view_points_ = 0;
+};
+
+/// The same on a GPU, which keeps the histo-images: whole numbers of 2^-24 events, so that the sums are the same in any
+/// order.
+class HistoDepositCuda {
+ public:
+  /// Throws as HistoDeposit does, and std::runtime_error for a missing GPU.
+  HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind);
+
+  std::int64_t points() const { return views_.count() * view_points_; }
+  /// Of events in device memory; waits for them.
+  DepositTally add(const EventView& events, Stream stream = nullptr);
+  /// The histo-images so far, in device memory: of all views, or of one. Queued on the stream.
+  Buffer<float> counts(Stream stream = nullptr) const { return counts_of(0, points(), stream); }
+  Buffer<float> counts_of_view(int view, Stream stream = nullptr) const {
+    return counts_of(view * view_points_, view_points_, stream);
+  }
+
+ private:
+  Buffer<float> counts_of(std::int64_t first, std::int64_t points, Stream stream) const;
+
+  DirectViews views_;
+  DepositKind kind_;
+  std::int64_t view_points_ = 0;
+  Buffer<DirectLattice> lattices_;
+  Buffer<std::uint64_t> sums_, tallies_;
 };
 
 }  // namespace tofstream

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -124,26 +125,43 @@ void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settin
 std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const ViewSet& set,
                                                      const DirectSettings& settings, Backend backend) {
   validate(grid, set, settings);
-  if (backend == Backend::cuda) {
-    require_cuda();
-    if (settings.method != DirectOperator::two_stage)
-      throw std::runtime_error(
-          "operators one_stage and fft run on the CPU only so far: take backend cpu, or two_stage");
-    return make_two_stage_cuda(grid, set, settings);
-  }
+  const bool is_cuda = backend == Backend::cuda;
+  if (is_cuda) require_cuda();
   switch (settings.method) {
     case DirectOperator::one_stage:
-      return make_one_stage_cpu(grid, set, settings);
+      return is_cuda ? make_one_stage_cuda(grid, set, settings) : make_one_stage_cpu(grid, set, settings);
     case DirectOperator::fft:
-      return make_direct_fft_cpu(grid, set, settings);
+      return is_cuda ? make_direct_fft_cuda(grid, set, settings) : make_direct_fft_cpu(grid, set, settings);
     case DirectOperator::two_stage:
       break;
   }
-  return make_two_stage_cpu(grid, set, settings);
+  return is_cuda ? make_two_stage_cuda(grid, set, settings) : make_two_stage_cpu(grid, set, settings);
+}
+
+std::size_t direct_projector_bytes(std::size_t image, DirectOperator method, Backend backend) {
+  constexpr std::size_t images_of_columns = 8, images_of_spectra = 64, tables_of_points = std::size_t{128} << 20;
+  const std::size_t most = std::numeric_limits<std::size_t>::max() / (2 * images_of_spectra);
+  const std::size_t bytes = std::min(image, most);
+  if (backend == Backend::cpu) return bytes * (method == DirectOperator::fft ? images_of_spectra : images_of_columns);
+  switch (method) {
+    case DirectOperator::one_stage:
+      return bytes * images_of_columns + most_bytes_of_direct_stages + tables_of_points;
+    case DirectOperator::fft:
+      return bytes * images_of_columns + 3 * most_bytes_of_direct_volumes + most_bytes_of_direct_spectra;
+    case DirectOperator::two_stage:
+      break;
+  }
+  return bytes * images_of_columns + most_bytes_of_direct_stages + most_bytes_of_direct_tables;
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<ViewProjector> make_two_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&) {
+  refuse_cuda();
+}
+std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&) {
+  refuse_cuda();
+}
+std::unique_ptr<ViewProjector> make_direct_fft_cuda(const Grid&, const ViewSet&, const DirectSettings&) {
   refuse_cuda();
 }
 #endif

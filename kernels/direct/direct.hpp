@@ -7,6 +7,7 @@
 // back projection is the transpose. An image and its histo-images have one unit.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "kernels/direct/direct_kernel.hpp"
@@ -55,10 +56,15 @@ ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings);
 
 /// The projector of histo-images [view][k][j][i] on the set's lattice. One call at a time. The same bits on any number
-/// of threads. Throws std::invalid_argument as validate() does, std::runtime_error for a missing GPU, and for one_stage and
-/// fft on CUDA, which has two_stage alone.
+/// of threads. Throws std::invalid_argument as validate() does, std::runtime_error for a missing GPU, and for fft on
+/// CUDA without cuFFT.
 std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const ViewSet& set,
                                                      const DirectSettings& settings, Backend backend);
+
+/// Bytes that a projector holds besides the image and the histo-images that it is given, for images of so many bytes, in
+/// the backend's memory: an estimate from above of columns, weights and, for fft, spectra. one_stage's tables on CUDA are
+/// as many as a kernel has points, times the identifiers of one that varies, a view: they are taken to be 128 MiB.
+std::size_t direct_projector_bytes(std::size_t image, DirectOperator method, Backend backend);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

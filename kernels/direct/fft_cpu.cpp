@@ -14,7 +14,6 @@
 #include "kernels/direct/direct_backends.hpp"
 #include "kernels/direct/fft_volume.hpp"
 #include "kernels/direct/kernel_tables.hpp"
-#include "kernels/math/fft_size.hpp"
 #include "kernels/math/units.hpp"
 
 namespace tofstream {
@@ -71,19 +70,7 @@ class CpuDirectFft final : public DirectProjector {
   }
   static int views_at(const Views& views, int v) { return std::min(2, views.views - v); }
 
-  /// Room for the image and for what a kernel of any view brings around.
-  int padded_size(int axis) const {
-    if (settings().fft_ends == FftEnds::periodic) return grid().size[axis];
-    const Vec3d half = kernel_half_axes_mm(settings().kernel, profiles());
-    double reach_mm = std::max({half.x, half.y, half.z});
-    if (axis == 2) {
-      reach_mm = 0;
-      for (const ViewFrame& look : frames())
-        reach_mm = std::max(reach_mm, std::hypot(half.x * look.sin_q, half.z * look.cos_q));
-    }
-    const int reach = static_cast<int>(std::ceil(reach_mm / static_cast<double>(grid().voxel_mm[axis])));
-    return quick_fft_size(std::max(grid().size[axis] + reach, 2 * reach + 1));
-  }
+  int padded_size(int axis) const { return fft_padded_size(grid(), settings(), profiles(), frames(), axis); }
 
   /// Calls visit(voxel, point of the padded volume).
   template <class Visit>

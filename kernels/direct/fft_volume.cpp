@@ -1,9 +1,15 @@
 // Transforms of volumes: see fft_volume.hpp.
 #include "kernels/direct/fft_volume.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include <kissfft/kissfft.hh>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+
+#include "kernels/direct/kernel_tables.hpp"
+#include "kernels/math/fft_size.hpp"
 
 namespace tofstream {
 
@@ -25,6 +31,20 @@ void VolumeFft::transform(std::vector<std::complex<float>>& volume, bool is_inve
       }
     });
   }
+}
+
+int fft_padded_size(const Grid& grid, const DirectSettings& settings, const RadialProfiles& profiles,
+                    const std::vector<ViewFrame>& frames, int axis) {
+  if (settings.fft_ends == FftEnds::periodic) return grid.size[axis];
+  const Vec3d half = kernel_half_axes_mm(settings.kernel, profiles);
+  double reach_mm = std::max({half.x, half.y, half.z});
+  if (axis == 2) {
+    reach_mm = 0;
+    for (const ViewFrame& look : frames)
+      reach_mm = std::max(reach_mm, std::hypot(half.x * look.sin_q, half.z * look.cos_q));
+  }
+  const int reach = static_cast<int>(std::ceil(reach_mm / static_cast<double>(grid.voxel_mm[axis])));
+  return quick_fft_size(std::max(grid.size[axis] + reach, 2 * reach + 1));
 }
 
 }  // namespace tofstream

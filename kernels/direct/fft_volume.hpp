@@ -4,6 +4,8 @@
 #include <complex>
 #include <vector>
 
+#include "kernels/direct/direct.hpp"
+
 namespace tofstream {
 
 class VolumeFft {
@@ -29,6 +31,11 @@ class VolumeFft {
   void transform(std::vector<std::complex<float>>& volume, bool is_inverse) const;
   int size_[3];
 };
+
+/// Along an axis: room for the image and for what a kernel of any view brings around, or with periodic ends the image's
+/// size.
+int fft_padded_size(const Grid& grid, const DirectSettings& settings, const RadialProfiles& profiles,
+                    const std::vector<ViewFrame>& frames, int axis);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -22,9 +22,9 @@ class KernelTables {
   KernelTables(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel, const RadialProfiles& profiles);
 
   /// Of the column of voxels (x, y).
-  const float* values(int x, int y) const {
-    return values_.data() + static_cast<std::size_t>(map_[static_cast<std::size_t>(y * size_x_ + x)]) * points();
-  }
+  const float* values(int x, int y) const { return values_of(profile(x, y)); }
+  const float* values_of(int profile) const { return values_.data() + static_cast<std::size_t>(profile) * points(); }
+  int profile(int x, int y) const { return map_[static_cast<std::size_t>(y * size_x_ + x)]; }
   const std::vector<KernelRun>& runs() const { return runs_; }
   std::size_t points() const { return points_; }
   /// What a profile's values summed to before they were divided by it, as densities times a voxel's volume.

@@ -104,7 +104,9 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
     const double planes = std::max(view, std::min(most_planes, usual_views * view));
     const double points = std::max(view, std::min(most_points, usual_views * view));
     const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
-    held = 2 * padded * bytes + points + planes + footprints;
+    constexpr double steps = 3;  // whose planes of a view the general projector has: before and after two of them
+    held = 2 * padded * bytes + std::max(points, steps * view) + planes + footprints;
+    if (form == PsfForm::fft) held += with_margins * bytes;  // spectra
     if (attenuation) held += (1 + padded) * bytes + footprints;
   }
   constexpr auto most = static_cast<double>(std::numeric_limits<std::size_t>::max() / 2);

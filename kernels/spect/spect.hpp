@@ -56,7 +56,8 @@ struct SpectSettings {
 void validate(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
 
 /// The projector of a camera's views. One call at a time. The same bits on any number of threads. Throws
-/// std::invalid_argument as validate() does, std::runtime_error for a missing GPU.
+/// std::invalid_argument as validate() does and, on CUDA, for a table too large for its form `table`; std::runtime_error
+/// for a missing GPU, or for the form fft on CUDA where cuFFT is missing (cuda/cufft_library.hpp).
 std::unique_ptr<ViewProjector> make_rotation_projector(const Grid& grid, const ViewSet& set,
                                                        const SpectSettings& settings, Backend backend);
 
@@ -68,8 +69,8 @@ std::unique_ptr<ViewProjector> make_rotation_reference(const Grid& grid, const V
 /// Bytes that a projector holds besides the image and the views that it is given, for images of so many bytes, in the
 /// backend's memory: the image and its sums in columns, planes and footprints of a group of views, the kernels' spectra
 /// where the form is fft, and with `attenuation` the map, which is taken to be as large as the image. At most, for a
-/// circular orbit, 180 views, parallel beams and voxels of a pixel's size: each further radius has spectra of its own, and
-/// on CUDA each view its footprints.
+/// circular orbit, 180 views, parallel beams and voxels of a pixel's size: on the CPU each further radius has spectra of
+/// its own, and on CUDA each view its footprints.
 std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool attenuation, Backend backend);
 
 /// The grid that holds what the camera sees at all its places, about the axis: cubes of a pixel's width, or of

@@ -14,6 +14,9 @@ inline constexpr std::size_t most_views_a_group_cpu = 8;
 
 std::unique_ptr<ViewProjector> make_rotation_cpu(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
 std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
+/// The same for all settings: slower, by the rotated planes of a group of views in memory.
+std::unique_ptr<ViewProjector> make_rotation_general_cuda(const Grid& grid, const ViewSet& set,
+                                                          const SpectSettings& settings);
 
 /// Throws std::invalid_argument unless the views are of a set with the geometry that the projector was made for.
 void require_views_of(const ViewSet& set, const Views& views);

@@ -1,15 +1,16 @@
 // The rotation projector in CUDA: its tables on the device, and the order of its kernels. Gaussians are applied as
-// separable kernels, whatever of the two forms is asked for; a converging beam is a fan.
+// separable kernels, whatever of the two forms is asked for; a converging beam is a fan. What else there is, the general
+// projector does (general_cuda.cu).
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/launch_graphs.hpp"
 #include "kernels/project/view_ratio.hpp"
 #include "kernels/spect/plane_kernels.hpp"
+#include "kernels/spect/row_table.cuh"
 #include "kernels/spect/spect_backends.hpp"
 #include "kernels/spect/spect_cuda.cuh"
 
@@ -28,44 +29,12 @@ std::vector<char> columns_with_values(const Image& map) {
   return result;
 }
 
-/// A list of entries of each item on the device.
-class RowTable {
- public:
-  /// `item` and `of` say which of a tap's two numbers is which.
-  RowTable(std::vector<RowTap> taps, int items, std::int32_t RowTap::*item, std::int32_t RowTap::*of) {
-    std::ranges::stable_sort(taps, {}, item);
-    std::vector<std::int32_t> begin(static_cast<std::size_t>(items) + 1), which;
-    std::vector<float> weight;
-    for (const RowTap& tap : taps) {
-      ++begin[static_cast<std::size_t>(tap.*item) + 1];
-      which.push_back(tap.*of);
-      weight.push_back(tap.weight);
-    }
-    for (std::size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-    begin_ = Buffer<std::int32_t>::from(begin).to(Memory::device);
-    of_ = Buffer<std::int32_t>::from(which).to(Memory::device);
-    weight_ = Buffer<float>::from(weight).to(Memory::device);
-  }
-  DeviceRows rows() const { return {begin_.data(), of_.data(), weight_.data()}; }
-
- private:
-  Buffer<std::int32_t> begin_, of_;
-  Buffer<float> weight_;
-};
-
 /// What views whose middles lie at the same height share. Rows are counted from the first that the image reaches.
 struct AtHeight {
   int first_row = 0, rows_reached = 1;
   RowTable rows, voxels;
   Buffer<float> mu_columns;  // empty: no attenuation
 };
-
-/// Taps of rows [first, first + count), counted from there.
-std::vector<RowTap> taps_from(int first, int count, std::vector<RowTap> taps) {
-  std::erase_if(taps, [&](const RowTap& tap) { return tap.row < first || tap.row >= first + count; });
-  for (RowTap& tap : taps) tap.row -= first;
-  return taps;
-}
 
 /// Footprints in memory of the device.
 struct TapTable {
@@ -393,20 +362,16 @@ class RotationCuda final : public ViewProjector {
   std::map<double, AtHeight> heights_;  // by centre_w
 };
 
-void require_what_cuda_has(const SpectSettings& settings) {
-  const char* missing = settings.beam == Beam::cone              ? "cone beams"
-                        : is_conserving(settings)                ? "rotation: conserving"
-                        : settings.adjoint == AdjointKind::paper ? "adjoint: paper"
-                        : settings.form == PsfForm::fft          ? "psf_form: fft"
-                        : settings.form == PsfForm::table        ? "kernel tables"
-                                                                 : nullptr;
-  if (missing) throw std::invalid_argument(std::string("on a GPU there are no ") + missing + " yet: set backend: cpu");
+/// Whether these kernels can do it; all else is the general projector's.
+bool is_usual(const SpectSettings& settings) {
+  return settings.beam != Beam::cone && !is_conserving(settings) && settings.adjoint == AdjointKind::exact &&
+         settings.form != PsfForm::fft && settings.form != PsfForm::table;
 }
 
 }  // namespace
 
 std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid& grid, const ViewSet& set, const SpectSettings& settings) {
-  require_what_cuda_has(settings);
+  if (!is_usual(settings)) return make_rotation_general_cuda(grid, set, settings);
   return std::make_unique<RotationCuda>(grid, set, settings);
 }
 

@@ -1,5 +1,6 @@
 // `tofstream-bench spect`: the rotation projector of SPECT: forward and back projection of all views, and sixty updates of
-// OSEM, each against its bound, and a smaller scan of the same kind against the double-precision reference.
+// OSEM, each against its bound, and a smaller scan of the same kind against the double-precision reference. With --paper,
+// table I of Pedemonte et al. 2010 (references.md) by their scheme and by ours, beside their numbers.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gadgets/subset/view_groups.hpp"
+#include "kernels/cuda/cufft_library.hpp"
 #include "kernels/cuda/stopwatch.hpp"
 #include "kernels/em/em_update.hpp"
 #include "kernels/spect/spect.hpp"
@@ -33,22 +35,38 @@ struct SpectOptions {
   std::string backend = "cuda", output;
   int repeats = 21;
   std::vector<std::string> only;
-  bool json = false;
+  bool json = false, paper = false;
 };
 
 /// What is measured, and bounds in ms on an NVIDIA H200 and on two cores; 0: none.
 struct SpectCase {
-  const char* name;
-  int size;  // of the image's edges and of a view's, in voxels and pixels
-  bool psf, attenuation, updates;
-  double cuda_ms, cpu_ms;
+  std::string name;
+  int size = 0;  // of the image's edges and of a view's, in voxels and pixels
+  PsfForm form = PsfForm::separable;
+  bool attenuation = false, updates = false;
+  double cuda_ms = 0, cpu_ms = 0;
+  Beam beam = Beam::parallel;
+  AdjointKind adjoint = AdjointKind::exact;
 };
-constexpr SpectCase spect_cases[] = {
-    {"w5", 128, true, false, false, 3.5, 2000},      {"w5_attenuation", 128, true, true, false, 6, 0},
-    {"w5_no_psf", 128, false, false, false, 1.5, 0}, {"updates_32", 32, true, false, true, 5, 0},
-    {"updates_64", 64, true, false, true, 8, 0},     {"updates_128", 128, true, false, true, 40, 16000},
-    {"updates_256", 256, true, false, true, 300, 0},
+std::vector<SpectCase> spect_cases() {
+  return {{.name = "w5", .size = 128, .cuda_ms = 3.5, .cpu_ms = 2000},
+          {.name = "w5_attenuation", .size = 128, .attenuation = true, .cuda_ms = 6},
+          {.name = "w5_no_psf", .size = 128, .form = PsfForm::none, .cuda_ms = 1.5},
+          {.name = "w5_fft", .size = 128, .form = PsfForm::fft, .cuda_ms = 16},
+          {.name = "w5_table", .size = 128, .form = PsfForm::table, .cuda_ms = 8},
+          {.name = "w5_cone", .size = 128, .beam = Beam::cone},
+          {.name = "updates_32", .size = 32, .updates = true, .cuda_ms = 5},
+          {.name = "updates_64", .size = 64, .updates = true, .cuda_ms = 8},
+          {.name = "updates_128", .size = 128, .updates = true, .cuda_ms = 40, .cpu_ms = 16000},
+          {.name = "updates_256", .size = 256, .updates = true, .cuda_ms = 300}};
+}
+
+/// Table I of Pedemonte et al. 2010: 60 updates of OSEM with 180 cameras and 8 subsets, whole seconds on a GeForce GTX 285.
+struct SpectPaperRow {
+  int size;
+  double seconds;
 };
+constexpr SpectPaperRow spect_paper_rows[] = {{32, 6}, {64, 8}, {128, 12}, {256, 45}};
 
 ViewSet camera_of(int size, int views) {
   ViewSet set;
@@ -79,15 +97,27 @@ Image cylinder_of(const Grid& grid, float value) {
   return image;
 }
 
+/// A Gaussian of 11 x 11 pixels as a table.
+KernelTable gaussian_table(float sigma_pixels) {
+  constexpr int edge = 11;
+  KernelTable table{edge, edge, {0}, {}};
+  for (int j = -edge / 2; j <= edge / 2; ++j)
+    for (int i = -edge / 2; i <= edge / 2; ++i)
+      table.values.push_back(std::exp(-static_cast<float>(i * i + j * j) / (2 * sigma_pixels * sigma_pixels)));
+  const float sum = std::accumulate(table.values.begin(), table.values.end(), 0.0f);
+  for (float& value : table.values) value /= sum;
+  return table;
+}
+
 /// A Gaussian of 11 x 11 pixels.
 SpectSettings settings_of(const SpectCase& which, int size) {
-  SpectSettings settings;
-  if (which.psf) {
-    constexpr float sigma_pixels = 0.94f;
+  constexpr float sigma_pixels = 0.94f, water_per_mm = 0.0154f, focal_mm = 900;
+  SpectSettings settings{.beam = which.beam, .form = which.form, .adjoint = which.adjoint};
+  if (which.form == PsfForm::table)
+    settings.psf = gaussian_table(sigma_pixels);
+  else if (which.form != PsfForm::none)
     settings.psf = GaussianPsfModel{0, 0, sigma_pixels * spect_field_mm / static_cast<float>(size)};
-    settings.form = PsfForm::separable;
-  }
-  constexpr float water_per_mm = 0.0154f;
+  if (which.beam != Beam::parallel) settings.focal_mm = focal_mm;
   if (which.attenuation) settings.mu_per_mm = std::make_shared<const Image>(cylinder_of(image_of(size), water_per_mm));
   return settings;
 }
@@ -224,17 +254,64 @@ void print_spect(const ordered_json& row) {
   std::fflush(stdout);  // lines appear as they are measured
 }
 
+/// The paper's scheme transforms planes and has its own back projection; ours is the projector as it comes.
+SpectCase paper_case(const SpectPaperRow& row, bool paper_scheme) {
+  SpectCase which{.name = fmt::format("{}_{}", paper_scheme ? "paper_scheme" : "ours", row.size),
+                  .size = row.size,
+                  .updates = true};
+  if (paper_scheme) {
+    which.form = PsfForm::fft;
+    which.adjoint = AdjointKind::paper;
+  }
+  return which;
+}
+
+ordered_json measured_table_1(const SpectOptions& options, Backend backend, ordered_json& rows) {
+  ordered_json table = ordered_json::array();
+  if (!options.json)
+    fmt::print("\nTable I: {} updates, {} views, {} subsets\n{:<6} {:>18} {:>18} {:>10} {:>8}\n", spect_updates,
+               spect_views, spect_subsets, "size", "paper (GTX 285), s", "its scheme, ms", "ours, ms", "nrms");
+  for (const SpectPaperRow& row : spect_paper_rows) {
+    const ordered_json scheme = measured(paper_case(row, true), backend, options.repeats);
+    const ordered_json ours = measured(paper_case(row, false), backend, options.repeats);
+    rows.push_back(scheme);
+    rows.push_back(ours);
+    table.push_back(
+        {{"size", row.size}, {"paper_s", row.seconds}, {"paper_scheme_ms", scheme["ms"]}, {"ours_ms", ours["ms"]}});
+    if (!options.json) {
+      fmt::print("{:<6} {:>18g} {:>18.1f} {:>10.1f} {:>8.1e}\n", row.size, row.seconds, scheme["ms"].get<double>(),
+                 ours["ms"].get<double>(),
+                 std::max(scheme["nrms_to_reference"].get<double>(), ours["nrms_to_reference"].get<double>()));
+      std::fflush(stdout);
+    }
+  }
+  return table;
+}
+
+/// Without cuFFT there is no `fft` on a GPU: such a case is left out, and this is said.
+bool can_measure(const SpectCase& which, Backend backend) {
+  if (backend == Backend::cpu || which.form != PsfForm::fft) return true;
+  const std::string reason = why_no_cufft();
+  if (!reason.empty()) fmt::print(stderr, "{} is left out: {}\n", which.name, reason);
+  return reason.empty();
+}
+
 void bench_spect(const SpectOptions& options) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
   if (backend == Backend::cuda) require_cuda();
-  if (!options.json) fmt::print("{:<16} {:>10} {:>10} {:>9}\n", "case", "ms", "must be", "nrms");
-  ordered_json rows = ordered_json::array();
-  for (const SpectCase& which : spect_cases) {
-    if (!options.only.empty() && std::ranges::find(options.only, which.name) == options.only.end()) continue;
-    rows.push_back(measured(which, backend, options.repeats));
-    if (!options.json) print_spect(rows.back());
+  ordered_json rows = ordered_json::array(), table;
+  if (options.paper) {
+    table = measured_table_1(options, backend, rows);
+  } else {
+    if (!options.json) fmt::print("{:<16} {:>10} {:>10} {:>9}\n", "case", "ms", "must be", "nrms");
+    for (const SpectCase& which : spect_cases()) {
+      if (!options.only.empty() && std::ranges::find(options.only, which.name) == options.only.end()) continue;
+      if (!can_measure(which, backend)) continue;
+      rows.push_back(measured(which, backend, options.repeats));
+      if (!options.json) print_spect(rows.back());
+    }
   }
-  const ordered_json report{
+  ordered_json report{
       {"bench", "spect"},
       {"machine", machine()},
       {"backend", options.backend},
@@ -242,8 +319,13 @@ void bench_spect(const SpectOptions& options) {
       {"nrms_must_be_at_most", nrms_bound},
       {"workload", fmt::format("a cylinder of water of 200 mm in a field of {:g} mm, {} views on a circle of {:g} mm, "
                                "Gaussian of 11 x 11 pixels; accuracy of 4 views of 48 x 48 pixels",
-                               spect_field_mm, spect_views, spect_radius_mm)},
-      {"results", rows}};
+                               spect_field_mm, spect_views, spect_radius_mm)}};
+  if (options.paper) {
+    report["paper"] =
+        "Pedemonte et al., IEEE NSS 2010, table I: GeForce GTX 285; its scheme: FFT, its own back projection";
+    report["table_1"] = table;
+  }
+  report["results"] = rows;
   write_report(report, options.json, options.output);
   end_by_verdict(rows, {"name"});
 }
@@ -251,8 +333,10 @@ void bench_spect(const SpectOptions& options) {
 std::function<void()> declare_spect(Command& line) {
   auto options = std::make_shared<SpectOptions>();
   std::vector<std::string> names;
-  for (const SpectCase& which : spect_cases) names.emplace_back(which.name);
+  for (const SpectCase& which : spect_cases()) names.push_back(which.name);
   line.add_option("--only", options->only, "Only these cases (default: all)").one_of(names);
+  line.add_flag("--paper", options->paper,
+                "Table I of Pedemonte et al. 2010, by their scheme and by ours, beside their times");
   line.add_option("--backend", options->backend, "cuda or cpu (default: cuda)").one_of({"cpu", "cuda"});
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
       .within(1, 1000);

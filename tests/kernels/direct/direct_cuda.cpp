@@ -1,5 +1,7 @@
 // The operators of DIRECT on CUDA against those of the CPU: every kernel, lattice and tilt, odd and unequal sizes, more
 // rows than a block makes at a time, views in part and twice; A^T as the adjoint; EM steps; the same bits twice.
+#include "kernels/cuda/cufft_library.hpp"
+#include "kernels/direct/deposit.hpp"
 #include "tests/kernels/direct/direct_support.hpp"
 #include "tests/support/gpu.hpp"
 
@@ -40,17 +42,21 @@ DirectResults direct_results(ViewProjector& projector, const ViewSet& set, const
 }
 
 void check_direct_on_gpu(const DirectCase& here, const std::vector<int>& numbers) {
+  if (here.settings.method == DirectOperator::fft && !why_no_cufft().empty()) return;
   const auto gpu = make_direct_projector(here.grid, here.set, here.settings, Backend::cuda);
   const DirectResults expected = direct_results(*here.projector(), here.set, numbers);
   const DirectResults found = direct_results(*gpu, here.set, numbers);
-  CHECK(error_of_range(found.forward, expected.forward) < 1e-6);
-  CHECK(error_of_range(found.back, expected.back) < 1e-6);
-  CHECK(error_of_range(found.ones, expected.ones) < 1e-6);
-  CHECK(error_of_range(found.sensitivity, expected.sensitivity) < 1e-6);
-  CHECK(error_of_range(found.em, expected.em) < 2e-6);
+  // Both have rounding of their own, two resamplings and transforms more of it.
+  const bool is_longer = here.settings.method == DirectOperator::fft || here.settings.lattice == HistoLattice::image;
+  const double most = is_longer ? 2e-6 : 1e-6;
+  CHECK(error_of_range(found.forward, expected.forward) < most);
+  CHECK(error_of_range(found.back, expected.back) < most);
+  CHECK(error_of_range(found.ones, expected.ones) < most);
+  CHECK(error_of_range(found.sensitivity, expected.sensitivity) < most);
+  CHECK(error_of_range(found.em, expected.em) < 2 * most);
   CHECK(found.tally.used == expected.tally.used);
   CHECK(found.tally.skipped == expected.tally.skipped);
-  CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(1e-6));
+  CHECK(found.tally.log_sum == doctest::Approx(expected.tally.log_sum).epsilon(3e-6));
   const DirectResults again = direct_results(*gpu, here.set, numbers);
   CHECK(again.forward == found.forward);
   CHECK(again.back == found.back);
@@ -91,7 +97,20 @@ TEST_CASE("DIRECT on CUDA is the CPU's: every kernel, operator, lattice and tilt
         }
 }
 
-TEST_CASE("DIRECT on CUDA: more rows than a block makes at a time, wide and narrow kernels, one voxel") {
+TEST_CASE("DIRECT on CUDA: Fourier space as published, whose ends meet and whose kernels are analytic") {
+  if (!gpu_or_skip()) return;
+  for (const FftEnds ends : {FftEnds::padded, FftEnds::periodic})
+    for (const FftSpectrum spectrum : {FftSpectrum::sampled, FftSpectrum::analytic})
+      for (const Grid& grid : {Grid::centred(16, 16, 8, {4, 4, 4}), Grid::centred(15, 18, 9, {4, 4, 5})}) {
+        DirectCase here(grid, {.azimuths = 5, .tilts = 3, .acceptance_deg = 10}, plain_kernel(12), DirectOperator::fft,
+                        HistoLattice::image);
+        here.settings.fft_ends = ends;
+        here.settings.fft_spectrum = spectrum;
+        check_direct_on_gpu(here, {0, 7, 14, 7});
+      }
+}
+
+TEST_CASE("DIRECT on CUDA: more rows than a block makes at a time, wide kernels") {
   if (!gpu_or_skip()) return;
   const DirectViews views{.azimuths = 4, .tilts = 3, .acceptance_deg = 12};
   for (const DirectMethod& method : direct_methods(plain_kernel(12))) {
@@ -105,5 +124,46 @@ TEST_CASE("DIRECT on CUDA: more rows than a block makes at a time, wide and narr
     check_direct_on_gpu({Grid::centred(70, 33, 5, {4, 4, 4}), views, plain_kernel(17), method.method, method.lattice},
                         {1, 6});
   }
+}
+
+TEST_CASE("Events are deposited on CUDA as on the CPU, and counted by the same reasons") {
+  if (!gpu_or_skip()) return;
+  const Grid grid = Grid::centred(24, 24, 12, {4, 4, 4});
+  const DirectViews views{.azimuths = 7, .tilts = 3, .acceptance_deg = 15};
+  std::vector<Lor> lors;
+  const auto numbers = random_numbers(6 * 200000, 5, -1, 1);
+  for (std::size_t i = 0; i + 6 <= numbers.size(); i += 6)
+    lors.push_back({{120 * numbers[i], 120 * numbers[i + 1], 40 * numbers[i + 2]},
+                    {120 * numbers[i + 3], 120 * numbers[i + 4], 40 * numbers[i + 5]},
+                    30 * numbers[i]});
+  lors.push_back({{5, 5, 5}, {5, 5, 5}, 0});
+  lors.push_back({{5, 5, 5}, {-100, 5, 5}, INFINITY});
+  const EventBatch host = batch_of(lors, {.sigma_mm = 20});
+  const EventBatch there = host.to(Memory::device);
+  for (const HistoLattice lattice : {HistoLattice::view, HistoLattice::image})
+    for (const DepositKind how : {DepositKind::nearest, DepositKind::linear}) {
+      const HistoDeposit on_host(grid, views, lattice, how);
+      std::vector<float> expected(static_cast<std::size_t>(on_host.points()));
+      const DepositTally tally = on_host.add(host.view(), expected.data());
+      HistoDepositCuda deposit(grid, views, lattice, how);
+      const DepositTally found = deposit.add(there.view());
+      CHECK(found.deposited + found.rejected() == lors.size());
+      // Where a line lies between two views to the last bit, the two may differ.
+      const auto near = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b <= 3 : b - a <= 3; };
+      CHECK(near(found.deposited, tally.deposited));
+      CHECK(near(found.beyond_acceptance, tally.beyond_acceptance));
+      CHECK(near(found.outside, tally.outside));
+      CHECK(found.no_line == tally.no_line);
+      const std::vector<float> counts = deposit.counts().to_vector();
+      double apart = 0;
+      for (std::size_t i = 0; i < counts.size(); ++i)
+        apart += std::abs(static_cast<double>(counts[i]) - static_cast<double>(expected[i]));
+      CHECK(apart < 1e-5 * static_cast<double>(tally.deposited) + 12);
+      const std::vector<float> of_view = deposit.counts_of_view(5).to_vector();
+      CHECK(std::equal(of_view.begin(), of_view.end(), counts.begin() + 5 * std::ssize(of_view)));
+      HistoDepositCuda again(grid, views, lattice, how);
+      CHECK(again.add(there.view()) == found);
+      CHECK(again.counts().to_vector() == counts);
+    }
 }
 // SPDX-License-Identifier: Apache-2.0

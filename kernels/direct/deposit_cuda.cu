@@ -1,0 +1,93 @@
+// Deposit of events on a GPU: see deposit.hpp. A thread an event; whole numbers are added in any order.
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/cuda/check.hpp"
+#include "kernels/direct/deposit.hpp"
+
+namespace tofstream {
+
+namespace {
+
+constexpr int deposit_threads = 256;
+constexpr float units_an_event = 1 << 24;
+constexpr int tally_reasons = 4;  // deposited, and why not: -view of PlacedEvent
+
+using Sum = unsigned long long;
+
+__global__ void __launch_bounds__(deposit_threads)
+    deposit_events(EventView events, DirectViews views, const DirectLattice* lattices, std::int64_t view_points,
+                   DepositKind kind, Sum* sums, Sum* tally) {
+  __shared__ unsigned counts[tally_reasons];
+  if (threadIdx.x < tally_reasons) counts[threadIdx.x] = 0;
+  __syncthreads();
+  const std::int64_t e = std::int64_t{blockIdx.x} * deposit_threads + threadIdx.x;
+  if (e < events.count) {
+    const PlacedEvent event = place_event(views, lattices, events.lor(e));
+    atomicAdd(&counts[event.view < 0 ? -event.view : 0], 1u);
+    if (event.view >= 0) {
+      Sum* const of_view = sums + event.view * view_points;
+      for_each_deposit(lattices[event.view], event, kind, [&](std::int64_t point, float weight) {
+        const auto units = static_cast<Sum>(__float2ull_rn(weight * units_an_event));
+        if (units > 0) atomicAdd(of_view + point, units);
+      });
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x < tally_reasons && counts[threadIdx.x] > 0)
+    atomicAdd(tally + threadIdx.x, static_cast<Sum>(counts[threadIdx.x]));
+}
+
+__global__ void __launch_bounds__(deposit_threads) to_counts(const Sum* sums, std::int64_t points, float* counts) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * deposit_threads + threadIdx.x;
+  if (i < points) counts[i] = static_cast<float>(static_cast<double>(sums[i]) / static_cast<double>(units_an_event));
+}
+
+unsigned deposit_blocks(std::int64_t threads) {
+  return static_cast<unsigned>((threads + deposit_threads - 1) / deposit_threads);
+}
+
+Sum* sums_of(Buffer<std::uint64_t>& buffer) {
+  static_assert(sizeof(Sum) == sizeof(std::uint64_t));
+  return reinterpret_cast<Sum*>(buffer.data());
+}
+
+}  // namespace
+
+HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind)
+    : views_(views), kind_(kind) {
+  validate(grid);
+  validate(views);
+  std::vector<DirectLattice> lattices;
+  for (int v = 0; v < views.count(); ++v)
+    lattices.push_back(DirectLattice::of(grid, lattice, ViewFrame::of(views.azimuth_deg(v), views.tilt_deg(v))));
+  view_points_ = lattices.front().points();
+  lattices_ = Buffer<DirectLattice>::from(lattices).to(Memory::device);
+  sums_ = Buffer<std::uint64_t>::zeros(Memory::device, points());
+  tallies_ = Buffer<std::uint64_t>(Memory::device, tally_reasons);
+  synchronize(nullptr);  // the host's copies may go, and events may come on any stream
+}
+
+DepositTally HistoDepositCuda::add(const EventView& events, Stream stream) {
+  if (events.count > 0 && !events.has_tof())
+    throw std::invalid_argument("histo-images need events with ToF: reconstruct others from list mode");
+  if (events.count == 0) return {};
+  tallies_.clear(stream);
+  deposit_events<<<deposit_blocks(events.count), deposit_threads, 0, stream>>>(
+      events, views_, lattices_.data(), view_points_, kind_, sums_of(sums_), sums_of(tallies_));
+  check_launch("deposit events");
+  const std::vector<std::uint64_t> tally = tallies_.to_vector(stream);
+  const auto of = [&](std::int32_t why) { return tally[static_cast<std::size_t>(-why)]; };
+  return {of(0), of(PlacedEvent::beyond_acceptance), of(PlacedEvent::outside), of(PlacedEvent::no_line)};
+}
+
+Buffer<float> HistoDepositCuda::counts_of(std::int64_t first, std::int64_t points, Stream stream) const {
+  Buffer<float> counts(Memory::device, points, stream);
+  to_counts<<<deposit_blocks(points), deposit_threads, 0, stream>>>(reinterpret_cast<const Sum*>(sums_.data()) + first,
+                                                                    points, counts.data());
+  check_launch("count events");
+  return counts;
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
