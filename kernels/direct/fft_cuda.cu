@@ -33,6 +33,8 @@ struct PaddedVolume {
 
   TOFSTREAM_HOST_DEVICE int kept() const { return size[0] / 2 + 1; }
   TOFSTREAM_HOST_DEVICE std::int64_t points() const { return std::int64_t{size[0]} * size[1] * size[2]; }
+  /// From a volume to the next one: transforms want them at whole complex numbers.
+  TOFSTREAM_HOST_DEVICE std::int64_t distance() const { return points() + points() % 2; }
   TOFSTREAM_HOST_DEVICE std::int64_t frequencies() const { return std::int64_t{kept()} * size[1] * size[2]; }
   TOFSTREAM_HOST_DEVICE std::int64_t voxels() const { return std::int64_t{image[0]} * image[1] * image[2]; }
 };
@@ -46,7 +48,7 @@ __global__ void __launch_bounds__(fft_threads) pad(PaddedVolume of, const float*
   float value = 0;
   if (i < of.image[0] && j < of.image[1] && k < of.image[2])
     value = images ? images[slot * of.voxels() + i + of.image[0] * (j + std::int64_t{of.image[1]} * k)] : 1.0f;
-  volumes[slot * of.points() + n] = value;
+  volumes[slot * of.distance() + n] = value;
 }
 
 /// products[slot] = the image's frequencies times those of view index[slot]'s kernel.
@@ -85,7 +87,7 @@ __global__ void __launch_bounds__(fft_threads)
   if (n < of.voxels()) {
     const auto i = static_cast<int>(n % of.image[0]), j = static_cast<int>(n / of.image[0] % of.image[1]);
     const auto k = static_cast<int>(n / of.image[0] / of.image[1]);
-    const float value = volumes[slot * of.points() + i + of.size[0] * (j + std::int64_t{of.size[1]} * k)] /
+    const float value = volumes[slot * of.distance() + i + of.size[0] * (j + std::int64_t{of.size[1]} * k)] /
                         static_cast<float>(of.points());
     values[slot * of.voxels() + n] = value;
     atomicMax(&in_block, __float_as_uint(fabsf(value)));  // floats that are not negative are ordered as their bits
@@ -161,7 +163,7 @@ class FftDirectCuda final : public DirectProjector {
     group_ = static_cast<int>(std::clamp<std::size_t>(most_bytes_of_direct_volumes / volume, 1, frames().size()));
     keeps_all_ =
         frames().size() * static_cast<std::size_t>(of_.frequencies()) * sizeof(float) <= most_bytes_of_direct_spectra;
-    volumes_ = Buffer<float>(Memory::device, of_.points() * group_);
+    volumes_ = Buffer<float>(Memory::device, of_.distance() * group_);
     spectra_of_views_ = Buffer<float>(Memory::device, 2 * of_.frequencies() * group_);
     sum_ = Buffer<float>(Memory::device, 2 * of_.frequencies());
     cropped_ = Buffer<float>(Memory::device, grid.voxels() * group_);
@@ -216,7 +218,12 @@ class FftDirectCuda final : public DirectProjector {
     Transforms(const PaddedVolume& of, int batch)
         : forward(shape(of, batch, FftKind::real_to_complex)), inverse(shape(of, batch, FftKind::complex_to_real)) {}
     static FftShape shape(const PaddedVolume& of, int batch, FftKind kind) {
-      return {.kind = kind, .size = {of.size[2], of.size[1], of.size[0]}, .batch = batch};
+      FftShape made{.kind = kind, .size = {of.size[2], of.size[1], of.size[0]}, .batch = batch};
+      FftSide& real = kind == FftKind::real_to_complex ? made.in : made.out;
+      real = {.embedded = {of.size[2], of.size[1], of.size[0]}, .distance = of.distance()};
+      FftSide& complex = kind == FftKind::real_to_complex ? made.out : made.in;
+      complex = {.embedded = {of.size[2], of.size[1], of.kept()}, .distance = of.frequencies()};
+      return made;
     }
     std::size_t work_bytes() const { return std::max(forward.work_bytes(), inverse.work_bytes()); }
     void to_frequencies(float* from, float* to, void* work, Stream stream) const {
@@ -238,13 +245,13 @@ class FftDirectCuda final : public DirectProjector {
     if (count == group_ && many_)
       return many_->to_frequencies(volumes_.data(), spectra_of_views_.data(), work_.data(), stream);
     for (int i = 0; i < count; ++i)
-      one_->to_frequencies(volumes_.data() + i * of_.points(), spectra_of_views_.data() + 2 * i * of_.frequencies(),
+      one_->to_frequencies(volumes_.data() + i * of_.distance(), spectra_of_views_.data() + 2 * i * of_.frequencies(),
                            work_.data(), stream);
   }
   void back_from_frequencies(float* from, int count, Stream stream) {
     if (count == group_ && many_) return many_->inverse.queue(from, volumes_.data(), work_.data(), stream);
     for (int i = 0; i < count; ++i)
-      one_->inverse.queue(from + 2 * i * of_.frequencies(), volumes_.data() + i * of_.points(), work_.data(), stream);
+      one_->inverse.queue(from + 2 * i * of_.frequencies(), volumes_.data() + i * of_.distance(), work_.data(), stream);
   }
   void take(int count, bool adds, float* to, Stream stream) {
     largest_.clear(stream);

@@ -1,9 +1,11 @@
 // one_stage in CUDA (Ha et al. 2013): each column of the result is the sum of the columns around it, as on the CPU
-// (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. Half a warp has a column, a lane four
-// of its rows. Four copies of all columns, each moved by a row, let a lane read four rows at once wherever they begin.
+// (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. Half a warp has a column, or two with
+// one kernel, a lane four of their rows. Four copies of all columns, each moved by a row, let a lane read four rows at once
+// wherever they begin.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -22,11 +24,14 @@ constexpr int one_threads = 128, one_lanes = 16;
 constexpr int columns_a_block = one_threads / one_lanes;
 constexpr int rows_a_lane = 4, rows_a_half = rows_a_lane * one_lanes;
 constexpr int copies = rows_a_lane;
+constexpr int columns_of_one_profile = 2;
 
-/// Points of a kernel in one column of voxels, in whole blocks of four from a row on whose values are padded with 0.
-struct DeviceRun {
-  std::int16_t dx = 0, dy = 0, dz = 0, blocks = 0;
-  std::int32_t first = 0;  // of a profile's values
+/// Points of a kernel in one column of voxels, from a row on; their values are filled up with 0 to whole fours.
+struct alignas(16) DeviceRun {
+  std::int32_t offset = 0;  // of the copies, from a column's own rows
+  std::int32_t first = 0;   // of a profile's values
+  std::int16_t dx = 0, dy = 0;
+  std::int32_t count = 0;
 };
 
 /// A view's tables. Forward values are those of a kernel seen from its points: at the mirrored ones.
@@ -35,7 +40,7 @@ struct DeviceTables {
   const float* values[2] = {};  // back, forward: [profile][points]
   const std::int16_t* map = nullptr;
   int run_count = 0, points = 0;
-  bool has_one_profile = true;
+  int reach_x = 0, reach_y = 0;  // of the runs
 };
 
 /// Columns of voxels with zeros at both ends, four times.
@@ -68,58 +73,122 @@ __device__ float4 four_rows(const float* values) {
   return *reinterpret_cast<const float4*>(values);
 }
 
-/// Adds one run: a block of four values is multiplied into four rows, of seven that it reads.
-__device__ void add_run(const float* from, const float* values, int blocks, float (&sum)[rows_a_lane]) {
-  float4 here = four_rows(from);
-  for (int b = 0; b < blocks; ++b) {
-    const float4 weight = four_rows(values + 4 * b), next = four_rows(from + 4 * (b + 1));
-    const float row[7] = {here.x, here.y, here.z, here.w, next.x, next.y, next.z};
-    const float of[4] = {weight.x, weight.y, weight.z, weight.w};
+/// Adds a run of `count` values, multiplied into four rows of each of some neighbouring columns.
+template <int count, int columns>
+__device__ void add_run_of(const float* from, int stride, const float* values, float (&sum)[columns][rows_a_lane]) {
+  constexpr int fours_of_rows = (count + rows_a_lane - 1 + 3) / 4, fours_of_values = (count + 3) / 4;
+  float value[4 * fours_of_values];
 #pragma unroll
-    for (int t = 0; t < 4; ++t)
+  for (int b = 0; b < fours_of_values; ++b) {
+    const float4 four = four_rows(values + 4 * b);
+    value[4 * b] = four.x, value[4 * b + 1] = four.y, value[4 * b + 2] = four.z, value[4 * b + 3] = four.w;
+  }
 #pragma unroll
-      for (int r = 0; r < rows_a_lane; ++r) sum[r] += of[t] * row[r + t];
-    here = next;
+  for (int c = 0; c < columns; ++c) {
+    float row[4 * fours_of_rows];
+#pragma unroll
+    for (int b = 0; b < fours_of_rows; ++b) {
+      const float4 four = four_rows(from + c * stride + 4 * b);
+      row[4 * b] = four.x, row[4 * b + 1] = four.y, row[4 * b + 2] = four.z, row[4 * b + 3] = four.w;
+    }
+#pragma unroll
+    for (int t = 0; t < count; ++t)
+#pragma unroll
+      for (int r = 0; r < rows_a_lane; ++r) sum[c][r] += value[t] * row[r + t];
   }
 }
 
-/// Forward: to[slot][z][column] = the sum; back: adds the sum of all views to columns of its own.
-template <bool is_forward>
-__global__ void __launch_bounds__(one_threads) sum_runs(OneViews views, int size_x, int size_y, int rows,
-                                                        OneColumns from, float* to, std::int64_t to_size, bool adds) {
+constexpr int most_at_once = 8;  // values of a run
+
+template <int columns>
+__device__ void add_run(const float* from, int stride, const float* values, int count,
+                        float (&sum)[columns][rows_a_lane]) {
+  for (; count > most_at_once; count -= most_at_once, from += most_at_once, values += most_at_once)
+    add_run_of<most_at_once, columns>(from, stride, values, sum);
+  switch (count) {
+    case 1:
+      return add_run_of<1, columns>(from, stride, values, sum);
+    case 2:
+      return add_run_of<2, columns>(from, stride, values, sum);
+    case 3:
+      return add_run_of<3, columns>(from, stride, values, sum);
+    case 4:
+      return add_run_of<4, columns>(from, stride, values, sum);
+    case 5:
+      return add_run_of<5, columns>(from, stride, values, sum);
+    case 6:
+      return add_run_of<6, columns>(from, stride, values, sum);
+    case 7:
+      return add_run_of<7, columns>(from, stride, values, sum);
+    default:
+      return add_run_of<8, columns>(from, stride, values, sum);
+  }
+}
+
+/// Forward: to[slot][z][column] = the sum; back: adds the sum of all views. `columns` of a half of a warp are neighbours
+/// along x and have one profile; else each column, or each that it reads, has its own.
+template <bool is_forward, int columns>
+__global__ void __launch_bounds__(one_threads)
+    sum_runs(OneViews views, int size_x, int size_y, int rows, OneColumns from, float* to, std::int64_t to_size) {
+  constexpr bool has_one_profile = columns > 1;
   const int half = static_cast<int>(threadIdx.x) / one_lanes, lane = static_cast<int>(threadIdx.x) % one_lanes;
-  const int column = static_cast<int>(blockIdx.x) * columns_a_block + half;
+  const int groups_x = (size_x + columns - 1) / columns;
+  const int group = static_cast<int>(blockIdx.x) * columns_a_block + half;
   const int first_row = static_cast<int>(blockIdx.y) * rows_a_half + rows_a_lane * lane;
-  const int columns = size_x * size_y;
-  if (column >= columns || first_row >= rows) return;
-  const int x = column % size_x, y = column / size_x;
+  if (group >= groups_x * size_y || first_row >= rows) return;
+  const int x = group % groups_x * columns, y = group / groups_x, column = y * size_x + x;
+  const int count_x = min(columns, size_x - x);
   const int begin = is_forward ? static_cast<int>(blockIdx.z) : 0, end = is_forward ? begin + 1 : views.count;
-  float sum[rows_a_lane] = {};
+  float sum[columns][rows_a_lane] = {};
   for (int slot = begin; slot < end; ++slot) {
-    const DeviceTables tables = views.tables[views.index[slot]];
+    const DeviceTables& tables = views.tables[views.index[slot]];
     const float* const all = tables.values[is_forward];
-    const float* own = all;
-    if (!is_forward && !tables.has_one_profile) own += std::int64_t{tables.map[column]} * tables.points;
-    const float* const data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + first_row;
-    float part[rows_a_lane] = {};  // an error of rounding grows with the root of the terms of a sum
-    for (int r = 0; r < tables.run_count; ++r) {
-      const DeviceRun run = tables.runs[r];
-      const int from_x = x + run.dx, from_y = y + run.dy;
-      if (from_x < 0 || from_x >= size_x || from_y < 0 || from_y >= size_y) continue;
-      const int source = from_y * size_x + from_x, copy = run.dz & (copies - 1);
-      const float* values = own;
-      if (is_forward && !tables.has_one_profile) values += std::int64_t{tables.map[source]} * tables.points;
-      add_run(data + copy * from.copy_size + std::int64_t{source} * from.stride + (run.dz - copy), values + run.first,
-              run.blocks, part);
+    const int points = tables.points, run_count = tables.run_count;
+    const DeviceRun* const runs = tables.runs;
+    const std::int16_t* const map = tables.map;
+    const float* const own = is_forward || has_one_profile ? all : all + std::int64_t{map[column]} * points;
+    const float* const data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + first_row +
+                              std::int64_t{column} * from.stride;
+    const bool is_inside = x >= tables.reach_x && x + columns + tables.reach_x <= size_x && y >= tables.reach_y &&
+                           y + tables.reach_y < size_y;
+    float part[columns][rows_a_lane] = {};  // an error of rounding grows with the root of the terms of a sum
+    for (int r = 0; r < run_count; ++r) {
+      const DeviceRun run = runs[r];
+      const float* const values = own + run.first;
+      if (has_one_profile) {
+        if (is_inside) {
+          add_run<columns>(data + run.offset, from.stride, values, run.count, part);
+          continue;
+        }
+        if (y + run.dy < 0 || y + run.dy >= size_y) continue;
+        for (int c = 0; c < count_x; ++c) {
+          if (x + c + run.dx < 0 || x + c + run.dx >= size_x) continue;
+          float one[1][rows_a_lane] = {};
+          add_run<1>(data + c * from.stride + run.offset, from.stride, values, run.count, one);
+#pragma unroll
+          for (int at = 0; at < columns; ++at)
+#pragma unroll
+            for (int k = 0; k < rows_a_lane; ++k) part[at][k] += at == c ? one[0][k] : 0.0f;
+        }
+      } else {
+        if (!is_inside && (x + run.dx < 0 || x + run.dx >= size_x || y + run.dy < 0 || y + run.dy >= size_y)) continue;
+        const float* of_source = values;
+        if (is_forward) of_source += std::int64_t{map[column + run.dy * size_x + run.dx]} * points;
+        add_run<columns>(data + run.offset, from.stride, of_source, run.count, part);
+      }
     }
 #pragma unroll
-    for (int r = 0; r < rows_a_lane; ++r) sum[r] += part[r];
+    for (int c = 0; c < columns; ++c)
+#pragma unroll
+      for (int r = 0; r < rows_a_lane; ++r) sum[c][r] += part[c][r];
   }
 #pragma unroll
   for (int r = 0; r < rows_a_lane; ++r) {
     if (first_row + r >= rows) continue;
-    float& out = to[(is_forward ? begin * to_size : 0) + std::int64_t{first_row + r} * columns + column];
-    out = adds ? out + sum[r] : sum[r];
+    float* const out = to + (is_forward ? begin * to_size : 0) + std::int64_t{first_row + r} * size_x * size_y + column;
+#pragma unroll
+    for (int c = 0; c < columns; ++c)
+      if (c < count_x) out[c] = is_forward ? sum[c][r] : out[c] + sum[c][r];
   }
 }
 
@@ -132,12 +201,6 @@ class OneStageCuda final : public DirectProjector {
   OneStageCuda(const Grid& grid, const ViewSet& set, const DirectSettings& settings)
       : DirectProjector(grid, set, settings, Backend::cuda) {
     make_tables();
-    columns_.margin = (reach_ + rows_a_lane + 3) / 4 * 4;
-    // A lane reads up to a block and three copies' rows behind its own, which may lie behind the last one.
-    const int lanes_rows = (grid.size[2] + 3) / 4 * 4;
-    columns_.stride = columns_.margin + lanes_rows + (reach_ + 2 * rows_a_lane + 3) / 4 * 4;
-    columns_.copy_size = grid.stride(2) * columns_.stride;
-    columns_.slot_size = copies * columns_.copy_size;
     group_ = static_cast<int>(std::clamp<std::int64_t>(
         static_cast<std::int64_t>(most_bytes_of_direct_stages / sizeof(float)) / columns_.slot_size, 1,
         std::int64_t{1} << 12));
@@ -152,11 +215,10 @@ class OneStageCuda final : public DirectProjector {
     constexpr int most = 1 << 15;  // a grid of blocks has no more than 65535 along z
     for (int first = 0; first < views.views; first += most) {
       const int count = std::min(most, views.views - first);
-      const dim3 blocks(one_parts(grid().stride(2), columns_a_block), one_parts(grid().size[2], rows_a_half),
-                        static_cast<unsigned>(count));
-      sum_runs<true><<<blocks, one_threads, 0, stream>>>({tables_.data(), views.index + first, count}, grid().size[0],
-                                                         grid().size[1], grid().size[2], copies_at(),
-                                                         expectation + first * points(), points(), false);
+      const auto kernel = has_one_profile() ? sum_runs<true, columns_of_one_profile> : sum_runs<true, 1>;
+      kernel<<<blocks(count), one_threads, 0, stream>>>({tables_.data(), views.index + first, count}, grid().size[0],
+                                                        grid().size[1], grid().size[2], copies_at(),
+                                                        expectation + first * points(), points());
       check_launch("project histo-images");
     }
   }
@@ -168,14 +230,21 @@ class OneStageCuda final : public DirectProjector {
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
       queue_copies(values ? values + first * points() : nullptr, count, stream);
-      const dim3 blocks(one_parts(grid().stride(2), columns_a_block), one_parts(grid().size[2], rows_a_half));
-      sum_runs<false><<<blocks, one_threads, 0, stream>>>({tables_.data(), views.index + first, count}, grid().size[0],
-                                                          grid().size[1], grid().size[2], copies_at(), image, 0, true);
+      const auto kernel = has_one_profile() ? sum_runs<false, columns_of_one_profile> : sum_runs<false, 1>;
+      kernel<<<blocks(1), one_threads, 0, stream>>>({tables_.data(), views.index + first, count}, grid().size[0],
+                                                    grid().size[1], grid().size[2], copies_at(), image, 0);
       check_launch("project histo-images back");
     }
   }
 
  private:
+  bool has_one_profile() const { return profiles().count() == 1; }
+  dim3 blocks(int views) const {
+    const int columns = has_one_profile() ? columns_of_one_profile : 1;
+    const std::int64_t groups = std::int64_t{one_parts(grid().size[0], columns)} * grid().size[1];
+    return {one_parts(groups, columns_a_block), one_parts(grid().size[2], rows_a_half), static_cast<unsigned>(views)};
+  }
+
   /// Tables of a view on the host, as the device has them.
   struct HostTables {
     std::vector<DeviceRun> runs;
@@ -189,10 +258,9 @@ class OneStageCuda final : public DirectProjector {
     const auto last = static_cast<int>(tables.points()) - 1;
     HostTables made;
     for (const KernelRun& run : tables.runs()) {
-      const int blocks = (run.count + 3) / 4;
-      made.runs.push_back({static_cast<std::int16_t>(run.dx), static_cast<std::int16_t>(run.dy),
-                           static_cast<std::int16_t>(run.dz), static_cast<std::int16_t>(blocks), made.points});
-      made.points += 4 * blocks;
+      made.runs.push_back(
+          {run.dz, made.points, static_cast<std::int16_t>(run.dx), static_cast<std::int16_t>(run.dy), run.count});
+      made.points += (run.count + 3) / 4 * 4;
     }
     const auto profiles_here = static_cast<std::size_t>(profiles().count());
     for (auto& values : made.values) values.assign(profiles_here * static_cast<std::size_t>(made.points), 0.0f);
@@ -226,8 +294,14 @@ class OneStageCuda final : public DirectProjector {
       runs.insert(runs.end(), here.runs.begin(), here.runs.end());
       for (const auto& of_side : here.values) values.insert(values.end(), of_side.begin(), of_side.end());
       if (profiles().count() > 1) maps.insert(maps.end(), here.map.begin(), here.map.end());
-      for (const DeviceRun& run : here.runs)
-        reach_ = std::max({reach_, std::abs(int{run.dz}), std::abs(run.dz + 4 * run.blocks)});
+    }
+    set_columns(runs);
+    // Which copy a run reads, and where from a column's own rows.
+    for (DeviceRun& run : runs) {
+      const int dz = run.offset, copy = dz & (copies - 1);
+      const std::int64_t offset =
+          copy * columns_.copy_size + dz - copy + (run.dx + std::int64_t{run.dy} * grid().size[0]) * columns_.stride;
+      run.offset = static_cast<std::int32_t>(offset);
     }
     runs_ = Buffer<DeviceRun>::from(runs).to(Memory::device);
     values_ = Buffer<float>::from(values).to(Memory::device);
@@ -237,15 +311,33 @@ class OneStageCuda final : public DirectProjector {
       DeviceTables& to = tables[p];
       to.run_count = static_cast<int>(all[p].runs.size());
       to.points = all[p].points;
-      to.has_one_profile = profiles().count() == 1;
+      for (const DeviceRun& run : all[p].runs) {
+        to.reach_x = std::max(to.reach_x, std::abs(int{run.dx}));
+        to.reach_y = std::max(to.reach_y, std::abs(int{run.dy}));
+      }
       to.runs = runs_.data() + begins[2 * p];
       for (int side = 0; side < 2; ++side) {
         to.values[side] = values_.data() + begins[2 * p + 1] + (side == 0 ? 0 : all[p].values[0].size());
       }
-      if (!to.has_one_profile) to.map = maps_.data() + static_cast<std::int64_t>(p) * grid().stride(2);
+      if (!has_one_profile()) to.map = maps_.data() + static_cast<std::int64_t>(p) * grid().stride(2);
     }
     tables_ = Buffer<DeviceTables>::from(tables).to(Memory::device);
     synchronize(nullptr);  // the host's copies may go
+  }
+
+  /// How columns lie in memory, by how far runs reach along z.
+  void set_columns(const std::vector<DeviceRun>& runs) {
+    int reach = 0;
+    for (const DeviceRun& run : runs) reach = std::max({reach, std::abs(run.offset), std::abs(run.offset + run.count)});
+    const auto to_four = [](int rows) { return (rows + 3) / 4 * 4; };
+    columns_.margin = to_four(reach + rows_a_lane);
+    // A lane reads whole fours, and a copy's rows lie before the column's.
+    columns_.stride = columns_.margin + to_four(grid().size[2]) + to_four(reach + 3 * rows_a_lane);
+    columns_.copy_size = grid().stride(2) * columns_.stride;
+    columns_.slot_size = copies * columns_.copy_size;
+    if (columns_.slot_size > std::numeric_limits<std::int32_t>::max())
+      throw std::invalid_argument(
+          "an image this large needs larger voxels for one_stage on a GPU, or operator two_stage");
   }
 
   OneColumns copies_at() {
@@ -260,7 +352,6 @@ class OneStageCuda final : public DirectProjector {
     check_launch("put images into columns");
   }
 
-  int reach_ = 0;  // rows, of whole blocks
   int group_ = 1;
   OneColumns columns_;
   Buffer<DeviceRun> runs_;

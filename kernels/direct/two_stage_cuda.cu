@@ -20,8 +20,7 @@ namespace {
 
 constexpr int warp_lanes = 32, half_lanes = 16, stage_threads = 256;
 constexpr int halves_a_block = stage_threads / half_lanes;
-constexpr int rows_at_once = 64;              // of a column, four a lane
-constexpr int row_stride = rows_at_once + 4;  // in shared memory: lanes on neighbouring points use different banks
+constexpr int rows_a_lane = 4, rows_at_once = rows_a_lane * half_lanes;  // of a column
 constexpr int tap_block = 8, outputs_a_thread = 16;
 constexpr int spare_points = outputs_a_thread + tap_block;  // that a thread may read behind its row
 
@@ -112,39 +111,83 @@ __global__ void __launch_bounds__(128)
       make_column(law, resampling.radial[profile], stages.between.coordinates(at), u, s, s + law.count_s);
 }
 
+/// sum[r] += weights over values[r], values[r + 1], ...: in whole blocks of weights, the last ones 0.
+__device__ void add_window(const float* values, const float* weights, int blocks, float (&sum)[rows_a_lane]) {
+  for (int b = 0; b < blocks; ++b) {
+    const float4 low = four_of(weights + b * tap_block), high = four_of(weights + b * tap_block + 4);
+    const float weight[tap_block] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    float window[tap_block + rows_a_lane - 1];
+#pragma unroll
+    for (int i = 0; i < tap_block + rows_a_lane - 1; ++i) window[i] = values[b * tap_block + i];
+#pragma unroll
+    for (int t = 0; t < tap_block; ++t)
+#pragma unroll
+      for (int r = 0; r < rows_a_lane; ++r) sum[r] += weight[t] * window[r + t];
+  }
+}
+
+/// Shared memory of half a warp that spreads or collects: weights along z, in whole blocks, and rows with zeros before and
+/// behind them.
+struct ZMemory {
+  int weights = 0, rows = 0, zeros = 0;  // floats; zeros on either side
+  TOFSTREAM_HOST_DEVICE int floats() const { return weights + 2 * zeros + rows; }
+};
+
 /// spread[slot][channel][column][row] = what the column's voxels give to a row of the lattice.
 __global__ void __launch_bounds__(stage_threads)
     spread_along_z(StageViews views, ColumnTables tables, int voxels, StageColumns from, int most_channels, int rows,
-                   float* spread) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes, slot = static_cast<int>(blockIdx.y);
-  const int column = static_cast<int>(blockIdx.x) * (stage_threads / warp_lanes) + threadIdx.x / warp_lanes;
-  if (column >= tables.columns) return;
+                   ZMemory memory, float* spread) {
+  extern __shared__ float4 shared[];
+  const int half = static_cast<int>(threadIdx.x) / half_lanes, lane = static_cast<int>(threadIdx.x) % half_lanes;
+  const int slot = static_cast<int>(blockIdx.y);
+  const int column = static_cast<int>(blockIdx.x) * halves_a_block + half;
+  const bool is_column = column < tables.columns;
   const DeviceStages& stages = views[slot];
   const ResamplingLaw& law = stages.resampling(tables.is_out).law;
-  const std::int64_t table = tables.of(slot, views.index[slot], column);
-  const float* const k = tables.weights + table * tables.stride + law.channels * law.count_u + law.count_s;
-  const int first = tables.starts[table].k, fine = stages.fine, rows_here = stages.between.size[2];
-  const float* const x = from.values + slot * from.slot_size + std::int64_t{column} * from.stride;
-  for (int channel = 0; channel < law.channels; ++channel) {
-    const float* const weights = k + channel * law.count_k;
+  const int channels = law.channels, count_k = law.count_k, fine = stages.fine, rows_here = stages.between.size[2];
+  const std::int64_t table = tables.of(slot, views.index[slot], is_column ? column : 0);
+  const float* const k = tables.weights + table * tables.stride + channels * law.count_u + law.count_s;
+  const int first = tables.starts[table].k;
+  const float* const x = from.values + slot * from.slot_size + std::int64_t{is_column ? column : 0} * from.stride;
+  float* const weights = reinterpret_cast<float*>(shared) + half * memory.floats();
+  float* const source = weights + memory.weights;
+  for (int n = lane; n < 2 * memory.zeros + memory.rows; n += half_lanes) {
+    const int z = n - memory.zeros;
+    source[n] = z >= 0 && z < voxels ? x[z] : 0.0f;
+  }
+  const int phases_of_weights = (count_k + fine - 1) / fine, blocks = (phases_of_weights + tap_block - 1) / tap_block;
+  for (int channel = 0; channel < channels; ++channel) {
     float* const to = spread + ((std::int64_t{slot} * most_channels + channel) * tables.columns + column) * rows;
-    for (int row = lane; row < rows; row += warp_lanes) {
-      float sum = 0;
-      if (row < rows_here) {
-        const int from_first = row - first;
-        int m = fine == 1 ? 0 : (from_first % fine + fine) % fine;
-        for (int z = fine == 1 ? from_first : (from_first - m) / fine; m < law.count_k; m += fine, --z)
-          if (z >= 0 && z < voxels) sum += weights[m] * x[z];
+    for (int phase = 0; phase < fine; ++phase) {
+      // Rows phase, phase + fine, ...: row q of them has voxel q + shift - m with the weight m of its own.
+      const int skipped = ((phase - first) % fine + fine) % fine, shift = (phase - first - skipped) / fine;
+      __syncwarp();
+      for (int n = lane; n < memory.weights; n += half_lanes) {  // mirrored, so that voxels ascend
+        const int m = skipped + fine * (blocks * tap_block - 1 - n);
+        weights[n] = n < blocks * tap_block && m < count_k ? k[channel * count_k + m] : 0.0f;
       }
-      to[row] = sum;
+      __syncwarp();
+      for (int q = rows_a_lane * lane; q * fine + phase < rows; q += rows_at_once) {
+        float sum[rows_a_lane] = {};
+        const int at = q + shift - (blocks * tap_block - 1) + memory.zeros;
+        if (at >= 0 && at + blocks * tap_block + rows_a_lane <= 2 * memory.zeros + memory.rows)
+          add_window(source + at, weights, blocks, sum);
+#pragma unroll
+        for (int r = 0; r < rows_a_lane; ++r) {
+          const int row = (q + r) * fine + phase;
+          if (is_column && row < rows) to[row] = row < rows_here ? sum[r] : 0.0f;
+        }
+      }
     }
   }
 }
 
-/// Candidates about a point of the lattice: a box of columns of voxels, of which those count that lie within reach.
+constexpr int points_a_half = 4;  // neighbours along a row of the lattice, which share the columns around them
+
+/// Candidates about some neighbouring points of the lattice: a box of columns of voxels, of which those count that lie
+/// within reach of any.
 struct CandidateBox {
-  float x = 0, y = 0;            // the point, in voxels
-  float half_x = 0, half_y = 0;  // the box
+  float half_x = 0, half_y = 0;  // the box, in voxels
   int count_x = 1, count = 1;
   float u_of_x = 0, u_of_y = 0, s_of_x = 0, s_of_y = 0;  // points of the lattice a voxel
   float reach_u = 0, reach_s = 0;                        // points
@@ -156,7 +199,8 @@ struct CandidateBox {
     u_of_y = static_cast<float>(to.sin_f * voxels.spacing_mm.y / to.spacing_mm.x);
     s_of_x = static_cast<float>(-to.sin_f * voxels.spacing_mm.x / to.spacing_mm.y);
     s_of_y = static_cast<float>(to.cos_f * voxels.spacing_mm.y / to.spacing_mm.y);
-    reach_u = 0.5f * static_cast<float>(law.count_u) + slack;  // a column's first point to its last are count - 1
+    // A column's first point to its last are count - 1; the points' middle is half of theirs from the outer ones.
+    reach_u = 0.5f * static_cast<float>(law.count_u) + 0.5f * (points_a_half - 1) + slack;
     reach_s = 0.5f * static_cast<float>(law.count_s) + slack;
     const auto u_mm = reach_u * static_cast<float>(to.spacing_mm.x),
                s_mm = reach_s * static_cast<float>(to.spacing_mm.y);
@@ -166,18 +210,13 @@ struct CandidateBox {
     count_x = static_cast<int>(2 * half_x) + 1;
     count = count_x * (static_cast<int>(2 * half_y) + 1);
   }
-  __device__ void move_to(const DirectLattice& to, const DirectLattice& voxels, int i, int j) {
-    const Vec3d at = voxels.coordinates(to.position(i, j, 0));
-    x = static_cast<float>(at.x);
-    y = static_cast<float>(at.y);
-  }
 };
 
-/// What a half of a warp has found around its point, and has not added up yet.
+/// What a half of a warp has found around its points, and has not added up yet.
 struct FoundColumns {
-  static constexpr int most = 64;
-  float weight[most];
-  int column[most];  // of `spread`
+  static constexpr int most = 40;
+  float4 weight[most];  // of each point
+  int column[most];     // of `spread`
 };
 
 /// Which rows a block makes of a histo-image's row or of columns, and where they go.
@@ -189,65 +228,71 @@ struct RowWork {
 
 /// Adds up what has been found, four rows a lane.
 __device__ void add_found(const FoundColumns& found, int count, const float* spread, int rows, bool has_rows,
-                          float4& sum) {
-  const int most = max(count, __shfl_xor_sync(~0u, count, half_lanes));  // both halves go on together
-  for (int e = 0; e < most; e += 4) {
-    float weight[4];
-    float4 value[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const bool is_one = has_rows && e + i < count;
-      weight[i] = is_one ? found.weight[e + i] : 0.0f;
-      value[i] = is_one ? four_of(spread + std::int64_t{found.column[e + i]} * rows) : float4{};
-    }
-#pragma unroll
-    for (int i = 0; i < 4; ++i) add_weighted(sum, weight[i], value[i]);
+                          float4 (&sum)[points_a_half]) {
+  if (!has_rows) return;
+#pragma unroll 2
+  for (int e = 0; e < count; ++e) {
+    const float4 weight = found.weight[e], value = four_of(spread + std::int64_t{found.column[e]} * rows);
+    add_weighted(sum[0], weight.x, value);
+    add_weighted(sum[1], weight.y, value);
+    add_weighted(sum[2], weight.z, value);
+    add_weighted(sum[3], weight.w, value);
   }
 }
 
-/// row[i] = what the columns around each point of a row of the lattice give to it.
+/// row[i] = what the columns around each point of a row of the lattice give to it. `offsets`: room for those of a box.
 __device__ void gather_row(const StageViews& views, int slot, const ColumnTables& tables, const DirectLattice& voxels,
                            int j, int first_row, int begin, const RowWork& work, int most_channels, int rows,
-                           const float* spread, FoundColumns* all_found, float* row) {
+                           const float* spread, FoundColumns* all_found, short2* offsets, float* row) {
   const DeviceStages& stages = views[slot];
   const ResamplingLaw& law = stages.resampling(tables.is_out).law;
   const int channels = law.channels, count_u = law.count_u, count_s = law.count_s;
   const int half = static_cast<int>(threadIdx.x) / half_lanes, lane = static_cast<int>(threadIdx.x) % half_lanes;
   const unsigned half_shift = (half % 2) * half_lanes;
   FoundColumns& found = all_found[half];
-  const int my_row = first_row + 4 * lane;
+  const int my_row = first_row + rows_a_lane * lane;
   const bool has_rows = my_row < rows;
   const float* const my_spread = spread + std::int64_t{slot} * most_channels * tables.columns * rows + my_row;
   const int margin = work.content_margin > 0 ? stages.reach : 0;
   const int end = stages.between.size[0] + margin;
-  CandidateBox box(stages, law, voxels);
+  const CandidateBox box(stages, law, voxels);
+  for (int n = static_cast<int>(threadIdx.x); n < box.count; n += stage_threads)
+    offsets[n] = {static_cast<short>(n % box.count_x), static_cast<short>(n / box.count_x)};
+  __syncthreads();
+  // Points of a row lie on a line.
+  const Vec3d origin = voxels.coordinates(stages.between.position(0, j, 0));
+  const Vec3d next = voxels.coordinates(stages.between.position(1, j, 0));
+  const std::int64_t first_table = tables.of(slot, views.index[slot], 0);
   // Both halves of a warp take part in all rounds.
-  for (int i_first = -margin + half / 2 * 2; i_first < end; i_first += halves_a_block) {
-    const int i = i_first + half % 2;
-    box.move_to(stages.between, voxels, i, j);
-    const int x0 = static_cast<int>(ceilf(box.x - box.half_x)), y0 = static_cast<int>(ceilf(box.y - box.half_y));
-    float4 sum{};
+  for (int i_first = -margin + half / 2 * 2 * points_a_half; i_first < end; i_first += halves_a_block * points_a_half) {
+    const int i = i_first + half % 2 * points_a_half;
+    const double middle = i + 0.5 * (points_a_half - 1);
+    const auto x = static_cast<float>(origin.x + middle * (next.x - origin.x)),
+               y = static_cast<float>(origin.y + middle * (next.y - origin.y));
+    const int x0 = static_cast<int>(ceilf(x - box.half_x)), y0 = static_cast<int>(ceilf(y - box.half_y));
+    float4 sum[points_a_half] = {};
     int count = 0;
     for (int round = 0; round < box.count; round += half_lanes) {
-      const int n = round + lane;
-      const int x = x0 + n % box.count_x, y = y0 + n / box.count_x;
-      const float dx = box.x - static_cast<float>(x), dy = box.y - static_cast<float>(y);
-      bool is_near = i < end && n < box.count && x >= 0 && y >= 0 && x < voxels.size[0] && y < voxels.size[1] &&
-                     fabsf(dx * box.u_of_x + dy * box.u_of_y) <= box.reach_u &&
+      const short2 offset = offsets[min(round + lane, box.count - 1)];
+      const int at_x = x0 + offset.x, at_y = y0 + offset.y;
+      const float dx = x - static_cast<float>(at_x), dy = y - static_cast<float>(at_y);
+      bool is_near = i < end && round + lane < box.count && at_x >= 0 && at_y >= 0 && at_x < voxels.size[0] &&
+                     at_y < voxels.size[1] && fabsf(dx * box.u_of_x + dy * box.u_of_y) <= box.reach_u &&
                      fabsf(dx * box.s_of_x + dy * box.s_of_y) <= box.reach_s;
-      const int column = y * voxels.size[0] + x;
+      const int column = at_y * voxels.size[0] + at_x;
       const float* weights = nullptr;
       int at_u = 0;
       float across = 0;
       if (is_near) {
-        const std::int64_t table = tables.of(slot, views.index[slot], column);
-        const ColumnStart start = tables.starts[table];
+        const ColumnStart start = tables.starts[first_table + column];
+        weights = tables.weights + (first_table + column) * tables.stride;
         at_u = i - start.u;
         const int at_s = j - start.s;
-        weights = tables.weights + table * tables.stride;
-        is_near = at_u >= 0 && at_u < count_u && at_s >= 0 && at_s < count_s;
+        is_near = at_u > -points_a_half && at_u < count_u && at_s >= 0 && at_s < count_s;
         if (is_near) across = weights[channels * count_u + at_s];
+        is_near = is_near && across != 0;
       }
+      const unsigned which = (__ballot_sync(~0u, is_near) >> half_shift) & 0xffffu;
       for (int channel = 0; channel < channels; ++channel) {
         if (__any_sync(~0u, count > FoundColumns::most - half_lanes)) {
           __syncwarp();
@@ -255,11 +300,13 @@ __device__ void gather_row(const StageViews& views, int slot, const ColumnTables
           __syncwarp();
           count = 0;
         }
-        const float weight = is_near ? across * weights[channel * count_u + at_u] : 0.0f;
-        const unsigned which = (__ballot_sync(~0u, weight != 0) >> half_shift) & 0xffffu;
-        if (weight != 0) {
+        if (is_near) {
           const int to = count + __popc(which & ((1u << lane) - 1));
-          found.weight[to] = weight;
+          const auto weight = [&](int e) {
+            const int at = at_u + e;
+            return at >= 0 && at < count_u ? across * weights[channel * count_u + at] : 0.0f;
+          };
+          found.weight[to] = {weight(0), weight(1), weight(2), weight(3)};
           found.column[to] = channel * tables.columns + column;
         }
         count += __popc(which);
@@ -268,21 +315,31 @@ __device__ void gather_row(const StageViews& views, int slot, const ColumnTables
     __syncwarp();
     add_found(found, count, my_spread, rows, has_rows, sum);
     __syncwarp();
-    if (i < end) *reinterpret_cast<float4*>(row + (i - begin) * row_stride + 4 * lane) = sum;
+#pragma unroll
+    for (int e = 0; e < points_a_half; ++e)
+      if (i + e < end) *reinterpret_cast<float4*>(row + (i + e - begin) * rows_at_once + rows_a_lane * lane) = sum[e];
   }
 }
+
+/// In shared memory: lanes that load neighbouring points then use different banks.
+constexpr int loaded_stride = rows_at_once + 1;
+template <bool gathers>
+constexpr int row_stride = gathers ? rows_at_once : loaded_stride;
 
 /// row[i] = a row of a histo-image, of rows [first_row, ...); null stands for ones.
 __device__ void load_row(const DeviceStages& stages, int j, int first_row, int begin, const float* histo, float* row) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  for (int i = lane; i < stages.between.size[0]; i += warp_lanes)
+  const int points = stages.between.size[0], rows = min(stages.between.size[2] - first_row, rows_at_once);
+  const std::int64_t slice = std::int64_t{points} * stages.between.size[1];
+  const float* const from = histo ? histo + stages.between.index(0, j, first_row) : nullptr;
+  for (int k = warp; k < rows; k += stage_threads / warp_lanes)
 #pragma unroll 4
-    for (int k = warp; k < rows_at_once; k += stage_threads / warp_lanes)
-      if (first_row + k < stages.between.size[2])
-        row[(i - begin) * row_stride + k] = histo ? histo[stages.between.index(i, j, first_row + k)] : 1.0f;
+    for (int i = lane; i < points; i += warp_lanes)
+      row[(i - begin) * loaded_stride + k] = from ? from[k * slice + i] : 1.0f;
 }
 
 /// sums[e] = the convolution at the point e behind `from`, for a row of the column.
+template <int stride>
 __device__ void convolve(const float* from, const float* rest, int blocks, float (&sums)[outputs_a_thread]) {
 #pragma unroll
   for (float& sum : sums) sum = 0;
@@ -291,7 +348,7 @@ __device__ void convolve(const float* from, const float* rest, int blocks, float
     const float weight[tap_block] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
     for (int i = 0; i < outputs_a_thread + tap_block - 1; ++i) {
-      const float value = from[(b * tap_block + i) * row_stride];
+      const float value = from[(b * tap_block + i) * stride];
 #pragma unroll
       for (int t = 0; t < tap_block; ++t)
         if (i - t >= 0 && i - t < outputs_a_thread) sums[i - t] += weight[t] * value;
@@ -304,21 +361,24 @@ __device__ void convolve(const float* from, const float* rest, int blocks, float
 template <bool gathers>
 __global__ void __launch_bounds__(stage_threads)
     make_rows(StageViews views, ColumnTables tables, DirectLattice voxels, RowWork work, int most_channels, int rows,
-              const float* spread, const float* histo, StageRows made, float* expectation) {
+              int row_floats, const float* spread, const float* histo, StageRows made, float* expectation) {
   extern __shared__ float4 shared[];
   __shared__ FoundColumns found[gathers ? halves_a_block : 1];
+  constexpr int stride = row_stride<gathers>;
   float* const row = reinterpret_cast<float*>(shared);
+  short2* const offsets = reinterpret_cast<short2*>(row + row_floats);
   const int j = static_cast<int>(blockIdx.x), slot = static_cast<int>(blockIdx.y);
   const int first_row = static_cast<int>(blockIdx.z) * rows_at_once;
   const DeviceStages& stages = views[slot];
   const DirectLattice& lattice = stages.between;
   if (j >= lattice.size[1] || first_row >= to_four(lattice.size[2])) return;
   const int out_margin = work.out_margin > 0 ? stages.reach : 0, begin = -(out_margin + stages.reach);
-  const int floats = (lattice.size[0] - 2 * begin + spare_points) * row_stride;
+  const int floats = (lattice.size[0] - 2 * begin + spare_points) * stride;
   for (int f = 4 * static_cast<int>(threadIdx.x); f < floats; f += 4 * stage_threads) shared[f / 4] = float4{};
   __syncthreads();
   if (gathers)
-    gather_row(views, slot, tables, voxels, j, first_row, begin, work, most_channels, rows, spread, found, row);
+    gather_row(views, slot, tables, voxels, j, first_row, begin, work, most_channels, rows, spread, found, offsets,
+               row);
   else
     load_row(stages, j, first_row, begin, histo ? histo + slot * work.histo_points : nullptr, row);
   __syncthreads();
@@ -327,7 +387,7 @@ __global__ void __launch_bounds__(stage_threads)
   for (int first = static_cast<int>(threadIdx.x) / rows_at_once * outputs_a_thread; first < made_points;
        first += stage_threads / rows_at_once * outputs_a_thread) {
     float sums[outputs_a_thread];
-    convolve(row + first * row_stride + k, stages.rest, stages.blocks, sums);
+    convolve<stride>(row + first * stride + k, stages.rest, stages.blocks, sums);
     if (made.values) {
       float* const to =
           made.values + slot * made.slot_size + std::int64_t{j} * made_points * made.stride + first_row + k;
@@ -343,11 +403,30 @@ __global__ void __launch_bounds__(stage_threads)
   }
 }
 
-/// Shared memory of half a warp that collects for a column.
+/// Shared memory of half a warp that collects for a column: its weights, those along z of one channel and phase, the rows
+/// of some channels by phase, and sums of voxels.
 struct CollectMemory {
-  int weights = 0, gathered = 0, voxels = 0;  // floats
-  TOFSTREAM_HOST_DEVICE int floats() const { return weights + gathered + voxels; }
+  int record = 0;  // floats
+  ZMemory z;       // rows of a phase
+  int channels = 1, fine = 1, voxels = 0;
+  TOFSTREAM_HOST_DEVICE int of_phase() const { return z.rows + 2 * z.zeros; }
+  TOFSTREAM_HOST_DEVICE int floats() const { return record + z.weights + channels * fine * of_phase() + voxels; }
 };
+
+/// sum[c] += across times the points' rows that a line has for a column, by the weights of each channel.
+template <int channels_at_once>
+__device__ void add_line(const float* line, std::int64_t stride, int begin, int end, const float* weights, int count_u,
+                         float across, float4 (&sum)[channels_at_once]) {
+  float4 of_line[channels_at_once] = {};
+#pragma unroll 3
+  for (int a = begin; a < end; ++a) {
+    const float4 value = four_of(line + a * stride);
+#pragma unroll
+    for (int c = 0; c < channels_at_once; ++c) add_weighted(of_line[c], weights[c * count_u + a], value);
+  }
+#pragma unroll
+  for (int c = 0; c < channels_at_once; ++c) add_weighted(sum[c], across, of_line[c]);
+}
 
 /// columns (+)= what the points around each column of voxels have; of all views in turn where `to` is one for all.
 template <int channels_at_once>
@@ -358,58 +437,72 @@ __global__ void __launch_bounds__(stage_threads)
   const int half = static_cast<int>(threadIdx.x) / half_lanes, lane = static_cast<int>(threadIdx.x) % half_lanes;
   const int column = static_cast<int>(blockIdx.x) * static_cast<int>(blockDim.x) / half_lanes + half;
   const bool is_column = column < tables.columns;
-  float* const weights = reinterpret_cast<float*>(shared) + half * memory.floats();
-  float* const gathered = weights + memory.weights;
-  float* const sums = gathered + memory.gathered;
-  for (int z = lane; z < voxels; z += half_lanes) sums[z] = 0;
+  float* const record = reinterpret_cast<float*>(shared) + half * memory.floats();
+  float* const z_weights = record + memory.record;
+  float* const gathered = z_weights + memory.z.weights;
+  float* const sums = gathered + channels_at_once * memory.fine * memory.of_phase();
+  for (int n = lane; n < memory.floats(); n += half_lanes) record[n] = 0;
   const int begin = to.slot_size == 0 ? 0 : static_cast<int>(blockIdx.y);
   const int end = to.slot_size == 0 ? views.count : begin + 1;
   for (int slot = begin; slot < end; ++slot) {
     const DeviceStages& stages = views[slot];
     const DirectLattice& lattice = stages.between;
-    const DeviceResampling& resampling = stages.resampling(tables.is_out);
-    const int channels = resampling.law.channels, count_u = resampling.law.count_u, count_s = resampling.law.count_s,
-              count_k = resampling.law.count_k, lines = lattice.size[1], lattice_rows = lattice.size[2],
-              fine = stages.fine;
+    const ResamplingLaw& law = stages.resampling(tables.is_out).law;
+    const int channels = law.channels, count_u = law.count_u, count_s = law.count_s, count_k = law.count_k;
+    const int lines = lattice.size[1], lattice_rows = lattice.size[2], fine = stages.fine;
+    const int floats = channels * count_u + count_s + channels * count_k;
     const std::int64_t table = tables.of(slot, views.index[slot], is_column ? column : 0);
     const ColumnStart start = tables.starts[table];
     __syncwarp();
-    for (int n = lane; n < resampling.floats(); n += half_lanes) weights[n] = tables.weights[table * tables.stride + n];
+    for (int n = lane; n < floats; n += half_lanes) record[n] = tables.weights[table * tables.stride + n];
+    // What a group of channels reads beyond the last one is multiplied into nothing that is used.
     __syncwarp();
-    const float* const in_s = weights + channels * count_u;
+    const float* const in_s = record + channels * count_u;
     const float* const in_k = in_s + count_s;
     const int margin = has_margin ? stages.reach : 0, width = lattice.size[0] + 2 * margin;
+    const int first_u = start.u + margin, begin_u = max(0, -first_u), end_u = min(count_u, width - first_u);
     for (int channel = 0; channel < channels; channel += channels_at_once) {
-      for (int row = 4 * lane; row < rows; row += rows_at_once) {
+      for (int row = rows_a_lane * lane; row < rows; row += rows_at_once) {
         float4 sum[channels_at_once] = {};
-        for (int b = 0; b < count_s; ++b) {
-          const int j = start.s + b;
-          if (!is_column || j < 0 || j >= lines) continue;
-          const float across = in_s[b];
-          const float* const line = from.values + slot * from.slot_size + std::int64_t{j} * width * from.stride + row;
-#pragma unroll 2
-          for (int a = 0; a < count_u; ++a) {
-            const int i = start.u + a + margin;
-            if (i < 0 || i >= width) continue;
-            const float4 value = four_of(line + std::int64_t{i} * from.stride);
+        const float* const of_slot = from.values + slot * from.slot_size + std::int64_t{first_u} * from.stride + row;
+        if (is_column)
+          for (int b = max(0, -start.s); b < min(count_s, lines - start.s); ++b)
+            add_line<channels_at_once>(of_slot + std::int64_t{start.s + b} * width * from.stride, from.stride, begin_u,
+                                       end_u, record + channel * count_u, count_u, in_s[b], sum);
 #pragma unroll
-            for (int c = 0; c < channels_at_once; ++c)
-              if (channel + c < channels) add_weighted(sum[c], across * weights[(channel + c) * count_u + a], value);
+        for (int c = 0; c < channels_at_once; ++c) {
+          const float value[rows_a_lane] = {sum[c].x, sum[c].y, sum[c].z, sum[c].w};
+#pragma unroll
+          for (int r = 0; r < rows_a_lane; ++r) {
+            const int at = row + r, phase = fine == 1 ? 0 : at % fine, q = fine == 1 ? at : at / fine;
+            if (q < memory.z.rows)
+              gathered[(c * fine + phase) * memory.of_phase() + memory.z.zeros + q] =
+                  at < lattice_rows && channel + c < channels ? value[r] : 0.0f;
           }
         }
-#pragma unroll
-        for (int c = 0; c < channels_at_once; ++c) *reinterpret_cast<float4*>(gathered + c * rows + row) = sum[c];
       }
-      __syncwarp();
-      for (int z = lane; z < voxels; z += half_lanes) {
-        float sum = 0;
-        for (int c = 0; c < channels_at_once && channel + c < channels; ++c)
-          for (int m = 0; m < count_k; ++m) {
-            const int row = fine * z + start.k + m;
-            if (row >= 0 && row < lattice_rows) sum += in_k[(channel + c) * count_k + m] * gathered[c * rows + row];
+      const int blocks = ((count_k + fine - 1) / fine + tap_block - 1) / tap_block;
+      for (int c = 0; c < channels_at_once && channel + c < channels; ++c)
+        for (int phase = 0; phase < fine; ++phase) {
+          // Voxel z has rows z + shift + m of a phase, with the weight m of its own.
+          const int skipped = ((phase - start.k) % fine + fine) % fine, shift = (start.k + skipped - phase) / fine;
+          __syncwarp();
+          for (int n = lane; n < memory.z.weights; n += half_lanes) {
+            const int m = skipped + fine * n;
+            z_weights[n] = m < count_k ? in_k[(channel + c) * count_k + m] : 0.0f;
           }
-        sums[z] += sum;
-      }
+          __syncwarp();
+          const float* const of_phase = gathered + (c * fine + phase) * memory.of_phase();
+          for (int z = rows_a_lane * lane; z < voxels; z += rows_at_once) {
+            const int at = z + shift + memory.z.zeros;
+            if (at < 0 || at + blocks * tap_block + rows_a_lane > memory.of_phase()) continue;
+            float4 of_four = four_of(sums + z);
+            float sum[rows_a_lane] = {of_four.x, of_four.y, of_four.z, of_four.w};
+            add_window(of_phase + at, z_weights, blocks, sum);
+            of_four = {sum[0], sum[1], sum[2], sum[3]};
+            *reinterpret_cast<float4*>(sums + z) = of_four;
+          }
+        }
       __syncwarp();
     }
   }
@@ -600,18 +693,39 @@ class TwoStageCuda final : public DirectProjector {
     most_points_ = std::max(most_points_, lattice.size[0]);
     most_reach_ = std::max(most_reach_, stages.reach);
     most_channels_ = std::max({most_channels_, stages.in.law.channels, stages.out.law.channels});
+    most_count_k_ = std::max({most_count_k_, stages.in.law.count_k, stages.out.law.count_k});
+    fine_ = stages.fine;
+    for (const ResamplingLaw* const law : {&stages.in.law, &stages.out.law})
+      most_box_ = std::max(most_box_, box_of(stages, *law));
     in_stride_ = std::max(in_stride_, to_four(stages.in.floats()));
     if (on_image_) out_stride_ = std::max(out_stride_, to_four(stages.out.floats()));
     rows_stride_ = most_rows_;
     most_row_floats_ = std::int64_t{most_lines_} * (most_points_ + 2 * most_reach_) * rows_stride_;
   }
 
-  std::size_t row_bytes(int out_margin) const {
-    return sizeof(float) * row_stride *
-           static_cast<std::size_t>(most_points_ + 2 * (most_reach_ + out_margin) + spare_points);
+  /// Candidates of a box, at most: see CandidateBox.
+  int box_of(const DeviceStages& stages, const ResamplingLaw& law) const {
+    const Vec3d spacing = stages.between.spacing_mm;
+    const double u_mm = (0.5 * law.count_u + 2) * spacing.x, s_mm = (0.5 * law.count_s + 1) * spacing.y;
+    const double reach_mm = std::hypot(u_mm, s_mm);  // of any angle
+    return (static_cast<int>(2 * reach_mm / voxels_.spacing_mm.x) + 2) *
+           (static_cast<int>(2 * reach_mm / voxels_.spacing_mm.y) + 2);
+  }
+  int row_floats(bool gathers, int out_margin) const {
+    return to_four((gathers ? row_stride<true>
+                            : row_stride<false>)*(most_points_ + 2 * (most_reach_ + out_margin) + spare_points));
+  }
+  std::size_t row_bytes(bool gathers, int out_margin) const {
+    const std::size_t offsets = gathers ? sizeof(short2) * static_cast<std::size_t>(most_box_) : 0;
+    return sizeof(float) * static_cast<std::size_t>(row_floats(gathers, out_margin)) + offsets;
+  }
+  ZMemory z_memory(int rows) const {
+    const int weights = static_cast<int>(parts(most_count_k_, tap_block)) * tap_block;
+    return {weights, to_four(rows), weights + rows_a_lane};
   }
   CollectMemory collect_memory() const {
-    return {std::max(in_stride_, out_stride_), channels_at_once() * most_rows_, to_four(grid().size[2])};
+    return {std::max(in_stride_, out_stride_), z_memory(static_cast<int>(parts(most_rows_, fine_))), channels_at_once(),
+            fine_, to_four(grid().size[2])};
   }
   int channels_at_once() const { return std::min(most_channels_, 3); }
   /// Threads of a block that collects, by what its halves of warps need of shared memory.
@@ -626,10 +740,16 @@ class TwoStageCuda final : public DirectProjector {
   }
   void require_room() const {
     constexpr std::size_t found = sizeof(FoundColumns) * halves_a_block;
-    if (row_bytes(most_reach_) + found <= most_shared_ && collect_bytes(warp_lanes) <= most_shared_) return;
+    const std::size_t rows =
+        std::max(row_bytes(true, on_image_ ? most_reach_ : 0) + found, row_bytes(false, most_reach_));
+    if (rows <= most_shared_ && collect_bytes(warp_lanes) <= most_shared_ && spread_bytes() <= most_shared_) return;
     throw std::invalid_argument(
         "the image's rows are longer than this GPU's shared memory allows two_stage: take larger voxels, operator "
         "one_stage, or backend: cpu");
+  }
+
+  std::size_t spread_bytes() const {
+    return sizeof(float) * static_cast<std::size_t>(z_memory(grid().size[2]).floats()) * halves_a_block;
   }
 
   struct Tables {
@@ -701,23 +821,30 @@ class TwoStageCuda final : public DirectProjector {
   }
 
   void queue_spread(const StageViews& group, const ColumnTables& tables, const StageColumns& from, Stream stream) {
-    const dim3 blocks(parts(columns(), stage_threads / warp_lanes), static_cast<unsigned>(group.count));
-    spread_along_z<<<blocks, stage_threads, 0, stream>>>(group, tables, grid().size[2], from, most_channels_,
-                                                         most_rows_, spread_.data());
+    const dim3 blocks(parts(columns(), halves_a_block), static_cast<unsigned>(group.count));
+    const std::size_t bytes = spread_bytes();
+    check_cuda(
+        cudaFuncSetAttribute(spread_along_z, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "take shared memory");
+    spread_along_z<<<blocks, stage_threads, bytes, stream>>>(group, tables, grid().size[2], from, most_channels_,
+                                                             most_rows_, z_memory(grid().size[2]), spread_.data());
     check_launch("spread voxels along z");
   }
 
   /// From `histo` where there is one, or the tables are empty; else from what was spread.
   void queue_rows(const StageViews& group, const ColumnTables& tables, const RowWork& work, const float* histo,
                   const StageRows& made, float* expectation, Stream stream) {
-    const std::size_t bytes = row_bytes(work.out_margin > 0 ? most_reach_ : 0);
+    const bool gathers = tables.weights != nullptr;
+    const int out_margin = work.out_margin > 0 ? most_reach_ : 0;
+    const std::size_t bytes = row_bytes(gathers, out_margin);
     const dim3 blocks(static_cast<unsigned>(most_lines_), static_cast<unsigned>(group.count),
                       parts(most_rows_, rows_at_once));
-    const auto kernel = tables.weights ? make_rows<true> : make_rows<false>;
+    const auto kernel = gathers ? make_rows<true> : make_rows<false>;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                "take shared memory");
     kernel<<<blocks, stage_threads, bytes, stream>>>(group, tables, voxels_, work, most_channels_, most_rows_,
-                                                     spread_.data(), histo, made, expectation);
+                                                     row_floats(gathers, out_margin), spread_.data(), histo, made,
+                                                     expectation);
     check_launch("make rows of views");
   }
 
@@ -739,7 +866,7 @@ class TwoStageCuda final : public DirectProjector {
   bool on_image_;
   std::size_t most_shared_;
   int most_rows_ = 0, most_lines_ = 0, most_points_ = 0, most_reach_ = 0, most_channels_ = 1;
-  int in_stride_ = 0, out_stride_ = 0, rows_stride_ = 0;
+  int in_stride_ = 0, out_stride_ = 0, rows_stride_ = 0, most_count_k_ = 1, most_box_ = 1, fine_ = 1;
   std::int64_t most_row_floats_ = 0;
   Buffer<RadialGaussian> radial_parts_;
   Buffer<RadialLaw> radial_laws_;

@@ -48,10 +48,11 @@ void check_direct_on_gpu(const DirectCase& here, const std::vector<int>& numbers
   const DirectResults found = direct_results(*gpu, here.set, numbers);
   // Both have rounding of their own, two resamplings and transforms more of it.
   const bool is_longer = here.settings.method == DirectOperator::fft || here.settings.lattice == HistoLattice::image;
-  const double most = is_longer ? 2e-6 : 1e-6;
+  const double most = here.settings.method == DirectOperator::fft ? 5e-6 : (is_longer ? 2e-6 : 1e-6);
   CHECK(error_of_range(found.forward, expected.forward) < most);
   CHECK(error_of_range(found.back, expected.back) < most);
-  CHECK(error_of_range(found.ones, expected.ones) < most);
+  // With periodic ends ones become ones everywhere, whose range is rounding.
+  if (here.settings.fft_ends == FftEnds::padded) CHECK(error_of_range(found.ones, expected.ones) < most);
   CHECK(error_of_range(found.sensitivity, expected.sensitivity) < most);
   CHECK(error_of_range(found.em, expected.em) < 2 * most);
   CHECK(found.tally.used == expected.tally.used);
