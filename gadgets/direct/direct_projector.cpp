@@ -98,7 +98,7 @@ struct DirectProjectorGadget {
   static ViewCalibration calibration(const Params&) {
     return {.keeps_unit = true,
             .remedy =
-                "histo_deposit takes mu_map; randoms and scatter are not corrected in DIRECT yet: "
+                "histo_deposit takes mu_map and randoms; scatter is not corrected in DIRECT yet: "
                 "tofstream docs direct"};
   }
   // An estimate from above of columns, weights and, for fft, padded spectra.
