@@ -68,7 +68,9 @@ struct HistoDepositGadget {
       param<&Params::mu_map>("mu_map", reads_file,
                              "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: "
                              "no attenuation"),
-      param<&Params::randoms>("randoms", "Random coincidences, which histo-images then hold beside the counts"),
+      param<&Params::randoms>("randoms",
+                              "Random coincidences, which histo-images then hold beside the counts; "
+                              "scatter is not corrected"),
       param<&Params::most_lines>("most_lines", range(1000, 2147483648.0),
                                  "The sensitivity sums all of the scanner's lines where there are at most so many, "
                                  "else a sample of this size"));
