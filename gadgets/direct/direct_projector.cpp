@@ -98,7 +98,7 @@ struct DirectProjectorGadget {
   static ViewCalibration calibration(const Params&) {
     return {.keeps_unit = true,
             .remedy =
-                "histo_deposit takes mu_map; randoms and scatter are not corrected in DIRECT yet: "
+                "histo_deposit takes mu_map and randoms; scatter is not corrected in DIRECT yet: "
                 "tofstream docs direct"};
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) {

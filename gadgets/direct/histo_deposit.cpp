@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
+#include "gadgets/direct/histo_randoms.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/step/projector_kinds.hpp"
@@ -47,6 +48,7 @@ struct HistoDepositGadget {
     HistoLattice lattice = HistoLattice::view;
     DepositKind deposit = DepositKind::linear;
     std::filesystem::path mu_map;
+    HistoRandomsParams randoms;
     std::int64_t most_lines = 50'000'000;
     BackendChoice backend = BackendChoice::automatic;
   };
@@ -67,6 +69,9 @@ struct HistoDepositGadget {
       param<&Params::mu_map>("mu_map", reads_file,
                              "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: "
                              "no attenuation"),
+      param<&Params::randoms>("randoms",
+                              "Random coincidences, which histo-images then hold beside the counts; "
+                              "scatter is not corrected"),
       param<&Params::most_lines>("most_lines", range(1000, 2147483648.0),
                                  "The sensitivity sums all of the scanner's lines where there are at most so many, "
                                  "else a sample of this size"),
@@ -75,7 +80,7 @@ struct HistoDepositGadget {
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) {
     const auto views = static_cast<std::size_t>(p.views[0]) * static_cast<std::size_t>(p.views[1]);
-    constexpr std::size_t arrays = 2;    // counts and sensitivity
+    const std::size_t arrays = p.randoms.from == HistoRandomsFrom::none ? 2 : 3;  // counts, sensitivity, randoms
     constexpr std::size_t sums = 2 + 1;  // whole numbers of 8 bytes, and the counts in the end
     return {.host_bytes = memory_product(arrays * views, p.image.bytes()),
             .device_bytes = wants_cuda(p.backend) ? memory_product(sums * views, p.image.bytes()) : 0,
@@ -85,7 +90,7 @@ struct HistoDepositGadget {
   }
 
   HistoDepositGadget(const Params& p, Context& context)
-      : p_(p), backend_(p.backend), directions_{p.views[0], p.views[1], p.acceptance_deg} {
+      : p_(p), backend_(p.backend), directions_{p.views[0], p.views[1], p.acceptance_deg}, randoms_(p.randoms) {
     validate(directions_);
     if (p.image.basis == Basis::blobs)
       throw std::invalid_argument("image: histo-images are for images of voxels, not of blobs");
@@ -93,16 +98,17 @@ struct HistoDepositGadget {
   }
 
   void process(EventBatch batch, Emit<ViewBatch>& /*emit*/, Context& context) {
-    if (batch.delayed) return context.books().rejected(batch.event_count(), "delayed coincidences, not used");
+    if (batch.delayed) return randoms_.take_delayeds(batch, context);
     quantity_.add(batch.quantity);
     note_time(batch);
-    if (batch.scanner && !has_begun_) begin(*batch.scanner, context);
+    if (batch.scanner && !has_begun_) begin(batch.scanner, context);
     if (batch.count == 0) return;
     if (!has_begun_)
       throw std::runtime_error(
           "the events do not say which scanner recorded them, so nobody knows their sensitivity: take them from a "
           "decoder or a simulator");
     require_depositable(batch);
+    randoms_.note_window(batch.tof);
     const DepositTally tally = deposit(std::move(batch));
     tally_ += tally;
     const auto reject = [&](std::uint64_t events_out, const char* why) {
@@ -122,12 +128,14 @@ struct HistoDepositGadget {
                       "histo-images of image: {}",
                       tally_.beyond_acceptance, p_.acceptance_deg, tally_.outside, grid_in_words(grid_)));
     if (on_device_) bring_counts();
+    additive_ = randoms_.lay_down({grid_, directions_, p_.lattice, p_.most_lines}, duration_s_, context);
     const auto set = finished_set();
     const auto quantity = quantity_of_views();
     const std::vector<std::uint64_t> events = events_of_views(set->pixels());
     for (std::size_t v = 0; v < set->places.size(); ++v) emit(view(v, set, events[v], quantity));
     counts_ = {};
     terms_ = {};
+    additive_ = {};
   }
 
  private:
@@ -138,11 +146,12 @@ struct HistoDepositGadget {
   }
 
   // The sensitivity comes first, so that what is wrong with the views is said before all events have come.
-  void begin(const Scanner& scanner, Context& context) {
-    grid_ = p_.image.grid(&scanner);
+  void begin(const std::shared_ptr<const Scanner>& scanner, Context& context) {
+    grid_ = p_.image.grid(scanner.get());
     context.report("image", grid_in_words(grid_));
     set_ = direct_view_set(grid_, directions_, p_.lattice);
-    make_terms(scanner, context);
+    make_terms(*scanner, context);
+    randoms_.begin(scanner);
     has_begun_ = true;
     if (backend_ == Backend::cuda) {
       on_device_.emplace(grid_, directions_, p_.lattice, p_.deposit);
@@ -207,8 +216,8 @@ struct HistoDepositGadget {
           "the events' ToF bins differ in width, and histo-images have one resolution: reconstruct from list mode");
     if (!batch.additive.empty())
       throw std::runtime_error(
-          "the events have terms for randoms or scatter, which histo-images cannot hold yet: leave out randoms and "
-          "scatter of event_corrections, or reconstruct from list mode");
+          "the events have terms for randoms or scatter of their own, which do not tell those of a whole line: leave "
+          "out randoms and scatter of event_corrections and give randoms here, or reconstruct from list mode");
     const float sigma_mm = deposited_sigma_mm(batch.tof);
     if (tof_sigma_mm_ == 0) tof_sigma_mm_ = sigma_mm;
     if (std::abs(sigma_mm - tof_sigma_mm_) > 1e-3f * tof_sigma_mm_)
@@ -240,12 +249,13 @@ struct HistoDepositGadget {
     return std::make_shared<const ViewSet>(set_);
   }
 
-  // The views' sensitivity attenuates. Without randoms and scatter the attenuation of the events' own terms cancels.
+  // The views' sensitivity attenuates, and the attenuation of the events' own terms cancels.
   std::shared_ptr<const Quantity> quantity_of_views() const {
     if (!quantity_.get()) return nullptr;
     auto made = std::make_shared<Quantity>(*quantity_.get());
     made->attenuated_by = {};
     if (!p_.mu_map.empty()) (*made)[Correction::attenuation] = {CorrectionState::made, p_.mu_map.string()};
+    if (!randoms_.how().empty()) (*made)[Correction::randoms] = {CorrectionState::made, randoms_.how()};
     return made;
   }
 
@@ -279,6 +289,7 @@ struct HistoDepositGadget {
     batch.weigh(1);
     batch.counts = part(counts_);
     batch.multiplicative = part(terms_);
+    if (additive_.size() > 0) batch.additive = part(additive_);
     return batch;
   }
 
@@ -299,7 +310,8 @@ struct HistoDepositGadget {
   bool has_begun_ = false;
   std::optional<HistoDeposit> on_host_;
   std::optional<HistoDepositCuda> on_device_;
-  Buffer<float> counts_, terms_;  // of all views
+  HistoRandoms randoms_;
+  Buffer<float> counts_, terms_, additive_;  // of all views
   DepositTally tally_;
   float tof_sigma_mm_ = 0;
   double start_s_ = std::numeric_limits<double>::infinity(), duration_s_ = 0, exposed_s_ = 0;

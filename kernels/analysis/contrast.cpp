@@ -1,4 +1,4 @@
-// NEMA NU 2 contrast recovery and background variability: see contrast.hpp.
+// Contrast recovery, background variability and noise: see contrast.hpp.
 #include "kernels/analysis/contrast.hpp"
 
 #include <algorithm>
@@ -75,6 +75,50 @@ NemaResult nema_image_quality(const Image& image, const NemaLayout& layout) {
       const double mean = disc_mean(image, *layout.lung_centre_mm, z, layout.lung_diameter_mm);
       result.lung_residual_percent.push_back(100 * mean / largest.mean);
     }
+  }
+  return result;
+}
+
+namespace {
+
+double require_positive_mean(double mean, const char* region) {
+  if (!(mean > 0))
+    throw std::invalid_argument(
+        fmt::format("the mean of the {} must be positive, not {}: is it where the phantom is?", region, mean));
+  return mean;
+}
+
+/// What two discs with one centre have between them.
+double annulus_mean(const Image& image, const AnnulusSphere& sphere) {
+  const float inner = 0.5f * (sphere.diameter_mm + AnnulusLayout::gap_mm);
+  const RoiStatistics within = statistics(image, Disc{sphere.centre_mm, inner}),
+                      all = statistics(image, Disc{sphere.centre_mm, inner + AnnulusLayout::thickness_mm});
+  return require_positive_mean((all.mean * all.voxels - within.mean * within.voxels) / (all.voxels - within.voxels),
+                               "annulus about a sphere");
+}
+
+AnnulusSphereResult recovery_of(const Image& image, const AnnulusSphere& sphere) {
+  if (!(std::isfinite(sphere.true_ratio) && sphere.true_ratio != 1))
+    throw std::invalid_argument(
+        fmt::format("a sphere of {} times its background's activity has no contrast to recover", sphere.true_ratio));
+  AnnulusSphereResult result{.mean = statistics(image, Disc{sphere.centre_mm, 0.5f * sphere.diameter_mm}).mean,
+                             .annulus_mean = annulus_mean(image, sphere)};
+  result.recovery_percent = 100 * (result.mean / result.annulus_mean - 1) / (sphere.true_ratio - 1);
+  return result;
+}
+
+}  // namespace
+
+AnnulusResult annulus_contrast(const Image& image, const AnnulusLayout& layout) {
+  if (layout.spheres.empty()) throw std::invalid_argument("contrast against an annulus needs spheres");
+  AnnulusResult result;
+  for (const AnnulusSphere& sphere : layout.spheres) {
+    result.spheres.push_back(recovery_of(image, sphere));
+    result.recovery_percent += result.spheres.back().recovery_percent / static_cast<double>(layout.spheres.size());
+  }
+  if (layout.noise) {
+    const RoiStatistics even = statistics(image, Disc{layout.noise->centre_mm, 0.5f * layout.noise->diameter_mm});
+    result.noise_percent = 100 * even.std / require_positive_mean(even.mean, "noise region");
   }
   return result;
 }

@@ -1,6 +1,6 @@
 // Image quality as NEMA NU 2-2018 (section 7) defines it: percent contrast of hot and cold spheres
 // and percent background variability from circular ROIs of the spheres' diameters, and the residual
-// error in the lung insert.
+// error in the lung insert. And as Ha et al. 2013 measure it: each sphere against the annulus about it.
 #pragma once
 
 #include <optional>
@@ -49,6 +49,36 @@ struct NemaResult {
 /// ROIs, an activity ratio of 1 or less with a hot sphere, ROIs outside the image, or a background
 /// whose mean is not positive.
 NemaResult nema_image_quality(const Image& image, const NemaLayout& layout);
+
+/// A sphere in an even background, and how many times that background's activity it truly has.
+struct AnnulusSphere {
+  Vec3 centre_mm;
+  float diameter_mm = 0;
+  double true_ratio = 1;
+};
+
+/// The annulus begins at a diameter larger than the sphere's by `gap_mm` and is `thickness_mm` thick (Ha et al. 2013).
+struct AnnulusLayout {
+  static constexpr float gap_mm = 14, thickness_mm = 8;
+  std::vector<AnnulusSphere> spheres;
+  std::optional<AnnulusSphere> noise;  // a disc in an even part of the phantom; its ratio is not read
+};
+
+struct AnnulusSphereResult {
+  double mean = 0, annulus_mean = 0;
+  double recovery_percent = 0;  // contrast recovery coefficient
+};
+
+struct AnnulusResult {
+  std::vector<AnnulusSphereResult> spheres;  // in the order of the layout
+  double recovery_percent = 0;               // mean over spheres
+  std::optional<double> noise_percent;       // spread of the disc's voxels over their mean
+};
+
+/// CRC = (mean of the sphere's disc / mean of its annulus - 1) / (true ratio - 1) * 100, on the slice nearest to the
+/// sphere's centre. Throws std::invalid_argument for a layout without spheres, a true ratio of 1 or one that is not
+/// finite, regions outside the image, or an annulus or a noise disc whose mean is not positive.
+AnnulusResult annulus_contrast(const Image& image, const AnnulusLayout& layout);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

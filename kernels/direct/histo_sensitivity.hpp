@@ -20,6 +20,8 @@ class HistoSensitivity {
 
   /// The grid of the projector that add() needs: a view's lattice as its own axes see it, about the origin.
   Grid lattice_grid() const { return lattice_grid_; }
+  /// How many points of a lattice share a voxel's volume.
+  double points_a_voxel() const { return density_; }
   /// A box that holds the lattices of all views.
   Grid box() const;
   /// Floats of all views' terms, [view][k][j][i].

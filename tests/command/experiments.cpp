@@ -124,4 +124,26 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   CHECK(std::abs(last["background_mean"]["difference"].get<double>()) < 0.15);
   CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == doctest::Approx(5300).epsilon(0.15));
 }
+
+TEST_CASE("the script of the study of DIRECT lays events down once and measures contrast and noise by iteration") {
+  const std::filesystem::path script = script_or_skip("experiments/direct_study");
+  if (script.empty()) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " --backend cpu --scanner demo_ring --events 60000 " +
+                              "--voxel-mm 12 --lines 200000 --iterations 2 --models fft invariant --tofstream " +
+                              program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
+  REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
+  const auto report = nlohmann::json::parse(text_of(out / "study.json"));
+  CHECK(report.contains("commit"));
+  REQUIRE(report["studies"].size() == 3);
+  CHECK(report["studies"][2]["label"] == "list_mode");
+  for (const auto& study : report["studies"]) {
+    REQUIRE(study["images"].size() == 2);
+    CHECK(study["images"][1]["contrast"].size() == 6);
+    CHECK(study["images"][1]["noise_percent"].get<double>() > 0);
+  }
+  CHECK(report["report"]["largest_difference_fft_invariant"].get<double>() < 1);
+  CHECK(std::filesystem::file_size(out / "curves.png") > 10000);
+}
 // SPDX-License-Identifier: Apache-2.0

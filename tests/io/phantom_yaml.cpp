@@ -100,7 +100,8 @@ TEST_CASE("the NEMA phantom has its outline, contrast and regions") {
 }
 
 TEST_CASE("shared phantoms emit, and their regions lie within them") {
-  for (const std::string name : {"nema_iq", "hot_rods", "uniform_cylinder", "point_grid", "torso", "mouse"}) {
+  for (const std::string name :
+       {"nema_iq", "hot_rods", "uniform_cylinder", "point_grid", "torso", "mouse", "cylinder_35cm"}) {
     const auto file = shared(name);
     CHECK(file.phantom.name() == name);
     CHECK(file.phantom.total_activity_Bq() > 1000);

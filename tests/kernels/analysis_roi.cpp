@@ -127,4 +127,42 @@ TEST_CASE("NEMA layouts that cannot be evaluated are refused") {
   CHECK_THROWS_AS(nema_image_quality(image, l), std::invalid_argument);
   CHECK_THROWS_AS(nema_image_quality(Image::zeros(roi_grid), layout()), std::invalid_argument);
 }
+
+TEST_CASE("spheres against their annuli have the contrast recovery that was put in, and the disc its noise") {
+  // A background of 10 whose voxels in the middle are 9 and 11 by turns; discs of 15 and 20, rims that no region reaches.
+  const Grid fine = Grid::centred(121, 121, 3, {1, 1, 2});
+  const Vec3 left = {-30, 0, 0}, right = {30, 5, 0};
+  const Image image = image_of(fine, [&](Vec3 at) {
+    const auto from = [&](Vec3 centre) { return std::hypot(at.x - centre.x, at.y - centre.y); };
+    if (from(left) < 8) return 15.0f;
+    if (from(right) < 8) return 20.0f;
+    if (from({0, 0, 0}) > 9) return 10.0f;
+    return (static_cast<int>(at.x) + static_cast<int>(at.y)) % 2 == 0 ? 9.0f : 11.0f;
+  });
+  AnnulusLayout layout{.spheres = {{left, 10, 6}, {right, 10, 6}}, .noise = AnnulusSphere{{0, 0, 0}, 14}};
+  const AnnulusResult result = annulus_contrast(image, layout);
+  CHECK(result.spheres[0].mean == doctest::Approx(15));
+  CHECK(result.spheres[0].annulus_mean == doctest::Approx(10));
+  CHECK(result.spheres[0].recovery_percent == doctest::Approx(10));  // (15 / 10 - 1) / 5
+  CHECK(result.spheres[1].recovery_percent == doctest::Approx(20));
+  CHECK(result.recovery_percent == doctest::Approx(15));
+  REQUIRE(result.noise_percent);
+  CHECK(*result.noise_percent == doctest::Approx(10).epsilon(0.01));
+
+  // The annulus of a sphere of 10 mm reaches from 12 to 20 mm.
+  const Image rings = image_of(fine, [&](Vec3 at) {
+    const float r = std::hypot(at.x, at.y);
+    return r < 10.5f || r > 21.5f ? 100.0f : 4.0f;
+  });
+  CHECK(annulus_contrast(rings, {.spheres = {{{0, 0, 0}, 10, 2}}, .noise = {}}).spheres[0].annulus_mean ==
+        doctest::Approx(4));
+
+  layout.spheres[0].true_ratio = 1;
+  CHECK_THROWS_WITH(annulus_contrast(image, layout), doctest::Contains("no contrast to recover"));
+  CHECK_THROWS_WITH(annulus_contrast(image, {}), doctest::Contains("needs spheres"));
+  CHECK_THROWS_AS(annulus_contrast(image, {.spheres = {{{55, 0, 0}, 10, 6}}, .noise = {}}), std::invalid_argument);
+  CHECK_THROWS_WITH(
+      annulus_contrast(image_of(fine, [](Vec3) { return 0.0f; }), {.spheres = {{left, 10, 6}}, .noise = {}}),
+      doctest::Contains("must be positive"));
+}
 // SPDX-License-Identifier: Apache-2.0

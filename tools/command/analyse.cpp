@@ -1,6 +1,7 @@
 // `tofstream analyse`: regions of a phantom in reconstructed images. NEMA NU 2 contrast and background variability for
-// the image-quality phantom, means against truth for others; contrast-noise curves over iterations as a plot: NEMA's,
-// or as in Cui et al. 2011 (II.C.3) the ratio of two regions' means over the spread of the second.
+// the image-quality phantom, spheres against the annulus about each (Ha et al. 2013) where a phantom has regions of
+// contrast, means against truth for others. Contrast-noise curves over iterations as a plot: of the first two kinds, or
+// as in Cui et al. 2011 (II.C.3) the ratio of two regions' means over the spread of the second.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -78,6 +79,20 @@ Study study_of(const std::string& argument) {
   return {label, from_input([&] { return images_of_run(path); })};
 }
 
+// Those that share a label are one study, so that a curve can be of images that no run's folder holds together.
+std::vector<Study> studies_of(const std::vector<std::string>& arguments) {
+  std::vector<Study> studies;
+  for (const std::string& argument : arguments) {
+    Study study = study_of(argument);
+    const auto same = std::ranges::find(studies, study.label, &Study::label);
+    if (same == studies.end())
+      studies.push_back(std::move(study));
+    else
+      same->files.insert(same->files.end(), study.files.begin(), study.files.end());
+  }
+  return studies;
+}
+
 NemaLayout nema_layout(const PhantomFile& file) {
   NemaLayout layout;
   for (const PhantomRegion& region : file.regions) {
@@ -110,35 +125,85 @@ ordered_json nema_json(const NemaResult& result) {
   return json;
 }
 
-ordered_json region_json(const Image& image, const PhantomFile& file) {
-  ordered_json regions = ordered_json::array();
+double activity_at(const PhantomFile& file, Vec3d at) {
+  return file.phantom.activity_at(at);
+}
+
+// A sphere's background is what the phantom has in the middle of its annulus.
+AnnulusSphere annulus_sphere(const PhantomFile& file, const PhantomRegion& region) {
+  const double radius = 0.5 * (region.diameter_mm + static_cast<double>(AnnulusLayout::gap_mm)) +
+                        0.5 * static_cast<double>(AnnulusLayout::thickness_mm);
+  return {region.centre_mm.as<float>(), static_cast<float>(region.diameter_mm),
+          activity_at(file, region.centre_mm) / activity_at(file, region.centre_mm + Vec3d{radius, 0, 0})};
+}
+
+AnnulusLayout annulus_layout(const PhantomFile& file) {
+  AnnulusLayout layout;
   for (const PhantomRegion& region : file.regions) {
-    const auto centre = region.centre_mm.as<float>();
-    const auto radius = static_cast<float>(region.diameter_mm / 2);
-    const auto s = region.across ? statistics(image, Disc{centre, radius, *region.across})
-                                 : statistics(image, Sphere{centre, radius});
-    regions.push_back({{"name", region.name},
-                       {"mean", s.mean},
-                       {"std", s.std},
-                       {"truth", file.phantom.activity_at(region.centre_mm)}});
+    if (region.role == RegionRole::contrast) layout.spheres.push_back(annulus_sphere(file, region));
+    if (region.role == RegionRole::noise)
+      layout.noise = {region.centre_mm.as<float>(), static_cast<float>(region.diameter_mm)};
   }
+  return layout;
+}
+
+ordered_json region_json(const Image& image, const PhantomFile& file, const PhantomRegion& region) {
+  const auto centre = region.centre_mm.as<float>();
+  const auto radius = static_cast<float>(region.diameter_mm / 2);
+  const auto s = region.across ? statistics(image, Disc{centre, radius, *region.across})
+                               : statistics(image, Sphere{centre, radius});
+  return {{"name", region.name}, {"mean", s.mean}, {"std", s.std}, {"truth", activity_at(file, region.centre_mm)}};
+}
+
+ordered_json annulus_json(const Image& image, const PhantomFile& file) {
+  const AnnulusResult result = annulus_contrast(image, annulus_layout(file));
+  ordered_json spheres = ordered_json::array(), regions = ordered_json::array();
+  auto of_sphere = result.spheres.begin();
+  for (const PhantomRegion& region : file.regions) {
+    if (region.role == RegionRole::mean) regions.push_back(region_json(image, file, region));
+    if (region.role != RegionRole::contrast) continue;
+    spheres.push_back({{"name", region.name},
+                       {"recovery_percent", of_sphere->recovery_percent},
+                       {"mean", of_sphere->mean},
+                       {"annulus_mean", of_sphere->annulus_mean}});
+    ++of_sphere;
+  }
+  ordered_json json{{"contrast", spheres}, {"recovery_percent", result.recovery_percent}};
+  if (result.noise_percent) json["noise_percent"] = *result.noise_percent;
+  if (!regions.empty()) json["regions"] = regions;
+  return json;
+}
+
+ordered_json regions_json(const Image& image, const PhantomFile& file) {
+  ordered_json regions = ordered_json::array();
+  for (const PhantomRegion& region : file.regions) regions.push_back(region_json(image, file, region));
   return {{"regions", regions}};
 }
 
-void print(const ordered_json& image) {
-  fmt::print("\n{}\n", image["file"].get<std::string>());
-  if (image.contains("spheres")) {
-    fmt::print("  {:>12} {:>14} {:>26}\n", "sphere (mm)", "contrast (%)", "background variability (%)");
-    for (const auto& s : image["spheres"])
-      fmt::print("  {:>7} {:<4} {:>14.1f} {:>26.1f}\n", s["diameter_mm"].get<double>(),
-                 s["hot"].get<bool>() ? "hot" : "cold", s["contrast_percent"].get<double>(),
-                 s["background_variability_percent"].get<double>());
-    return;
-  }
+void print_nema(const ordered_json& image) {
+  fmt::print("  {:>12} {:>14} {:>26}\n", "sphere (mm)", "contrast (%)", "background variability (%)");
+  for (const auto& s : image["spheres"])
+    fmt::print("  {:>7} {:<4} {:>14.1f} {:>26.1f}\n", s["diameter_mm"].get<double>(),
+               s["hot"].get<bool>() ? "hot" : "cold", s["contrast_percent"].get<double>(),
+               s["background_variability_percent"].get<double>());
+}
+
+void print_regions(const ordered_json& image) {
   fmt::print("  {:<20} {:>12} {:>12} {:>12}\n", "region", "mean", "std", "truth");
   for (const auto& r : image["regions"])
     fmt::print("  {:<20} {:>12.5g} {:>12.5g} {:>12.5g}\n", r["name"].get<std::string>(), r["mean"].get<double>(),
                r["std"].get<double>(), r["truth"].get<double>());
+}
+
+void print_annulus(const ordered_json& image) {
+  fmt::print("  {:<20} {:>21} {:>12} {:>12}\n", "sphere", "contrast recovery (%)", "mean", "annulus");
+  for (const auto& s : image["contrast"])
+    fmt::print("  {:<20} {:>21.1f} {:>12.5g} {:>12.5g}\n", s["name"].get<std::string>(),
+               s["recovery_percent"].get<double>(), s["mean"].get<double>(), s["annulus_mean"].get<double>());
+  fmt::print("  {:<20} {:>21.1f}\n", "mean", image["recovery_percent"].get<double>());
+  if (image.contains("noise_percent"))
+    fmt::print("  {:<20} {:>21.1f}\n", "noise (%)", image["noise_percent"].get<double>());
+  if (image.contains("regions")) print_regions(image);
 }
 
 // A point of a contrast-noise curve: a region's contrast in one image.
@@ -147,7 +212,7 @@ struct ContrastPoint {
   double noise, contrast;
 };
 
-std::vector<ContrastPoint> nema_points(const ordered_json& image) {
+std::vector<ContrastPoint> nema_points(const ordered_json& image, const PhantomFile&) {
   std::vector<ContrastPoint> points;
   for (const auto& s : image["spheres"])
     points.push_back({fmt::format("{} mm", s["diameter_mm"].get<double>()),
@@ -155,8 +220,16 @@ std::vector<ContrastPoint> nema_points(const ordered_json& image) {
   return points;
 }
 
+// One curve, of the spheres' mean.
+std::vector<ContrastPoint> annulus_points(const ordered_json& image, const PhantomFile&) {
+  if (!image.contains("noise_percent"))
+    throw InputError("--plot draws contrast over the noise of a region of role noise, which the phantom does not name");
+  return {{"", image["noise_percent"].get<double>(), image["recovery_percent"].get<double>()}};
+}
+
 // Each hot and cold region against the first plain one.
-std::vector<ContrastPoint> ratio_points(const ordered_json& image, const std::vector<PhantomRegion>& regions) {
+std::vector<ContrastPoint> ratio_points(const ordered_json& image, const PhantomFile& phantom) {
+  const std::vector<PhantomRegion>& regions = phantom.regions;
   const auto plain = std::ranges::find(regions, RegionRole::mean, &PhantomRegion::role);
   if (plain == regions.end())
     throw InputError("--plot draws contrast against a region of role mean, which the phantom does not name");
@@ -170,17 +243,45 @@ std::vector<ContrastPoint> ratio_points(const ordered_json& image, const std::ve
   return points;
 }
 
+// How a phantom is measured. The first whose role its regions have, or which needs none.
+struct Measure {
+  std::optional<RegionRole> role;
+  ordered_json (*measured)(const Image&, const PhantomFile&);
+  void (*print)(const ordered_json& image);
+  std::vector<ContrastPoint> (*points)(const ordered_json& image, const PhantomFile&);
+  const char *noise, *contrast;  // the axes of a plot
+};
+
+ordered_json nema_measured(const Image& image, const PhantomFile& file) {
+  return nema_json(nema_image_quality(image, nema_layout(file)));
+}
+
+constexpr Measure measures[] = {
+    {RegionRole::background, nema_measured, print_nema, nema_points, "background variability (%)",
+     "contrast recovery (%)"},
+    {RegionRole::contrast, annulus_json, print_annulus, annulus_points, "noise (%)", "contrast recovery (%)"},
+    {std::nullopt, regions_json, print_regions, ratio_points, "noise (%)", "contrast (ratio of means)"}};
+
+const Measure& measure_of(const PhantomFile& phantom) {
+  return *std::ranges::find_if(measures, [&](const Measure& measure) {
+    return !measure.role ||
+           std::ranges::find(phantom.regions, *measure.role, &PhantomRegion::role) != phantom.regions.end();
+  });
+}
+
 // A curve for each study and region, a point for each image.
-void plot_contrast(const std::string& file, const ordered_json& studies, const PhantomFile& phantom, bool nema) {
+void plot_contrast(const std::string& file, const ordered_json& studies, const PhantomFile& phantom,
+                   const Measure& measure) {
   std::vector<PlotSeries> curves;
   for (const auto& study : studies) {
     const std::size_t first = curves.size();
     for (const auto& image : study["images"]) {
-      const auto points = nema ? nema_points(image) : ratio_points(image, phantom.regions);
+      const auto points = measure.points(image, phantom);
       curves.resize(first + points.size());
       for (std::size_t i = 0; i < points.size(); ++i) {
         PlotSeries& curve = curves[first + i];
-        curve.label = fmt::format("{} {}", study["label"].get<std::string>(), points[i].region);
+        curve.label = study["label"].get<std::string>();
+        if (!points[i].region.empty()) curve.label += " " + points[i].region;
         curve.dashed = &study != &studies[0];
         curve.style =
             studies.size() > 2 ? first + i : i;  // two studies share a region's colour, more would not be told apart
@@ -190,9 +291,7 @@ void plot_contrast(const std::string& file, const ordered_json& studies, const P
     }
   }
   write_plot(file, curves,
-             {.title = "Contrast and noise over iterations",
-              .x_label = nema ? "background variability (%)" : "noise (%)",
-              .y_label = nema ? "contrast recovery (%)" : "contrast (ratio of means)"});
+             {.title = "Contrast and noise over iterations", .x_label = measure.noise, .y_label = measure.contrast});
 }
 
 void run(const AnalyseOptions& options) {
@@ -200,38 +299,37 @@ void run(const AnalyseOptions& options) {
       from_input([&] { return formats::read_phantom(find_shared("phantoms", options.phantom)); });
   if (phantom.regions.empty())
     throw InputError(fmt::format("{}: the phantom names no regions to analyse", options.phantom));
-  const bool nema =
-      std::ranges::any_of(phantom.regions, [](const auto& r) { return r.role == RegionRole::background; });
+  const Measure& measure = measure_of(phantom);
   ordered_json studies = ordered_json::array();
-  for (const std::string& argument : options.images) {
-    const Study study = study_of(argument);
+  for (const Study& study : studies_of(options.images)) {
     ordered_json images = ordered_json::array();
     for (const fs::path& file : study.files) {
       ordered_json image{{"file", file.string()}};
-      image.update(from_input([&] {
-        const Image voxels = read_nifti(file);
-        return nema ? nema_json(nema_image_quality(voxels, nema_layout(phantom))) : region_json(voxels, phantom);
-      }));
-      if (!options.json) print(image);
+      image.update(from_input([&] { return measure.measured(read_nifti(file), phantom); }));
+      if (!options.json) {
+        fmt::print("\n{}\n", image["file"].get<std::string>());
+        measure.print(image);
+      }
       images.push_back(std::move(image));
     }
     studies.push_back({{"label", study.label}, {"images", std::move(images)}});
   }
   if (options.json) fmt::print("{}\n", ordered_json{{"studies", studies}}.dump(2));
   if (options.plot.empty()) return;
-  plot_contrast(options.plot, studies, phantom, nema);
+  plot_contrast(options.plot, studies, phantom, measure);
   if (!options.json) fmt::print("\n{}\n", options.plot);
 }
 
 }  // namespace
 
 void add_analyse(Command& app) {
-  auto& command =
-      app.add_command("analyse", "Measure a phantom's regions in images: NEMA contrast and variability, or means");
+  auto& command = app.add_command(
+      "analyse", "Measure a phantom's regions in images: contrast and noise, NEMA's or by annuli, or means");
   auto options = std::make_shared<AnalyseOptions>();
   command
       .add_option("images", options->images,
-                  "Images, or output folders for the images of their runs, each as PATH or LABEL=PATH")
+                  "Images, or output folders for the images of their runs, each as PATH or LABEL=PATH; those of one "
+                  "label are one curve")
       .required();
   command.add_option("--phantom", options->phantom, "A phantom of share/phantoms, or a YAML file")
       .required()

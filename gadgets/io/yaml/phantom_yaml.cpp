@@ -17,7 +17,7 @@ namespace tofstream::formats {
 
 constexpr auto enum_names(RegionRole) {
   return names(RegionRole::hot, "hot", RegionRole::cold, "cold", RegionRole::lung, "lung", RegionRole::background,
-               "background", RegionRole::mean, "mean");
+               "background", RegionRole::mean, "mean", RegionRole::contrast, "contrast", RegionRole::noise, "noise");
 }
 
 namespace {

@@ -12,8 +12,9 @@
 namespace tofstream::formats {
 
 /// What a region is for in an analysis: hot and cold spheres, the lung insert and background discs
-/// of NEMA NU 2, or a plain region whose mean is wanted.
-enum class RegionRole { hot, cold, lung, background, mean };
+/// of NEMA NU 2; a plain region whose mean is wanted; a sphere whose contrast against the annulus about it is wanted,
+/// and the disc whose noise belongs to that.
+enum class RegionRole { hot, cold, lung, background, mean, contrast, noise };
 
 /// A sphere of the given diameter, or the disc of that diameter across an axis through the centre, or across z on each
 /// of the slices.

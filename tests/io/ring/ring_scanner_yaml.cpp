@@ -69,6 +69,7 @@ TEST_CASE("shared scanners have the detectors that their makers state") {
   CHECK(detectors("biograph_vision") == 60800);
   CHECK(detectors("explore_vista") == 2 * 6084);
   CHECK(detectors("long_axial") == 564480);
+  CHECK(detectors("labr3") == 38880);
   CHECK(detectors("demo_ring") == 6144);
 }
 
