@@ -98,6 +98,18 @@ __device__ void add_run_of(const float* from, int stride, const float* values, f
   }
 }
 
+/// Adds a part to the sum, and begins another.
+template <int columns>
+__device__ void move_to(float (&part)[columns][rows_a_lane], float (&sum)[columns][rows_a_lane]) {
+#pragma unroll
+  for (int c = 0; c < columns; ++c)
+#pragma unroll
+    for (int r = 0; r < rows_a_lane; ++r) {
+      sum[c][r] += part[c][r];
+      part[c][r] = 0;
+    }
+}
+
 constexpr int most_at_once = 8;  // values of a run
 
 template <int columns>
@@ -125,8 +137,8 @@ __device__ void add_run(const float* from, int stride, const float* values, int 
   }
 }
 
-/// Forward: to[slot][z][column] = the sum; back: adds the sum of all views. `columns` of a half of a warp are neighbours
-/// along x and have one profile; else each column, or each that it reads, has its own.
+/// to[slot][z][column] = the sum. `columns` of a half of a warp are neighbours along x and have one profile; else each
+/// column, or forward each that it reads, has its own.
 template <bool is_forward, int columns>
 __global__ void __launch_bounds__(one_threads)
     sum_runs(OneViews views, int size_x, int size_y, int rows, OneColumns from, float* to, std::int64_t to_size) {
@@ -138,58 +150,63 @@ __global__ void __launch_bounds__(one_threads)
   if (group >= groups_x * size_y || first_row >= rows) return;
   const int x = group % groups_x * columns, y = group / groups_x, column = y * size_x + x;
   const int count_x = min(columns, size_x - x);
-  const int begin = is_forward ? static_cast<int>(blockIdx.z) : 0, end = is_forward ? begin + 1 : views.count;
-  float sum[columns][rows_a_lane] = {};
-  for (int slot = begin; slot < end; ++slot) {
-    const DeviceTables& tables = views.tables[views.index[slot]];
-    const float* const all = tables.values[is_forward];
-    const int points = tables.points, run_count = tables.run_count;
-    const DeviceRun* const runs = tables.runs;
-    const std::int16_t* const map = tables.map;
-    const float* const own = is_forward || has_one_profile ? all : all + std::int64_t{map[column]} * points;
-    const float* const data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + first_row +
-                              std::int64_t{column} * from.stride;
-    const bool is_inside = x >= tables.reach_x && x + columns + tables.reach_x <= size_x && y >= tables.reach_y &&
-                           y + tables.reach_y < size_y;
-    float part[columns][rows_a_lane] = {};  // an error of rounding grows with the root of the terms of a sum
-    for (int r = 0; r < run_count; ++r) {
-      const DeviceRun run = runs[r];
-      const float* const values = own + run.first;
-      if (has_one_profile) {
-        if (is_inside) {
-          add_run<columns>(data + run.offset, from.stride, values, run.count, part);
-          continue;
-        }
-        if (y + run.dy < 0 || y + run.dy >= size_y) continue;
-        for (int c = 0; c < count_x; ++c) {
-          if (x + c + run.dx < 0 || x + c + run.dx >= size_x) continue;
-          float one[1][rows_a_lane] = {};
-          add_run<1>(data + c * from.stride + run.offset, from.stride, values, run.count, one);
+  const int slot = static_cast<int>(blockIdx.z);
+  const DeviceTables& tables = views.tables[views.index[slot]];
+  const float* const all = tables.values[is_forward];
+  const int points = tables.points, run_count = tables.run_count;
+  const DeviceRun* const runs = tables.runs;
+  const std::int16_t* const map = tables.map;
+  const float* const own = is_forward || has_one_profile ? all : all + std::int64_t{map[column]} * points;
+  const float* const data = from.values + (is_forward ? 0 : slot * from.slot_size) + from.margin + first_row +
+                            std::int64_t{column} * from.stride;
+  const bool is_inside = x >= tables.reach_x && x + columns + tables.reach_x <= size_x && y >= tables.reach_y &&
+                         y + tables.reach_y < size_y;
+  constexpr int runs_of_part = 32;  // an error of rounding grows with the root of the terms of a sum
+  float sum[columns][rows_a_lane] = {}, part[columns][rows_a_lane] = {};
+  for (int r = 0; r < run_count; ++r) {
+    if (r % runs_of_part == 0) move_to(part, sum);
+    const DeviceRun run = runs[r];
+    const float* const values = own + run.first;
+    if (has_one_profile && is_inside) {
+      add_run<columns>(data + run.offset, from.stride, values, run.count, part);
+    } else if (has_one_profile) {
+      if (y + run.dy < 0 || y + run.dy >= size_y) continue;
+      for (int c = 0; c < count_x; ++c) {
+        if (x + c + run.dx < 0 || x + c + run.dx >= size_x) continue;
+        float one[1][rows_a_lane] = {};
+        add_run<1>(data + c * from.stride + run.offset, from.stride, values, run.count, one);
 #pragma unroll
-          for (int at = 0; at < columns; ++at)
+        for (int at = 0; at < columns; ++at)
 #pragma unroll
-            for (int k = 0; k < rows_a_lane; ++k) part[at][k] += at == c ? one[0][k] : 0.0f;
-        }
-      } else {
-        if (!is_inside && (x + run.dx < 0 || x + run.dx >= size_x || y + run.dy < 0 || y + run.dy >= size_y)) continue;
-        const float* of_source = values;
-        if (is_forward) of_source += std::int64_t{map[column + run.dy * size_x + run.dx]} * points;
-        add_run<columns>(data + run.offset, from.stride, of_source, run.count, part);
+          for (int k = 0; k < rows_a_lane; ++k) part[at][k] += at == c ? one[0][k] : 0.0f;
       }
+    } else {
+      if (!is_inside && (x + run.dx < 0 || x + run.dx >= size_x || y + run.dy < 0 || y + run.dy >= size_y)) continue;
+      const float* of_source = values;
+      if (is_forward) of_source += std::int64_t{map[column + run.dy * size_x + run.dx]} * points;
+      add_run<columns>(data + run.offset, from.stride, of_source, run.count, part);
     }
-#pragma unroll
-    for (int c = 0; c < columns; ++c)
-#pragma unroll
-      for (int r = 0; r < rows_a_lane; ++r) sum[c][r] += part[c][r];
   }
+  move_to(part, sum);
 #pragma unroll
   for (int r = 0; r < rows_a_lane; ++r) {
     if (first_row + r >= rows) continue;
-    float* const out = to + (is_forward ? begin * to_size : 0) + std::int64_t{first_row + r} * size_x * size_y + column;
+    float* const out = to + slot * to_size + std::int64_t{first_row + r} * size_x * size_y + column;
 #pragma unroll
     for (int c = 0; c < columns; ++c)
-      if (c < count_x) out[c] = is_forward ? sum[c][r] : out[c] + sum[c][r];
+      if (c < count_x) out[c] = sum[c][r];
   }
+}
+
+/// image += the parts of some views, in their order.
+__global__ void __launch_bounds__(one_threads)
+    add_parts(const float* parts, std::int64_t size, int count, float* image) {
+  const std::int64_t n = std::int64_t{blockIdx.x} * one_threads + threadIdx.x;
+  if (n >= size) return;
+  float sum = 0;
+#pragma unroll 4
+  for (int slot = 0; slot < count; ++slot) sum += parts[slot * size + n];
+  image[n] += sum;
 }
 
 unsigned one_parts(std::int64_t size, std::int64_t part) {
@@ -227,12 +244,15 @@ class OneStageCuda final : public DirectProjector {
     require_views(views);
     const int group = std::min(group_, std::max(views.views, 1));
     make_room(copies_, Memory::device, columns_.slot_size * group, stream);
+    make_room(parts_, Memory::device, points() * group, stream);
     for (int first = 0; first < views.views; first += group) {
       const int count = std::min(group, views.views - first);
       queue_copies(values ? values + first * points() : nullptr, count, stream);
       const auto kernel = has_one_profile() ? sum_runs<false, columns_of_one_profile> : sum_runs<false, 1>;
-      kernel<<<blocks(1), one_threads, 0, stream>>>({tables_.data(), views.index + first, count}, grid().size[0],
-                                                    grid().size[1], grid().size[2], copies_at(), image, 0);
+      kernel<<<blocks(count), one_threads, 0, stream>>>({tables_.data(), views.index + first, count}, grid().size[0],
+                                                        grid().size[1], grid().size[2], copies_at(), parts_.data(),
+                                                        points());
+      add_parts<<<one_parts(points(), one_threads), one_threads, 0, stream>>>(parts_.data(), points(), count, image);
       check_launch("project histo-images back");
     }
   }
@@ -355,7 +375,7 @@ class OneStageCuda final : public DirectProjector {
   int group_ = 1;
   OneColumns columns_;
   Buffer<DeviceRun> runs_;
-  Buffer<float> values_, copies_;
+  Buffer<float> values_, copies_, parts_;
   Buffer<std::int16_t> maps_;
   Buffer<DeviceTables> tables_;
 };

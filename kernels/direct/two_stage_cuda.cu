@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include <tbb/parallel_for.h>
@@ -18,8 +19,8 @@ namespace tofstream {
 
 namespace {
 
-constexpr int warp_lanes = 32, half_lanes = 16, stage_threads = 256;
-constexpr int halves_a_block = stage_threads / half_lanes;
+constexpr int warp_lanes = 32, half_lanes = 16, stage_threads = 256, row_threads = 512;
+constexpr int halves_a_block = stage_threads / half_lanes, halves_a_row = row_threads / half_lanes;
 constexpr int rows_a_lane = 4, rows_at_once = rows_a_lane * half_lanes;  // of a column
 constexpr int tap_block = 8, outputs_a_thread = 16;
 constexpr int spare_points = outputs_a_thread + tap_block;  // that a thread may read behind its row
@@ -155,12 +156,14 @@ __global__ void __launch_bounds__(stage_threads)
     const int z = n - memory.zeros;
     source[n] = z >= 0 && z < voxels ? x[z] : 0.0f;
   }
-  const int phases_of_weights = (count_k + fine - 1) / fine, blocks = (phases_of_weights + tap_block - 1) / tap_block;
+  const int phases_of_weights = fine == 1 ? count_k : (count_k + fine - 1) / fine,
+            blocks = (phases_of_weights + tap_block - 1) / tap_block;
   for (int channel = 0; channel < channels; ++channel) {
     float* const to = spread + ((std::int64_t{slot} * most_channels + channel) * tables.columns + column) * rows;
     for (int phase = 0; phase < fine; ++phase) {
       // Rows phase, phase + fine, ...: row q of them has voxel q + shift - m with the weight m of its own.
-      const int skipped = ((phase - first) % fine + fine) % fine, shift = (phase - first - skipped) / fine;
+      const int skipped = fine == 1 ? 0 : ((phase - first) % fine + fine) % fine;
+      const int shift = fine == 1 ? -first : (phase - first - skipped) / fine;
       __syncwarp();
       for (int n = lane; n < memory.weights; n += half_lanes) {  // mirrored, so that voxels ascend
         const int m = skipped + fine * (blocks * tap_block - 1 - n);
@@ -172,10 +175,18 @@ __global__ void __launch_bounds__(stage_threads)
         const int at = q + shift - (blocks * tap_block - 1) + memory.zeros;
         if (at >= 0 && at + blocks * tap_block + rows_a_lane <= 2 * memory.zeros + memory.rows)
           add_window(source + at, weights, blocks, sum);
+        if (!is_column) continue;
+        if (fine == 1) {  // `rows` are whole fours
+          float value[rows_a_lane];
+#pragma unroll
+          for (int r = 0; r < rows_a_lane; ++r) value[r] = q + r < rows_here ? sum[r] : 0.0f;
+          *reinterpret_cast<float4*>(to + q) = {value[0], value[1], value[2], value[3]};
+          continue;
+        }
 #pragma unroll
         for (int r = 0; r < rows_a_lane; ++r) {
           const int row = (q + r) * fine + phase;
-          if (is_column && row < rows) to[row] = row < rows_here ? sum[r] : 0.0f;
+          if (row < rows) to[row] = row < rows_here ? sum[r] : 0.0f;
         }
       }
     }
@@ -214,7 +225,7 @@ struct CandidateBox {
 
 /// What a half of a warp has found around its points, and has not added up yet.
 struct FoundColumns {
-  static constexpr int most = 40;
+  static constexpr int most = 32;
   float4 weight[most];  // of each point
   int column[most];     // of `spread`
 };
@@ -230,7 +241,7 @@ struct RowWork {
 __device__ void add_found(const FoundColumns& found, int count, const float* spread, int rows, bool has_rows,
                           float4 (&sum)[points_a_half]) {
   if (!has_rows) return;
-#pragma unroll 2
+#pragma unroll 4
   for (int e = 0; e < count; ++e) {
     const float4 weight = found.weight[e], value = four_of(spread + std::int64_t{found.column[e]} * rows);
     add_weighted(sum[0], weight.x, value);
@@ -256,7 +267,7 @@ __device__ void gather_row(const StageViews& views, int slot, const ColumnTables
   const int margin = work.content_margin > 0 ? stages.reach : 0;
   const int end = stages.between.size[0] + margin;
   const CandidateBox box(stages, law, voxels);
-  for (int n = static_cast<int>(threadIdx.x); n < box.count; n += stage_threads)
+  for (int n = static_cast<int>(threadIdx.x); n < box.count; n += row_threads)
     offsets[n] = {static_cast<short>(n % box.count_x), static_cast<short>(n / box.count_x)};
   __syncthreads();
   // Points of a row lie on a line.
@@ -264,7 +275,7 @@ __device__ void gather_row(const StageViews& views, int slot, const ColumnTables
   const Vec3d next = voxels.coordinates(stages.between.position(1, j, 0));
   const std::int64_t first_table = tables.of(slot, views.index[slot], 0);
   // Both halves of a warp take part in all rounds.
-  for (int i_first = -margin + half / 2 * 2 * points_a_half; i_first < end; i_first += halves_a_block * points_a_half) {
+  for (int i_first = -margin + half / 2 * 2 * points_a_half; i_first < end; i_first += halves_a_row * points_a_half) {
     const int i = i_first + half % 2 * points_a_half;
     const double middle = i + 0.5 * (points_a_half - 1);
     const auto x = static_cast<float>(origin.x + middle * (next.x - origin.x)),
@@ -332,7 +343,7 @@ __device__ void load_row(const DeviceStages& stages, int j, int first_row, int b
   const int points = stages.between.size[0], rows = min(stages.between.size[2] - first_row, rows_at_once);
   const std::int64_t slice = std::int64_t{points} * stages.between.size[1];
   const float* const from = histo ? histo + stages.between.index(0, j, first_row) : nullptr;
-  for (int k = warp; k < rows; k += stage_threads / warp_lanes)
+  for (int k = warp; k < rows; k += row_threads / warp_lanes)
 #pragma unroll 4
     for (int i = lane; i < points; i += warp_lanes)
       row[(i - begin) * loaded_stride + k] = from ? from[k * slice + i] : 1.0f;
@@ -359,11 +370,11 @@ __device__ void convolve(const float* from, const float* rest, int blocks, float
 /// Makes one row of the lattice, of one view and 64 of its rows along z: from the columns that were spread, or from
 /// `histo`; into `made`, or where that has no values into `expectation`.
 template <bool gathers>
-__global__ void __launch_bounds__(stage_threads)
+__global__ void __launch_bounds__(row_threads, 2)
     make_rows(StageViews views, ColumnTables tables, DirectLattice voxels, RowWork work, int most_channels, int rows,
               int row_floats, const float* spread, const float* histo, StageRows made, float* expectation) {
   extern __shared__ float4 shared[];
-  __shared__ FoundColumns found[gathers ? halves_a_block : 1];
+  __shared__ FoundColumns found[gathers ? halves_a_row : 1];
   constexpr int stride = row_stride<gathers>;
   float* const row = reinterpret_cast<float*>(shared);
   short2* const offsets = reinterpret_cast<short2*>(row + row_floats);
@@ -374,7 +385,7 @@ __global__ void __launch_bounds__(stage_threads)
   if (j >= lattice.size[1] || first_row >= to_four(lattice.size[2])) return;
   const int out_margin = work.out_margin > 0 ? stages.reach : 0, begin = -(out_margin + stages.reach);
   const int floats = (lattice.size[0] - 2 * begin + spare_points) * stride;
-  for (int f = 4 * static_cast<int>(threadIdx.x); f < floats; f += 4 * stage_threads) shared[f / 4] = float4{};
+  for (int f = 4 * static_cast<int>(threadIdx.x); f < floats; f += 4 * row_threads) shared[f / 4] = float4{};
   __syncthreads();
   if (gathers)
     gather_row(views, slot, tables, voxels, j, first_row, begin, work, most_channels, rows, spread, found, offsets,
@@ -385,7 +396,7 @@ __global__ void __launch_bounds__(stage_threads)
 
   const int k = static_cast<int>(threadIdx.x) % rows_at_once, made_points = lattice.size[0] + 2 * out_margin;
   for (int first = static_cast<int>(threadIdx.x) / rows_at_once * outputs_a_thread; first < made_points;
-       first += stage_threads / rows_at_once * outputs_a_thread) {
+       first += row_threads / rows_at_once * outputs_a_thread) {
     float sums[outputs_a_thread];
     convolve<stride>(row + first * stride + k, stages.rest, stages.blocks, sums);
     if (made.values) {
@@ -413,16 +424,24 @@ struct CollectMemory {
   TOFSTREAM_HOST_DEVICE int floats() const { return record + z.weights + channels * fine * of_phase() + voxels; }
 };
 
-/// sum[c] += across times the points' rows that a line has for a column, by the weights of each channel.
-template <int channels_at_once>
-__device__ void add_line(const float* line, std::int64_t stride, int begin, int end, const float* weights, int count_u,
+/// sum[c] += across times the points' rows that a line has for a column, by the weights of each channel. `known`: how many
+/// points, or 0.
+template <int channels_at_once, int known>
+__device__ void add_line(const float* line, int stride, int begin, int end, const float* weights, int count_u,
                          float across, float4 (&sum)[channels_at_once]) {
   float4 of_line[channels_at_once] = {};
-#pragma unroll 3
-  for (int a = begin; a < end; ++a) {
-    const float4 value = four_of(line + a * stride);
+  const auto add = [&](int a, float4 value) {
 #pragma unroll
     for (int c = 0; c < channels_at_once; ++c) add_weighted(of_line[c], weights[c * count_u + a], value);
+  };
+  if (known > 0) {
+    float4 value[known > 0 ? known : 1];
+#pragma unroll
+    for (int a = 0; a < known; ++a) value[a] = four_of(line + a * stride);
+#pragma unroll
+    for (int a = 0; a < known; ++a) add(a, value[a]);
+  } else {
+    for (int a = begin; a < end; ++a) add(a, four_of(line + std::int64_t{a} * stride));
   }
 #pragma unroll
   for (int c = 0; c < channels_at_once; ++c) add_weighted(sum[c], across, of_line[c]);
@@ -465,27 +484,43 @@ __global__ void __launch_bounds__(stage_threads)
       for (int row = rows_a_lane * lane; row < rows; row += rows_at_once) {
         float4 sum[channels_at_once] = {};
         const float* const of_slot = from.values + slot * from.slot_size + std::int64_t{first_u} * from.stride + row;
-        if (is_column)
+        const auto add_lines = [&]<int known>(std::integral_constant<int, known>) {
           for (int b = max(0, -start.s); b < min(count_s, lines - start.s); ++b)
-            add_line<channels_at_once>(of_slot + std::int64_t{start.s + b} * width * from.stride, from.stride, begin_u,
-                                       end_u, record + channel * count_u, count_u, in_s[b], sum);
+            add_line<channels_at_once, known>(of_slot + std::int64_t{start.s + b} * width * from.stride, from.stride,
+                                              begin_u, end_u, record + channel * count_u, count_u, in_s[b], sum);
+        };
+        const bool is_whole = begin_u == 0 && end_u == count_u;
+        if (is_column && is_whole && count_u == 6)
+          add_lines(std::integral_constant<int, 6>());
+        else if (is_column && is_whole && count_u == 7)
+          add_lines(std::integral_constant<int, 7>());
+        else if (is_column)
+          add_lines(std::integral_constant<int, 0>());
 #pragma unroll
         for (int c = 0; c < channels_at_once; ++c) {
+          const bool is_one = channel + c < channels;
+          if (fine == 1 && row + rows_a_lane <= lattice_rows) {
+            *reinterpret_cast<float4*>(gathered + c * memory.of_phase() + memory.z.zeros + row) =
+                is_one ? sum[c] : float4{};
+            continue;
+          }
           const float value[rows_a_lane] = {sum[c].x, sum[c].y, sum[c].z, sum[c].w};
 #pragma unroll
           for (int r = 0; r < rows_a_lane; ++r) {
             const int at = row + r, phase = fine == 1 ? 0 : at % fine, q = fine == 1 ? at : at / fine;
             if (q < memory.z.rows)
               gathered[(c * fine + phase) * memory.of_phase() + memory.z.zeros + q] =
-                  at < lattice_rows && channel + c < channels ? value[r] : 0.0f;
+                  at < lattice_rows && is_one ? value[r] : 0.0f;
           }
         }
       }
-      const int blocks = ((count_k + fine - 1) / fine + tap_block - 1) / tap_block;
+      const int weights_of_phase = fine == 1 ? count_k : (count_k + fine - 1) / fine;
+      const int blocks = (weights_of_phase + tap_block - 1) / tap_block;
       for (int c = 0; c < channels_at_once && channel + c < channels; ++c)
         for (int phase = 0; phase < fine; ++phase) {
           // Voxel z has rows z + shift + m of a phase, with the weight m of its own.
-          const int skipped = ((phase - start.k) % fine + fine) % fine, shift = (start.k + skipped - phase) / fine;
+          const int skipped = fine == 1 ? 0 : ((phase - start.k) % fine + fine) % fine;
+          const int shift = fine == 1 ? start.k : (start.k + skipped - phase) / fine;
           __syncwarp();
           for (int n = lane; n < memory.z.weights; n += half_lanes) {
             const int m = skipped + fine * n;
@@ -739,7 +774,7 @@ class TwoStageCuda final : public DirectProjector {
            static_cast<std::size_t>(threads / half_lanes);
   }
   void require_room() const {
-    constexpr std::size_t found = sizeof(FoundColumns) * halves_a_block;
+    constexpr std::size_t found = sizeof(FoundColumns) * halves_a_row;
     const std::size_t rows =
         std::max(row_bytes(true, on_image_ ? most_reach_ : 0) + found, row_bytes(false, most_reach_));
     if (rows <= most_shared_ && collect_bytes(warp_lanes) <= most_shared_ && spread_bytes() <= most_shared_) return;
@@ -842,9 +877,9 @@ class TwoStageCuda final : public DirectProjector {
     const auto kernel = gathers ? make_rows<true> : make_rows<false>;
     check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                "take shared memory");
-    kernel<<<blocks, stage_threads, bytes, stream>>>(group, tables, voxels_, work, most_channels_, most_rows_,
-                                                     row_floats(gathers, out_margin), spread_.data(), histo, made,
-                                                     expectation);
+    kernel<<<blocks, row_threads, bytes, stream>>>(group, tables, voxels_, work, most_channels_, most_rows_,
+                                                   row_floats(gathers, out_margin), spread_.data(), histo, made,
+                                                   expectation);
     check_launch("make rows of views");
   }
 
