@@ -66,7 +66,10 @@ TOFSTREAM_HOST_DEVICE inline void for_each_deposit(const DirectLattice& lattice,
                                                    DepositKind kind, const Count& count) {
   if (kind == DepositKind::nearest) {
     int at[3];
-    for (int axis = 0; axis < 3; ++axis) at[axis] = static_cast<int>(event.at[axis] + 0.5f);
+    for (int axis = 0; axis < 3; ++axis) {  // half a point less than the end may round up to it
+      const int point = static_cast<int>(event.at[axis] + 0.5f), last = lattice.size[axis] - 1;
+      at[axis] = point > last ? last : point;
+    }
     count(lattice.index(at[0], at[1], at[2]), 1.0f);
     return;
   }

@@ -45,6 +45,19 @@ TEST_CASE("A point source off the axis lands where it is in every view, whicheve
     }
 }
 
+TEST_CASE("An event that lies half a point less the last bit from a lattice of one point counts at it") {
+  const DirectLattice lattice = DirectLattice::of(Grid::centred(1, 1, 1, {4, 4, 4}), HistoLattice::image, {});
+  const float edge = std::nextafter(0.5f, 0.0f);
+  for (const DepositKind how : {DepositKind::nearest, DepositKind::linear}) {
+    float sum = 0;
+    for_each_deposit(lattice, {0, {edge, edge, edge}}, how, [&](std::int64_t point, float weight) {
+      CHECK(point == 0);
+      sum += weight;
+    });
+    CHECK(sum == doctest::Approx(1));
+  }
+}
+
 TEST_CASE("Direct events deposited and rejected are all events, each with its reason") {
   std::vector<Lor> lors;
   const auto numbers = random_numbers(6 * 3000, 5, -1, 1);
