@@ -70,17 +70,28 @@ class CpuOneStage final : public DirectProjector {
   /// Calls take(columns of a row of the result, their stride, y).
   template <class Take>
   void project(const KernelTables& tables, const ColumnStack& in, Side side, const Take& take) const {
-    const ColumnSums& math = column_sums();
     const std::int64_t length = in.layout().length;
     tbb::parallel_for(0, grid().size[1], [&](int y) {
       std::vector<ColumnRun> runs;
-      std::vector<float> row(static_cast<std::size_t>(grid().size[0] * length));
+      std::vector<float> part(static_cast<std::size_t>(length)), row(static_cast<std::size_t>(grid().size[0] * length));
       for (int x = 0; x < grid().size[0]; ++x) {
         gather_runs(tables, in, side, x, y, runs);
-        math.sum_runs(runs.data(), static_cast<int>(runs.size()), length, row.data() + x * length);
+        sum_in_parts(runs, length, part.data(), row.data() + x * length);
       }
       take(row.data(), length, y);
     });
+  }
+
+  /// An error of rounding grows with the root of the terms of a sum.
+  static void sum_in_parts(const std::vector<ColumnRun>& runs, std::int64_t length, float* part, float* sum) {
+    constexpr std::size_t runs_of_part = 64;
+    const ColumnSums& math = column_sums();
+    std::fill_n(sum, length, 0.0f);
+    for (std::size_t first = 0; first < runs.size(); first += runs_of_part) {
+      const auto count = static_cast<int>(std::min(runs_of_part, runs.size() - first));
+      math.sum_runs(runs.data() + first, count, length, part);
+      for (std::int64_t k = 0; k < length; ++k) sum[k] += part[k];
+    }
   }
 
   void gather_runs(const KernelTables& tables, const ColumnStack& in, Side side, int x, int y,

@@ -98,15 +98,18 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
   } else {
     constexpr double large_image = 32 << 20, mib = 1 << 20, padded = 1.25, with_margins = 1.5;
     constexpr double bytes_a_footprint = 12, usual_views = 180;
-    // Of planes and of points at once: spect_cuda.cu. One view's may be more.
-    const double most_planes = (bytes > large_image ? 320 : 1024) * mib, most_points = 128 * mib;
-    const double view = with_margins * bytes;
-    const double planes = std::max(view, std::min(most_planes, usual_views * view));
-    const double points = std::max(view, std::min(most_points, usual_views * view));
+    const bool is_large = bytes > large_image;
+    const double view = with_margins * bytes, all_views = usual_views * view;
+    const auto at_once = [&](double most) { return std::max(view, std::min(most * mib, all_views)); };
     const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
-    constexpr double steps = 3;  // whose planes of a view the general projector has: before and after two of them
-    held = 2 * padded * bytes + std::max(points, steps * view) + planes + footprints;
-    if (form == PsfForm::fft) held += with_margins * bytes;  // spectra
+    held = 2 * padded * bytes + footprints;
+    if (form == PsfForm::fft || form == PsfForm::table) {
+      constexpr double steps = 3;  // whose planes of a view the general projector has: before and after two of them
+      held += std::max(steps * view, at_once(is_large ? 128 : 256));  // general_cuda.cu
+      if (form == PsfForm::fft) held += view;                         // spectra
+    } else {
+      held += at_once(is_large ? 240 : 1024) + std::min((is_large ? 48 : 128) * mib, all_views);  // spect_cuda.cu
+    }
     if (attenuation) held += (1 + padded) * bytes + footprints;
   }
   constexpr auto most = static_cast<double>(std::numeric_limits<std::size_t>::max() / 2);

@@ -100,7 +100,7 @@ class RotationCuda final : public ViewProjector {
                        stream);
       const Members on_device(views, members, stream);
       const int all = static_cast<int>(members.size());
-      int group = views_within(most_point_bytes, point_floats(camera, all), all);
+      int group = views_within(most_point_bytes(), point_floats(camera, all), all);
       if (camera.mu_columns) group = std::min(group, views_within(most_plane_bytes(), plane_floats(camera), all));
       const int chunks = chunks_of(camera, group);
       make_room(points_, point_floats(camera, group) * group, stream);
@@ -290,14 +290,15 @@ class RotationCuda final : public ViewProjector {
   static std::int64_t point_floats(const DeviceCamera& camera, int views) {
     return std::int64_t{camera.rows_of_points()} * camera.columns_of_points() * chunks_of(camera, views);
   }
-  /// Bytes of planes that are written of views at once. More is faster, since launches are longer (share/benchmarks,
-  /// 'SPECT on the H200'); large images, of 256 voxels along each axis, shall stay within 1.5 GiB.
-  std::int64_t most_plane_bytes() const {
+  /// Bytes of planes, and of points, that are written of views at once. More is faster, since launches are longer
+  /// (share/benchmarks, 'SPECT on the H200'); large images, of 256 voxels along each axis, shall stay within 1.5 GiB
+  /// with their subsets' sensitivities.
+  std::int64_t most_plane_bytes() const { return std::int64_t{is_large() ? 240 : 1024} << 20; }
+  std::int64_t most_point_bytes() const { return std::int64_t{is_large() ? 48 : 128} << 20; }
+  bool is_large() const {
     constexpr std::int64_t large_image = std::int64_t{32} << 20;
-    const bool is_large = grid_.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
-    return (is_large ? std::int64_t{320} : std::int64_t{1024}) << 20;
+    return grid_.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
   }
-  static constexpr std::int64_t most_point_bytes = std::int64_t{128} << 20;
 
   /// Views that are projected at once, of which so many floats each are written.
   static int views_within(std::int64_t bytes, std::int64_t floats, int views) {
