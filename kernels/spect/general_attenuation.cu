@@ -1,5 +1,5 @@
-// What is left of the photons of rotated planes at the camera: see general_cuda.cuh. A warp follows some rows of a column
-// from the camera on; its lanes find the column's way through the map for 32 planes at a time, each for one.
+// What is left of the photons of rotated planes at the camera: see general_cuda.cuh. A warp follows some rows of a
+// column from the camera on; its lanes find the column's way through the map for 32 planes at a time, each for one.
 #include "kernels/cuda/check.hpp"
 #include "kernels/spect/footprint_reader.cuh"
 #include "kernels/spect/general_footprint.cuh"

@@ -1,6 +1,6 @@
-// The rotation projector in CUDA for all settings: what spect_cuda.cu has no kernels for. It makes and takes the rotated
-// planes of a group of views in memory, and leaves the point spread to one of three forms: Gaussians as separable kernels,
-// whatever of the two forms is asked for, tables by direct summation, and anything in Fourier space.
+// The rotation projector in CUDA for all settings: what spect_cuda.cu has no kernels for. It makes and takes the
+// rotated planes of a group of views in memory, and leaves the point spread to one of three forms: Gaussians as
+// separable kernels, whatever of the two forms is asked for, tables by direct summation, and anything in Fourier space.
 #include <map>
 #include <optional>
 #include <utility>

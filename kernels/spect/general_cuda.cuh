@@ -30,8 +30,8 @@ __device__ inline bool is_within(int column, int2 range) {
   return column >= range.x && column < range.y;
 }
 
-/// Planes in memory: values[((member * planes + k - first) * columns + c) * stride + row - first_row of the group]. What is
-/// beyond the lattice's columns and the group's rows is 0 in planes that the rotation makes.
+/// Planes in memory: values[((member * planes + k - first) * columns + c) * stride + row - first_row of the group].
+/// What is beyond the lattice's columns and the group's rows is 0 in planes that the rotation makes.
 struct GeneralPlanes {
   float* values = nullptr;
   int columns = 0, stride = 0;  // the stride is a multiple of four
@@ -68,8 +68,8 @@ void queue_ranges(const GeneralCamera& camera, Footprint kind, int places, int2*
 /// Queues planes = the image's columns (of rows, `from_stride` apart) at all lattice points.
 void queue_rotate(const GeneralCamera& camera, Footprint kind, const GeneralGroup& group, const PlaneRanges& ranges,
                   const float* columns, int from_stride, const GeneralPlanes& planes);
-/// Queues columns (+)= its transpose, or the paper's. `least`: of each member the size below which a number counts as 0;
-/// null: none.
+/// Queues columns (+)= its transpose, or the paper's. `least`: of each member the size below which a number counts as
+/// 0; null: none.
 void queue_gather_planes(const GeneralCamera& camera, Footprint kind, const GeneralGroup& group,
                          const PlaneRanges& ranges, const GeneralPlanes& planes, const float* least, bool adds,
                          float* columns, int to_stride);
@@ -118,8 +118,8 @@ class GeneralBlur {
   /// Queues pixels = scale times the sum of the convolved planes, which it may change.
   virtual void forward(const GeneralGroup& group, const PlaneRanges& ranges, const GeneralPlanes& planes, float scale,
                        float* pixels) = 0;
-  /// Queues planes = the transpose's, in the ranges. Returns the size below which a number of a member's counts as 0, on
-  /// the device until the next call; null: none.
+  /// Queues planes = the transpose's, in the ranges. Returns the size below which a number of a member's counts as 0,
+  /// on the device until the next call; null: none.
   virtual const float* back(const GeneralGroup& group, const PlaneRanges& ranges, const float* pixels, float scale,
                             const GeneralPlanes& planes) = 0;
 };
@@ -151,7 +151,7 @@ class GrowingFloats {
   Buffer<float> memory_;
 };
 
-/// Which radius each place of the set has, of radii_of().
+/// Which radius each place of the set has: its number in radii_of().
 inline Buffer<int> radius_numbers(const ViewSet& set) {
   const std::vector<double> radii = radii_of(set);
   std::vector<int> numbers;

@@ -1,5 +1,5 @@
-// Any point spread in Fourier space, by cuFFT: the twin of fft_blur.cpp. Planes are transformed in place, and summed before
-// one inverse transform a view. See general_cuda.cuh.
+// Any point spread in Fourier space, by cuFFT: the twin of fft_blur.cpp. Planes are transformed in place, and summed
+// before one inverse transform a view. See general_cuda.cuh.
 #include <map>
 #include <utility>
 

@@ -1,5 +1,5 @@
-// The weights between lattice points and voxels, as footprint.hpp has them, computed where they are needed: A and A^T call
-// one function with the same arguments. What could have a weight is searched by the lanes of a warp together.
+// The weights between lattice points and voxels, as footprint.hpp has them, computed where they are needed: A and A^T
+// call one function with the same arguments. What could have a weight is searched by the lanes of a warp together.
 #pragma once
 
 #include "kernels/spect/general_cuda.cuh"
@@ -14,7 +14,8 @@ __device__ inline double tent(double distance) {
   return fmax(0.0, 1 - fabs(distance));
 }
 
-/// The whole numbers in an open interval, within [0, size). What rounding could leave out is let in: their weight decides.
+/// The whole numbers in an open interval, within [0, size). What rounding could leave out is let in: their weight
+/// decides.
 struct OpenInterval {
   int begin, count;
   __device__ OpenInterval(double middle, double reach, int size) {

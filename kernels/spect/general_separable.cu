@@ -36,8 +36,8 @@ struct HalfKernel {
   }
 };
 
-/// Rows at the detector's height of each column of planes: values[((member * planes + k - first) * columns + c) * stride +
-/// w], columns being the lattice's.
+/// Rows at the detector's height of each column of planes: values[((member * planes + k - first) * columns + c) *
+/// stride + w], columns being the lattice's.
 using HalfBlurred = GeneralPlanes;
 
 /// A block's column of a plane.

@@ -1,5 +1,6 @@
-// A point spread from a table, by direct summation in tiles of shared memory: see general_cuda.cuh. A lane has a column of
-// the tile and a thread 16 of its rows, whose sums stay in registers: 16 multiplications for each weight that is read.
+// A point spread from a table, by direct summation in tiles of shared memory: see general_cuda.cuh. A lane has a
+// column of the tile and a thread 16 of its rows, whose sums stay in registers: 16 multiplications for each weight
+// that is read.
 #include <stdexcept>
 #include <string>
 

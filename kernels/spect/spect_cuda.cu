@@ -1,6 +1,6 @@
 // The rotation projector in CUDA: its tables on the device, and the order of its kernels. Gaussians are applied as
-// separable kernels, whatever of the two forms is asked for; a converging beam is a fan. What else there is, the general
-// projector does (general_cuda.cu).
+// separable kernels, whatever of the two forms is asked for; a converging beam is a fan. What else there is, the
+// general projector does (general_cuda.cu).
 #include <algorithm>
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
-// `tofstream-bench spect`: the rotation projector of SPECT: forward and back projection of all views, and sixty updates of
-// OSEM, each against its bound, and a smaller scan of the same kind against the double-precision reference. With --paper,
-// table I of Pedemonte et al. 2010 (references.md) by their scheme and by ours, beside their numbers.
+// `tofstream-bench spect`: the rotation projector of SPECT: forward and back projection of all views, and sixty
+// updates of OSEM, each against its bound, and a smaller scan of the same kind against the double-precision reference.
+// With --paper, table I of Pedemonte et al. 2010 (references.md) by their scheme and by ours, beside their numbers.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -61,7 +61,8 @@ std::vector<SpectCase> spect_cases() {
           {.name = "updates_256", .size = 256, .updates = true, .cuda_ms = 300}};
 }
 
-/// Table I of Pedemonte et al. 2010: 60 updates of OSEM with 180 cameras and 8 subsets, whole seconds on a GeForce GTX 285.
+/// Table I of Pedemonte et al. 2010: 60 updates of OSEM with 180 cameras and 8 subsets, whole seconds on a GeForce GTX
+/// 285.
 struct SpectPaperRow {
   int size;
   double seconds;
