@@ -2,6 +2,7 @@
 #include "gadgets/io/update_log.hpp"
 
 #include <cerrno>
+#include <cmath>
 #include <fstream>
 #include <istream>
 #include <limits>
@@ -35,7 +36,10 @@ std::string line_of(const UpdateRecord& r) {
   Json parts = Json::array();
   for (const UpdateParts& part : r.parts) parts.push_back({part.first, part.count});
   Json line{{"update", r.update}, {"parts", parts}, {"events", r.events}};
-  if (r.as_of_event) line["as_of_event"] = *r.as_of_event;
+  if (r.as_of) {
+    line["as_of_event"] = r.as_of->event;
+    line["as_of_s"] = r.as_of->exposed_s;
+  }
   line["estimate"] = r.update - 1;
   return line.dump() + "\n";
 }
@@ -48,6 +52,12 @@ std::uint64_t whole_number(const Json& value, const char* what, std::uint64_t le
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most)
     throw std::runtime_error(fmt::format("{} is no whole number from {} to {}", what, least, most));
   return value.get<std::uint64_t>();
+}
+
+double seconds(const Json& value) {
+  if (!value.is_number() || !(std::isfinite(value.get<double>()) && value.get<double>() >= 0))
+    throw std::runtime_error("as_of_s is no time in seconds");
+  return value.get<double>();
 }
 
 UpdateParts parts_of(const Json& first, const Json& count) {
@@ -81,7 +91,7 @@ UpdateRecord record_of(const Json& line, int version) {
   }
   record.parts = list_of_parts(line.at("parts"));
   if (line.contains("as_of_event"))
-    record.as_of_event = whole_number(line["as_of_event"], "as_of_event", 0, most_events);
+    record.as_of = AsOf{whole_number(line["as_of_event"], "as_of_event", 0, most_events), seconds(line.at("as_of_s"))};
   return record;
 }
 

@@ -22,15 +22,20 @@ struct UpdateParts {
   friend bool operator==(const UpdateParts&, const UpdateParts&) = default;
 };
 
+/// For parts that grow during the scan: the state that an update used.
+struct AsOf {
+  std::uint64_t event = 0;  // after so many events of the scan
+  double exposed_s = 0;     // the scan time until then, weighted with its exposure
+  friend bool operator==(const AsOf&, const AsOf&) = default;
+};
+
 /// One update of the estimate that the update before it left: with these parts of the scan together, which have so many
 /// events; or a restart from the start image.
 struct UpdateRecord {
   std::int64_t update = 0;              // from 1
   std::vector<UpdateParts> parts = {};  // ascending, none twice; none for a restart
   std::uint64_t events = 0;
-  // For parts that grow during the scan: their state after so many events of the scan was used. None: the parts are
-  // whole when they come.
-  std::optional<std::uint64_t> as_of_event = {};
+  std::optional<AsOf> as_of = {};  // none: the parts are whole when they come
   bool restart = false;
   friend bool operator==(const UpdateRecord&, const UpdateRecord&) = default;
 };

@@ -26,8 +26,10 @@ class SubsetSensitivities {
  public:
   using Make = std::function<Image(const ViewSubset&)>;
 
-  const std::shared_ptr<const Image>& of(const ViewSubset& subset, std::size_t most, const Make& make) {
-    Key key = key_of(subset);
+  /// `by_numbers`: what the views' numbers do not tell is alike in all subsets.
+  const std::shared_ptr<const Image>& of(const ViewSubset& subset, bool by_numbers, std::size_t most,
+                                         const Make& make) {
+    Key key = by_numbers ? numbers_of(subset) : key_of(subset);
     const auto known = std::ranges::find(kept_, key, &Kept::key);
     if (known != kept_.end()) {
       kept_.splice(kept_.begin(), kept_, known);
@@ -43,10 +45,10 @@ class SubsetSensitivities {
   struct View {
     bool begins_batch;
     int number;
-    double seconds;
-    double exposure;
-    double reference_s;
-    std::shared_ptr<const ViewBatch> with_efficiencies;  // the batch; null where it has none of its own
+    double seconds = 0;
+    double exposure = 0;
+    double reference_s = 0;
+    std::shared_ptr<const ViewBatch> with_efficiencies = {};  // the batch; null where it has none of its own
     bool operator==(const View&) const = default;
   };
   using Key = std::vector<View>;
@@ -65,8 +67,32 @@ class SubsetSensitivities {
     return key;
   }
 
+  static Key numbers_of(const ViewSubset& subset) {
+    Key key;
+    for (const auto& batch : subset.batches)
+      for (const ViewRecord& record : batch->records) key.push_back({&record == batch->records.data(), record.view});
+    return key;
+  }
+
   std::list<Kept> kept_;  // the last one asked for first
 };
+
+double weight_of(const ViewBatch& batch, const ViewRecord& record) {
+  const double duration_s = batch.set->places[static_cast<std::size_t>(record.view)].duration_s;
+  return (duration_s > 0 ? duration_s / batch.reference_s : 1) * record.exposure;
+}
+
+// Of views whose efficiencies were announced: these are for 1 s, and a subset stands for a share of the scan's time.
+double common_weight(const ViewSubset& subset) {
+  const double weight = weight_of(*subset.batches.front(), subset.batches.front()->records.front());
+  for (const auto& batch : subset.batches)
+    for (const ViewRecord& record : batch->records)
+      if (weight_of(*batch, record) != weight)
+        throw std::runtime_error(
+            "histo-images of one subset were exposed for different times: give those of one scan, as histo_deposit "
+            "does");
+  return weight;
+}
 
 class ViewModel final : public SystemModel<ViewBatch> {
  public:
@@ -83,7 +109,7 @@ class ViewModel final : public SystemModel<ViewBatch> {
     calibration_ = settings_.calibration();
     quantity_.set(calibration_.holds, calibration_.remedy);
     is_announced_whole_ = first.announced && !first.announced->multiplicative.empty();
-    whole_ = std::make_shared<const Image>(is_announced_whole_ ? added_up({first.announced})
+    whole_ = std::make_shared<const Image>(is_announced_whole_ ? added_up({first.announced}, Weights::one)
                                                                : sensitivity_of_all(sample->reference_s));
   }
 
@@ -95,7 +121,10 @@ class ViewModel final : public SystemModel<ViewBatch> {
       throw std::runtime_error(
           "histo-images came before the sensitivity of all of them: group them by view_subsets, which waits for it");
     most_kept_ = std::max<std::size_t>(most_kept_, static_cast<std::size_t>(std::max(subset.step.subsets, 0)) + 2);
-    return {kept_.of(subset, most_kept_, [this](const ViewSubset& s) { return sensitivity_of(s); }), 1, whole_};
+    const Weights weights = is_announced_whole_ ? Weights::one : Weights::own;
+    const auto& image = kept_.of(subset, is_announced_whole_, most_kept_,
+                                 [&](const ViewSubset& s) { return added_up(s.batches, weights); });
+    return {image, is_announced_whole_ ? common_weight(subset) : 1, whole_};
   }
 
   std::shared_ptr<const Quantity> quantity(const ViewSubset& subset, Context& context) override {
@@ -148,20 +177,24 @@ class ViewModel final : public SystemModel<ViewBatch> {
     for (std::size_t v = 0; v < set_->places.size(); ++v) all.records.push_back({.view = static_cast<int>(v)});
     all.count = set_->pixels() * static_cast<std::int64_t>(all.records.size());
     all.weigh(reference_s);
-    return added_up({std::make_shared<const ViewBatch>(std::move(all))});
+    return added_up({std::make_shared<const ViewBatch>(std::move(all))}, Weights::own);
   }
 
-  Image sensitivity_of(const ViewSubset& subset) { return added_up(subset.batches); }
+  enum class Weights { own, one };
 
-  Image added_up(const std::vector<std::shared_ptr<const ViewBatch>>& batches) {
+  Image added_up(const std::vector<std::shared_ptr<const ViewBatch>>& batches, Weights weights) {
     const Memory memory = memory_of(settings_.backend);
     Image sum = Image::zeros(projector_->grid(), memory);
+    const auto add = [&](const ViewBatch& batch) {
+      Views views = batch.view();
+      if (weights == Weights::one) views.weight = nullptr;
+      projector_->add_sensitivity(views, sum.voxels.data());
+    };
     for (const auto& batch : batches) {
       if (on_host(batch->memory()) == on_host(memory)) {
-        projector_->add_sensitivity(batch->view(), sum.voxels.data());
+        add(*batch);
       } else {
-        const ViewBatch there = batch->to(memory);
-        projector_->add_sensitivity(there.view(), sum.voxels.data());
+        add(batch->to(memory));
         synchronize(nullptr);
       }
     }

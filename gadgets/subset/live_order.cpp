@@ -9,10 +9,10 @@
 namespace tofstream {
 
 void LiveOrder::require_possible(const UpdateRecord& record) {
-  if (record.restart || (record.parts.size() == 1 && !record.as_of_event)) return;
+  if (record.restart || (record.parts.size() == 1 && !record.as_of)) return;
   throw std::runtime_error(fmt::format(
       "update {} of the order is of {}: follow it with data of the kind that it was written for", record.update,
-      record.as_of_event ? "data that grew during the scan" : "parts that do not follow one another"));
+      record.as_of ? "data that grew during the scan" : "parts that do not follow one another"));
 }
 
 LiveUpdate LiveOrder::recorded(const UpdateRecord& record) const {

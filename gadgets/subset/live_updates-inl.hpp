@@ -1,10 +1,8 @@
 // The definitions of live_updates.hpp, to include where live updates are made for a kind of data.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,9 +27,8 @@ LiveUpdates<Data, Order>::LiveUpdates(LiveSettings settings, Order order,
       join_(std::move(join)),
       order_(std::move(order)),
       recorded_(p_.follow, p_.resume_from, &Order::require_possible),
-      deadline_(p_.deadline_ms, p_.degrade) {
-  if (!p_.order.empty()) context.output_file(p_.order);
-}
+      deadline_(p_.deadline_ms, p_.degrade),
+      file_(p_.order, context) {}
 
 template <class Data, class Order>
 void LiveUpdates<Data, Order>::announce(Data like) {
@@ -82,7 +79,7 @@ void LiveUpdates<Data, Order>::flush(Emit<Subset<Data>>& emit, Context& context)
       send(*update, emit, context);
     finish(emit, context);
   }
-  if (log_) write_log([&] { log_->end(); }, context);
+  file_.end(context);
   report(context);
 }
 
@@ -166,7 +163,7 @@ void LiveUpdates<Data, Order>::finish(Emit<Subset<Data>>& emit, Context& context
 template <class Data, class Order>
 void LiveUpdates<Data, Order>::restart(Emit<Subset<Data>>& emit, Context& context) {
   offline_ = 0;
-  write_record({.update = ++updates_, .restart = true}, context);
+  file_.write({.update = ++updates_, .restart = true}, recorded_.passed(), context);
   context.made_from(of_no_event(newest_));
   emit(restart_of<Data>(updates_));
 }
@@ -197,7 +194,7 @@ void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>
   subset.step = step_of(update);
   gather(update, subset);
   subset.quantity = quantity_();
-  write_record({updates_, update.parts, events_of(update)}, context);
+  file_.write({updates_, update.parts, events_of(update)}, recorded_.passed(), context);
   order_.note(update);
   if (offline_) ++*offline_;
   const MessageInfo& last = came_[static_cast<std::size_t>(update.last())];
@@ -257,35 +254,6 @@ std::uint64_t LiveUpdates<Data, Order>::new_events_of(const LiveUpdate& update) 
     if (order_.updates_of(k) == 0) sum += kept(k).event_count();
   });
   return sum;
-}
-
-// Written before the update itself, so that any estimate that was seen or kept is in the order.
-template <class Data, class Order>
-void LiveUpdates<Data, Order>::write_record(const UpdateRecord& record, Context& context) {
-  if (p_.order.empty()) return;
-  write_log(
-      [&] {
-        const auto passed = recorded_.passed();
-        const auto before =
-            passed.first(std::min<std::size_t>(passed.size(), static_cast<std::size_t>(record.update) - 1));
-        if (!log_) log_.emplace(context.output_file(p_.order), before);
-        log_->append(record);
-      },
-      context);
-}
-
-// A scan continues even if its order can no longer be written, as on a full disk.
-template <class Data, class Order>
-template <class Write>
-void LiveUpdates<Data, Order>::write_log(const Write& write, Context& context) {
-  if (is_log_broken_) return;
-  try {
-    write();
-  } catch (const std::system_error& error) {
-    is_log_broken_ = true;
-    context.report("order_broken", true);
-    context.log().warning(fmt::format("the order of updates is no longer written: {}", error.what()));
-  }
 }
 
 // Data that came before the projector was ready waited for the sensitivity, which is computed once the scanner is

@@ -14,10 +14,10 @@
 
 #include "core/base/latency.hpp"
 #include "core/gadget.hpp"
-#include "gadgets/io/update_log.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/subset/deadline.hpp"
 #include "gadgets/subset/live_order.hpp"
+#include "gadgets/subset/order_file.hpp"
 #include "gadgets/subset/recorded_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 #include "gadgets/subset/subset_data.hpp"
@@ -89,9 +89,6 @@ class LiveUpdates {
   template <class Update>
   std::uint64_t events_of(const Update& update) const;
   std::uint64_t new_events_of(const LiveUpdate& update) const;
-  void write_record(const UpdateRecord& record, Context& context);
-  template <class Write>
-  void write_log(const Write& write, Context& context);
   void note_latency(Context& context);
   void report(Context& context) const;
 
@@ -101,8 +98,7 @@ class LiveUpdates {
   Order order_;
   RecordedOrder recorded_;
   Deadline deadline_;
-  std::optional<UpdateLogWriter> log_;
-  bool is_log_broken_ = false;
+  OrderFile file_;
   std::optional<Data> announcement_;  // not sent yet
   bool is_announced_ = false;
   std::vector<StoredSubset<Data>> subsets_;

@@ -12,7 +12,7 @@
 namespace tofstream {
 
 void ViewOrder::require_possible(const UpdateRecord& record) {
-  if (!record.as_of_event) return;
+  if (!record.as_of) return;
   throw std::runtime_error(fmt::format(
       "update {} of the order is of data that grew during the scan: follow it with data of the kind that it was "
       "written for",

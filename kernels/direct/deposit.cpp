@@ -50,7 +50,7 @@ void HistoDeposit::place(const EventView& events, std::int64_t begin, std::int64
   }
 }
 
-DepositTally HistoDeposit::add(const EventView& events, float* histo) const {
+DepositTally HistoDeposit::add(const EventView& events, float* histo, std::uint64_t* of_views) const {
   if (events.count > 0 && !events.has_tof())
     throw std::invalid_argument("histo-images need events with ToF: reconstruct others from list mode");
   const auto views = static_cast<std::size_t>(views_.count());
@@ -77,6 +77,7 @@ DepositTally HistoDeposit::add(const EventView& events, float* histo) const {
         ordered[next[static_cast<std::size_t>(event.view)]++] = event;
     tbb::parallel_for(std::size_t{0}, views, [&](std::size_t v) {
       float* const of_view = histo + static_cast<std::int64_t>(v) * view_points_;
+      if (of_views) of_views[v] += ends[v + 1] - ends[v];
       for (std::size_t e = ends[v]; e < ends[v + 1]; ++e)
         for_each_deposit(lattices_[v], ordered[e], kind_,
                          [&](std::int64_t point, float weight) { of_view[point] += weight; });
@@ -89,10 +90,10 @@ DepositTally HistoDeposit::add(const EventView& events, float* histo) const {
 HistoDepositCuda::HistoDepositCuda(const Grid&, const DirectViews&, HistoLattice, DepositKind) {
   refuse_cuda();
 }
-DepositTally HistoDepositCuda::add(const EventView&, Stream) {
+DepositTally HistoDepositCuda::add(const EventView&, std::uint64_t*, Stream) {
   refuse_cuda();
 }
-Buffer<float> HistoDepositCuda::counts_of(std::int64_t, std::int64_t, Stream) const {
+void HistoDepositCuda::copy_counts(int, int, float*, Stream) const {
   refuse_cuda();
 }
 #endif

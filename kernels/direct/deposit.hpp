@@ -98,8 +98,9 @@ class HistoDeposit {
   std::int64_t points() const { return views_.count() * view_points_; }
   /// Adds 1 for each event to the histo-images, or weights of sum 1; at the lattice's border the weights of points
   /// beyond it go to the nearest one of it. Host memory. The same bits on any number of threads, and in any number of
-  /// calls for the same events in their order. Throws std::invalid_argument for events without ToF.
-  DepositTally add(const EventView& events, float* histo) const;
+  /// calls for the same events in their order. `of_views`, unless null: the number of events of each view is added
+  /// there. Throws std::invalid_argument for events without ToF.
+  DepositTally add(const EventView& events, float* histo, std::uint64_t* of_views = nullptr) const;
 
  private:
   void place(const EventView& events, std::int64_t begin, std::int64_t end, PlacedEvent* placed,
@@ -119,17 +120,18 @@ class HistoDepositCuda {
   HistoDepositCuda(const Grid& grid, const DirectViews& views, HistoLattice lattice, DepositKind kind);
 
   std::int64_t points() const { return views_.count() * view_points_; }
-  /// Of events in device memory; waits for them.
-  DepositTally add(const EventView& events, Stream stream = nullptr);
-  /// The histo-images so far, in device memory: of all views, or of one. Queued on the stream.
-  Buffer<float> counts(Stream stream = nullptr) const { return counts_of(0, points(), stream); }
-  Buffer<float> counts_of_view(int view, Stream stream = nullptr) const {
-    return counts_of(view * view_points_, view_points_, stream);
+  /// Of events in device memory; waits for them. `of_views`: as HistoDeposit::add, in host memory.
+  DepositTally add(const EventView& events, std::uint64_t* of_views = nullptr, Stream stream = nullptr);
+  /// The histo-images so far, in device memory. Queued on the stream.
+  Buffer<float> counts(Stream stream = nullptr) const {
+    Buffer<float> all(Memory::device, points(), stream);
+    copy_counts(0, views_.count(), all.data(), stream);
+    return all;
   }
+  /// Those of `count` views from `first` on, to `counts` in device memory. Queued on the stream.
+  void copy_counts(int first, int count, float* counts, Stream stream = nullptr) const;
 
  private:
-  Buffer<float> counts_of(std::int64_t first, std::int64_t points, Stream stream) const;
-
   DirectViews views_;
   DepositKind kind_;
   std::int64_t view_points_ = 0;

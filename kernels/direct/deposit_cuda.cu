@@ -11,7 +11,7 @@ namespace {
 
 constexpr int deposit_threads = 256;
 constexpr float units_an_event = 1 << 24;
-constexpr int tally_reasons = 4;  // deposited, and why not: -view of PlacedEvent
+constexpr int tally_reasons = 3;  // why an event has no view: -view of PlacedEvent, less 1; then each view's events
 
 using Sum = unsigned long long;
 
@@ -24,8 +24,10 @@ __global__ void __launch_bounds__(deposit_threads)
   const std::int64_t e = std::int64_t{blockIdx.x} * deposit_threads + threadIdx.x;
   if (e < events.count) {
     const PlacedEvent event = place_event(views, lattices, events.lor(e));
-    atomicAdd(&counts[event.view < 0 ? -event.view : 0], 1u);
-    if (event.view >= 0) {
+    if (event.view < 0) {
+      atomicAdd(&counts[-event.view - 1], 1u);
+    } else {
+      atomicAdd(tally + tally_reasons + event.view, Sum{1});
       Sum* const of_view = sums + event.view * view_points;
       for_each_deposit(lattices[event.view], event, kind, [&](std::int64_t point, float weight) {
         const auto units = static_cast<Sum>(__float2ull_rn(weight * units_an_event));
@@ -64,11 +66,11 @@ HistoDepositCuda::HistoDepositCuda(const Grid& grid, const DirectViews& views, H
   view_points_ = lattices.front().points();
   lattices_ = Buffer<DirectLattice>::from(lattices).to(Memory::device);
   sums_ = Buffer<std::uint64_t>::zeros(Memory::device, points());
-  tallies_ = Buffer<std::uint64_t>(Memory::device, tally_reasons);
+  tallies_ = Buffer<std::uint64_t>(Memory::device, tally_reasons + views.count());
   synchronize(nullptr);  // the host's copies may go, and events may come on any stream
 }
 
-DepositTally HistoDepositCuda::add(const EventView& events, Stream stream) {
+DepositTally HistoDepositCuda::add(const EventView& events, std::uint64_t* of_views, Stream stream) {
   if (events.count > 0 && !events.has_tof())
     throw std::invalid_argument("histo-images need events with ToF: reconstruct others from list mode");
   if (events.count == 0) return {};
@@ -77,16 +79,21 @@ DepositTally HistoDepositCuda::add(const EventView& events, Stream stream) {
       events, views_, lattices_.data(), view_points_, kind_, sums_of(sums_), sums_of(tallies_));
   check_launch("deposit events");
   const std::vector<std::uint64_t> tally = tallies_.to_vector(stream);
-  const auto of = [&](std::int32_t why) { return tally[static_cast<std::size_t>(-why)]; };
-  return {of(0), of(PlacedEvent::beyond_acceptance), of(PlacedEvent::outside), of(PlacedEvent::no_line)};
+  const auto of = [&](std::int32_t why) { return tally[static_cast<std::size_t>(-why - 1)]; };
+  DepositTally result{0, of(PlacedEvent::beyond_acceptance), of(PlacedEvent::outside), of(PlacedEvent::no_line)};
+  for (int v = 0; v < views_.count(); ++v) {
+    const std::uint64_t of_view = tally[static_cast<std::size_t>(tally_reasons + v)];
+    result.deposited += of_view;
+    if (of_views) of_views[v] += of_view;
+  }
+  return result;
 }
 
-Buffer<float> HistoDepositCuda::counts_of(std::int64_t first, std::int64_t points, Stream stream) const {
-  Buffer<float> counts(Memory::device, points, stream);
-  to_counts<<<deposit_blocks(points), deposit_threads, 0, stream>>>(reinterpret_cast<const Sum*>(sums_.data()) + first,
-                                                                    points, counts.data());
+void HistoDepositCuda::copy_counts(int first, int count, float* counts, Stream stream) const {
+  const std::int64_t points = count * view_points_;
+  to_counts<<<deposit_blocks(points), deposit_threads, 0, stream>>>(
+      reinterpret_cast<const Sum*>(sums_.data()) + first * view_points_, points, counts);
   check_launch("count events");
-  return counts;
 }
 
 }  // namespace tofstream

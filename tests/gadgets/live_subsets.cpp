@@ -259,7 +259,7 @@ TEST_CASE("an order of parts that are no subsets in time order is refused before
                       doctest::Contains(("update 1 of the order is of " + words).c_str()));
   };
   refused({1, {{0, 1}, {2, 1}}, 20}, "parts that do not follow one another: follow it with data of the kind");
-  refused({1, {{0, 1}}, 20, 50}, "data that grew during the scan");
+  refused({1, {{0, 1}}, 20, AsOf{50, 1}}, "data that grew during the scan");
 }
 
 TEST_CASE("an order or a checkpoint that cannot be written ends no scan") {

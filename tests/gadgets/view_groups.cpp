@@ -132,7 +132,7 @@ TEST_CASE("after the scan each view gets the updates that it lacks, in the order
 }
 
 TEST_CASE("a record of data that grew is not followed by whole views") {
-  CHECK_THROWS_WITH(ViewOrder::require_possible({.update = 3, .parts = {{0, 1}}, .as_of_event = 7}),
+  CHECK_THROWS_WITH(ViewOrder::require_possible({.update = 3, .parts = {{0, 1}}, .as_of = AsOf{7, 1}}),
                     doctest::Contains("update 3 of the order is of data that grew"));
   CHECK_NOTHROW(ViewOrder::require_possible({.update = 3, .parts = {{0, 1}, {4, 2}}}));
 }

@@ -17,7 +17,7 @@ using namespace tofstream;
 namespace {
 
 const std::vector<UpdateRecord> records = {
-    {1, {{0, 1}}, 100}, {2, {{1, 3}, {7, 1}}, 400, 51203}, {.update = 3, .restart = true}};
+    {1, {{0, 1}}, 100}, {2, {{1, 3}, {7, 1}}, 400, AsOf{51203, 0.1 + 31}}, {.update = 3, .restart = true}};
 
 void append(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::app | std::ios::binary) << text;
@@ -73,7 +73,9 @@ TEST_CASE("a file that is no order of updates is refused, with its line") {
                            R"({"update":4,"parts":[[3,1],[1,1]],"events":1})",
                            R"({"update":4,"parts":[[0,0]],"events":1})",
                            R"({"update":4,"subset":0,"subsets":1,"events":1})",
-                           R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":-2})",
+                           R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":-2,"as_of_s":1})",
+                           R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":5})",
+                           R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":5,"as_of_s":-1})",
                            R"({"update":4,"parts":[[0,1]],"events":1,"as_of_event":null})"}) {
     CAPTURE(line);
     UpdateLogWriter(file, records);

@@ -12,6 +12,10 @@ std::shared_ptr<const Estimate>& last_image() {
   static std::shared_ptr<const Estimate> last;
   return last;
 }
+std::atomic<std::int64_t>& updates_seen() {
+  static std::atomic<std::int64_t> updates;
+  return updates;
+}
 }  // namespace direct_test
 
 namespace {
@@ -19,7 +23,10 @@ namespace {
 using namespace direct_test;
 
 struct KeepLastImage {
-  void process(std::shared_ptr<const Estimate> estimate) { last_image() = std::move(estimate); }
+  void process(std::shared_ptr<const Estimate> estimate) {
+    last_image() = std::move(estimate);
+    updates_seen() = last_image()->step.update;
+  }
 };
 TOFSTREAM_GADGET(KeepLastImage, "test_keep_last_image", "Keeps the newest image");
 

@@ -1,6 +1,8 @@
 // A small ring with ToF, a phantom, its mu map, and runs of pipelines with them, for the tests of DIRECT.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -60,6 +62,8 @@ inline std::string mu_map_of(const std::string& phantom, const std::filesystem::
 
 /// The last image of the run.
 std::shared_ptr<const Estimate>& last_image();
+/// Of the run so far.
+std::atomic<std::int64_t>& updates_seen();
 
 struct DirectPipeline {
   std::string ring, phantom, mu_map;

@@ -160,10 +160,19 @@ TEST_CASE("Events are deposited on CUDA as on the CPU, and counted by the same r
       for (std::size_t i = 0; i < counts.size(); ++i)
         apart += std::abs(static_cast<double>(counts[i]) - static_cast<double>(expected[i]));
       CHECK(apart < 1e-5 * static_cast<double>(tally.deposited) + 12);
-      const std::vector<float> of_view = deposit.counts_of_view(5).to_vector();
-      CHECK(std::equal(of_view.begin(), of_view.end(), counts.begin() + 5 * std::ssize(of_view)));
+      const std::int64_t points = deposit.points() / views.count();
+      Buffer<float> two_views(Memory::device, 2 * points);
+      deposit.copy_counts(5, 2, two_views.data());
+      CHECK(std::ranges::equal(two_views.to_vector(), std::span(counts).subspan(static_cast<std::size_t>(5 * points),
+                                                                                static_cast<std::size_t>(2 * points))));
       HistoDepositCuda again(grid, views, lattice, how);
-      CHECK(again.add(there.view()) == found);
+      std::vector<std::uint64_t> of_views(static_cast<std::size_t>(views.count()));
+      CHECK(again.add(there.view(), of_views.data()) == found);
+      for (std::size_t v = 0; v < of_views.size(); ++v) {
+        const auto begin = counts.begin() + static_cast<std::ptrdiff_t>(v) * points;
+        CHECK(std::accumulate(begin, begin + points, 0.0) ==
+              doctest::Approx(static_cast<double>(of_views[v])).epsilon(1e-6));
+      }
       CHECK(again.counts().to_vector() == counts);
     }
 }

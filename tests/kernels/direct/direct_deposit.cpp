@@ -79,8 +79,15 @@ TEST_CASE("Direct events deposited and rejected are all events, each with its re
     for (const DepositKind how : {DepositKind::nearest, DepositKind::linear}) {
       const HistoDeposit deposit(direct_deposit_grid, direct_deposit_views, kind, how);
       std::vector<float> histo(static_cast<std::size_t>(deposit.points()));
-      const DepositTally tally = deposit.add(events.view(), histo.data());
+      std::vector<std::uint64_t> of_views(static_cast<std::size_t>(direct_deposit_views.count()), 1);
+      const DepositTally tally = deposit.add(events.view(), histo.data(), of_views.data());
       CHECK(tally.deposited + tally.rejected() == lors.size());
+      for (std::size_t v = 0; v < of_views.size(); ++v) {
+        const auto points = std::ssize(histo) / std::ssize(of_views);
+        const auto begin = histo.begin() + static_cast<std::ptrdiff_t>(v) * points;
+        CHECK(std::accumulate(begin, begin + points, 1.0) ==
+              doctest::Approx(static_cast<double>(of_views[v])).epsilon(1e-6));
+      }
       CHECK(tally.no_line == 3);
       CHECK(tally.beyond_acceptance > 100);
       CHECK(tally.outside > 50);

@@ -1,0 +1,233 @@
+// Histo-images while they fill: see histo_filling.hpp.
+#include "gadgets/direct/histo_filling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/step/projector_kinds.hpp"
+#include "gadgets/step/scanner_lines.hpp"
+#include "kernels/correct/isotopes.hpp"
+#include "kernels/direct/direct.hpp"
+#include "kernels/direct/histo_sensitivity.hpp"
+#include "kernels/types/host_batch.hpp"
+
+namespace tofstream {
+namespace {
+
+// An event lies at the middle of its bin, whose width adds its variance.
+float deposited_sigma_mm(const TofModel& tof) {
+  constexpr float uniform = 12;
+  return std::sqrt(tof.sigma_mm * tof.sigma_mm + tof.bin_width_mm * tof.bin_width_mm / uniform);
+}
+
+}  // namespace
+
+MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_message, bool lives_there) {
+  const auto views = static_cast<std::size_t>(settings.views.count());
+  const std::size_t arrays = settings.randoms.from == HistoRandomsFrom::none ? 2 : 3;  // counts, sensitivity, randoms
+  const std::size_t on_device = 2 + (lives_there ? arrays - 1 : 1);  // sums of 8 bytes, and terms or the counts
+  const std::size_t image = settings.image.bytes();
+  return {.host_bytes = memory_product(arrays * views, image),
+          .device_bytes = wants_cuda(settings.backend) ? memory_product(on_device * views, image) : 0,
+          .message_bytes = memory_product(arrays * views_a_message, image),
+          .gives_on_device = lives_there && wants_cuda(settings.backend),
+          .lower = "views",
+          .note = "where the image is not square, its views on `lattice: view` are as wide as its longer side"};
+}
+
+HistoFilling::HistoFilling(HistoSettings settings, Context& context)
+    : p_(std::move(settings)), backend_(p_.backend), randoms_(p_.randoms) {
+  validate(p_.views);
+  if (p_.image.basis == Basis::blobs)
+    throw std::invalid_argument("image: histo-images are for images of voxels, not of blobs");
+  if (p_.mu_map.empty()) return;
+  mu_ = read_mu_map(p_.mu_map);
+  const std::string warning = other_mu_energy(p_.mu_map.string(), mu_map_energy_keV(p_.mu_map), annihilation_keV);
+  if (!warning.empty()) context.log().warning(warning);
+}
+
+void HistoFilling::add(EventBatch batch, Context& context) {
+  if (batch.delayed) return randoms_.take_delayeds(batch, context);
+  quantity_.add(batch.quantity);
+  note_time(batch);
+  if (batch.scanner && !has_begun()) {
+    randoms_.begin(batch.scanner);
+    begin(*batch.scanner, context);
+  }
+  if (batch.count == 0) return;
+  if (!has_begun())
+    throw std::runtime_error(
+        "the events do not say which scanner recorded them, so nobody knows their sensitivity: take them from a "
+        "decoder or a simulator");
+  require_depositable(batch);
+  randoms_.note_window(batch.tof);
+  const DepositTally tally = deposit(std::move(batch));
+  tally_ += tally;
+  const auto reject = [&](std::uint64_t events_out, const char* why) {
+    if (events_out > 0) context.books().rejected(events_out, why);
+  };
+  reject(tally.beyond_acceptance, "more oblique than acceptance_deg");
+  reject(tally.outside, "deposited outside the histo-images");
+  reject(tally.no_line, "no line, or a ToF that is not finite");
+}
+
+// The sensitivity comes first, so that what is wrong with the views is said before all events have come.
+void HistoFilling::begin(const Scanner& scanner, Context& context) {
+  const Grid grid = p_.image.grid(&scanner);
+  context.report("image", grid_in_words(grid));
+  set_ = direct_view_set(grid, p_.views, p_.lattice);
+  set_.histo.lie_along_view = p_.lattice == HistoLattice::view;
+  set_.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
+  grid_ = grid;
+  make_sensitivity(scanner, context);
+  events_.assign(set_.places.size(), 0);
+  if (backend_ == Backend::cuda) {
+    on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit);
+  } else {
+    on_host_.emplace(grid, p_.views, p_.lattice, p_.deposit);
+    counts_ = Buffer<float>::zeros(Memory::host, on_host_->points());
+  }
+  context.report("backend", std::string(on_device_ ? "cuda" : "cpu"));
+}
+
+void HistoFilling::make_sensitivity(const Scanner& scanner, Context& context) {
+  HistoSensitivity sensitivity(*grid_, p_.views, p_.lattice);
+  const auto& joseph = table_of<ProjectorKind>().at("joseph_projector");
+  const auto projector =
+      joseph.make(joseph.default_params().get(), sensitivity.lattice_grid(), Backend::cpu, scanner, context);
+  terms_ = Buffer<float>::zeros(Memory::host, sensitivity.points());
+  std::int64_t used = 0;
+  const auto lay_down = [&](const EventView& lines, const float* values, double done) {
+    if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
+    used += sensitivity.add(lines, values, *projector, terms_.data());
+    context.progress(done, 1, "of the sensitivity");
+  };
+  const ScannerLinesCount count = lines_of(scanner).visit(
+      scanner, sensitivity.box(), {.most_lines = p_.most_lines, .mu_per_mm = mu_ ? &*mu_ : nullptr}, lay_down);
+  context.report("sensitivity_lines", count.drawn);
+  context.report("sensitivity_lines_accepted", used);
+  if (count.drawn < count.all)
+    context.log().info(fmt::format("the histo-images' sensitivity is from {} of {} lines", count.drawn, count.all));
+  require_lines_in_all_views();
+}
+
+void HistoFilling::require_lines_in_all_views() const {
+  const auto pixels = static_cast<std::size_t>(set_.pixels());
+  for (std::size_t v = 0; v < set_.places.size(); ++v) {
+    if (std::ranges::any_of(terms_.span().subspan(v * pixels, pixels), [](float term) { return term > 0; })) continue;
+    throw std::invalid_argument(
+        fmt::format("acceptance_deg: no line of the scanner is in the view at an azimuth of {:g} and a tilt of {:g} "
+                    "degrees: lower acceptance_deg, or take fewer views",
+                    set_.places[v].angle_deg, set_.places[v].tilt_deg));
+  }
+}
+
+void HistoFilling::require_depositable(const EventBatch& batch) {
+  if (batch.tof_mm.empty() || !(batch.tof.sigma_mm > 0))
+    throw std::runtime_error("histo-images need events with ToF: reconstruct others from list mode");
+  if (!batch.tof_width_mm.empty())
+    throw std::runtime_error(
+        "the events' ToF bins differ in width, and histo-images have one resolution: reconstruct from list mode");
+  if (!batch.additive.empty())
+    throw std::runtime_error(
+        "the events have terms for randoms or scatter of their own, which do not tell those of a whole line: leave "
+        "out randoms and scatter of event_corrections and give randoms here, or reconstruct from list mode");
+  const float sigma_mm = deposited_sigma_mm(batch.tof);
+  if (tof_sigma_mm_ == 0) tof_sigma_mm_ = sigma_mm;
+  if (std::abs(sigma_mm - tof_sigma_mm_) > 1e-3f * tof_sigma_mm_)
+    throw std::runtime_error(
+        fmt::format("events of two ToF resolutions came, with a sigma of {:g} and {:g} mm: histo-images have one",
+                    tof_sigma_mm_, sigma_mm));
+}
+
+void HistoFilling::note_time(const EventBatch& batch) {
+  if (batch.duration_s > 0) start_s_ = std::min(start_s_, batch.start_s);
+  duration_s_ += batch.duration_s;
+  exposed_s_ += batch.duration_s * batch.exposure;
+}
+
+DepositTally HistoFilling::deposit(EventBatch batch) {
+  if (!on_device_) return on_host_->add(host_batch(std::move(batch)).view(), counts_.data(), events_.data());
+  if (!on_host(batch.memory())) return on_device_->add(batch.view(), events_.data());
+  return on_device_->add(batch.to(Memory::device).view(), events_.data());
+}
+
+void HistoFilling::lay_down_randoms(Context& context) {
+  additive_ = randoms_.lay_down({*grid_, p_.views, p_.lattice, p_.most_lines}, duration_s_, context);
+}
+
+void HistoFilling::bring_to_host() {
+  if (!on_device_) return;
+  counts_ = on_device_->counts().to(Memory::host);
+  synchronize(nullptr);
+  on_device_.reset();
+}
+
+std::shared_ptr<const ViewSet> HistoFilling::view_set(double start_s, double duration_s) const {
+  auto set = std::make_shared<ViewSet>(set_);
+  set->histo.tof_sigma_mm = tof_sigma_mm_;
+  for (ViewPlace& place : set->places) {
+    place.start_s = start_s;
+    place.duration_s = duration_s;
+  }
+  return set;
+}
+
+ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<const ViewSet> set, double exposure) {
+  const std::int64_t pixels = set->pixels();
+  const Memory memory = this->memory();
+  ViewBatch batch{.count = std::ssize(numbers) * pixels, .set = std::move(set), .quantity = quantity()};
+  for (const int number : numbers) batch.records.push_back({.view = number, .exposure = exposure});
+  batch.weigh(1);
+  const auto part = [&](const Buffer<float>& all) {
+    Buffer<float> part(memory, batch.count);
+    for (std::size_t v = 0; v < numbers.size(); ++v)
+      detail::copy(part.data() + static_cast<std::int64_t>(v) * pixels, memory, all.data() + numbers[v] * pixels,
+                   memory, static_cast<std::size_t>(pixels) * sizeof(float), nullptr);
+    return part;
+  };
+  if (!on_device_) {
+    batch.counts = part(counts_);
+    batch.multiplicative = part(terms_);
+    if (!additive_.empty()) batch.additive = part(additive_);
+    return batch;
+  }
+  if (device_terms_.empty()) device_terms_ = terms_.to(Memory::device);
+  if (device_additive_.size() != additive_.size()) device_additive_ = additive_.to(Memory::device);
+  batch.index = batch.index.to(memory);
+  batch.weight = batch.weight.to(memory);
+  batch.counts = Buffer<float>(memory, batch.count);
+  for (std::size_t v = 0; v < numbers.size(); ++v)
+    on_device_->copy_counts(numbers[v], 1, batch.counts.data() + static_cast<std::int64_t>(v) * pixels);
+  batch.multiplicative = part(device_terms_);
+  if (!device_additive_.empty()) batch.additive = part(device_additive_);
+  synchronize(nullptr);
+  return batch;
+}
+
+ViewBatch HistoFilling::all_without_counts(std::shared_ptr<const ViewSet> set) const {
+  ViewBatch all{.count = std::ssize(set->places) * set->pixels(), .set = std::move(set)};
+  for (std::size_t v = 0; v < all.set->places.size(); ++v) all.records.push_back({.view = static_cast<int>(v)});
+  all.weigh(1);
+  all.multiplicative = terms_;
+  return all;
+}
+
+// The views' sensitivity attenuates, and the attenuation of the events' own terms cancels.
+std::shared_ptr<const Quantity> HistoFilling::quantity() const {
+  if (!quantity_.get()) return nullptr;
+  auto made = std::make_shared<Quantity>(*quantity_.get());
+  made->attenuated_by = {};
+  if (!p_.mu_map.empty()) (*made)[Correction::attenuation] = {CorrectionState::made, p_.mu_map.string()};
+  if (!additive_.empty()) (*made)[Correction::randoms] = {CorrectionState::made, randoms_.how()};
+  return made;
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

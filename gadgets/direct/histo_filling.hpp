@@ -1,0 +1,130 @@
+// The histo-images of a scan while they fill: what gadgets that deposit events share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/gadget.hpp"
+#include "gadgets/direct/histo_randoms.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/views.hpp"
+#include "kernels/direct/deposit.hpp"
+#include "kernels/types/image.hpp"
+
+namespace tofstream {
+
+constexpr auto enum_names(HistoLattice) {
+  return names(HistoLattice::view, "view", HistoLattice::image, "image");
+}
+constexpr auto enum_names(DepositKind) {
+  return names(DepositKind::nearest, "nearest", DepositKind::linear, "linear");
+}
+
+inline constexpr auto* histo_image_words = "The image that will be reconstructed, of voxels";
+inline constexpr auto* histo_views_words =
+    "Intervals of azimuth in [0, 180) degrees, and of the co-polar angle within the acceptance: a view each, and at "
+    "most "
+    "4096 of them";
+inline constexpr auto* acceptance_words = "Lines more oblique than this are rejected";
+inline constexpr auto* histo_lattice_words =
+    "Points of a histo-image: view, turned and sheared along the view, so that nothing is resampled twice; image, the "
+    "image's voxels, as operators one_stage and fft need it";
+inline constexpr auto* deposit_words =
+    "linear: an event counts at the eight points around it; nearest: at the one next to it, as published, which makes "
+    "rings and slices where crystals and voxels have one pitch";
+inline constexpr auto* histo_mu_map_words =
+    "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: no attenuation";
+inline constexpr auto* histo_most_lines_words =
+    "The sensitivity sums all of the scanner's lines where there are at most so many, else a sample of this size";
+
+struct HistoSettings {
+  ImageParams image;
+  DirectViews views;
+  HistoLattice lattice = HistoLattice::view;
+  DepositKind deposit = DepositKind::linear;
+  std::filesystem::path mu_map;  // empty: no attenuation
+  HistoRandomsParams randoms;
+  std::int64_t most_lines = 0;
+  BackendChoice backend = BackendChoice::automatic;
+};
+
+/// From a gadget's parameters of these names.
+template <class Params>
+HistoSettings histo_settings(const Params& p) {
+  return {p.image,  {p.views[0], p.views[1], p.acceptance_deg}, p.lattice, p.deposit, p.mu_map, p.randoms, p.most_lines,
+          p.backend};
+}
+
+/// Of a gadget that holds all views' arrays, and gives messages of `views_a_message` views; `lives_there`: these are
+/// made where events are deposited.
+MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_message, bool lives_there = false);
+
+class HistoFilling {
+ public:
+  /// Throws std::invalid_argument for views or an image that cannot be, and what reading the mu map throws.
+  HistoFilling(HistoSettings settings, Context& context);
+
+  /// Deposits prompts, or keeps delayed coincidences for the randoms; the first batch that names the scanner begins
+  /// them: the sensitivity is computed. The books get what is rejected. Throws std::runtime_error, or
+  /// std::invalid_argument for a parameter that does not fit the scanner, where events cannot be deposited.
+  void add(EventBatch batch, Context& context);
+  bool has_begun() const { return grid_.has_value(); }
+
+  const DepositTally& tally() const { return tally_; }
+  /// Deposited so far, of each view.
+  const std::vector<std::uint64_t>& events_of_views() const { return events_; }
+  double start_s() const { return duration_s_ > 0 ? start_s_ : 0; }
+  double duration_s() const { return duration_s_; }
+  /// The scan time so far, weighted with its exposure: decay and live time. 1 where the events state no time.
+  double exposed_s() const { return duration_s_ > 0 ? duration_s_ * mean_exposure() : 1; }
+  double mean_exposure() const { return duration_s_ > 0 ? exposed_s_ / duration_s_ : 1; }
+
+  /// Adds the randoms of the whole scan to the views, once all delayed coincidences have come.
+  void lay_down_randoms(Context& context);
+  /// What the views are, for places of this time; a `duration_s` of 0 leaves it to the views' exposure.
+  std::shared_ptr<const ViewSet> view_set(double start_s, double duration_s) const;
+  /// These views in one batch as they stand, weighted, in the memory of the backend; without events in their records.
+  /// `set`: of view_set(). Complete on return.
+  ViewBatch views(std::span<const int> numbers, std::shared_ptr<const ViewSet> set, double exposure);
+  /// All views without their counts, each for 1 s of scan time: whence the sensitivity of the whole comes. On the host.
+  ViewBatch all_without_counts(std::shared_ptr<const ViewSet> set) const;
+  /// What an image of these views shows; null: not known.
+  std::shared_ptr<const Quantity> quantity() const;
+  /// Moves the counts to the host, after the last event.
+  void bring_to_host();
+
+ private:
+  void begin(const Scanner& scanner, Context& context);
+  void make_sensitivity(const Scanner& scanner, Context& context);
+  void require_lines_in_all_views() const;
+  void require_depositable(const EventBatch& batch);
+  void note_time(const EventBatch& batch);
+  DepositTally deposit(EventBatch batch);
+  Memory memory() const { return on_device_ ? Memory::device : Memory::host; }
+
+  HistoSettings p_;
+  GadgetBackend backend_;
+  HistoRandoms randoms_;
+  std::optional<Image> mu_;
+  std::optional<Grid> grid_;
+  ViewSet set_;
+  std::optional<HistoDeposit> on_host_;
+  std::optional<HistoDepositCuda> on_device_;
+  Buffer<float> counts_, terms_, additive_;  // of all views, on the host
+  Buffer<float> device_terms_, device_additive_;
+  std::vector<std::uint64_t> events_;
+  DepositTally tally_;
+  float tof_sigma_mm_ = 0;
+  double start_s_ = std::numeric_limits<double>::infinity(), duration_s_ = 0, exposed_s_ = 0;
+  QuantitySoFar quantity_;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
