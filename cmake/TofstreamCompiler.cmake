@@ -51,6 +51,16 @@ if(NOT TOFSTREAM_SANITIZE)
 endif()
 
 if(TOFSTREAM_SANITIZE)
+  # Clang has no macros that say it.
+  foreach(sanitizer address thread)
+    if(TOFSTREAM_SANITIZE MATCHES ${sanitizer})
+      string(TOUPPER TOFSTREAM_SANITIZE_${sanitizer} macro)
+      add_compile_definitions(${macro})
+    endif()
+  endforeach()
+  if(TOFSTREAM_FUZZERS)  # all of the libraries tell a fuzzer which branches were taken
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  endif()
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>

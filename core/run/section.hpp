@@ -13,7 +13,7 @@
 #include "core/run/node.hpp"
 #include "core/run/run_state.hpp"
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(TOFSTREAM_SANITIZE_THREAD)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -21,7 +21,7 @@ namespace tofstream {
 
 // libtbb hands tickets from thread to thread, and ThreadSanitizer cannot see how: these tell it. Whoever takes over
 // knows the worker's address without reading anything that another thread wrote.
-#if defined(__SANITIZE_THREAD__)
+#if defined(TOFSTREAM_SANITIZE_THREAD)
 inline void hand_over(FlowGraph::Worker& worker) {
   __tsan_release(&worker);
 }

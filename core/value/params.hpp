@@ -344,7 +344,10 @@ void read_value(const Reading& from, std::vector<T>& out) {
 template <class T>
 void read_value(const Reading& from, std::optional<T>& out) {
   out.reset();
-  if (from.value().kind != Value::Kind::null) read_value(from, out.emplace());
+  if (from.value().kind == Value::Kind::null) return;
+  T value{};
+  read_value(from, value);
+  out = std::move(value);
 }
 
 template <detail::Described T>

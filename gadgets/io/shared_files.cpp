@@ -81,7 +81,7 @@ std::vector<std::string> shared_names(const std::string& kind) {
   std::vector<std::string> names;
   for (const fs::path& file : shared_yaml(kind)) names.push_back(file.stem().string());
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

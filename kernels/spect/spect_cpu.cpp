@@ -267,7 +267,8 @@ class CpuRotationProjector final : public ViewProjector {
 
   void forward(const Views& views, const float* image, float* expectation, Stream) override {
     require_views_of(setup_.set, views);
-    for (const auto& [centre_w, members] : by_rows(views)) {
+    for (const auto& row : by_rows(views)) {
+      const auto& members = row.second;
       const LatticeView& look = look_of(views, members.front());
       const ImageColumns columns = columns_of(setup_, look, setup_.grid, image, setup_.forward_kind);
       const ImageColumns* const mu = mu_columns(look);

@@ -78,6 +78,8 @@ def pairs(library):
                   psf=dict(slope=0.02, sigma0_mm=2))
     for more in ({}, dict(mu=mu)):
         yield tof.spect(grid, device="cuda", **camera, **more), tof.spect(grid, device="cpu", **camera, **more)
+    directions = dict(views=(6, 2), acceptance_deg=20, tof_fwhm_ps=300, lor_fwhm_mm=13)
+    yield tof.direct(grid, device="cuda", **directions), tof.direct(grid, **directions)
     here = listed(3000, np.asarray)
     there = here.replace(**{name: library.on_gpu(array) for name, array in here.arrays().items()})
     yield tof.joseph(grid, there), tof.joseph(grid, here)
@@ -102,6 +104,18 @@ def results_are_those_of_the_cpu(library):
         counts = {} if len(cpu.out_shape) == 1 else {"counts": y}
         there = {name: library.on_gpu(array) for name, array in counts.items()}
         assert near(library.on_host(gpu.em_step(library.on_gpu(x), **there)), cpu.em_step(x, **counts)), gpu
+
+
+def events_are_deposited_where_they_lie(library):
+    here = listed(3000, np.asarray)
+    there = here.replace(**{name: library.on_gpu(array) for name, array in here.arrays().items()})
+    directions = dict(views=(6, 2), acceptance_deg=20, tof_fwhm_ps=300, lor_fwhm_mm=13)
+    gpu, cpu = tof.direct(grid, device="cuda", **directions), tof.direct(grid, **directions)
+    found, expected = gpu.deposit(there), cpu.deposit(here)
+    assert type(found) is library.array
+    assert np.abs(library.on_host(found) - expected).sum() < 1e-4 * expected.sum() + 8
+    assert abs(gpu.deposited["deposited"] - cpu.deposited["deposited"]) <= 3
+    refused(TypeError, "events lies in host memory, and the operator works on cuda", gpu.deposit, here)
 
 
 def arrays_are_used_where_they_lie(library):
@@ -178,6 +192,7 @@ def the_default_pool_stays_as_it_is(library):
     looks = PoolLooks()
     before = looks.attributes()
     results_are_those_of_the_cpu(library)
+    events_are_deposited_where_they_lie(library)
     assert looks.attributes() == before, (before, looks.attributes())
     print("the device's default pool:", before or "not looked at, no libcudart")
 
@@ -212,6 +227,7 @@ def main(name):
     if not library.usable():
         return print("skipped: no CUDA device")
     results_are_those_of_the_cpu(library)
+    events_are_deposited_where_they_lie(library)
     arrays_are_used_where_they_lie(library)
     work_is_queued_on_the_callers_stream(library)
     nothing_is_copied(library)

@@ -26,7 +26,7 @@ CommandResult python(const std::string& script) {
 // True where there is no Python with NumPy or no sources; the test must then return.
 // A sanitized library cannot be loaded into a program that is not.
 bool skip_sanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TOFSTREAM_SANITIZE_ADDRESS) || defined(TOFSTREAM_SANITIZE_THREAD)
   skip_test("library here that is not sanitized");
   return true;
 #else

@@ -90,7 +90,7 @@ struct Lines {
 
 TEST_CASE("an operator of views is the projector's bits, with its adjoint, its EM step and its sensitivity") {
   const Op op = spect_operator();
-  std::int64_t image_shape[3], data_shape[3];
+  std::int64_t image_shape[3], data_shape[4];
   std::int32_t axes = 0;
   tof_backend backend = TOF_AUTO;
   REQUIRE(tof_operator_shape(op.get(), image_shape, data_shape, &axes, &backend) == TOF_OK);
@@ -191,7 +191,7 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   REQUIRE(tof_operator_of_events("joseph_projector", "deterministic: true", &small_grid, &one_by_one, nullptr, 0,
                                  TOF_CPU, &of_events) == TOF_OK);
   const Op events(of_events);
-  std::int64_t shape[3];
+  std::int64_t shape[4];
   std::int32_t axes = 0;
   REQUIRE(tof_operator_shape(of_lines, nullptr, shape, &axes, nullptr) == TOF_OK);
   CHECK(axes == 2);

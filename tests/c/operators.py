@@ -55,6 +55,37 @@ def adjointness():
     assert not np.allclose(tof.joseph(grid, events, tof=False)(x), tof.joseph(grid, events)(x))
 
 
+def histo_images():
+    wide = tof.Grid((20, 20, 8), (8, 8, 8))
+    events = lines(2000)
+    for D in (tof.direct(wide, views=(6, 2), acceptance_deg=30, tof_fwhm_ps=300, lor_fwhm_mm=10),
+              tof.direct(wide, views=(5, 1), acceptance_deg=30, tof_fwhm_ps=300, lor_fwhm_mm=[(0, 10), (80, 14)]),
+              tof.direct(wide, views=(6, 2), acceptance_deg=30, tof_fwhm_ps=300, lor_fwhm_mm=10, lattice="image",
+                         operator="one_stage"),
+              tof.direct(wide, views=(6, 2), acceptance_deg=30, tof_fwhm_ps=300, lor_fwhm_mm=10, lattice="image",
+                         operator="fft")):
+        assert D.out_shape == (len(D.indices), 8, 20, 20) and D.in_shape == wide.shape
+        x, y = random.random(D.in_shape, np.float32), random.random(D.out_shape, np.float32)
+        assert abs(dot(D(x), y) / dot(x, D.adjoint(y)) - 1) < 1e-5
+        for nearest in (False, True):
+            h = D.deposit(events, nearest=nearest)
+            assert abs(h.sum(dtype=np.float64) / D.deposited["deposited"] - 1) < 1e-6
+            assert sum(D.deposited.values()) == len(events) and D.deposited["outside"] > 0
+        out = np.full(D.out_shape, 7, np.float32)
+        assert D.deposit(events, out, nearest=True) is out and np.array_equal(out, h)
+        image = tof.osem([D], h, updates=2, image=np.ones(D.in_shape, np.float32))
+        assert abs(dot(D.sensitivity(), image) / h.sum(dtype=np.float64) - 1) < 1e-4
+    refused(ValueError, "time of flight", D.deposit, lines(10, tof_ns=False))
+    refused(ValueError, "tof_fwhm_ps", tof.direct, wide)
+    refused(ValueError, "acceptance_deg", tof.direct, wide, acceptance_deg=100, tof_fwhm_ps=300)
+    refused(ValueError, "two_stage", tof.direct, wide, operator="one_stage", tof_fwhm_ps=300, lor_fwhm_mm=10)
+    refused(ValueError, "lattice", tof.direct, wide, lattice="polar", tof_fwhm_ps=300)
+    camera = turn()
+    refused(ValueError, "op has no histo-images", lambda: tof.operators.call(
+        "tof_deposit", camera._handle, tof.operators.ctypes.byref(tof.operators.events_struct(events)), 0, h.ctypes.data, None,
+        None))
+
+
 def likelihood():
     A = turn()
     truth = random.random(A.in_shape, np.float32)
@@ -189,7 +220,7 @@ def many_operators():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000, "operators leave memory behind"
 
 
-for check in (adjointness, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, warnings_are_heard,
+for check in (adjointness, histo_images, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, warnings_are_heard,
               many_operators):
     check()
 print("all passed")

@@ -76,7 +76,8 @@ gadgets:
   REQUIRE(witness.addresses.size() == 4);
   std::ranges::sort(witness.addresses);
   // The three that share, and the changed copy.
-  CHECK(std::ranges::unique(witness.addresses).begin() - witness.addresses.begin() == 2);
+  const auto end = std::unique(witness.addresses.begin(), witness.addresses.end());
+  CHECK(end - witness.addresses.begin() == 2);
   CHECK(witness.numbers["four"] == std::vector<std::uint64_t>{1000});
   for (const char* name : {"one", "two", "three"}) CHECK(witness.numbers[name] == counted(1));
 }

@@ -46,7 +46,7 @@ struct Branch {
     std::shared_ptr<const B> b;
     static constexpr auto outputs = ports(port<&Out::a>("a"), port<&Out::b>("b"));
   };
-  void process(std::shared_ptr<const A> a, Emit<Out>& emit) { emit({a, std::make_shared<B>(a->x)}); }
+  void process(std::shared_ptr<const A> a, Emit<Out>& emit) { emit({a, std::make_shared<B>(B{a->x})}); }
 };
 
 struct NoFunction {};

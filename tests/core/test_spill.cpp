@@ -255,8 +255,9 @@ TEST_CASE("an abort, or an exception on either side, leaves nothing on disk and 
       {"endless: true}\n  last: {throw_in_flush: true, ", stop},
       {"endless: true}\n  last: {", fail},
       {"messages: 500, throw_at: 400}\n  last: {", {}}};
-  for (const auto& [settings, then] : failures) {
-    CAPTURE(settings);
+  for (const auto& failure : failures) {
+    const auto& [settings, then] = failure;
+    CAPTURE(failure.first);
     SlowRun failed;
     failed.run(
         fmt::format("gadgets:\n  feed: {{use: count, {}use: collect, from: feed, edge: {{policy: spill, bytes: 3000, "

@@ -63,10 +63,13 @@ TEST_CASE("a run that is alone has each turn at once") {
 }
 
 TEST_CASE("two runs of very different turns get the same time") {
-  for (const auto& [long_turn, short_turn, pause] :
-       {std::tuple(0.5, 0.05, 0.01), {1.0, 0.001, 0.0005}, {0.2, 0.19, 0.001}, {0.12, 0.05, 0.05}}) {
-    CAPTURE(long_turn);
-    CAPTURE(short_turn);
+  struct Turns {
+    double long_turn, short_turn, pause;
+  };
+  for (const Turns& turns : {Turns{0.5, 0.05, 0.01}, {1.0, 0.001, 0.0005}, {0.2, 0.19, 0.001}, {0.12, 0.05, 0.05}}) {
+    const auto [long_turn, short_turn, pause] = turns;
+    CAPTURE(turns.long_turn);
+    CAPTURE(turns.short_turn);
     TurnOrder order;
     std::vector<TurnTaker> runs{{long_turn, pause}, {short_turn, pause}};
     simulate(order, runs, 100);

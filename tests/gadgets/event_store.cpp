@@ -102,7 +102,7 @@ TEST_CASE("a full disk or a folder that cannot be written is one error that says
                        doctest::Contains("No such file or directory: set spill_folder"), std::runtime_error);
 }
 
-#ifndef __SANITIZE_ADDRESS__  // which maps more memory than any limit
+#ifndef TOFSTREAM_SANITIZE_ADDRESS  // which maps more memory than any limit
 TEST_CASE("events on disk that cannot be mapped are one error that says what to do") {
   const auto folder = folder_for_test("tofstream-event-store-limit");
   EventStore store({.host_reserve = all_memory, .spill_folder = folder});

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 // GCC 12 wrongly takes a length in valijson's text replacement for negative (GCC bug 105651).
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wrestrict"
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
+#endif
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>

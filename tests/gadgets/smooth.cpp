@@ -89,8 +89,9 @@ TEST_CASE("smooth passes everything on as it is by default") {
 }
 
 TEST_CASE("smooth spares the estimates between iterations, or all but the final one, if told so") {
-  for (const auto& [every, count] : {std::pair{"update", 4}, {"iteration", 3}, {"final", 2}}) {
-    CAPTURE(every);
+  for (const auto& choice : {std::pair{"update", 4}, {"iteration", 3}, {"final", 2}}) {
+    const auto& [every, count] = choice;
+    CAPTURE(choice.first);
     RegisteredGadgetTest<Estimate> smooth("smooth", fmt::format("{{post_filter_mm: 4, every: {}}}", every));
     smooth.send(point(0));  // the start image
     smooth.send(point(1, true));

@@ -113,7 +113,7 @@ TEST_CASE("a crystal's depth points away from the axis, as its module does, what
       CHECK(points[0][k][1] == doctest::Approx(centres[k][1]));
       CHECK(points[0][k][2] == doctest::Approx(centres[k][2]));
     }
-    std::ranges::rotate(box, box.begin() + 3);
+    std::rotate(box.begin(), box.begin() + 3, box.end());
     std::swap(box[1], box[static_cast<std::size_t>(2 + orders)]);
   } while (++orders < 6);
 }

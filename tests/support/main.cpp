@@ -43,7 +43,7 @@ REGISTER_LISTENER("skipped", 1, SkipListener);
 
 }  // namespace
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef TOFSTREAM_SANITIZE_ADDRESS
 // fontconfig keeps what it has read about fonts until the program ends.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
@@ -51,7 +51,7 @@ extern "C" const char* __lsan_default_suppressions() {
 }
 #endif
 
-#ifdef __SANITIZE_THREAD__
+#ifdef TOFSTREAM_SANITIZE_THREAD
 // oneTBB passes memory between threads in ways that ThreadSanitizer does not see, since that library is not built for
 // it. Writes of such libraries by memset and the like are not checked; all of our own code is.
 extern "C" const char* __tsan_default_options();

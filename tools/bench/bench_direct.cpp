@@ -1,9 +1,10 @@
-// `tofstream-bench direct`: the operators of DIRECT, forward and back, and an iteration of block RAMLA, each against its
-// bound, and a smaller case of the same kind against the double-precision reference.
+// `tofstream-bench direct`: the operators of DIRECT, forward and back, an iteration of block RAMLA, and the deposit of
+// events, each against its bound, and a smaller case of the same kind against the double-precision reference.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <numbers>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/cuda/stopwatch.hpp"
+#include "kernels/direct/deposit.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/reference.hpp"
 #include "kernels/em/em_update.hpp"
@@ -149,6 +151,66 @@ double iteration_ms(const DirectBenchCase& which, Backend backend, int repeats) 
   });
 }
 
+/// Lines within the acceptance through points of the image, at which their ToF lies.
+EventBatch events_to_deposit(std::int64_t count) {
+  const std::vector<float> random = uniform_values(5 * count, -1, 1);
+  EventBatch batch{.count = count, .tof = {.sigma_mm = 24}};
+  for (auto& end : batch.ends) end = Buffer<float>(Memory::host, count);
+  batch.tof_mm = Buffer<float>(Memory::host, count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* const u = random.data() + 5 * i;
+    const Vec3 at{200 * u[0], 200 * u[1], 120 * u[2]};
+    const auto azimuth = std::numbers::pi * static_cast<double>(u[3]);
+    const auto tilt = 0.99 * direct_views.acceptance_deg * std::numbers::pi / 180 * static_cast<double>(u[4]);
+    const Vec3 along =
+        Vec3d{std::cos(azimuth) * std::cos(tilt), std::sin(azimuth) * std::cos(tilt), std::sin(tilt)}.as<float>();
+    constexpr float before_mm = 300, behind_mm = 340;
+    for (int axis = 0; axis < 3; ++axis) {
+      batch.ends[static_cast<std::size_t>(axis)][i] = at[axis] - before_mm * along[axis];
+      batch.ends[static_cast<std::size_t>(3 + axis)][i] = at[axis] + behind_mm * along[axis];
+    }
+    batch.tof_mm[i] = 0.5f * (before_mm - behind_mm);
+  }
+  return batch;
+}
+
+/// Events a second into the histo-images of W6, all along their views.
+ordered_json deposit_rate(DepositKind kind, Backend backend, int repeats) {
+  constexpr std::int64_t count = 10'000'000;
+  const Grid grid = Grid::centred(144, 144, 62, {4, 4, 4});
+  const EventBatch host = events_to_deposit(count), events = host.to(memory_of(backend));
+  double ms = 0, sum = 0;
+  DepositTally tally;
+  if (backend == Backend::cuda) {
+    HistoDepositCuda histo(grid, direct_views, on_view, kind);
+    ms = median_ms(backend, repeats, [&] { tally = histo.add(events.view()); });
+    HistoDepositCuda once(grid, direct_views, on_view, kind);
+    once.add(events.view());
+    for (const float counts : once.counts().to_vector()) sum += static_cast<double>(counts);
+  } else {
+    const HistoDeposit histo(grid, direct_views, on_view, kind);
+    std::vector<float> counts(static_cast<std::size_t>(histo.points()));
+    ms = median_ms(backend, repeats, [&] { tally = histo.add(events.view(), counts.data()); });
+    std::ranges::fill(counts, 0.0f);
+    histo.add(events.view(), counts.data());
+    for (const float each : counts) sum += static_cast<double>(each);
+  }
+  constexpr double most_error = 1e-5;
+  const double error = std::abs(sum / static_cast<double>(tally.deposited) - 1);
+  const double rate = static_cast<double>(count) / ms * 1e3, bound = backend == Backend::cuda ? 1e9 : 1.5e7;
+  const bool is_right = tally.deposited == static_cast<std::uint64_t>(count) && error < most_error;
+  return {{"name", kind == DepositKind::linear ? "deposit_linear" : "deposit_nearest"},
+          {"what", "10,000,000 events in random order, each in an image of W6"},
+          {"views", direct_views.count()},
+          {"ms", ms},
+          {"events_per_s", rate},
+          {"events_per_s_must_be", bound},
+          {"deposited", tally.deposited},
+          {"error_of_the_sum", error},
+          {"accurate", is_right},
+          {"holds", is_right && rate >= bound}};
+}
+
 double rms_of(const std::vector<float>& found, const std::vector<double>& expected) {
   double sum = 0;
   for (std::size_t i = 0; i < found.size(); ++i) sum += std::pow(static_cast<double>(found[i]) - expected[i], 2);
@@ -229,15 +291,32 @@ void print_direct(const ordered_json& row) {
   std::fflush(stdout);  // lines appear as they are measured
 }
 
+void print_deposit(const ordered_json& row) {
+  fmt::print("{:<26} {:>10.3f} {:>10.2e} events/s (>= {:g}): {}\n", row["name"].get<std::string>(),
+             row["ms"].get<double>(), row["events_per_s"].get<double>(), row["events_per_s_must_be"].get<double>(),
+             !row["accurate"].get<bool>() ? "WRONG"
+             : row["holds"].get<bool>()   ? "ok"
+                                          : "NOT");
+  std::fflush(stdout);
+}
+
 void bench_direct(const DirectOptions& options) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
   if (backend == Backend::cuda) require_cuda();
   if (!options.json) fmt::print("{:<26} {:>10} {:>10} {:>9}\n", "case", "ms", "must be", "nrms");
   ordered_json rows = ordered_json::array();
+  const auto is_wanted = [&](const char* name) {
+    return options.only.empty() || std::ranges::find(options.only, name) != options.only.end();
+  };
   for (const DirectBenchCase& which : direct_cases) {
-    if (!options.only.empty() && std::ranges::find(options.only, which.name) == options.only.end()) continue;
+    if (!is_wanted(which.name)) continue;
     rows.push_back(measured(which, backend, options.repeats));
     if (!options.json) print_direct(rows.back());
+  }
+  for (const DepositKind kind : {DepositKind::linear, DepositKind::nearest}) {
+    if (!is_wanted(kind == DepositKind::linear ? "deposit_linear" : "deposit_nearest")) continue;
+    rows.push_back(deposit_rate(kind, backend, options.repeats));
+    if (!options.json) print_deposit(rows.back());
   }
   const ordered_json report{
       {"bench", "direct"},
@@ -257,6 +336,7 @@ std::function<void()> declare_direct(Command& line) {
   auto options = std::make_shared<DirectOptions>();
   std::vector<std::string> names;
   for (const DirectBenchCase& which : direct_cases) names.emplace_back(which.name);
+  names.insert(names.end(), {"deposit_linear", "deposit_nearest"});
   line.add_option("--only", options->only, "Only these cases (default: all)").one_of(names);
   line.add_option("--backend", options->backend, "cuda or cpu (default: cuda)").one_of({"cpu", "cuda"});
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")

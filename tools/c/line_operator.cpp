@@ -33,7 +33,7 @@ class LineOperator final : public Operator {
 
   const Grid& grid() const override { return shared_->made.projector->grid(); }
   Backend backend() const override { return shared_->made.projector->backend(); }
-  std::array<std::int64_t, 3> data_shape() const override { return {lines_.count, bins_, 1}; }
+  std::array<std::int64_t, 4> data_shape() const override { return {lines_.count, bins_, 1, 1}; }
   int data_axes() const override { return made_ ? 2 : 1; }
   std::vector<std::int64_t> indices() const override {
     std::vector<std::int64_t> all(static_cast<std::size_t>(lines_.count));

@@ -2,7 +2,10 @@
 #include "tools/c/operator.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -75,8 +78,9 @@ Operator& checked(tof_operator* op, const float* in, const char* in_name, const 
 // "[1, 2, 3]": where a datum lies in the operator's shape.
 std::string place_in_words(const Operator& op, std::int64_t place) {
   const auto shape = op.data_shape();
-  const std::int64_t along[] = {place / (shape[1] * shape[2]), place / shape[2] % shape[1], place % shape[2]};
-  return fmt::format("[{}]", fmt::join(along, along + op.data_axes(), ", "));
+  std::array<std::int64_t, 4> along{};
+  for (std::size_t axis = along.size(); axis-- > 0; place /= shape[axis]) along[axis] = place % shape[axis];
+  return fmt::format("[{}]", fmt::join(along.begin(), along.begin() + op.data_axes(), ", "));
 }
 
 // Throws Wrong for data, where they are given, of which one is negative or not finite.
@@ -85,7 +89,8 @@ void check_data(const tof_operator& handle, const float* data, const char* name,
   if (!data) return;
   const Operator& op = *handle.made.op;
   const auto shape = op.data_shape();
-  const std::int64_t wrong = first_wrong_count(data, shape[0] * shape[1] * shape[2], op.backend(), stream);
+  const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t wrong = first_wrong_count(data, count, op.backend(), stream);
   if (wrong < 0) return;
   float value = 0;
   detail::copy(&value, Memory::host, data + wrong, memory_of(op.backend()), sizeof(value), stream);
@@ -173,6 +178,16 @@ tof_status tof_operator_of_views(const char* projector, const char* parameters, 
   });
 }
 
+tof_status tof_operator_of_directions(const char* projector, const char* parameters, const tof_grid* grid,
+                                      const tof_directions* directions, tof_backend backend, tof_operator** made) {
+  return guarded([&] {
+    require_given(grid, "grid");
+    require_given(directions, "directions");
+    require_given(made, "made");
+    give(operator_of_directions(projector, parameters, *grid, *directions, backend_of(backend)), made);
+  });
+}
+
 tof_status tof_operator_part(const tof_operator* whole, int32_t part, int32_t parts, tof_operator** made) {
   return guarded([&] {
     require_handle(whole, "whole");
@@ -200,16 +215,15 @@ void tof_operator_drop(tof_operator* op) {
   if (forget_handle(op)) delete op;
 }
 
-tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[3], int32_t* data_axes,
+tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[4], int32_t* data_axes,
                               tof_backend* backend) {
   return guarded([&] {
     require_handle(op, "op");
     const Grid& grid = op->made.op->grid();
     const auto shape = op->made.op->data_shape();
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (image) image[axis] = grid.size[2 - axis] * (axis == 0 ? grid.lattices() : 1);
-      if (data) data[axis] = shape[axis];
-    }
+    for (std::size_t axis = 0; image && axis < 3; ++axis)
+      image[axis] = grid.size[2 - axis] * (axis == 0 ? grid.lattices() : 1);
+    if (data) std::ranges::copy(shape, data);
     if (data_axes) *data_axes = op->made.op->data_axes();
     if (backend) *backend = is_on_device(*op) ? TOF_CUDA : TOF_CPU;
   });
@@ -268,6 +282,30 @@ tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float*
       check_data(*op, multiplicative, "multiplicative", here);
       clear_image(*op->made.op, image, here);
       op->made.op->add_sensitivity(multiplicative, image, here);
+    });
+  });
+}
+
+tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t nearest, float* data, tof_deposited* what,
+                       void* stream) {
+  return guarded([&] {
+    require_handle(op, "op");
+    require_given(events, "events");
+    require_given(data, "data");
+    require_memory(data, is_on_device(*op), "data");
+    if (what) require_size(what->size, sizeof(tof_deposited), sizeof(tof_deposited), "what");
+    const tof_events given = events_of(*events);
+    const RecordedBy by = recorded_by(given.scanner);
+    const EventView view = view_of(given, *by.scanner, memory_of(op->made.op->backend()));
+    if (!view.has_tof()) throw Wrong("events.tof_mm is null: histo-images need events with time of flight");
+    on_stream(*op, stream, [&](Stream here) {
+      const DepositTally tally =
+          op->made.op->deposit(view, nearest ? DepositKind::nearest : DepositKind::linear, data, here);
+      if (!what) return;
+      what->deposited = static_cast<std::int64_t>(tally.deposited);
+      what->beyond_acceptance = static_cast<std::int64_t>(tally.beyond_acceptance);
+      what->outside = static_cast<std::int64_t>(tally.outside);
+      what->no_line = static_cast<std::int64_t>(tally.no_line);
     });
   });
 }

@@ -9,6 +9,7 @@
 
 #include "gadgets/io/memory_images.hpp"
 #include "kernels/cuda/work_stream.hpp"
+#include "kernels/direct/deposit.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/grid.hpp"
 #include "tools/c/tofstream.h"
@@ -24,8 +25,8 @@ class Operator {
 
   virtual const Grid& grid() const = 0;
   virtual Backend backend() const = 0;
-  /// (views, w, u), (lines, bins, 1), or (events, 1, 1).
-  virtual std::array<std::int64_t, 3> data_shape() const = 0;
+  /// data_axes() numbers, then 1.
+  virtual std::array<std::int64_t, 4> data_shape() const = 0;
   virtual int data_axes() const = 0;
   /// Which data of the whole these are: views, lines or events.
   virtual std::vector<std::int64_t> indices() const = 0;
@@ -40,6 +41,8 @@ class Operator {
   /// Adds to the image.
   virtual void add_sensitivity(const float* multiplicative, float* image, Stream stream) = 0;
   virtual std::unique_ptr<Operator> part(int part, int parts) const = 0;
+  /// Of histo-images: data = those of the events. Others throw Wrong.
+  virtual DepositTally deposit(const EventView& events, DepositKind kind, float* data, Stream stream);
 };
 
 struct Made {
@@ -54,6 +57,8 @@ Made operator_of_lines(const char* projector, const char* parameters, const tof_
                        std::int32_t bins, Backend backend);
 Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
                        Backend backend);
+Made operator_of_directions(const char* projector, const char* parameters, const tof_grid& grid,
+                            const tof_directions& directions, Backend backend);
 
 /// Throws Wrong for a grid that cannot be.
 Grid grid_of(const tof_grid& given, const char* argument);

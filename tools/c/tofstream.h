@@ -91,6 +91,15 @@ typedef struct tof_views {
   const double* window_keV; /* low and high of each */
 } tof_views;
 
+/* The histo-images of DIRECT (share/doc/direct.md): one for each interval of azimuth in [0, 180) degrees and of the
+ * co-polar angle within +-acceptance_deg. Each is [z][s][t], t along the view, or [z][y][x] on the image's voxels. */
+typedef struct tof_directions {
+  size_t size; /* sizeof(tof_directions) */
+  int32_t azimuths, tilts;
+  float acceptance_deg;
+  int32_t on_image; /* 1: points are the image's voxels, as the operators one_stage and fft need them; 0: along each view */
+} tof_directions;
+
 /* Some views of a scan, for a run. Arrays lie in host memory, and are copied. */
 typedef struct tof_view_counts {
   size_t size;            /* sizeof(tof_view_counts) */
@@ -128,6 +137,10 @@ TOF_API tof_status tof_operator_of_lines(const char* projector, const char* para
 TOF_API tof_status tof_operator_of_views(const char* projector, const char* parameters, const tof_grid* grid,
                                          const tof_views* views, const tof_array* arrays, size_t array_count,
                                          tof_backend backend, tof_operator** made);
+/* The same for histo-images: `parameters` has their ToF resolution, such as "{tof_fwhm_ps: 400}". */
+TOF_API tof_status tof_operator_of_directions(const char* projector, const char* parameters, const tof_grid* grid,
+                                              const tof_directions* directions, tof_backend backend,
+                                              tof_operator** made);
 /* Part `part` of `parts` of an operator's data, which shares its projector: views interleaved so that each part covers
  * the circle, events and lines one after the other. In the order of the whole's data. Made on first use of that part's arrays; the
  * whole may be dropped before. */
@@ -136,8 +149,9 @@ TOF_API tof_status tof_operator_part(const tof_operator* whole, int32_t part, in
 TOF_API tof_status tof_operator_indices(const tof_operator* op, int64_t* indices, int64_t count);
 TOF_API void tof_operator_drop(tof_operator* op);
 
-/* Shapes: of the image (z, y, x), and of the data, (views, w, u), (lines, bins, 1) or (events, 1, 1). `backend`: where it works. */
-TOF_API tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[3], int32_t* data_axes,
+/* Shapes: of the image (z, y, x), and of the data, `data_axes` numbers and then 1: (views, z, s, t), (views, w, u), (lines,
+ * bins) or (events). `backend`: where it works. */
+TOF_API tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t data[4], int32_t* data_axes,
                                       tof_backend* backend);
 /* Text about the operator: what it reported when it was made, `key: value` a line. Valid as long as the operator. */
 TOF_API const char* tof_operator_report(const tof_operator* op);
@@ -164,6 +178,20 @@ TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float
  * their scanner's: the sum over all lines that it records, as a run computes it (and keeps it in the user's cache
  * folder); TOF_INVALID where they do not name a scanner. */
 TOF_API tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream);
+
+/* What became of events: deposited + beyond_acceptance + outside + no_line = all. */
+typedef struct tof_deposited {
+  size_t size; /* sizeof(tof_deposited) */
+  int64_t deposited;
+  int64_t beyond_acceptance; /* their line is more oblique than the views are */
+  int64_t outside;           /* their point lies outside the histo-images */
+  int64_t no_line;           /* their ends are one point, or not finite */
+} tof_deposited;
+/* data = the histo-images of these events, each at its most likely point: at the eight points around it by linear weights,
+ * or, `nearest` not 0, at the next one. Of all of an operator's views, not of a part's. Events have tof_mm, and lie where
+ * the operator works. Complete on return; `what` may be null. */
+TOF_API tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t nearest, float* data,
+                               tof_deposited* what, void* stream);
 
 /* A pipeline that runs while its program goes on. Its calls may come from any thread. */
 typedef struct tof_pipeline tof_pipeline;

@@ -1,9 +1,15 @@
-// Operators of a camera's views: see operator.hpp.
+// Operators of a camera's views and of histo-images: see operator.hpp.
+#include <algorithm>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "gadgets/step/view_projector_kinds.hpp"
+#include "kernels/direct/deposit.hpp"
+#include "kernels/direct/direct.hpp"
 #include "tools/c/guard.hpp"
 #include "tools/c/make_projector.hpp"
 #include "tools/c/operator.hpp"
@@ -18,7 +24,7 @@ struct SharedViewProjector {
   std::mutex mutex;
 };
 
-class ViewOperator final : public Operator {
+class ViewOperator : public Operator {
  public:
   ViewOperator(std::shared_ptr<SharedViewProjector> shared, const std::vector<std::int32_t>& numbers)
       : shared_(std::move(shared)), numbers_(numbers) {
@@ -29,10 +35,13 @@ class ViewOperator final : public Operator {
 
   const Grid& grid() const override { return shared_->projector->grid(); }
   Backend backend() const override { return shared_->projector->backend(); }
-  std::array<std::int64_t, 3> data_shape() const override {
-    return {static_cast<std::int64_t>(numbers_.size()), shared_->set->size[1], shared_->set->size[0]};
+  std::array<std::int64_t, 4> data_shape() const override {
+    const auto views = static_cast<std::int64_t>(numbers_.size());
+    const int* const size = shared_->set->size;
+    if (data_axes() == 4) return {views, size[2], size[1], size[0]};
+    return {views, size[1], size[0], 1};
   }
-  int data_axes() const override { return 3; }
+  int data_axes() const override { return shared_->set->kind == ViewKind::histo_image ? 4 : 3; }
   std::vector<std::int64_t> indices() const override { return {numbers_.begin(), numbers_.end()}; }
 
   void forward(const float* image, float* data, Stream stream) override {
@@ -85,7 +94,43 @@ class ViewOperator final : public Operator {
   Buffer<std::int32_t> index_;
 };
 
+// Of all directions: only then every event has a view.
+class DirectionsOperator final : public ViewOperator {
+ public:
+  DirectionsOperator(std::shared_ptr<SharedViewProjector> shared, const std::vector<std::int32_t>& numbers,
+                     const DirectViews& directions, HistoLattice lattice)
+      : ViewOperator(std::move(shared), numbers), directions_(directions), lattice_(lattice) {}
+
+  DepositTally deposit(const EventView& events, DepositKind kind, float* data, Stream stream) override {
+    if (backend() == Backend::cuda) {
+      HistoDepositCuda histo(grid(), directions_, lattice_, kind);
+      const DepositTally tally = histo.add(events, nullptr, stream);
+      histo.copy_counts(0, directions_.count(), data, stream);
+      synchronize(stream);
+      return tally;
+    }
+    const HistoDeposit histo(grid(), directions_, lattice_, kind);
+    std::fill_n(data, histo.points(), 0.0f);
+    return histo.add(events, data);
+  }
+
+ private:
+  DirectViews directions_;
+  HistoLattice lattice_;
+};
+
+std::vector<std::int32_t> all_of(const ViewSet& set) {
+  std::vector<std::int32_t> all(set.places.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 }  // namespace
+
+DepositTally Operator::deposit(const EventView&, DepositKind, float*, Stream) {
+  throw Wrong(
+      "op has no histo-images of all directions: make it by tof_operator_of_directions, and take no part of it");
+}
 
 Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
                        Backend backend) {
@@ -93,9 +138,30 @@ Made operator_of_views(const char* projector, const char* parameters, const tof_
   shared->set = view_set_of(views);
   auto made = make_projector<ViewData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->set);
   shared->projector = std::move(made.projector);
-  std::vector<std::int32_t> all(shared->set->places.size());
-  std::iota(all.begin(), all.end(), 0);
+  const auto all = all_of(*shared->set);
   return {std::make_unique<ViewOperator>(std::move(shared), all), std::move(made.report)};
+}
+
+Made operator_of_directions(const char* projector, const char* parameters, const tof_grid& given_grid,
+                            const tof_directions& given, Backend backend) {
+  require_size(given.size, sizeof(tof_directions), sizeof(tof_directions), "directions");
+  const Grid grid = grid_of(given_grid, "grid");
+  const DirectViews directions{given.azimuths, given.tilts, given.acceptance_deg};
+  const HistoLattice lattice = given.on_image ? HistoLattice::image : HistoLattice::view;
+  auto set = std::make_shared<ViewSet>();
+  try {
+    *set = direct_view_set(grid, directions, lattice);
+  } catch (const std::invalid_argument& wrong) {
+    throw Wrong(fmt::format("directions: {}", wrong.what()));
+  }
+  set->histo.lie_along_view = lattice == HistoLattice::view;
+  set->histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
+  auto shared = std::make_shared<SharedViewProjector>();
+  shared->set = std::move(set);
+  auto made = make_projector<ViewData>(projector, parameters, grid, backend, *shared->set);
+  shared->projector = std::move(made.projector);
+  const auto all = all_of(*shared->set);
+  return {std::make_unique<DirectionsOperator>(std::move(shared), all, directions, lattice), std::move(made.report)};
 }
 
 }  // namespace tofstream::c_api

@@ -41,7 +41,7 @@ struct OperatorShape {
 };
 
 OperatorShape shapes_of(const tof_operator* op) {
-  std::int64_t image[3] = {}, data[3] = {};
+  std::int64_t image[3] = {}, data[4] = {};
   std::int32_t axes = 0;
   require(tof_operator_shape(op, image, data, &axes, nullptr));
   OperatorShape shape{.image = {image[2], image[1], image[0]}, .data = {data[2], data[1], data[0]}};

@@ -1,6 +1,7 @@
 // Histo-images that are reconstructed while they fill: the order of their updates, the same image from a recording cut
 // into other batches, the offline image at the end, a run that goes on from its checkpoint, and the books.
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <thread>
 
@@ -8,6 +9,7 @@
 #include "gadgets/io/update_log.hpp"
 #include "kernels/sort/partition.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
+#include "tests/support/gpu.hpp"
 
 namespace tofstream {
 namespace {
@@ -51,10 +53,11 @@ struct LiveHistoRuns {
   std::string ring = small_ring(folder.path()), phantom = water(folder.path(), true);
   std::string mu_map = mu_map_of(phantom, folder.path());
   std::string source;  // more parameters of the simulator
+  std::string backend = "cpu";
 
   std::string pipeline(const std::string& histo, const std::string& estimate, const std::string& cut) const {
     return fmt::format(
-        "backend: cpu\nimage: {}\nmu_map: {}\ngadgets:\n"
+        "backend: {}\nimage: {}\nmu_map: {}\ngadgets:\n"
         "  photons: {{use: simulator, scanner: {}, phantom: {}, events: 40000, batch_events: 4000{}}}\n"
         "  paced: {{use: test_cut_batches, from: photons, {}}}\n"
         "  histo: {{{}, from: paced, views: [12, 2], acceptance_deg: 9}}\n"
@@ -62,7 +65,7 @@ struct LiveHistoRuns {
         "  estimate: {{{}, from: projected}}\n"
         "  checkpoint: {{use: checkpoint_writer, from: estimate, every_s: 0}}\n"
         "  kept: {{use: test_keep_last_image, from: estimate}}\n",
-        image_words, mu_map, ring, phantom, source, cut, histo, projected(histo), estimate);
+        backend, image_words, mu_map, ring, phantom, source, cut, histo, projected(histo), estimate);
   }
   RunReport run(const std::string& histo, const std::string& to, const std::string& cut = "pieces: 1",
                 const std::string& estimate = "use: osem_update") const {
@@ -178,6 +181,24 @@ TEST_CASE("live histo-images: block RAMLA goes on where a run was killed, and co
   const std::string resume = fmt::format("{}, resume_from: {}", live_histo, (runs.folder / "killed").string());
   CHECK(runs.image(resume, "resumed", "pieces: 3",
                    fmt::format("{}, resume_from: {}", ramla, (runs.folder / "killed").string())) == whole);
+}
+
+TEST_CASE("live histo-images: on a GPU a followed recording gives the bits, and the CPU's image within rounding") {
+  if (!gpu_or_skip()) return;
+  LiveHistoRuns runs;
+  const auto on_cpu = runs.image("use: histo_deposit", "cpu");
+  runs.backend = "cuda";
+  const std::vector<float> seen = runs.image(live_histo + std::string(", final: offline"), "live", slowly);
+  CHECK(runs.image(runs.follow("live"), "again", "pieces: 3") == seen);
+  const std::vector<float> offline = runs.image("use: histo_deposit", "offline", "pieces: 4");
+  CHECK(seen == offline);
+  double apart = 0, all = 0;
+  for (std::size_t v = 0; v < on_cpu.size(); ++v) {
+    apart += std::pow(static_cast<double>(seen[v]) - static_cast<double>(on_cpu[v]), 2);
+    all += std::pow(static_cast<double>(on_cpu[v]), 2);
+  }
+  // An event on the border of two views may lie in the other one.
+  CHECK(std::sqrt(apart / all) < 1e-3);
 }
 
 TEST_CASE("live histo-images: an order of other data, or of other groups, is refused in one line") {

@@ -56,9 +56,10 @@ TEST_CASE("each camera of share/scanners can be read, is what its name says and 
 
 TEST_CASE("cameras are as sharp at 10 cm as their makers say, within 10 %, and in the order of their collimators") {
   constexpr double depth_mm = 100;
-  for (const auto& [name, known] : known_cameras) {
+  for (const auto& camera : known_cameras) {
+    const auto& [name, known] = camera;
     if (known.system_fwhm_mm == 0) continue;
-    CAPTURE(name);
+    CAPTURE(camera.first);
     CHECK(fwhm_per_sigma * psf_sigma_mm(shared_camera(name).psf, depth_mm) ==
           doctest::Approx(known.system_fwhm_mm).epsilon(0.1));
   }

@@ -24,9 +24,9 @@ except ModuleNotFoundError:
 from .data import Events, Image, Lors
 from .declare import gadget
 from .memory import empty, empty_like
-from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
+from .operators import Adjoint, Grid, HistoImages, Operator, camera, histo_images, list_mode, osem, ratio
 from .picture import picture
-from .projectors import blobs, joseph, spect, strips, tor
+from .projectors import blobs, direct, joseph, spect, strips, tor
 from .run import Run, RunImage, run
 from .scanners import detector_positions
 from .views import Plan, Views
@@ -36,6 +36,7 @@ __all__ = [
     "Adjoint",
     "Events",
     "Grid",
+    "HistoImages",
     "Image",
     "Lors",
     "Operator",
@@ -46,9 +47,11 @@ __all__ = [
     "blobs",
     "camera",
     "detector_positions",
+    "direct",
     "empty",
     "empty_like",
     "gadget",
+    "histo_images",
     "joseph",
     "list_mode",
     "osem",

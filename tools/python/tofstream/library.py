@@ -63,6 +63,23 @@ class _ViewCounts(_c.Structure):
     ]
 
 
+class _Directions(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("azimuths", _c.c_int32),
+        ("tilts", _c.c_int32),
+        ("acceptance_deg", _c.c_float),
+        ("on_image", _c.c_int32),
+    ]
+
+
+class _Deposited(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        *((name, _c.c_int64) for name in ("deposited", "beyond_acceptance", "outside", "no_line")),
+    ]
+
+
 class _Array(_c.Structure):
     _fields_ = [("size", _c.c_size_t), ("name", _c.c_char_p), ("grid", _Grid), ("voxels", _c.c_void_p)]
 
@@ -100,6 +117,7 @@ _SIGNATURES = {
     "tof_operator_of_lines": [_text, _text, _p, _p, _i32, _c.c_int, _p],
     "tof_operator_of_events": [_text, _text, _p, _p, _p, _size, _c.c_int, _p],
     "tof_operator_of_views": [_text, _text, _p, _p, _p, _size, _c.c_int, _p],
+    "tof_operator_of_directions": [_text, _text, _p, _p, _c.c_int, _p],
     "tof_operator_part": [_p, _i32, _i32, _p],
     "tof_operator_indices": [_p, _p, _i64],
     "tof_operator_shape": [_p, _p, _p, _p, _p],
@@ -108,6 +126,7 @@ _SIGNATURES = {
     "tof_plan": [_p, _p],
     "tof_em_step": [_p, _p, _p, _p, _p, _p, _p, _p],
     "tof_sensitivity": [_p, _p, _p, _p],
+    "tof_deposit": [_p, _p, _i32, _p, _p, _p],
     "tof_pipeline_start": [_p, _p],
     "tof_pipeline_room": [_p, _c.c_double, _p],
     "tof_pipeline_send_events": [_p, _p, _c.c_double, _c.c_double],

@@ -2,8 +2,8 @@
 declare: cmake --build build/release --target pages.
 
 A parameter that is None has its default, which its line has in brackets. One that there is not is a ValueError that says
-which may be meant; type checkers refuse it too, as nothing is a NoReturn. `list_mode` and `camera` take a projector by its
-gadget's name, also one of a plug-in."""
+which may be meant; type checkers refuse it too, as nothing is a NoReturn. `list_mode`, `camera` and `histo_images` take a
+projector by its gadget's name, also one of a plug-in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os
 from typing import Any, Literal, Mapping, NoReturn, Optional, Sequence, Union
 
 from .data import Events, Lors
-from .operators import Grid, Operator, camera, list_mode
+from .operators import Grid, HistoImages, Operator, camera, histo_images, list_mode
 
 
 def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
@@ -44,6 +44,51 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, tof=tof,
                      tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
                      deterministic=deterministic, **unknown)
+
+
+def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float = 10,
+           lattice: Literal["view", "image"] = "view", device: str = "cpu",
+           operator: Optional[Literal["two_stage", "one_stage", "fft"]] = None,
+           tof_fwhm_ps: Optional[float] = None,
+           lor_fwhm_mm: Optional[Union[float, Sequence[Sequence[float]]]] = None,
+           lor_fwhm_at_mm: Optional[Sequence[Sequence[float]]] = None,
+           axial_fwhm_mm: Optional[float] = None, parts: Optional[Sequence[Mapping[str, Any]]] = None,
+           cut_sigma: Optional[float] = None, fft_ends: Optional[Literal["padded", "periodic"]] = None,
+           fft_spectrum: Optional[Literal["sampled", "analytic"]] = None, **unknown: NoReturn) -> HistoImages:
+    """Projects histo-images (DIRECT): the image convolved with each view's ToF, radial and axial kernel
+    (direct_projector).
+
+    grid               an image's grid, of voxels
+    views              intervals of azimuth in [0, 180) degrees, and of the co-polar angle within the acceptance
+    acceptance_deg     the most oblique lines
+    lattice            'view': data are [view, z, s, t], t along the view; 'image': [view, z, y, x]
+    device             'cpu' or 'cuda'
+
+    tof_fwhm_ps is needed. lor_fwhm_mm may also be [(radius_mm, fwhm_mm), ...].
+
+
+    operator           two_stage | one_stage | fft (two_stage): two_stage: resampled along the view, then convolved
+                       along it; one_stage: a table of the kernel's points, for any kernel and lattice: image; fft:
+                       one kernel for all voxels and lattice: image
+    tof_fwhm_ps        [1, 100000], ps (none): Coincidence resolution along the view; none: that of the events
+    lor_fwhm_mm        [0.1, 1000], mm (5.8): Width of the kernel across the view; the papers have 5.8 for crystals of
+                       4 mm
+    lor_fwhm_at_mm     [0, 10000], mm ([]): Instead: [[radius, width], ...] for voxels so far from the axis, linear
+                       between ascending radii
+    axial_fwhm_mm      [0.1, 1000], mm (none): Width of the kernel along the axis; none: lor_fwhm_mm, or the first
+                       width of the list
+    parts.weight       [0, 1000000] (1): Its share of the kernel, over the sum of all weights
+    parts.width        [0.01, 100] (1): Its width, in widths of the LOR
+    parts.shift        [-100, 100] (0): How far its middle lies towards the axis, in sigmas of the LOR
+    cut_sigma          [1, 8] (4): Where kernels end; they keep their sum
+    fft_ends           padded | periodic (padded): padded: beyond the image is nothing; periodic: what leaves it comes
+                       in from the other side, as published
+    fft_spectrum       sampled | analytic (sampled): sampled: the very kernel; analytic: as published, with ripples
+    """
+    return histo_images("direct_projector", grid, views=views, acceptance_deg=acceptance_deg, lattice=lattice,
+                        device=device, operator=operator, tof_fwhm_ps=tof_fwhm_ps, lor_fwhm_mm=lor_fwhm_mm,
+                        lor_fwhm_at_mm=lor_fwhm_at_mm, axial_fwhm_mm=axial_fwhm_mm, parts=parts, cut_sigma=cut_sigma,
+                        fft_ends=fft_ends, fft_spectrum=fft_spectrum, **unknown)
 
 
 def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
