@@ -16,11 +16,11 @@
 #include "kernels/direct/deposit.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/reference.hpp"
-#include "kernels/em/em_update.hpp"
-#include "kernels/em/ramla_update.hpp"
 #include "kernels/math/units.hpp"
 #include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
+#include "tools/bench/direct_paper.hpp"
+#include "tools/bench/direct_timing.hpp"
 #include "tools/bench/machine.hpp"
 #include "tools/bench/verdict.hpp"
 
@@ -37,7 +37,7 @@ struct DirectOptions {
   std::string backend = "cuda", output;
   int repeats = 21;
   std::vector<std::string> only;
-  bool json = false;
+  bool json = false, paper = false;
 };
 
 enum class DirectWork { forward, back, ramla };
@@ -89,68 +89,6 @@ Grid grid_of(const DirectBenchCase& which) {
   return Grid::centred(144, 144, which.work == ramla ? 48 : 62, {4, 4, 4});
 }
 
-std::vector<int> all_of(const ViewSet& set) {
-  std::vector<int> numbers(set.places.size());
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
-}
-
-/// Histo-images of a smooth image, in the projector's memory.
-ViewBatch histo_of(const std::shared_ptr<const ViewSet>& set, const std::vector<int>& numbers,
-                   ViewProjector& projector) {
-  ViewBatch batch{.set = set};
-  for (const int number : numbers) batch.records.push_back({.view = number});
-  batch.count = set->pixels() * static_cast<std::int64_t>(numbers.size());
-  batch.weigh(1);
-  const Memory memory = memory_of(projector.backend());
-  const ViewBatch there = batch.to(memory);
-  const Image truth = smooth_image(projector.grid()).to(memory);
-  Buffer<float> counts(memory, batch.count);
-  projector.forward(there.view(), truth.voxels.data(), counts.data());
-  ViewBatch made = batch.to(memory);
-  made.counts = std::move(counts);
-  synchronize(nullptr);
-  return made;
-}
-
-double projection_ms(const DirectBenchCase& which, Backend backend, int repeats) {
-  const DirectSettings settings = settings_of(which);
-  const auto set = std::make_shared<const ViewSet>(direct_view_set(grid_of(which), direct_views, which.lattice));
-  const auto projector = make_direct_projector(grid_of(which), *set, settings, backend);
-  const ViewBatch batch = histo_of(set, all_of(*set), *projector);
-  const Image image = smooth_image(projector->grid()).to(memory_of(backend));
-  Image sum = Image::zeros(projector->grid(), memory_of(backend));
-  Buffer<float> expectation(memory_of(backend), batch.count);
-  return median_ms(backend, repeats, [&] {
-    if (which.work == forward)
-      projector->forward(batch.view(), image.voxels.data(), expectation.data());
-    else
-      projector->back(batch.view(), batch.counts.data(), sum.voxels.data());
-  });
-}
-
-double iteration_ms(const DirectBenchCase& which, Backend backend, int repeats) {
-  const auto set = std::make_shared<const ViewSet>(direct_view_set(grid_of(which), direct_views, which.lattice));
-  const auto projector = make_direct_projector(grid_of(which), *set, settings_of(which), backend);
-  const Memory memory = memory_of(backend);
-  std::vector<ViewBatch> blocks;
-  std::vector<Image> sensitivities, inverses;
-  for (const int view : all_of(*set)) {
-    blocks.push_back(histo_of(set, {view}, *projector));
-    Image& sensitivity = sensitivities.emplace_back(Image::zeros(projector->grid(), memory));
-    projector->add_sensitivity(blocks.back().view(), sensitivity.voxels.data());
-    inverses.push_back(inverse_sensitivity(sensitivity));
-  }
-  Image estimate = Image::filled(projector->grid(), 1, memory), sum = Image::zeros(projector->grid(), memory);
-  return median_ms(backend, repeats, [&] {
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-      sum.voxels.clear();
-      projector->em_step(blocks[b].view(), estimate.voxels.data(), sum.voxels.data());
-      ramla_update(estimate, {sensitivities[b], inverses[b], sum}, 0.5);
-    }
-  });
-}
-
 /// Lines within the acceptance through points of the image, at which their ToF lies.
 EventBatch events_to_deposit(std::int64_t count) {
   const std::vector<float> random = uniform_values(5 * count, -1, 1);
@@ -159,7 +97,7 @@ EventBatch events_to_deposit(std::int64_t count) {
   batch.tof_mm = Buffer<float>(Memory::host, count);
   for (std::int64_t i = 0; i < count; ++i) {
     const float* const u = random.data() + 5 * i;
-    const Vec3 at{200 * u[0], 200 * u[1], 120 * u[2]};
+    const Vec3 at{200 * u[0], 200 * u[1], 60 * u[2]};  // so oblique views hold them too
     const auto azimuth = std::numbers::pi * static_cast<double>(u[3]);
     const auto tilt = 0.99 * direct_views.acceptance_deg * std::numbers::pi / 180 * static_cast<double>(u[4]);
     const Vec3 along =
@@ -256,8 +194,10 @@ double nrms_bound_of(const DirectBenchCase& which) {
 }
 
 ordered_json measured(const DirectBenchCase& which, Backend backend, int repeats) {
-  const double ms =
-      which.work == ramla ? iteration_ms(which, backend, repeats) : projection_ms(which, backend, repeats);
+  const DirectTimed timed{grid_of(which), direct_views, settings_of(which)};
+  const double ms = which.work == ramla     ? iteration_ms(timed, backend, repeats)
+                    : which.work == forward ? forward_ms(timed, backend, repeats)
+                                            : back_ms(timed, backend, repeats);
   const double nrms = nrms_of(which, backend), bound = backend == Backend::cuda ? which.cuda_ms : which.cpu_ms;
   const bool is_right = nrms <= nrms_bound_of(which);  // false for NaN
   const Grid grid = grid_of(which);
@@ -303,6 +243,15 @@ void print_deposit(const ordered_json& row) {
 void bench_direct(const DirectOptions& options) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
   if (backend == Backend::cuda) require_cuda();
+  if (options.paper) {
+    const ordered_json tables = direct_paper_tables(backend, options.repeats, options.json);
+    return write_report({{"bench", "direct --paper"},
+                         {"machine", machine()},
+                         {"backend", options.backend},
+                         {"repeats", options.repeats},
+                         {"paper", tables}},
+                        options.json, options.output);
+  }
   if (!options.json) fmt::print("{:<26} {:>10} {:>10} {:>9}\n", "case", "ms", "must be", "nrms");
   ordered_json rows = ordered_json::array();
   const auto is_wanted = [&](const char* name) {
@@ -342,6 +291,10 @@ std::function<void()> declare_direct(Command& line) {
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
       .within(1, 1000);
   line.add_option("-o,--out", options->output, "Write the results as JSON");
+  line.add_flag(
+      "--paper", options->paper,
+      "Instead, tables II to IV and the sweeps of fig. 4 of Ha et al. 2013 (references.md), by their schemes and "
+      "by ours, beside their figures; on a GPU");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer(
       "Example: tofstream-bench direct --only two_stage_forward two_stage_back -o direct.json\n"

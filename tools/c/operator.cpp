@@ -299,13 +299,12 @@ tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t neare
     const EventView view = view_of(given, *by.scanner, memory_of(op->made.op->backend()));
     if (!view.has_tof()) throw Wrong("events.tof_mm is null: histo-images need events with time of flight");
     on_stream(*op, stream, [&](Stream here) {
-      const DepositTally tally =
-          op->made.op->deposit(view, nearest ? DepositKind::nearest : DepositKind::linear, data, here);
+      const LaidDown found = op->made.op->deposit(view, nearest != 0, data, here);
       if (!what) return;
-      what->deposited = static_cast<std::int64_t>(tally.deposited);
-      what->beyond_acceptance = static_cast<std::int64_t>(tally.beyond_acceptance);
-      what->outside = static_cast<std::int64_t>(tally.outside);
-      what->no_line = static_cast<std::int64_t>(tally.no_line);
+      what->deposited = found.counted;
+      what->beyond_acceptance = found.beyond_acceptance;
+      what->outside = found.outside;
+      what->no_line = found.no_line;
     });
   });
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gadgets/io/memory_images.hpp"
+#include "gadgets/step/event_views.hpp"
 #include "kernels/cuda/work_stream.hpp"
-#include "kernels/direct/deposit.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/grid.hpp"
 #include "tools/c/tofstream.h"
@@ -42,7 +42,7 @@ class Operator {
   virtual void add_sensitivity(const float* multiplicative, float* image, Stream stream) = 0;
   virtual std::unique_ptr<Operator> part(int part, int parts) const = 0;
   /// Of histo-images: data = those of the events. Others throw Wrong.
-  virtual DepositTally deposit(const EventView& events, DepositKind kind, float* data, Stream stream);
+  virtual LaidDown deposit(const EventView& events, bool nearest, float* data, Stream stream);
 };
 
 struct Made {

@@ -1,5 +1,4 @@
 // Operators of a camera's views and of histo-images: see operator.hpp.
-#include <algorithm>
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
@@ -8,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "gadgets/step/view_projector_kinds.hpp"
-#include "kernels/direct/deposit.hpp"
-#include "kernels/direct/direct.hpp"
 #include "tools/c/guard.hpp"
 #include "tools/c/make_projector.hpp"
 #include "tools/c/operator.hpp"
@@ -98,25 +95,17 @@ class ViewOperator : public Operator {
 class DirectionsOperator final : public ViewOperator {
  public:
   DirectionsOperator(std::shared_ptr<SharedViewProjector> shared, const std::vector<std::int32_t>& numbers,
-                     const DirectViews& directions, HistoLattice lattice)
-      : ViewOperator(std::move(shared), numbers), directions_(directions), lattice_(lattice) {}
+                     const EventDirections& directions)
+      : ViewOperator(std::move(shared), numbers), directions_(directions) {}
 
-  DepositTally deposit(const EventView& events, DepositKind kind, float* data, Stream stream) override {
-    if (backend() == Backend::cuda) {
-      HistoDepositCuda histo(grid(), directions_, lattice_, kind);
-      const DepositTally tally = histo.add(events, nullptr, stream);
-      histo.copy_counts(0, directions_.count(), data, stream);
-      synchronize(stream);
-      return tally;
-    }
-    const HistoDeposit histo(grid(), directions_, lattice_, kind);
-    std::fill_n(data, histo.points(), 0.0f);
-    return histo.add(events, data);
+  LaidDown deposit(const EventView& events, bool nearest, float* data, Stream stream) override {
+    return event_views().lay_down(grid(), directions_, events, nearest, data, backend(), stream);
   }
 
+  static const EventViews& event_views() { return table_of<EventViews>().at("histo_images"); }
+
  private:
-  DirectViews directions_;
-  HistoLattice lattice_;
+  EventDirections directions_;
 };
 
 std::vector<std::int32_t> all_of(const ViewSet& set) {
@@ -127,7 +116,7 @@ std::vector<std::int32_t> all_of(const ViewSet& set) {
 
 }  // namespace
 
-DepositTally Operator::deposit(const EventView&, DepositKind, float*, Stream) {
+LaidDown Operator::deposit(const EventView&, bool, float*, Stream) {
   throw Wrong(
       "op has no histo-images of all directions: make it by tof_operator_of_directions, and take no part of it");
 }
@@ -146,22 +135,19 @@ Made operator_of_directions(const char* projector, const char* parameters, const
                             const tof_directions& given, Backend backend) {
   require_size(given.size, sizeof(tof_directions), sizeof(tof_directions), "directions");
   const Grid grid = grid_of(given_grid, "grid");
-  const DirectViews directions{given.azimuths, given.tilts, given.acceptance_deg};
-  const HistoLattice lattice = given.on_image ? HistoLattice::image : HistoLattice::view;
-  auto set = std::make_shared<ViewSet>();
+  const EventDirections directions{given.azimuths, given.tilts, given.acceptance_deg, given.on_image != 0};
+  std::shared_ptr<const ViewSet> set;
   try {
-    *set = direct_view_set(grid, directions, lattice);
+    set = std::make_shared<const ViewSet>(DirectionsOperator::event_views().set_of(grid, directions));
   } catch (const std::invalid_argument& wrong) {
     throw Wrong(fmt::format("directions: {}", wrong.what()));
   }
-  set->histo.lie_along_view = lattice == HistoLattice::view;
-  set->histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
   auto shared = std::make_shared<SharedViewProjector>();
   shared->set = std::move(set);
   auto made = make_projector<ViewData>(projector, parameters, grid, backend, *shared->set);
   shared->projector = std::move(made.projector);
   const auto all = all_of(*shared->set);
-  return {std::make_unique<DirectionsOperator>(std::move(shared), all, directions, lattice), std::move(made.report)};
+  return {std::make_unique<DirectionsOperator>(std::move(shared), all, directions), std::move(made.report)};
 }
 
 }  // namespace tofstream::c_api

@@ -186,19 +186,20 @@ TEST_CASE("live histo-images: block RAMLA goes on where a run was killed, and co
 TEST_CASE("live histo-images: on a GPU a followed recording gives the bits, and the CPU's image within rounding") {
   if (!gpu_or_skip()) return;
   LiveHistoRuns runs;
-  const auto on_cpu = runs.image("use: histo_deposit", "cpu");
+  // One subset: with more, points that expect next to nothing make rounding visible.
+  const std::string mlem = "use: live_histo, subsets: 1, iterations: 2, final: offline";
+  const std::vector<float> on_cpu = runs.image(mlem, "cpu", "pieces: 4");
   runs.backend = "cuda";
-  const std::vector<float> seen = runs.image(live_histo + std::string(", final: offline"), "live", slowly);
-  CHECK(runs.image(runs.follow("live"), "again", "pieces: 3") == seen);
-  const std::vector<float> offline = runs.image("use: histo_deposit", "offline", "pieces: 4");
-  CHECK(seen == offline);
+  const std::vector<float> on_gpu = runs.image(mlem, "gpu", "pieces: 4");
   double apart = 0, all = 0;
   for (std::size_t v = 0; v < on_cpu.size(); ++v) {
-    apart += std::pow(static_cast<double>(seen[v]) - static_cast<double>(on_cpu[v]), 2);
+    apart += std::pow(static_cast<double>(on_gpu[v]) - static_cast<double>(on_cpu[v]), 2);
     all += std::pow(static_cast<double>(on_cpu[v]), 2);
   }
-  // An event on the border of two views may lie in the other one.
-  CHECK(std::sqrt(apart / all) < 1e-3);
+  CHECK(std::sqrt(apart / all) < 1e-5);
+  const std::vector<float> seen = runs.image(live_histo + std::string(", final: offline"), "live", slowly);
+  CHECK(runs.image(runs.follow("live"), "again", "pieces: 3") == seen);
+  CHECK(runs.image("use: histo_deposit", "offline", "pieces: 4") == seen);
 }
 
 TEST_CASE("live histo-images: an order of other data, or of other groups, is refused in one line") {

@@ -1,0 +1,48 @@
+// Histo-images as views of events, for doors without a pipeline.
+#include <algorithm>
+
+#include "gadgets/step/event_views.hpp"
+#include "kernels/direct/deposit.hpp"
+#include "kernels/direct/direct.hpp"
+
+namespace tofstream {
+namespace {
+
+DirectViews direct_views_of(const EventDirections& directions) {
+  return {directions.azimuths, directions.tilts, directions.acceptance_deg};
+}
+HistoLattice lattice_of(const EventDirections& directions) {
+  return directions.on_image ? HistoLattice::image : HistoLattice::view;
+}
+
+ViewSet histo_set(const Grid& grid, const EventDirections& directions) {
+  ViewSet set = direct_view_set(grid, direct_views_of(directions), lattice_of(directions));
+  set.histo.lie_along_view = !directions.on_image;
+  set.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
+  return set;
+}
+
+LaidDown lay_down_events(const Grid& grid, const EventDirections& directions, const EventView& events, bool nearest,
+                         float* counts, Backend backend, Stream stream) {
+  const DirectViews views = direct_views_of(directions);
+  const DepositKind kind = nearest ? DepositKind::nearest : DepositKind::linear;
+  DepositTally tally;
+  if (backend == Backend::cuda) {
+    HistoDepositCuda histo(grid, views, lattice_of(directions), kind);
+    tally = histo.add(events, nullptr, stream);
+    histo.copy_counts(0, views.count(), counts, stream);
+    synchronize(stream);
+  } else {
+    const HistoDeposit histo(grid, views, lattice_of(directions), kind);
+    std::fill_n(counts, histo.points(), 0.0f);
+    tally = histo.add(events, counts);
+  }
+  const auto whole = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
+  return {whole(tally.deposited), whole(tally.beyond_acceptance), whole(tally.outside), whole(tally.no_line)};
+}
+
+TOFSTREAM_KIND(EventViews, EventViews{.name = "histo_images", .set_of = histo_set, .lay_down = lay_down_events});
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,51 @@
+// Views that events are laid down into, by directions of their lines: for doors that make such views without a pipeline.
+// A family registers how by TOFSTREAM_KIND.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/plugin/kind_table.hpp"
+#include "kernels/memory/memory.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/grid.hpp"
+#include "kernels/types/views.hpp"
+
+namespace tofstream {
+
+/// Intervals of azimuth in [0, 180) degrees, and of the co-polar angle within the acceptance: a view each.
+struct EventDirections {
+  int azimuths = 0, tilts = 0;
+  float acceptance_deg = 0;
+  bool on_image = false;  // their points are the image's voxels; else they lie along each view
+};
+
+/// What became of events.
+struct LaidDown {
+  std::int64_t counted = 0, beyond_acceptance = 0, outside = 0, no_line = 0;
+};
+
+struct EventViews {
+  std::string name;
+  /// What the views of an image are. Throws std::invalid_argument for what cannot be.
+  ViewSet (*set_of)(const Grid& grid, const EventDirections& directions) = nullptr;
+  /// counts = those of the events, [view][k][j][i], each at its most likely point: shared out to the points around it, or
+  /// whole to the nearest. Events and counts lie in the backend's memory; complete on return. Throws
+  /// std::invalid_argument for events without ToF.
+  LaidDown (*lay_down)(const Grid& grid, const EventDirections& directions, const EventView& events, bool nearest,
+                       float* counts, Backend backend, Stream stream) = nullptr;
+
+  static constexpr KindWords called = {"kind of views of events", "kinds of views of events", "name"};
+  const std::string& id() const { return name; }
+  std::string problem() const {
+    return !name.empty() && set_of && lay_down
+               ? ""
+               : "the kind of views of events '" + name + "' lacks its name, set_of or lay_down";
+  }
+};
+
+extern template KindTable<EventViews>& table_of<EventViews>();
+extern template struct KindRegistration<EventViews>;
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,15 @@
+// Tables II to IV and the sweeps of fig. 4 of Ha, Matej, Ispiryan and Mueller (IEEE Trans. Nucl. Sci. 2013, references.md),
+// measured by their two forms of one_stage and by ours, beside their figures.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/memory/memory.hpp"
+
+namespace tofstream::command {
+
+/// Prints the tables unless `quiet`, and gives them. Throws std::runtime_error without a GPU, which their forms need.
+nlohmann::ordered_json direct_paper_tables(Backend backend, int repeats, bool quiet);
+
+}  // namespace tofstream::command
+// SPDX-License-Identifier: Apache-2.0
