@@ -58,9 +58,6 @@ if(TOFSTREAM_SANITIZE)
       add_compile_definitions(${macro})
     endif()
   endforeach()
-  if(TOFSTREAM_FUZZERS)  # all of the libraries tell a fuzzer which branches were taken
-    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
-  endif()
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TOFSTREAM_SANITIZE}>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>
                       $<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>
