@@ -194,7 +194,8 @@ class ViewModel final : public SystemModel<ViewBatch> {
       if (on_host(batch->memory()) == on_host(memory)) {
         add(*batch);
       } else {
-        add(batch->to(memory));
+        const ViewBatch there = batch->to(memory);
+        add(there);
         synchronize(nullptr);
       }
     }
