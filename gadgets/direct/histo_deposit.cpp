@@ -5,10 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/gadget.hpp"
 #include "gadgets/direct/histo_filling.hpp"
@@ -43,8 +40,7 @@ struct HistoDepositGadget {
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p) { return histo_memory(histo_settings(p), 1); }
 
-  HistoDepositGadget(const Params& p, Context& context)
-      : acceptance_deg_(p.acceptance_deg), histo_(std::in_place, histo_settings(p), context) {}
+  HistoDepositGadget(const Params& p, Context& context) : histo_(std::in_place, histo_settings(p), context) {}
 
   void process(EventBatch batch, Emit<ViewBatch>& /*emit*/, Context& context) {
     histo_->add(std::move(batch), context);
@@ -52,9 +48,8 @@ struct HistoDepositGadget {
 
   void flush(Emit<ViewBatch>& emit, Context& context) {
     if (!histo_->has_begun()) return context.log().warning("no events came: there are no histo-images");
+    histo_->report(context);
     const auto set = histo_->view_set(histo_->start_s(), histo_->duration_s());
-    report(*set, context);
-    if (histo_->tally().deposited == 0) throw_nothing_deposited();
     histo_->bring_to_host();
     histo_->lay_down_randoms(context);
     for (int number = 0; number < static_cast<int>(set->places.size()); ++number) {
@@ -66,22 +61,6 @@ struct HistoDepositGadget {
   }
 
  private:
-  [[noreturn]] void throw_nothing_deposited() const {
-    throw std::runtime_error(fmt::format(
-        "nothing was deposited: {} events are more oblique than acceptance_deg {:g}, {} lie outside the histo-images",
-        histo_->tally().beyond_acceptance, acceptance_deg_, histo_->tally().outside));
-  }
-
-  void report(const ViewSet& set, Context& context) const {
-    const DepositTally& tally = histo_->tally();
-    context.report("deposited", static_cast<std::int64_t>(tally.deposited));
-    context.report("rejected", static_cast<std::int64_t>(tally.rejected()));
-    context.log().info(fmt::format("{} of {} events deposited into {} views; {} are more oblique, {} lie outside",
-                                   tally.deposited, tally.deposited + tally.rejected(), set.places.size(),
-                                   tally.beyond_acceptance, tally.outside));
-  }
-
-  float acceptance_deg_;
   std::optional<HistoFilling> histo_;  // none after the end
 };
 

@@ -82,8 +82,6 @@ void HistoFilling::begin(const Scanner& scanner, Context& context) {
   const Grid grid = p_.image.grid(&scanner);
   context.report("image", grid_in_words(grid));
   set_ = direct_view_set(grid, p_.views, p_.lattice);
-  set_.histo.lie_along_view = p_.lattice == HistoLattice::view;
-  set_.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
   grid_ = grid;
   make_sensitivity(scanner, context);
   events_.assign(set_.places.size(), 0);
@@ -156,6 +154,19 @@ DepositTally HistoFilling::deposit(EventBatch batch) {
   if (!on_device_) return on_host_->add(host_batch(std::move(batch)).view(), counts_.data(), events_.data());
   if (!on_host(batch.memory())) return on_device_->add(batch.view(), events_.data());
   return on_device_->add(batch.to(Memory::device).view(), events_.data());
+}
+
+void HistoFilling::report(Context& context) const {
+  context.report("deposited", static_cast<std::int64_t>(tally_.deposited));
+  context.report("rejected", static_cast<std::int64_t>(tally_.rejected()));
+  context.log().info(fmt::format("{} of {} events deposited into {} views; {} are more oblique, {} lie outside",
+                                 tally_.deposited, tally_.deposited + tally_.rejected(), set_.places.size(),
+                                 tally_.beyond_acceptance, tally_.outside));
+  if (tally_.deposited == 0)
+    throw std::runtime_error(
+        fmt::format("nothing was deposited: {} events are more oblique than acceptance_deg {:g}, {} lie outside the "
+                    "histo-images of image: {}",
+                    tally_.beyond_acceptance, p_.views.acceptance_deg, tally_.outside, grid_in_words(*grid_)));
 }
 
 void HistoFilling::lay_down_randoms(Context& context) {

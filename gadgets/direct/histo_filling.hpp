@@ -30,8 +30,7 @@ constexpr auto enum_names(DepositKind) {
 inline constexpr auto* histo_image_words = "The image that will be reconstructed, of voxels";
 inline constexpr auto* histo_views_words =
     "Intervals of azimuth in [0, 180) degrees, and of the co-polar angle within the acceptance: a view each, and at "
-    "most "
-    "4096 of them";
+    "most 4096 of them";
 inline constexpr auto* acceptance_words = "Lines more oblique than this are rejected";
 inline constexpr auto* histo_lattice_words =
     "Points of a histo-image: view, turned and sheared along the view, so that nothing is resampled twice; image, the "
@@ -62,8 +61,8 @@ HistoSettings histo_settings(const Params& p) {
           p.backend};
 }
 
-/// Of a gadget that holds all views' arrays, and gives messages of `views_a_message` views; `lives_there`: these are
-/// made where events are deposited.
+/// What a gadget needs that holds all views' arrays, and gives messages of `views_a_message` views. `lives_there`:
+/// these are made where events are deposited.
 MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_message, bool lives_there = false);
 
 class HistoFilling {
@@ -77,7 +76,8 @@ class HistoFilling {
   void add(EventBatch batch, Context& context);
   bool has_begun() const { return grid_.has_value(); }
 
-  const DepositTally& tally() const { return tally_; }
+  /// At the end: what became of the events. Throws std::runtime_error where none was deposited.
+  void report(Context& context) const;
   /// Deposited so far, of each view.
   const std::vector<std::uint64_t>& events_of_views() const { return events_; }
   double start_s() const { return duration_s_ > 0 ? start_s_ : 0; }

@@ -16,10 +16,7 @@ HistoLattice lattice_of(const EventDirections& directions) {
 }
 
 ViewSet histo_set(const Grid& grid, const EventDirections& directions) {
-  ViewSet set = direct_view_set(grid, direct_views_of(directions), lattice_of(directions));
-  set.histo.lie_along_view = !directions.on_image;
-  set.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
-  return set;
+  return direct_view_set(grid, direct_views_of(directions), lattice_of(directions));
 }
 
 LaidDown lay_down_events(const Grid& grid, const EventDirections& directions, const EventView& events, bool nearest,

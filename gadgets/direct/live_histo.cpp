@@ -30,17 +30,6 @@
 namespace tofstream {
 namespace {
 
-std::vector<UpdateParts> stretches_of(const std::vector<int>& views) {
-  std::vector<UpdateParts> parts;
-  for (const int view : views) {
-    if (!parts.empty() && parts.back().first + parts.back().count == view)
-      ++parts.back().count;
-    else
-      parts.push_back({view, 1});
-  }
-  return parts;
-}
-
 struct LiveHisto {
   struct Params {
     ImageParams image;
@@ -78,13 +67,9 @@ struct LiveHisto {
       param<&Params::final>("final",
                             "What follows the end of the scan. converged: the updates that groups still lack; offline: "
                             "a reconstruction from the start image, as of histo_deposit; none: nothing"),
-      param<&Params::order>("order", in_run_folder,
-                            "Name in the output folder of the file that records the order of updates; none: no file"),
-      param<&Params::follow>(
-          "follow", reads_file,
-          "The file of an order to follow, or its folder: the recording then gives the image of the live run"),
-      param<&Params::resume_from>("resume_from",
-                                  "Folder of a run that was killed: this run continues from its order and checkpoint"),
+      param<&Params::order>("order", in_run_folder, order_words),
+      param<&Params::follow>("follow", reads_file, follow_words),
+      param<&Params::resume_from>("resume_from", resume_words),
       param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
@@ -130,12 +115,7 @@ struct LiveHisto {
 
   void flush(Emit<ViewSubset>& emit, Context& context) {
     if (!histo_.has_begun()) return context.log().warning("no events came: there are no histo-images");
-    report_deposit(context);
-    if (!order_ || histo_.tally().deposited == 0)
-      throw std::runtime_error(
-          fmt::format("nothing was deposited: {} events are more oblique than acceptance_deg, {} lie outside the "
-                      "histo-images",
-                      histo_.tally().beyond_acceptance, histo_.tally().outside));
+    histo_.report(context);
     follow_to_the_end(emit, context);
     if (recorded_.is_whole()) {
       reject_what_is_left(context);
@@ -172,14 +152,12 @@ struct LiveHisto {
     histo_.add(std::move(batch), context);
     if (!has_events) return;
     if (!order_) begin(emit, context);
-    order_->grow(histo_.events_of_views());
     newest_ = context.message();
     if (newest_.last_ingress == Clock::time_point{}) newest_.ingress = newest_.last_ingress = Clock::now();
+    const std::vector<std::uint64_t>& events = histo_.events_of_views();
     for (std::size_t v = 0; v < waiting_.size(); ++v)
-      if (order_->new_events_of_view(static_cast<int>(v)) > came_[v]) {
-        came_[v] = order_->new_events_of_view(static_cast<int>(v));
-        waiting_[v].push_back(newest_.last_ingress);
-      }
+      if (events[v] > order_->events_of_view(static_cast<int>(v))) waiting_[v].push_back(newest_.last_ingress);
+    order_->grow(events);
   }
 
   // Views have no time of their own: how long they were exposed differs from update to update.
@@ -193,7 +171,6 @@ struct LiveHisto {
         if (group_of[v] == number) group.push_back(static_cast<int>(v));
     }
     waiting_.resize(group_of.size());
-    came_.assign(group_of.size(), 0);
     order_.emplace(std::move(groups), iterations_);
     context.made_from(of_no_event(context.message()));
     emit(announcement_of(histo_.all_without_counts(set_)));
@@ -277,7 +254,8 @@ struct LiveHisto {
   }
 
   std::optional<int> next_offline() const {
-    if (*offline_ == std::int64_t{iterations_} * order_->groups()) return std::nullopt;
+    // An order that was followed may have had more.
+    if (*offline_ >= std::int64_t{iterations_} * order_->groups()) return std::nullopt;
     return static_cast<int>(*offline_ % order_->groups());
   }
 
@@ -298,7 +276,7 @@ struct LiveHisto {
           subset.step.replayed ? order_->events_of_view(views[v]) : order_->new_events_of_view(views[v]);
     subset.batches = {std::make_shared<const ViewBatch>(std::move(batch))};
     subset.quantity = quantity();
-    file_.write({updates_, stretches_of(views), order_->events_of(group), as_of}, recorded_.passed(), context);
+    file_.write({updates_, parts_of(views), order_->events_of(group), as_of}, recorded_.passed(), context);
     note(group);
     if (offline_) ++*offline_;
     MessageInfo data = newest_;
@@ -327,7 +305,6 @@ struct LiveHisto {
       auto& waiting = waiting_[static_cast<std::size_t>(view)];
       sent_.insert(sent_.end(), waiting.begin(), waiting.end());
       waiting.clear();
-      came_[static_cast<std::size_t>(view)] = 0;
     }
   }
 
@@ -343,11 +320,6 @@ struct LiveHisto {
     SubsetQuantity quantity;
     quantity.add(histo_.quantity());
     return quantity.get(histo_.duration_s() > 0 ? 1 : 0);
-  }
-
-  void report_deposit(Context& context) const {
-    context.report("deposited", static_cast<std::int64_t>(histo_.tally().deposited));
-    context.report("rejected", static_cast<std::int64_t>(histo_.tally().rejected()));
   }
 
   void report(Context& context) const {
@@ -370,7 +342,6 @@ struct LiveHisto {
   std::optional<std::int64_t> offline_;  // updates since the estimate was reset to the start image
   MessageInfo newest_;
   std::vector<std::vector<Clock::time_point>> waiting_;  // of each view: when the events came that no update has
-  std::vector<std::uint64_t> came_;                      // of each view: how many
   std::vector<Clock::time_point> sent_;                  // of the update that is being made
   std::optional<Clock::time_point> ready_;               // when the projector had the sensitivity
   LatencyHistogram latency_;

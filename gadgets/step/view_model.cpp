@@ -82,7 +82,7 @@ double weight_of(const ViewBatch& batch, const ViewRecord& record) {
   return (duration_s > 0 ? duration_s / batch.reference_s : 1) * record.exposure;
 }
 
-// Of views whose efficiencies were announced: these are for 1 s, and a subset stands for a share of the scan's time.
+// The sensitivity of views whose efficiencies were announced is for 1 s; the weight is a subset's share of the time.
 double common_weight(const ViewSubset& subset) {
   const double weight = weight_of(*subset.batches.front(), subset.batches.front()->records.front());
   for (const auto& batch : subset.batches)

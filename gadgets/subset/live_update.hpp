@@ -20,6 +20,18 @@ inline LiveUpdate one_stretch(int first, int count, bool is_new) {
   return {{{first, count}}, is_new};
 }
 
+/// These parts, ascending, as stretches.
+inline std::vector<UpdateParts> parts_of(const std::vector<int>& ascending) {
+  std::vector<UpdateParts> parts;
+  for (const int k : ascending) {
+    if (!parts.empty() && parts.back().first + parts.back().count == k)
+      ++parts.back().count;
+    else
+      parts.push_back({k, 1});
+  }
+  return parts;
+}
+
 /// Calls visit(k) for each part k of an update, or of a record of one.
 template <class Update, class Visit>
 void for_each_part(const Update& update, Visit&& visit) {

@@ -43,13 +43,9 @@ struct LiveViews {
       param<&Params::deadline_ms>("deadline_ms", at_least(0), unit("ms"),
                                   "Longest time from a view to the estimate that includes it; 0: no deadline"),
       param<&Params::degrade>("degrade", "What to give up, step by step, while the deadline is not met"),
-      param<&Params::order>("order", in_run_folder,
-                            "Name in the output folder of the file that records the order of updates; none: no file"),
-      param<&Params::follow>(
-          "follow", reads_file,
-          "The file of an order to follow, or its folder: the recording then gives the image of the live run"),
-      param<&Params::resume_from>("resume_from",
-                                  "Folder of a run that was killed: this run continues from its order and checkpoint"),
+      param<&Params::order>("order", in_run_folder, order_words),
+      param<&Params::follow>("follow", reads_file, follow_words),
+      param<&Params::resume_from>("resume_from", resume_words),
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"), reference_s_of_views_words),
       param<&Params::backend>("backend", "Where the views will be projected"));
   static MemoryNeed memory(const Params& p) {

@@ -11,6 +11,9 @@
 
 namespace tofstream {
 
+inline constexpr auto* order_words =
+    "Name in the output folder of the file that records the order of updates; none: no file";
+
 class OrderFile {
  public:
   /// `name`: in the run's folder; empty: no file is written.

@@ -17,6 +17,11 @@
 
 namespace tofstream {
 
+inline constexpr auto* follow_words =
+    "The file of an order to follow, or its folder: the recording then gives the image of the live run";
+inline constexpr auto* resume_words =
+    "Folder of a run that was killed: this run continues from its order and checkpoint";
+
 class RecordedOrder {
  public:
   RecordedOrder() = default;

@@ -32,16 +32,14 @@ int ViewOrder::live_groups() const {
 }
 
 LiveUpdate ViewOrder::with_group(int group, int groups) const {
-  LiveUpdate update;
+  std::vector<int> members;
+  bool is_new = false;
   for (int k = 0; k < arrived(); ++k) {
     if (view(k).group % groups != group % groups) continue;
-    if (view(k).updates == 0) update.is_new = true;
-    if (!update.parts.empty() && update.last() + 1 == k)
-      ++update.parts.back().count;
-    else
-      update.parts.push_back({k, 1});
+    members.push_back(k);
+    is_new = is_new || view(k).updates == 0;
   }
-  return update;
+  return {parts_of(members), is_new};
 }
 
 LiveUpdate ViewOrder::recorded(const UpdateRecord& record) const {

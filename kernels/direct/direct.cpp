@@ -109,6 +109,8 @@ ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice
   for (int v = 0; v < views.count(); ++v)
     set.places.push_back(
         {.angle_deg = static_cast<float>(views.azimuth_deg(v)), .tilt_deg = static_cast<float>(views.tilt_deg(v))});
+  set.histo.lie_along_view = lattice == HistoLattice::view;
+  set.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
   return set;
 }
 

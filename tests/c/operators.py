@@ -76,6 +76,10 @@ def histo_images():
         image = tof.osem([D], h, updates=2, image=np.ones(D.in_shape, np.float32))
         assert abs(dot(D.sensitivity(), image) / h.sum(dtype=np.float64) - 1) < 1e-4
     refused(ValueError, "time of flight", D.deposit, lines(10, tof_ns=False))
+    refused(ValueError, "tof_width_mm", D.deposit, events.replace(tof_width_mm=np.ones(len(events), np.float32)))
+    refused(ValueError, "em_step takes them", D.deposit, events.replace(additive=np.ones(len(events), np.float32)))
+    refused(ValueError, "give one of them", tof.direct, wide, tof_fwhm_ps=300, lor_fwhm_mm=[(0, 10)],
+            lor_fwhm_at_mm=[(0, 10)])
     refused(ValueError, "tof_fwhm_ps", tof.direct, wide)
     refused(ValueError, "acceptance_deg", tof.direct, wide, acceptance_deg=100, tof_fwhm_ps=300)
     refused(ValueError, "two_stage", tof.direct, wide, operator="one_stage", tof_fwhm_ps=300, lor_fwhm_mm=10)

@@ -298,6 +298,10 @@ tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t neare
     const RecordedBy by = recorded_by(given.scanner);
     const EventView view = view_of(given, *by.scanner, memory_of(op->made.op->backend()));
     if (!view.has_tof()) throw Wrong("events.tof_mm is null: histo-images need events with time of flight");
+    if (view.tof_width_mm)
+      throw Wrong("events.tof_width_mm is given, and histo-images have one resolution: reconstruct these in list mode");
+    if (view.multiplicative || view.additive)
+      throw Wrong("events.multiplicative or additive is given: an operator's em_step takes them, for its histo-images");
     on_stream(*op, stream, [&](Stream here) {
       const LaidDown found = op->made.op->deposit(view, nearest != 0, data, here);
       if (!what) return;

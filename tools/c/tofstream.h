@@ -189,7 +189,8 @@ typedef struct tof_deposited {
 } tof_deposited;
 /* data = the histo-images of these events, each at its most likely point: at the eight points around it by linear weights,
  * or, `nearest` not 0, at the next one. Of all of an operator's views, not of a part's. Events have tof_mm, and lie where
- * the operator works. Complete on return; `what` may be null. */
+ * the operator works; their resolution is the operator's tof_fwhm_ps, and not compared with it. Complete on return; `what`
+ * may be null. */
 TOF_API tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t nearest, float* data,
                                tof_deposited* what, void* stream);
 

@@ -91,7 +91,7 @@ class ViewOperator : public Operator {
   Buffer<std::int32_t> index_;
 };
 
-// Of all directions: only then every event has a view.
+// An operator of all directions: only then every event has a view.
 class DirectionsOperator final : public ViewOperator {
  public:
   DirectionsOperator(std::shared_ptr<SharedViewProjector> shared, const std::vector<std::int32_t>& numbers,

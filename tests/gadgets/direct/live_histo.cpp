@@ -204,6 +204,17 @@ TEST_CASE("live histo-images: on a GPU a followed recording gives the bits, and 
   CHECK(runs.image("use: histo_deposit", "offline", "pieces: 4") == seen);
 }
 
+TEST_CASE("live histo-images: an order that was cut in more passes than are asked for here ends all the same") {
+  const LiveHistoRuns runs;
+  const std::vector<float> seen = runs.image(live_histo + std::string(", final: offline"), "whole");
+  const UpdateLog log = read_update_log(runs.folder / "whole");
+  std::filesystem::create_directories(runs.folder / "cut");
+  UpdateLogWriter(runs.folder / "cut" / update_log_name, log.updates);
+  CHECK(runs.image(
+            "use: live_histo, subsets: 4, iterations: 1, final: offline, follow: " + (runs.folder / "cut").string(),
+            "again") == seen);
+}
+
 TEST_CASE("live histo-images: an order of other data, or of other groups, is refused in one line") {
   LiveHistoRuns runs;
   runs.image(live_histo, "first", slowly);

@@ -23,8 +23,9 @@ except ModuleNotFoundError:
 
 from .data import Events, Image, Lors
 from .declare import gadget
+from .histo import HistoImages, histo_images
 from .memory import empty, empty_like
-from .operators import Adjoint, Grid, HistoImages, Operator, camera, histo_images, list_mode, osem, ratio
+from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
 from .picture import picture
 from .projectors import blobs, direct, joseph, spect, strips, tor
 from .run import Run, RunImage, run

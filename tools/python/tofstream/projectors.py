@@ -11,7 +11,8 @@ import os
 from typing import Any, Literal, Mapping, NoReturn, Optional, Sequence, Union
 
 from .data import Events, Lors
-from .operators import Grid, HistoImages, Operator, camera, histo_images, list_mode
+from .histo import HistoImages, histo_images
+from .operators import Grid, Operator, camera, list_mode
 
 
 def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
@@ -64,7 +65,8 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     lattice            'view': data are [view, z, s, t], t along the view; 'image': [view, z, y, x]
     device             'cpu' or 'cuda'
 
-    tof_fwhm_ps is needed. lor_fwhm_mm may also be [(radius_mm, fwhm_mm), ...].
+    tof_fwhm_ps is needed. lor_fwhm_mm may also be [(radius_mm, fwhm_mm), ...]. Efficiencies and attenuation of the
+    points' lines are `multiplicative` of em_step and sensitivity.
 
 
     operator           two_stage | one_stage | fft (two_stage): two_stage: resampled along the view, then convolved

@@ -1,0 +1,128 @@
+// Histo-images by the C interface: their operator, the deposit of events, and what both refuse.
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "tools/c/tofstream.h"
+
+namespace {
+
+constexpr tof_grid histo_grid{
+    .size = sizeof(tof_grid), .voxels = {20, 20, 8}, .voxel_mm = {8, 8, 8}, .origin_mm = {-76, -76, -28}};
+constexpr tof_directions histo_directions{
+    .size = sizeof(tof_directions), .azimuths = 6, .tilts = 2, .acceptance_deg = 30, .on_image = 0};
+constexpr std::size_t histo_points = 6 * 2 * 8 * 20 * 20;
+
+struct DropHisto {
+  void operator()(tof_operator* op) const { tof_operator_drop(op); }
+};
+using HistoOp = std::unique_ptr<tof_operator, DropHisto>;
+
+HistoOp histo_operator(const tof_directions& directions = histo_directions,
+                       const char* parameters = "{tof_fwhm_ps: 300, lor_fwhm_mm: 10}") {
+  tof_operator* op = nullptr;
+  const auto status =
+      tof_operator_of_directions("direct_projector", parameters, &histo_grid, &directions, TOF_CPU, &op);
+  CHECK((status == TOF_OK) == (op != nullptr));
+  return HistoOp(op);
+}
+
+// Lines through the grid between points of a ring of 200 mm.
+struct HistoEvents {
+  static constexpr std::int64_t count = 2000;
+  std::vector<float> ends[6], tof_mm;
+  tof_events events{.size = sizeof(tof_events), .count = count};
+  HistoEvents() {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> angle(0, 6.2831853F), z(-30, 30), tof(-60, 60);
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::size_t end = 0; end < 6; end += 3) {
+        const float at = angle(random);
+        ends[end].push_back(200 * std::cos(at));
+        ends[end + 1].push_back(200 * std::sin(at));
+        ends[end + 2].push_back(z(random));
+      }
+      tof_mm.push_back(tof(random));
+    }
+    events.x1 = ends[0].data(), events.y1 = ends[1].data(), events.z1 = ends[2].data();
+    events.x2 = ends[3].data(), events.y2 = ends[4].data(), events.z2 = ends[5].data();
+    events.tof_mm = tof_mm.data();
+    events.tof_sigma_mm = 20;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("histo-images in C: four axes, and all events are deposited or have a reason") {
+  const HistoOp op = histo_operator();
+  REQUIRE_MESSAGE(op, tof_error());
+  std::int64_t image[3], data[4];
+  std::int32_t axes = 0;
+  REQUIRE(tof_operator_shape(op.get(), image, data, &axes, nullptr) == TOF_OK);
+  CHECK(axes == 4);
+  CHECK(std::vector<std::int64_t>(data, data + 4) == std::vector<std::int64_t>{12, 8, 20, 20});
+
+  const HistoEvents with;
+  std::vector<float> linear(histo_points, 7), nearest(histo_points, 7);
+  tof_deposited what{.size = sizeof(tof_deposited)};
+  REQUIRE_MESSAGE(tof_deposit(op.get(), &with.events, 0, linear.data(), &what, nullptr) == TOF_OK, tof_error());
+  CHECK(what.deposited + what.beyond_acceptance + what.outside + what.no_line == HistoEvents::count);
+  CHECK(what.deposited > 300);
+  CHECK(what.outside > 0);
+  CHECK(std::accumulate(linear.begin(), linear.end(), 0.0) ==
+        doctest::Approx(static_cast<double>(what.deposited)).epsilon(1e-6));
+  REQUIRE(tof_deposit(op.get(), &with.events, 1, nearest.data(), nullptr, nullptr) == TOF_OK);
+  for (const float counts : nearest) CHECK(counts == std::round(counts));
+
+  // One update of MLEM keeps the counts.
+  std::vector<float> x(20 * 20 * 8, 1), step(x.size()), s(x.size());
+  REQUIRE(tof_em_step(op.get(), x.data(), linear.data(), nullptr, nullptr, step.data(), nullptr, nullptr) == TOF_OK);
+  REQUIRE(tof_sensitivity(op.get(), nullptr, s.data(), nullptr) == TOF_OK);
+  double sum = 0;
+  for (std::size_t v = 0; v < x.size(); ++v) sum += static_cast<double>(x[v]) * static_cast<double>(step[v]);
+  CHECK(sum == doctest::Approx(static_cast<double>(what.deposited)).epsilon(1e-5));
+}
+
+TEST_CASE("histo-images in C: what is wrong is told in one line") {
+  const auto refused = [](const tof_directions& directions, const char* parameters, const char* words) {
+    CHECK(!histo_operator(directions, parameters));
+    const std::string error = tof_error();
+    CHECK_MESSAGE(error.find(words) != std::string::npos, error);
+    CHECK(error.find('\n') == std::string::npos);
+  };
+  constexpr auto* good = "{tof_fwhm_ps: 300, lor_fwhm_mm: 10}";
+  tof_directions wrong = histo_directions;
+  wrong.azimuths = 0;
+  refused(wrong, good, "directions: views.azimuths");
+  wrong = histo_directions;
+  wrong.acceptance_deg = 100;
+  refused(wrong, good, "acceptance");
+  wrong = histo_directions;
+  wrong.size = 3;
+  refused(wrong, good, "directions");
+  refused(histo_directions, "{lor_fwhm_mm: 10}", "tof_fwhm_ps");
+
+  const HistoOp op = histo_operator();
+  HistoEvents with;
+  std::vector<float> data(histo_points);
+  const auto deposit = [&](tof_operator* to) {
+    CHECK(tof_deposit(to, &with.events, 0, data.data(), nullptr, nullptr) == TOF_INVALID);
+    return std::string(tof_error());
+  };
+  tof_operator* part = nullptr;
+  REQUIRE(tof_operator_part(op.get(), 0, 2, &part) == TOF_OK);
+  const HistoOp half(part);
+  CHECK(deposit(part).find("take no part of it") != std::string::npos);
+  CHECK(deposit(nullptr).find("op") != std::string::npos);
+  with.events.tof_width_mm = with.tof_mm.data();
+  CHECK(deposit(op.get()).find("tof_width_mm") != std::string::npos);
+  with.events.tof_width_mm = nullptr;
+  with.events.tof_mm = nullptr;
+  CHECK(deposit(op.get()).find("time of flight") != std::string::npos);
+}
+// SPDX-License-Identifier: Apache-2.0

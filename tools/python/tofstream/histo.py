@@ -1,0 +1,73 @@
+"""Histo-images of DIRECT: their operator, and events laid down into them. Axes are [view, z, s, t] or [view, z, y, x]."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, Sequence
+
+import numpy as np
+
+from . import library
+from .data import Events
+from .library import call, struct
+from .operators import Grid, Operator, _backend, _whole_numbers, _yaml
+from .structs import events_struct
+
+
+class HistoImages(Operator):
+    """The operator of tof.direct: data are [view, z, s, t], t along the view, or [view, z, y, x] on the image's voxels.
+
+    Points differ in how many of a scanner's lines see them, and in attenuation: `multiplicative` of em_step and
+    sensitivity has that. Without it an image is not uniform where the activity is.
+
+    deposited    what became of the events of the last deposit(): how many counted, and why others did not
+    """
+
+    deposited: Dict[str, int] = {}
+
+    def deposit(self, events: Events, out: Any = None, *, nearest: bool = False) -> Any:
+        """The histo-images of these events, each at its most likely point: shared out to the eight points around it, or
+        whole to the nearest one. In a new array, where the events' arrays lie, or in `out`. Their resolution is taken to
+        be the operator's tof_fwhm_ps. Raises ValueError for events
+        without tof_mm. What split() makes has no deposit: some events have no view in a part."""
+        if not isinstance(events, Events):
+            raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...)")
+        arrays = [array for name, array in events.arrays().items() if name != "arrival"]
+        place = self._place_of(arrays[0], "events")
+        data = place.empty(self.out_shape) if out is None else out
+        tally = struct(library._Deposited)
+        with self._used():
+            call("tof_deposit", self._handle, ctypes.byref(events_struct(events)), int(nearest),
+                 self._target(data, self.out_shape), ctypes.byref(tally), place.stream())
+        names = ("deposited", "beyond_acceptance", "outside", "no_line")
+        self.deposited = {name: getattr(tally, name) for name in names}
+        return data
+
+
+def histo_images(projector: str, grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float = 10,
+                 lattice: str = "view", device: str = "cpu", **parameters: Any) -> HistoImages:
+    """The projector of this name, with its parameters, for the histo-images of DIRECT; tof.direct is one of them.
+
+    views              intervals of azimuth in [0, 180) degrees, and of the co-polar angle within the acceptance
+    acceptance_deg     the most oblique lines
+    lattice            'view': points along each view; 'image': the image's voxels
+    parameters         of the projector's gadget, by name; those that are None stay at their defaults. tof_fwhm_ps is
+                       needed, since no events tell it; lor_fwhm_mm may be [(radius_mm, fwhm_mm), ...]
+    """
+    counts = _whole_numbers(views, "views")
+    if len(counts) != 2:
+        raise ValueError(f"views is {tuple(views)}: it is two numbers, of azimuths and of tilts")
+    if lattice not in ("view", "image"):
+        raise ValueError(f"lattice is {lattice!r}: it is 'view' or 'image'")
+    width = parameters.get("lor_fwhm_mm")
+    if width is not None and np.ndim(width) > 0:
+        if parameters.get("lor_fwhm_at_mm") is not None:
+            raise ValueError("lor_fwhm_mm has widths by radius, and lor_fwhm_at_mm too: give one of them")
+        parameters["lor_fwhm_mm"], parameters["lor_fwhm_at_mm"] = None, [list(map(float, pair)) for pair in width]
+    directions = struct(library._Directions, azimuths=counts[0], tilts=counts[1], acceptance_deg=acceptance_deg,
+                        on_image=int(lattice == "image"))
+    handle = ctypes.c_void_p()
+    call("tof_operator_of_directions", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
+         ctypes.byref(directions), _backend(device), ctypes.byref(handle))
+    return HistoImages(handle)
+# SPDX-License-Identifier: Apache-2.0
