@@ -1,4 +1,7 @@
 // The EM image update on a CUDA device: see em_update.hpp.
+#include <algorithm>
+#include <cstring>
+
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/em/em_voxel.hpp"
@@ -9,8 +12,9 @@ namespace {
 
 /// Floats that are not negative compare as the integers of their bits do.
 __global__ void find_maximum(const float* s, std::int64_t voxels, unsigned* maximum_bits) {
-  const std::int64_t v = elementwise::element();
-  const unsigned bits = v < voxels ? __float_as_uint(magnitude(s[v])) : 0u;
+  unsigned bits = 0;
+  for (std::int64_t v = elementwise::element(); v < voxels; v += std::int64_t{gridDim.x} * elementwise::threads)
+    bits = max(bits, __float_as_uint(magnitude(s[v])));
   const unsigned maximum = __reduce_max_sync(0xffffffffu, bits);
   if (threadIdx.x % 32 == 0 && maximum > 0) atomicMax(maximum_bits, maximum);
 }
@@ -43,11 +47,17 @@ __global__ void update_penalised(PenalisedArrays arrays, std::int64_t voxels, un
 
 }  // namespace
 
+void queue_maximum_cuda(const float* s, std::int64_t voxels, unsigned* maximum_bits, Stream stream) {
+  constexpr unsigned most_blocks = 512;  // each warp has an atomic operation on one word
+  if (voxels > 0)
+    find_maximum<<<std::min(elementwise::blocks(voxels), most_blocks), elementwise::threads, 0, stream>>>(s, voxels,
+                                                                                                          maximum_bits);
+  check_launch("find the largest sensitivity");
+}
+
 float checked_maximum_cuda(const float* s, std::int64_t voxels, Stream stream) {
   auto bits = Buffer<unsigned>::zeros(Memory::device, 1, stream);
-  if (voxels > 0)
-    find_maximum<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(s, voxels, bits.data());
-  check_launch("find the largest sensitivity");
+  queue_maximum_cuda(s, voxels, bits.data(), stream);
   const unsigned found = bits.to_vector(stream)[0];
   float maximum = 0;
   std::memcpy(&maximum, &found, sizeof maximum);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -22,10 +21,7 @@ namespace {
 using RamlaRange = tbb::blocked_range<std::int64_t>;
 constexpr std::int64_t ramla_grain = 1 << 15;
 
-float ramla_maximum(const Image& sensitivity, Stream stream) {
-  const float* s = sensitivity.voxels.data();
-  const std::int64_t voxels = sensitivity.voxels.size();
-  if (!on_host(sensitivity.voxels.memory())) return detail::checked_maximum_cuda(s, voxels, stream);
+float ramla_maximum(const float* s, std::int64_t voxels) {
   return tbb::parallel_reduce(
       RamlaRange(0, voxels, ramla_grain), 0.0f,
       [&](const RamlaRange& range, float maximum) {
@@ -33,6 +29,20 @@ float ramla_maximum(const Image& sensitivity, Stream stream) {
         return maximum;
       },
       [](float a, float b) { return std::max(a, b); });
+}
+
+detail::RamlaFound ramla_update_cpu(const detail::RamlaArrays& arrays, std::int64_t voxels) {
+  const float maximum = ramla_maximum(arrays.sensitivity, voxels);
+  if (!detail::RamlaFactors::can_be(maximum)) return {maximum, 0};
+  const detail::RamlaFactors factors(arrays, maximum);
+  const auto replaced = tbb::parallel_reduce(
+      RamlaRange(0, voxels, ramla_grain), std::int64_t{0},
+      [&](const RamlaRange& range, std::int64_t count) {
+        for (std::int64_t v = range.begin(); v < range.end(); ++v) count += detail::ramla_voxel(arrays, factors, v);
+        return count;
+      },
+      std::plus<>());
+  return {maximum, replaced};
 }
 
 void ramla_require_like(const Image& estimate, const Image& other, const char* name) {
@@ -53,29 +63,23 @@ std::int64_t ramla_update(Image& estimate, const RamlaBlock& block, double relax
   if (!(std::isfinite(block.time_fraction) && block.time_fraction > 0))
     throw std::invalid_argument(
         fmt::format("a subset's share of the scan time must be finite and positive, not {}", block.time_fraction));
-  const float maximum = ramla_maximum(block.sensitivity, stream);
-  if (!(maximum > 0 && maximum <= std::numeric_limits<float>::max()))
-    throw std::invalid_argument("RAMLA needs a finite sensitivity that is positive somewhere");
-  const double of_sensitivity = relaxation / static_cast<double>(maximum);
   const detail::RamlaArrays arrays{estimate.voxels.data(),
                                    block.sensitivity.voxels.data(),
                                    block.inverse.voxels.data(),
                                    block.back_projection.voxels.data(),
-                                   static_cast<float>(of_sensitivity),
-                                   static_cast<float>(of_sensitivity / block.time_fraction)};
+                                   relaxation,
+                                   block.time_fraction};
   const std::int64_t voxels = estimate.voxels.size();
-  if (!on_host(estimate.voxels.memory())) return detail::ramla_update_cuda(arrays, voxels, stream);
-  return tbb::parallel_reduce(
-      RamlaRange(0, voxels, ramla_grain), std::int64_t{0},
-      [&](const RamlaRange& range, std::int64_t replaced) {
-        for (std::int64_t v = range.begin(); v < range.end(); ++v) replaced += detail::ramla_voxel(arrays, v);
-        return replaced;
-      },
-      std::plus<>());
+  const detail::RamlaFound found = on_host(estimate.voxels.memory())
+                                       ? ramla_update_cpu(arrays, voxels)
+                                       : detail::ramla_update_cuda(arrays, voxels, stream);
+  if (!detail::RamlaFactors::can_be(found.maximum))
+    throw std::invalid_argument("RAMLA needs a finite sensitivity that is positive somewhere");
+  return found.replaced;
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-std::int64_t detail::ramla_update_cuda(const RamlaArrays&, std::int64_t, Stream) {
+detail::RamlaFound detail::ramla_update_cuda(const RamlaArrays&, std::int64_t, Stream) {
   refuse_cuda();
 }
 #endif

@@ -12,26 +12,42 @@ namespace tofstream::detail {
 struct RamlaArrays {
   float* estimate;
   const float *sensitivity, *inverse, *back_projection;
+  double relaxation, time_fraction;
+};
+
+/// What the largest sensitivity makes of the relaxation.
+struct RamlaFactors {
   float of_sensitivity;      // relaxation / max s: l T_k / T
   float of_back_projection;  // l
+
+  TOFSTREAM_HOST_DEVICE static bool can_be(float maximum) { return maximum > 0 && maximum <= FLT_MAX; }
+  TOFSTREAM_HOST_DEVICE RamlaFactors(const RamlaArrays& a, float maximum)
+      : of_sensitivity(static_cast<float>(a.relaxation / static_cast<double>(maximum))),
+        of_back_projection(static_cast<float>(a.relaxation / static_cast<double>(maximum) / a.time_fraction)) {}
 };
 
 /// Updates one voxel in place; 1 where the value was not finite and became 0, else 0.
-TOFSTREAM_HOST_DEVICE inline int ramla_voxel(const RamlaArrays& a, std::int64_t v) {
+TOFSTREAM_HOST_DEVICE inline int ramla_voxel(const RamlaArrays& a, const RamlaFactors& factors, std::int64_t v) {
   if (a.inverse[v] < 0) return 0;  // keeps_voxel of em_voxel.hpp
   if (a.inverse[v] == 0) {
     a.estimate[v] = 0;
     return 0;
   }
   // Factors are not negative, and neither is their sum, which rounding does not change.
-  const float kept = 1 - a.of_sensitivity * a.sensitivity[v];
-  const float next = a.estimate[v] * ((kept > 0 ? kept : 0) + a.of_back_projection * a.back_projection[v]);
+  const float kept = 1 - factors.of_sensitivity * a.sensitivity[v];
+  const float next = a.estimate[v] * ((kept > 0 ? kept : 0) + factors.of_back_projection * a.back_projection[v]);
   const bool finite = next <= FLT_MAX && next >= -FLT_MAX;
   a.estimate[v] = finite ? next : 0.0f;
   return finite ? 0 : 1;
 }
 
-std::int64_t ramla_update_cuda(const RamlaArrays& arrays, std::int64_t voxels, Stream stream);
+/// What an update found: the largest sensitivity, and how many values became 0. Where the maximum cannot be, nothing was
+/// updated.
+struct RamlaFound {
+  float maximum = 0;
+  std::int64_t replaced = 0;
+};
+RamlaFound ramla_update_cuda(const RamlaArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail
 // SPDX-License-Identifier: Apache-2.0

@@ -23,15 +23,24 @@ __global__ void __launch_bounds__(ratio_threads)
   for (std::int64_t i = begin + threadIdx.x; i < end; i += ratio_threads)
     projected[first + i] =
         ratio_of_pixel(views, static_cast<int>(blockIdx.y), first + i, projected[first + i], skipped, log_sum);
-  __shared__ double shared[2][ratio_threads];
-  shared[0][threadIdx.x] = skipped;
-  shared[1][threadIdx.x] = log_sum;
-  for (int half = ratio_threads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half)
-      for (auto& sum : shared) sum[threadIdx.x] += sum[threadIdx.x + half];
+  constexpr int lanes = 32, warps = ratio_threads / lanes;
+  __shared__ double of_warps[2][warps];
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    skipped += __shfl_down_sync(~0u, skipped, half);
+    log_sum += __shfl_down_sync(~0u, log_sum, half);
   }
-  if (threadIdx.x == 0) sums[blockIdx.y * gridDim.x + blockIdx.x] = {shared[0][0], shared[1][0]};
+  if (threadIdx.x % lanes == 0) {
+    of_warps[0][threadIdx.x / lanes] = skipped;
+    of_warps[1][threadIdx.x / lanes] = log_sum;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  detail::ViewSums sum;
+  for (int warp = 0; warp < warps; ++warp) {
+    sum.skipped += of_warps[0][warp];
+    sum.log_sum += of_warps[1][warp];
+  }
+  sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
 __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* values) {
