@@ -1,0 +1,98 @@
+// What the files of two_stage on CUDA share (two_stage.hpp). Voxels, and points of a view's lattice, are stored as columns
+// along z. A resampling is a product: along z each column has weights of its own, and across z groups of four neighbouring
+// columns read lists of columns, whose weights serve all rows. So forward projection spreads columns along z, gathers them
+// by lists at the points of the lattice and convolves along the view; back projection is its mirror image. All sums are in
+// a fixed order.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/direct/direct_projector.hpp"
+#include "kernels/direct/two_stage.hpp"
+
+namespace tofstream::two_stage {
+
+constexpr int tap_block = 8, outputs_a_thread = 16;         // of the convolution
+constexpr int spare_points = outputs_a_thread + tap_block;  // that a thread may read behind its row
+
+/// One of a view's resamplings.
+struct DeviceResampling {
+  ResamplingLaw law;
+  const RadialLaw* radial = nullptr;
+  int profiles = 1;
+};
+
+struct DeviceStages {
+  DirectLattice between;
+  ViewFrame frame;
+  DeviceResampling in, out;
+  const float* rest = nullptr;  // of the convolution, in whole blocks, the last ones 0
+  int fine = 1, reach = 0, blocks = 1;
+
+  TOFSTREAM_HOST_DEVICE const DeviceResampling& resampling(bool is_out) const { return is_out ? out : in; }
+};
+
+/// Views at hand: slot i is place index[i] of the set.
+struct StageViews {
+  const DeviceStages* stages = nullptr;  // of places
+  const std::int32_t* index = nullptr;
+  int count = 0;
+  __device__ const DeviceStages& operator[](int slot) const { return stages[index[slot]]; }
+};
+
+/// Columns along z: values[slot * slot_size + column * stride + row].
+struct StageColumns {
+  float* values = nullptr;
+  int stride = 0;
+  std::int64_t slot_size = 0;  // 0: one for all views
+};
+
+/// How the points between the stages lie in memory, alike for all views: [line][point + margin][row].
+struct StageLattice {
+  int lines = 0, width = 0;  // points of a line, with those beyond either end and some that stay 0
+  int margin = 0;            // points before the lattice's first
+  int made = 0;              // points of a line that may have values
+  int rows = 0;              // whole fours
+
+  TOFSTREAM_HOST_DEVICE std::int64_t at(int line, int point) const {
+    return (std::int64_t{line} * width + point + margin) * rows;
+  }
+  TOFSTREAM_HOST_DEVICE std::int64_t floats() const { return std::int64_t{lines} * width * rows; }
+};
+
+constexpr unsigned parts(std::int64_t size, std::int64_t part) {
+  return static_cast<unsigned>((size + part - 1) / part);
+}
+TOFSTREAM_HOST_DEVICE constexpr int to_four(int size) {
+  return (size + 3) / 4 * 4;
+}
+
+/// columns[slot][column][z] = images[slot][z][column]; null stands for ones.
+void queue_to_columns(const float* images, const Grid& grid, int slots, const StageColumns& to, Stream stream);
+/// Its transpose: images[slot][z][column] (+)= columns[slot][column][z].
+void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, bool adds, float* images, Stream stream);
+
+/// The convolution along t with the rest of the ToF response. Histo-images are [slot][z][line][point].
+class Convolution {
+ public:
+  /// For lattices with lines of at most so many points. Throws std::invalid_argument where they do not fit shared memory.
+  Convolution(const StageLattice& lattice, int points);
+  /// Points of a view's lattice, from those that lie also in its margin: into `points`, or where that is null into
+  /// histo-images.
+  void queue_inwards(const StageViews& views, const float* from, float* points, float* histo, std::int64_t histo_points,
+                     Stream stream) const;
+  /// Its transpose: points also of the margin, from those of the lattice alone: of `points`, or where that is null of
+  /// histo-images, or where these are null too from ones.
+  void queue_outwards(const StageViews& views, const float* points, const float* histo, std::int64_t histo_points,
+                      float* to, Stream stream) const;
+
+ private:
+  dim3 blocks(const StageViews& views) const;
+
+  StageLattice lattice_;
+  int points_ = 0;
+  std::size_t inwards_bytes_ = 0, outwards_bytes_ = 0;
+};
+
+}  // namespace tofstream::two_stage
+// SPDX-License-Identifier: Apache-2.0

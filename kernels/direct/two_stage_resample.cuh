@@ -1,0 +1,121 @@
+// The first stage of two_stage on CUDA, and the second resampling of histo-images on the image's lattice: sums between
+// columns of voxels and points of a view's lattice. See two_stage_cuda.cuh.
+#pragma once
+
+#include <vector>
+
+#include "kernels/direct/two_stage_cuda.cuh"
+
+namespace tofstream::two_stage {
+
+/// Targets in groups of 2 x 2, of some layers of lines; groups are numbered tile by tile, so that those of a block of
+/// threads read neighbouring sources.
+struct TargetGroups {
+  static constexpr int tile_x = 4, tile_y = 4;  // groups
+  int points = 0, lines = 0, layers = 1;        // targets
+  int width = 0;                                // of a line in memory
+  int tiles_x = 0, tiles_y = 0;
+
+  TargetGroups() = default;
+  TargetGroups(int points, int lines, int layers, int width)
+      : points(points),
+        lines(lines),
+        layers(layers),
+        width(width),
+        tiles_x(static_cast<int>(parts(points, 2 * tile_x))),
+        tiles_y(static_cast<int>(parts(lines, 2 * tile_y))) {}
+  TOFSTREAM_HOST_DEVICE int count() const { return layers * tiles_x * tiles_y * tile_x * tile_y; }
+};
+
+/// What each group of targets reads: sources, counted in fours of rows, and their weights for the group's targets (0, 0),
+/// (1, 0), (0, 1), (1, 1).
+/// Lists are in whole fours, the last ones with weights of 0.
+struct GatherLists {
+  const std::int32_t* begins = nullptr;  // [place][groups + 1], in a place's entries
+  const std::int64_t* places = nullptr;  // where a place's entries begin; null: slot * of_slot
+  std::int64_t of_slot = 0;
+  std::int32_t most_of_block = 0;  // entries
+  float4* weights = nullptr;
+  std::int32_t* sources = nullptr;
+
+  __device__ std::int64_t first(int slot, int place) const { return places ? places[place] : slot * of_slot; }
+};
+
+/// The weights of all columns of some views along z: [table][column] of [channel][count_k].
+struct WeightsAlong {
+  float* weights = nullptr;
+  std::int32_t* starts = nullptr;  // a column's first voxel's first row
+  int stride = 0, columns = 0;
+  bool by_place = false;  // a table for each place of the set; else one for each view at hand
+
+  __device__ std::int64_t table(int slot, int place, int column) const {
+    return std::int64_t{by_place ? place : slot} * columns + column;
+  }
+};
+
+/// The same across z, which only lists are made of: [slot][column] of u[channel][count_u], s[count_s].
+struct WeightsAcross {
+  float* weights = nullptr;
+  ColumnStart* starts = nullptr;
+  int stride = 0, columns = 0;
+};
+
+/// One of the resamplings, of all views of a set.
+class Resampling {
+ public:
+  /// `all`: each place of the set. `has_margin`: the lattice's margin counts. Keeps the lists of all places where they
+  /// are no more than `most_bytes`, which then are fewer.
+  Resampling(const Grid& grid, const std::vector<DeviceStages>& stages, const StageViews& all, RadialSteps steps,
+             const StageLattice& lattice, bool is_out, bool has_margin, std::size_t& most_bytes);
+
+  int channels() const { return channels_; }
+  /// Floats of a view's columns along z, of all channels.
+  std::int64_t column_floats() const { return std::int64_t{channels_} * columns() * lattice_.rows; }
+
+  /// Before the others, for these views.
+  void prepare(const StageViews& views, Stream stream);
+  /// points[slot] = what voxels give to them. `columns`: room for column_floats() a view.
+  void queue_to_points(const StageViews& views, const StageColumns& from, float* columns, float* points, Stream stream);
+  /// Its transpose: to (+)= what points give to voxels, of all views in turn where `to` is one for all.
+  void queue_to_voxels(const StageViews& views, const float* points, float* columns, bool adds, const StageColumns& to,
+                       Stream stream);
+
+ private:
+  struct Lists {
+    TargetGroups groups;
+    Buffer<std::int32_t> begins, sources;
+    Buffer<std::int64_t> places;
+    Buffer<float4> weights;
+    std::int64_t most = 0;                    // entries of a place
+    std::int32_t most_of_block = 0;           // that the threads of a block read
+    std::size_t shared_bytes = 0;             // for these; 0: too many
+    std::vector<std::int64_t> place_entries;  // where each begins, and all
+  };
+
+  int columns() const { return static_cast<int>(grid_.stride(2)); }
+  GatherLists at(Lists& lists) const;
+  WeightsAlong along();
+  WeightsAcross across();
+  void make_room(int views, Stream stream);
+  void queue_weights(const StageViews& views, Stream stream);
+  void queue_lists(const StageViews& views, Stream stream);
+  void count_entries(Lists& lists, bool to_points, const StageViews& all);
+  void queue_gather(const StageViews& views, Lists& lists, const float* from, std::int64_t from_slot, float* to,
+                    std::int64_t to_slot, Stream stream);
+  template <class Work>
+  void for_each_part(const StageViews& all, const Work& work);
+
+  Grid grid_;
+  DirectLattice voxels_;
+  RadialSteps steps_;
+  StageLattice lattice_;
+  bool is_out_, has_margin_, keeps_all_ = false;
+  int channels_ = 1, across_stride_ = 0, along_stride_ = 0;
+  Lists to_points_, to_voxels_;
+  Buffer<float> across_weights_, along_weights_;
+  Buffer<ColumnStart> across_starts_;
+  Buffer<std::int32_t> along_starts_;
+};
+
+}  // namespace tofstream::two_stage
+// SPDX-License-Identifier: Apache-2.0
