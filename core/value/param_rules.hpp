@@ -144,6 +144,12 @@ template <auto... Members>
 constexpr Description<Members...> describe(Param<Members>... params) {
   return {{params...}};
 }
+// Those of a struct behind those of its base: `describe(param<&Params::own>(...)) + Base::params`.
+template <auto... First, auto... Second>
+constexpr Description<First..., Second...> operator+(const Description<First...>& first,
+                                                     const Description<Second...>& second) {
+  return {std::tuple_cat(first.params, second.params)};
+}
 
 // The names of an enumeration's values, given once where the enumeration is:
 //   constexpr auto enum_names(Mode) { return names(Mode::fast, "fast", Mode::exact, "exact"); }

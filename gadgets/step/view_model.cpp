@@ -117,7 +117,7 @@ class ViewModel final : public SystemModel<ViewBatch> {
 
   SubsetSensitivity sensitivity(const ViewSubset& subset) override {
     if (subset.batches.empty()) return {whole_};
-    if (set_->kind == ViewKind::histo_image && !is_announced_whole_ && !subset.batches.front()->multiplicative.empty())
+    if (set_->has_own_efficiencies() && !is_announced_whole_ && !subset.batches.front()->multiplicative.empty())
       throw std::runtime_error(
           "histo-images came before the sensitivity of all of them: group them by view_subsets, which waits for it");
     most_kept_ = std::max<std::size_t>(most_kept_, static_cast<std::size_t>(std::max(subset.step.subsets, 0)) + 2);

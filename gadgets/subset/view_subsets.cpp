@@ -68,8 +68,8 @@ struct ViewSubsets {
   }
 
  private:
-  // Each point of a histo-image has a sensitivity of its own: that of the whole is known once all of them have come.
-  bool sensitivity_waits() const { return intake_.set()->kind == ViewKind::histo_image; }
+  // Until all views have come.
+  bool sensitivity_waits() const { return intake_.set()->has_own_efficiencies(); }
 
   ViewBatch announcement_of_all() const {
     std::vector<ViewBatch> all;

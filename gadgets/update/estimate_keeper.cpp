@@ -13,7 +13,14 @@
 
 namespace tofstream {
 
-EstimateKeeper::EstimateKeeper(const EstimateSettings& settings)
+MemoryNeed UpdateParams::memory() const {
+  MemoryNeed need = image_memory(backend, 2 * image.bytes(), image.bytes(), "image.size");
+  need.is_limit = image.is_auto();
+  need.note = "one image more for each subset with a sensitivity of its own, but no more than 128 MiB of them";
+  return need;
+}
+
+EstimateKeeper::EstimateKeeper(const UpdateParams& settings)
     : start_value_(settings.start_value), backend_(settings.backend) {
   if (settings.image.is_auto()) {
     wish_ = settings.image.wish();

@@ -14,18 +14,32 @@
 
 namespace tofstream {
 
-struct EstimateSettings {
+/// What every update is told; one with parameters of its own derives from it.
+struct UpdateParams {
   ImageParams image;
   float start_value = 1;
-  GadgetBackend backend = BackendChoice::automatic;
-  std::filesystem::path resume_from;  // a folder with a checkpoint; empty: none
+  float sensitivity_floor = 1e-3f;
+  BackendChoice backend = BackendChoice::automatic;
+  std::filesystem::path resume_from;  // empty: none
+  static constexpr auto params = describe(
+      param<&UpdateParams::image>("image", "The image to reconstruct"),
+      param<&UpdateParams::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
+      param<&UpdateParams::sensitivity_floor>("sensitivity_floor", range(0, 1),
+                                              "Voxels less sensitive than this fraction of the maximum become 0"),
+      param<&UpdateParams::backend>("backend", "Where the update runs"),
+      param<&UpdateParams::resume_from>("resume_from",
+                                        "Folder of a run that was killed: this run continues from its checkpoint"));
+
+  /// The inverse sensitivity and the last estimate; each estimate that an update gives is another image. How many subsets
+  /// there will be, and whether each has a sensitivity of its own, is the projector's to know.
+  MemoryNeed memory() const;
 };
 
 class EstimateKeeper {
  public:
   /// Throws std::invalid_argument for an impossible image, std::bad_alloc for one that memory has no room for, and
   /// std::runtime_error for a checkpoint that is unreadable or of another image.
-  explicit EstimateKeeper(const EstimateSettings& settings);
+  explicit EstimateKeeper(const UpdateParams& settings);
 
   /// What goes to the projector first, in the backend's memory: an announcement where the scanner has yet to decide the
   /// grid. Sets a GPU up and fills a large image, so it takes some tenths of a second.

@@ -1,6 +1,5 @@
 // The multiplicative update of list-mode EM (Cui et al. 2011, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x + c/m)); with a
 // penalty on the estimate, s + beta dU/dx in place of s, one step late (Green 1990).
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -24,34 +23,13 @@ struct UpdateInputs {
 };
 
 struct OsemUpdate {
-  struct Params {
-    ImageParams image;
-    float start_value = 1;
-    float sensitivity_floor = 1e-3f;
-    BackendChoice backend = BackendChoice::automatic;
-    std::filesystem::path resume_from;
-  };
-  static constexpr auto params =
-      describe(param<&Params::image>("image", "The image to reconstruct"),
-               param<&Params::start_value>("start_value", range(1e-30, 1e30), "Value of every voxel at the start"),
-               param<&Params::sensitivity_floor>("sensitivity_floor", range(0, 1),
-                                                 "Voxels less sensitive than this fraction of the maximum become 0"),
-               param<&Params::backend>("backend", "Where the update runs"),
-               param<&Params::resume_from>("resume_from",
-                                           "Folder of a run that was killed: this run continues from its checkpoint"));
+  using Params = UpdateParams;
+  static constexpr auto params = UpdateParams::params;
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  // Holds the inverse sensitivity and the last estimate; each estimate that it gives is another image. How many subsets
-  // there will be, and whether each has a sensitivity of its own, is the projector's to know.
-  static MemoryNeed memory(const Params& p) {
-    MemoryNeed need = image_memory(p.backend, 2 * p.image.bytes(), p.image.bytes(), "image.size");
-    need.is_limit = p.image.is_auto();
-    need.note = "one image more for each subset with a sensitivity of its own, but no more than 128 MiB of them";
-    return need;
-  }
+  static MemoryNeed memory(const Params& p) { return p.memory(); }
 
-  explicit OsemUpdate(const Params& p)
-      : estimate_({p.image, p.start_value, p.backend, p.resume_from}), inverse_(p.sensitivity_floor) {}
+  explicit OsemUpdate(const Params& p) : estimate_(p), inverse_(p.sensitivity_floor) {}
 
   // Not in the constructor, so that other gadgets read and decode meanwhile.
   void start(Emit<Estimate>& emit) { emit(estimate_.begin()); }

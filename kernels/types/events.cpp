@@ -11,7 +11,7 @@ DetectorTable::DetectorTable(std::span<const Vec3> positions_mm)
   for (const Vec3& position : positions_mm) host_[i++] = {position, 0};
 }
 
-const Detector* DetectorTable::on(Memory memory, Stream) const {
+const Detector* DetectorTable::on(Memory memory) const {
   if (on_host(memory)) return host_.data();
   const std::lock_guard lock(mutex_);
   if (device_.empty() && !host_.empty()) {

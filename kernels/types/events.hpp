@@ -34,7 +34,7 @@ class DetectorTable {
   std::int64_t size() const { return host_.size(); }
   Vec3 position(std::uint32_t detector) const { return host_[detector].position_mm; }
   /// The table in the given memory; the copy to a device is complete on return.
-  const Detector* on(Memory memory, Stream stream = nullptr) const;
+  const Detector* on(Memory memory) const;
 
  private:
   Buffer<Detector> host_;

@@ -53,6 +53,9 @@ struct ViewSet {
 
   /// Pixels of a view.
   std::int64_t pixels() const { return std::int64_t{size[0]} * size[1] * size[2]; }
+  /// Whether each point has an efficiency of its own, as histo-images have: the sensitivity of all views is then known
+  /// only with the `multiplicative` of each. A camera's views are alike.
+  bool has_own_efficiencies() const { return kind == ViewKind::histo_image; }
   /// Throws std::invalid_argument, in one line, that names the first value that cannot be: no view, no pixel, a
   /// number that is not finite, a camera's radius that is not positive, or two views at one place.
   void validate() const;

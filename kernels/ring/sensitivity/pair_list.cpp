@@ -27,7 +27,7 @@ PairList::PairList(const Scanner& scanner, Memory memory, Stream stream) : scann
   view_.detector_efficiency = place(detector_efficiency_, summed_over_energies(), memory, stream);
   view_.normals = place(normals_, scanner.geometric.module_normals, memory, stream);
   view_.elements = place(elements_, scanner.geometric.elements, memory, stream);
-  view_.detectors = scanner.detectors->on(memory, stream);
+  view_.detectors = scanner.detectors->on(memory);
   view_.calibration = scanner.calibration;
   view_.types = place(types_, scanner.types, memory, stream);
   view_.type_count = static_cast<int>(scanner.types.size());
