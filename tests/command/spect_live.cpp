@@ -67,7 +67,7 @@ TEST_CASE_FIXTURE(Scan, "what spect_send sends, spect_live reconstructs; its jou
 }
 
 TEST_CASE_FIXTURE(Scan, "a server reconstructs the projections that a client sends, as run does") {
-  run_well("run spect_osem --backend cpu --input " + views + out("offline"));
+  run_well("run spect_osem --input " + views + out("offline"));  // on a GPU where the server has one
   const std::string pipelines = find_shared("pipelines", "served_spect").parent_path().string();
   const auto sent = run_line("({ " + program().string() + " serve " + endpoint + " --pipelines " + pipelines +
                              out("served") + " >/dev/null 2>&1 & }; " + program().string() + " send " + endpoint +
