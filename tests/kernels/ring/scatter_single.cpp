@@ -103,6 +103,20 @@ struct Sphere {
   }
 };
 
+/// MCGPU-PET's case (GitHub DIDSR/MCGPU-PET, commit dc122b2): water of radius 100 mm and length 200 mm with a source of
+/// radius 20 mm at x = 40 mm, detectors at 400 mm within 120 mm of the middle.
+struct MonteCarloCase {
+  static constexpr double radius = 400, half = 120, voxels = 4000, voxel_mm3 = 64;
+  SingleScatter scatter;
+
+  MonteCarloCase()
+      : scatter(of([](Vec3d at) { return std::hypot(at.x - 40, at.y) <= 20 ? 1 : 0; }),
+                of([](Vec3d at) { return std::hypot(at.x, at.y) <= 100 ? 0.0095953 : 0; }),
+                {.radius_mm = radius,
+                 .energy = {.low_keV = 435, .high_keV = 650, .resolution = 0.12, .is_share_of_energy = true}}) {}
+  static Image of(auto&& value) { return image_of(Grid::centred(54, 54, 50, {4, 4, 4}), value); }
+};
+
 std::size_t sample_of(const ScatterEstimate& e, int s, int p, int a, int b, int t) {
   return static_cast<std::size_t>(s + e.size[0] * (p + e.size[1] * (a + e.size[2] * (b + e.size[3] * t))));
 }
@@ -197,30 +211,18 @@ TEST_CASE("single scatter grows with the activity, and turns with all that it is
 }
 
 TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance from the axis") {
-  // MCGPU-PET (GitHub DIDSR/MCGPU-PET, commit dc122b2): water of radius 100 mm and length 200 mm with a source of radius
-  // 20 mm at x = 40 mm, detectors at 400 mm within 120 mm of the middle, 3155254978 decays. Coincidences with one scatter
-  // by |s| in steps of 10 mm; those of 160 mm and more are of the tail of the energy's resolution.
+  // Of 3155254978 decays the coincidences with one scatter by |s| in steps of 10 mm; those of 160 mm and more are of the
+  // tail of the energy's resolution.
   constexpr double decays = 3155254978;
   const std::vector<double> counted = {3250779, 3212604, 3138011, 3007877, 2825714, 2592665, 2326060, 2051853,
                                        1763954, 1467490, 1178528, 898101,  638897,  414587,  239306,  119147};
-  constexpr double all_counted = 29197614, radius = 400, half = 120;
-  const Grid grid = Grid::centred(54, 54, 50, {4, 4, 4});
-  double voxels = 0;
-  Image activity = image_of(grid, [&](Vec3d at) {
-    const bool is_source = std::hypot(at.x - 40, at.y) <= 20;
-    voxels += is_source ? 1 : 0;
-    return is_source ? 1 : 0;
-  });
-  CHECK(voxels == 4000);
-  const Image mu = image_of(grid, [](Vec3d at) { return std::hypot(at.x, at.y) <= 100 ? 0.0095953 : 0; });
-  const ScatterDetectors detectors{
-      .radius_mm = radius, .energy = {.low_keV = 435, .high_keV = 650, .resolution = 0.12, .is_share_of_energy = true}};
-  const SingleScatter scatter(activity, mu, detectors);
+  constexpr double all_counted = 29197614, radius = MonteCarloCase::radius, half = MonteCarloCase::half;
+  const MonteCarloCase here_and_there;
   ScatterSampling sampling;
   sampling.lattice = {{25, 12, 5, 5, 1}, 20, 2 * half / 4, 1, {}};
-  ScatterEstimate estimate = scatter.estimate(sampling);
+  const ScatterEstimate estimate = here_and_there.scatter.estimate(sampling);
   // Per decay: all voxels together emit 1. Pairs by s, phi and z of both ends, whose areas are r^2 / sqrt(r^2 - s^2) each.
-  const double per_decay = 1 / (voxels * 64);
+  const double per_decay = 1 / (MonteCarloCase::voxels * MonteCarloCase::voxel_mm3);
   double total = 0;
   std::vector<double> by_distance(counted.size());
   constexpr int z_steps = 12, s_steps = 240;
@@ -249,6 +251,30 @@ TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance f
     CAPTURE(bin);
     CHECK(by_distance[bin] == doctest::Approx(counted[bin] / decays).epsilon(0.04));
   }
+}
+
+TEST_CASE("the ToF of single scatter is a Monte Carlo program's") {
+  const MonteCarloCase here_and_there;
+  ScatterSampling sampling;
+  sampling.lattice = {{13, 24, 3, 3, 45}, 20, 120, 10, {}};
+  sampling.tof_sigma_mm = 10;
+  const ScatterEstimate estimate = here_and_there.scatter.estimate(sampling);
+  const auto mean_mm = [&](int s, int p) {
+    double sum = 0, first = 0;
+    for (int t = 0; t < 45; ++t) {
+      const double value = static_cast<double>(estimate.values[sample_of(estimate, s, p, 1, 1, t)]);
+      sum += value;
+      first += value * (t - 22) * 10;
+    }
+    return first / sum;
+  };
+  // Means over lines whose direction is within 7.5 degrees of 7.5: their ToF is counted against ours; and of 97.5 degrees,
+  // where s is. In all of them one of 40 mm wide bins about s.
+  CHECK(-mean_mm(5, 13) == doctest::Approx(40.42).epsilon(0.03));   // -20 mm
+  CHECK(-mean_mm(7, 13) == doctest::Approx(40.48).epsilon(0.03));   // 20 mm
+  CHECK(-mean_mm(11, 13) == doctest::Approx(39.75).epsilon(0.05));  // 100 mm
+  CHECK(mean_mm(6 + 3, 1) == doctest::Approx(-5.27).epsilon(0.2));  // -60 mm
+  CHECK(mean_mm(6 - 1, 1) == doctest::Approx(-5.31).epsilon(0.2));  // 20 mm
 }
 
 TEST_CASE("what scatter cannot be of is refused in one line") {
