@@ -30,8 +30,8 @@ struct UpdateParams {
       param<&UpdateParams::resume_from>("resume_from",
                                         "Folder of a run that was killed: this run continues from its checkpoint"));
 
-  /// The inverse sensitivity and the last estimate; each estimate that an update gives is another image. How many subsets
-  /// there will be, and whether each has a sensitivity of its own, is the projector's to know.
+  /// The inverse sensitivity and the last estimate; each estimate that an update gives is another image. How many
+  /// subsets there will be, and whether each has a sensitivity of its own, is the projector's to know.
   MemoryNeed memory() const;
 };
 
@@ -73,8 +73,8 @@ class EstimateKeeper {
 /// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.
 inline constexpr std::size_t most_bytes_of_inverses = std::size_t{128} << 20;
 
-/// 1/s of each subset, computed when the subset first comes and kept for as long as it comes again, or until there is no
-/// room for it.
+/// 1/s of each subset, computed when the subset first comes and kept for as long as it comes again, or until there is
+/// no room for it.
 class InverseSensitivities {
  public:
   /// `floor`: see inverse_sensitivity().

@@ -1,5 +1,6 @@
-// Kernels that follow each other on a stream without a gap: the blocks of one are placed while the last ones of the kernel
-// before it still run (programmatic dependent launch, from compute capability 9.0 on; before that it is a plain launch).
+// Kernels that follow each other on a stream without a gap: the blocks of one are placed while the last ones of the
+// kernel before it still run (programmatic dependent launch, from compute capability 9.0 on; before that it is a plain
+// launch).
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace tofstream::chain {
 
-/// First in each kernel that launch() starts, before it reads or writes memory: waits until all kernels before it on the
-/// stream are complete.
+/// First in each kernel that launch() starts, before it reads or writes memory: waits until all kernels before it on
+/// the stream are complete.
 __device__ inline void wait_for_those_before() {
 #if __CUDA_ARCH__ >= 900
   cudaTriggerProgrammaticLaunchCompletion();

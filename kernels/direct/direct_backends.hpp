@@ -18,8 +18,8 @@ std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid& grid, const ViewS
                                                    const DirectSettings& settings);
 std::unique_ptr<ViewProjector> make_direct_fft_cuda(const Grid& grid, const ViewSet& set,
                                                     const DirectSettings& settings);
-/// On CUDA: of stages or columns of the views that are projected at once, enough to fill the GPU; of two_stage's lists and
-/// fft's spectra of all views, which are made anew in each call where they are more; and of fft's volumes at once.
+/// On CUDA: of stages or columns of the views that are projected at once, enough to fill the GPU; of two_stage's lists
+/// and fft's spectra of all views, which are made anew in each call where they are more; and of fft's volumes at once.
 inline constexpr std::size_t most_bytes_of_direct_stages = std::size_t{192} << 20;
 inline constexpr std::size_t most_bytes_of_direct_tables = std::size_t{2} << 30;
 inline constexpr std::size_t most_bytes_of_direct_spectra = std::size_t{1} << 30;

@@ -1,8 +1,8 @@
 // one_stage in CUDA (Ha et al. 2013): each column of the result is the sum of the columns around it, as on the CPU
 // (one_stage_cpu.cpp), so nothing is written twice and all sums are in a fixed order. A thread has eight rows of four
-// neighbouring columns: a column that it reads gives to each of the four by a run of its own, which is why runs that begin
-// at one row are bundled. Four copies of all columns, each moved by a row, let a thread read four rows at once wherever
-// runs begin.
+// neighbouring columns: a column that it reads gives to each of the four by a run of its own, which is why runs that
+// begin at one row are bundled. Four copies of all columns, each moved by a row, let a thread read four rows at once
+// wherever runs begin.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -110,7 +110,8 @@ __device__ void move_to(Rows& part, Rows& sum) {
       }
 }
 
-/// Adds a bundle of runs. `second`: from the first four rows to the thread's others; `values`: of each column's profile.
+/// Adds a bundle of runs. `second`: from the first four rows to the thread's others; `values`: of each column's
+/// profile.
 template <int taps>
 __device__ void add_bundle(const float* from, int second, const Bundle& bundle,
                            const float* const (&values)[columns_a_thread], Rows& sum) {

@@ -85,7 +85,8 @@ struct GivenPoints {
   }
 };
 
-/// Points of the lattice from those that lie also in its margin; into `points`, or where that is null into histo-images.
+/// Points of the lattice from those that lie also in its margin; into `points`, or where that is null into
+/// histo-images.
 __global__ void __launch_bounds__(most_threads)
     convolve_inwards(StageViews views, StageLattice at, std::int64_t slot_size, const float* from, float* points,
                      float* histo, std::int64_t histo_points) {
@@ -124,7 +125,8 @@ __global__ void __launch_bounds__(most_threads)
                     [&](int k, int i) { to[k * slice + i] = made[i * memory_stride + k]; });
 }
 
-/// Points also of the margin from those of the lattice alone: of `points`, or where that is null of histo-images, or ones.
+/// Points also of the margin from those of the lattice alone: of `points`, or where that is null of histo-images, or
+/// ones.
 __global__ void __launch_bounds__(most_threads)
     convolve_outwards(StageViews views, StageLattice at, std::int64_t slot_size, const float* points,
                       const float* histo, std::int64_t histo_points, float* to) {

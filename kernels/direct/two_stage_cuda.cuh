@@ -1,8 +1,8 @@
-// What the files of two_stage on CUDA share (two_stage.hpp). Voxels, and points of a view's lattice, are stored as columns
-// along z. A resampling is a product: along z each column has weights of its own, and across z groups of four neighbouring
-// columns read lists of columns, whose weights serve all rows. So forward projection spreads columns along z, gathers them
-// by lists at the points of the lattice and convolves along the view; back projection is its mirror image. All sums are in
-// a fixed order.
+// What the files of two_stage on CUDA share (two_stage.hpp). Voxels, and points of a view's lattice, are stored as
+// columns along z. A resampling is a product: along z each column has weights of its own, and across z groups of four
+// neighbouring columns read lists of columns, whose weights serve all rows. So forward projection spreads columns along
+// z, gathers them by lists at the points of the lattice and convolves along the view; back projection is its mirror
+// image. All sums are in a fixed order.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,8 @@ void queue_from_columns(const StageColumns& from, const Grid& grid, int slots, b
 /// The convolution along t with the rest of the ToF response. Histo-images are [slot][z][line][point].
 class Convolution {
  public:
-  /// For lattices with lines of at most so many points. Throws std::invalid_argument where they do not fit shared memory.
+  /// For lattices with lines of at most so many points. Throws std::invalid_argument where they do not fit shared
+  /// memory.
   Convolution(const StageLattice& lattice, int points);
   /// Points of a view's lattice, from those that lie also in its margin: into `points`, or where that is null into
   /// histo-images.

@@ -200,7 +200,8 @@ __device__ void add_weighted(float4& sum, float weight, float4 value) {
   sum.w += weight * value.w;
 }
 
-/// to[slot][target] = the weighted sources of its list, four rows a thread. `staged`: a block's lists lie in shared memory.
+/// to[slot][target] = the weighted sources of its list, four rows a thread. `staged`: a block's lists lie in shared
+/// memory.
 template <bool staged>
 __global__ void __launch_bounds__(gather_threads, 4)
     gather(StageViews views, GatherLists lists, TargetGroups groups, int quads, const float4* from,

@@ -27,9 +27,8 @@ struct TargetGroups {
   TOFSTREAM_HOST_DEVICE int count() const { return layers * tiles_x * tiles_y * tile_x * tile_y; }
 };
 
-/// What each group of targets reads: sources, counted in fours of rows, and their weights for the group's targets (0, 0),
-/// (1, 0), (0, 1), (1, 1).
-/// Lists are in whole fours, the last ones with weights of 0.
+/// What each group of targets reads: sources, counted in fours of rows, and their weights for the group's targets (0,
+/// 0), (1, 0), (0, 1), (1, 1). Lists are in whole fours, the last ones with weights of 0.
 struct GatherLists {
   const std::int32_t* begins = nullptr;  // [place][groups + 1], in a place's entries
   const std::int64_t* places = nullptr;  // where a place's entries begin; null: slot * of_slot

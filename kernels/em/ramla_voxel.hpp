@@ -41,8 +41,8 @@ TOFSTREAM_HOST_DEVICE inline int ramla_voxel(const RamlaArrays& a, const RamlaFa
   return finite ? 0 : 1;
 }
 
-/// What an update found: the largest sensitivity, and how many values became 0. Where the maximum cannot be, nothing was
-/// updated.
+/// What an update found: the largest sensitivity, and how many values became 0. Where the maximum cannot be, nothing
+/// was updated.
 struct RamlaFound {
   float maximum = 0;
   std::int64_t replaced = 0;

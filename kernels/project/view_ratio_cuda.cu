@@ -1,5 +1,5 @@
-// Ratios of views in CUDA: see view_ratio.hpp. A block of threads sums over a stretch of a view in a fixed order, and the
-// host over a view's stretches in theirs: no atomics, the same bits each time.
+// Ratios of views in CUDA: see view_ratio.hpp. A block of threads sums over a stretch of a view in a fixed order, and
+// the host over a view's stretches in theirs: no atomics, the same bits each time.
 #include <vector>
 
 #include "kernels/cuda/check.hpp"

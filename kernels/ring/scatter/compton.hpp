@@ -14,8 +14,8 @@ TOFSTREAM_HOST_DEVICE inline double scattered_keV(double cosine) {
   return electron_keV / (2 - cosine);
 }
 
-/// Klein and Nishina's cross section of an electron for a photon of 511 keV, in squares of the classical electron radius
-/// per sr (Z Phys 52:853, 1929).
+/// Klein and Nishina's cross section of an electron for a photon of 511 keV, in squares of the classical electron
+/// radius per sr (Z Phys 52:853, 1929).
 TOFSTREAM_HOST_DEVICE inline double klein_nishina_per_sr(double cosine) {
   const double p = 1 / (2 - cosine);
   return 0.5 * p * p * (p + 1 / p - (1 - cosine * cosine));

@@ -1,20 +1,21 @@
 // Coincidences of which one photon was scattered once (Watson, Newport and Casey 1996; Ollinger, Phys Med Biol 41:153,
 // 1996; with ToF: Watson, IEEE Trans Nucl Sci 54:1679, 2007).
 //
-// A decay at P sends its photons along one line, with density 1 / (2 pi) per sr. Of a line through an element dV at S and a
-// detector A, the photon that goes to A is recorded and the other one is scattered in dV with probability mu_C per mm, into
-// a sr about the direction to a detector B with probability p(theta), Klein and Nishina's. So a pair records
+// A decay at P sends its photons along one line, with density 1 / (2 pi) per sr. Of a line through an element dV at S
+// and a detector A, the photon that goes to A is recorded and the other one is scattered in dV with probability mu_C
+// per mm, into a sr about the direction to a detector B with probability p(theta), Klein and Nishina's. So a pair
+// records
 //
 //   sum over dV of mu_C p(theta) W_A W_B / (2 pi a^2 b^2) (e_A integral_SA x + e_B integral_SB x) dV   counts per s,
 //
-// where a and b are the distances of A and B from S, W the detectors' responses (geometric_efficiency.hpp), and
-// e_A = exp(-integral_SA mu - r integral_SB mu) g(E'), with r the ratio of Klein and Nishina's total cross sections and g of
-// the accepted shares at the energy E' after the scatter and at 511 keV; e_B likewise. Divided by the pair's efficiency,
-// W_A W_B / (2 pi d^2) with W at the pair's own line, this is what ScatterEstimate has, in units of x times mm, whatever the
-// unit of x is: nothing is fitted.
+// where a and b are the distances of A and B from S, W the detectors' responses (geometric_efficiency.hpp), and e_A =
+// exp(-integral_SA mu - r integral_SB mu) g(E'), with r the ratio of Klein and Nishina's total cross sections and g of
+// the accepted shares at the energy E' after the scatter and at 511 keV; e_B likewise. Divided by the pair's
+// efficiency, W_A W_B / (2 pi d^2) with W at the pair's own line, this is what ScatterEstimate has, in units of x times
+// mm, whatever the unit of x is: nothing is fitted.
 //
-// Left out: more than one scatter in a pair, coherent scatter (which hardly turns photons and lies under the source), the
-// spread of ToF by the crystals' depth, and that crystals stop photons of less energy better.
+// Left out: more than one scatter in a pair, coherent scatter (which hardly turns photons and lies under the source),
+// the spread of ToF by the crystals' depth, and that crystals stop photons of less energy better.
 #pragma once
 
 #include <array>
@@ -50,12 +51,11 @@ struct ScatterSampling {
 
 class SingleScatter {
  public:
-  /// Scatters in `mu_per_mm` (at 511 keV) of what `activity` emits; both in voxels, on any grids, on the host; of voxels
-  /// smaller than 8 mm the means of blocks are taken. Cells of
-  /// `point_mm` have one scatter point each, at their centre of mass, where their mean mu is at least
-  /// `least_mu_per_mm`. Throws std::invalid_argument, one line, for images of blobs, negative or non-finite values, mu
-  /// that no matter has, no matter at all, a window or resolution that cannot be, detectors
-  /// within the images.
+  /// Scatters in `mu_per_mm` (at 511 keV) of what `activity` emits; both in voxels, on any grids, on the host; of
+  /// voxels smaller than 8 mm the means of blocks are taken. Cells of `point_mm` have one scatter point each, at their
+  /// centre of mass, where their mean mu is at least `least_mu_per_mm`. Throws std::invalid_argument, one line, for
+  /// images of blobs, negative or non-finite values, mu that no matter has, no matter at all, a window or resolution
+  /// that cannot be, detectors within the images.
   SingleScatter(const Image& activity, const Image& mu_per_mm, const ScatterDetectors& detectors, double point_mm = 20,
                 double least_mu_per_mm = 0.002);
 

@@ -83,8 +83,8 @@ TEST_CASE("single scatter has the shape of STIR's in every view and ring of a cy
     CHECK(std::sqrt(sum / static_cast<double>(here.size())) < 0.01);
     factors.push_back(factor);
   }
-  // The scale is STIR's own. From ring 5 to ring 6, at the cylinder's end, its values fall by a tenth more than these; that
-  // is not explained (a lattice of scatter points that ends earlier would do it).
+  // The scale is STIR's own. From ring 5 to ring 6, at the cylinder's end, its values fall by a tenth more than these;
+  // that is not explained (a lattice of scatter points that ends earlier would do it).
   for (int ring = 0; ring < 5; ++ring)
     CHECK(factors[static_cast<std::size_t>(ring)] == doctest::Approx(factors[5]).epsilon(0.02));
   CHECK(factors[6] / factors[5] == doctest::Approx(1.10).epsilon(0.03));

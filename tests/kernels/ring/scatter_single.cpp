@@ -211,8 +211,8 @@ TEST_CASE("single scatter grows with the activity, and turns with all that it is
 }
 
 TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance from the axis") {
-  // Of 3155254978 decays the coincidences with one scatter by |s| in steps of 10 mm; those of 160 mm and more are of the
-  // tail of the energy's resolution.
+  // Of 3155254978 decays the coincidences with one scatter by |s| in steps of 10 mm; those of 160 mm and more are of
+  // the tail of the energy's resolution.
   constexpr double decays = 3155254978;
   const std::vector<double> counted = {3250779, 3212604, 3138011, 3007877, 2825714, 2592665, 2326060, 2051853,
                                        1763954, 1467490, 1178528, 898101,  638897,  414587,  239306,  119147};
@@ -221,7 +221,8 @@ TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance f
   ScatterSampling sampling;
   sampling.lattice = {{25, 12, 5, 5, 1}, 20, 2 * half / 4, 1, {}};
   const ScatterEstimate estimate = here_and_there.scatter.estimate(sampling);
-  // Per decay: all voxels together emit 1. Pairs by s, phi and z of both ends, whose areas are r^2 / sqrt(r^2 - s^2) each.
+  // Per decay: all voxels together emit 1. Pairs by s, phi and z of both ends, whose areas are r^2 / sqrt(r^2 - s^2)
+  // each.
   const double per_decay = 1 / (MonteCarloCase::voxels * MonteCarloCase::voxel_mm3);
   double total = 0;
   std::vector<double> by_distance(counted.size());
@@ -268,8 +269,8 @@ TEST_CASE("the ToF of single scatter is a Monte Carlo program's") {
     }
     return first / sum;
   };
-  // Means over lines whose direction is within 7.5 degrees of 7.5: their ToF is counted against ours; and of 97.5 degrees,
-  // where s is. In all of them one of 40 mm wide bins about s.
+  // Means over lines whose direction is within 7.5 degrees of 7.5: their ToF is counted against ours; and of 97.5
+  // degrees, where s is. In all of them one of 40 mm wide bins about s.
   CHECK(-mean_mm(5, 13) == doctest::Approx(40.42).epsilon(0.03));   // -20 mm
   CHECK(-mean_mm(7, 13) == doctest::Approx(40.48).epsilon(0.03));   // 20 mm
   CHECK(-mean_mm(11, 13) == doctest::Approx(39.75).epsilon(0.05));  // 100 mm
