@@ -66,7 +66,12 @@ struct ScatterWriter {
     constexpr double reach_of_lines = 0.9;  // of the detectors' radius
     const ScatterSampling sampling = ScatterSampling::of(reach_of_lines * scanner_.detectors.radius_mm,
                                                          scanner_.half_length_mm, p_.tof ? scanner_.tof_sigma_mm : 0);
-    write_scatter(path_, scatter.estimate(sampling));
+    ScatterEstimate estimate = scatter.estimate(sampling);
+    // The image counts decays in so many seconds, the estimate those in one.
+    const double reference_s = last_->quantity ? last_->quantity->reference_s : 0;
+    if (reference_s > 0)
+      for (float& value : estimate.values) value /= static_cast<float>(reference_s);
+    write_scatter(path_, estimate);
     context.report("file", path_.string());
     context.report("scatter_points", scatter.points());
   }

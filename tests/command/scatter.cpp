@@ -1,9 +1,13 @@
 // Scatter as a user estimates it and corrects for it: two runs, and what is refused.
+#include <algorithm>
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
 #include "tests/command/command.hpp"
 
 using namespace tofstream;
@@ -44,6 +48,13 @@ TEST_CASE("scatter_osem writes the scatter that corrected_osem then takes, alike
       scan.run("scatter_osem", "named", points + " --set 'scatter.recording=\"\"' --set scatter.scanner=demo_ring");
   REQUIRE_MESSAGE(named.code == 0, named.err);
   CHECK(text_of(scatter) == text_of(scan.folder / "named" / "scatter.nii.gz"));
+
+  // An image of the decays in two seconds has the scatter of one.
+  const CommandResult longer = scan.run("scatter_osem", "longer", points + " --set reference_s=2");
+  REQUIRE_MESSAGE(longer.code == 0, longer.err);
+  const auto largest = [](const std::filesystem::path& file) { return std::ranges::max(read_scatter(file).values); };
+  CHECK(largest(scatter) > 0);
+  CHECK(largest(scan.folder / "longer" / "scatter.nii.gz") == doctest::Approx(largest(scatter)).epsilon(1e-4));
 
   const CommandResult second = scan.run("corrected_osem", "second", "--set corrected.scatter.file=" + scatter.string());
   REQUIRE_MESSAGE(second.code == 0, second.err);
