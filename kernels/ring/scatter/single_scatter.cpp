@@ -173,9 +173,9 @@ struct SingleScatter::Ends {
   std::size_t samples = 0;  // of one ToF
 
   explicit Ends(const ScatterEstimate& lattice, double radius_mm) {
-    const auto [radial, angles, axial, other, tof] = lattice.size;
+    const int radial = lattice.size[0], angles = lattice.size[1], axial = lattice.size[2];
     samples = static_cast<std::size_t>(radial) * static_cast<std::size_t>(angles) * static_cast<std::size_t>(axial) *
-              static_cast<std::size_t>(other);
+              static_cast<std::size_t>(axial);
     const auto end = [&](int s, int p, int z, int which) {
       return static_cast<std::size_t>(((p * radial + s) * axial + z) * 2 + which);
     };

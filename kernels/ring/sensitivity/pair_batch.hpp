@@ -29,7 +29,7 @@ class PairBatch {
   void draw_cuda(const PairDraws& draws, std::int64_t begin, std::int64_t end);
 
   Memory memory_;
-  Stream stream_;
+  [[maybe_unused]] Stream stream_;  // on CUDA alone
   std::int64_t count_ = 0;
   Buffer<std::uint32_t> detector1_, detector2_;
   Buffer<float> values_;
