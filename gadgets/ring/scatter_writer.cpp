@@ -1,6 +1,8 @@
 // Single scatter of the last image, as the file that event_corrections reads.
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -50,7 +52,9 @@ struct ScatterWriter {
     if (p.scanner.empty() == p.recording.empty())
       throw std::invalid_argument("give the scanner either by scanner or by a recording that was made with it");
     scanner_ = scatter_scanner(p.recording.empty() ? find_shared("scanners", p.scanner) : p.recording);
-    mu_ = read_mu_map(p.mu_map);
+    const Image mu = read_mu_map(p.mu_map);
+    mu_checksum_ = checksum_of_mu_map(mu);
+    scatter_.emplace(mu, scanner_.detectors, p.point_mm);
   }
 
   void process(std::shared_ptr<const Estimate> estimate) {
@@ -61,26 +65,42 @@ struct ScatterWriter {
   void flush(Context& context) {
     if (!last_ || !last_->image || last_->step.iteration == 0)
       return context.log().warning("no image came: no scatter is written");
-    const SingleScatter scatter(*on_host(*last_), mu_, scanner_.detectors, p_.point_mm);
-    context.log().info(fmt::format("single scatter at {} points", scatter.points()));
+    context.log().info(fmt::format("single scatter at {} points", scatter_->points()));
+    warn_of_attenuation(context);
     constexpr double reach_of_lines = 0.9;  // of the detectors' radius
     const ScatterSampling sampling = ScatterSampling::of(reach_of_lines * scanner_.detectors.radius_mm,
                                                          scanner_.half_length_mm, p_.tof ? scanner_.tof_sigma_mm : 0);
-    ScatterEstimate estimate = scatter.estimate(sampling);
+    ScatterEstimate estimate = scatter_->estimate(*on_host(*last_), sampling);
     // The image counts decays in so many seconds, the estimate those in one.
     const double reference_s = last_->quantity ? last_->quantity->reference_s : 0;
     if (reference_s > 0)
       for (float& value : estimate.values) value /= static_cast<float>(reference_s);
     write_scatter(path_, estimate);
     context.report("file", path_.string());
-    context.report("scatter_points", scatter.points());
+    context.report("scatter_points", scatter_->points());
   }
 
  private:
+  /// Of an image that is too low inside the body, scatter is too low as well.
+  void warn_of_attenuation(Context& context) const {
+    if (!last_->quantity) return;
+    const Quantity& quantity = *last_->quantity;
+    const AttenuatedBy& by = quantity.attenuated_by;
+    if (quantity[Correction::attenuation].state == CorrectionState::called_for)
+      context.log().warning(
+          "the image is not corrected for attenuation, and its scatter is as wrong as it is: give the projector (and "
+          "event_corrections) the mu map too, at the pipeline's top");
+    else if (!by.mu_map.empty() && by.checksum != mu_checksum_)
+      context.log().warning(
+          fmt::format("scatter is made in {}, and the image was corrected for attenuation by another map, {}",
+                      p_.mu_map.string(), by.mu_map));
+  }
+
   Params p_;
   std::filesystem::path path_;
   ScatterScanner scanner_;
-  Image mu_;
+  std::uint32_t mu_checksum_ = 0;
+  std::optional<SingleScatter> scatter_;
   std::shared_ptr<const Estimate> last_;
 };
 

@@ -38,7 +38,7 @@ __device__ void convolve(const float* from, const DeviceStages& stages, float (&
   }
 }
 
-/// Where a thread's points begin: a half of a warp takes every so many.
+/// A thread's row, and where its points begin: a warp takes every so many.
 struct Share {
   int row = 0, lane = 0, first = 0, step = 0;
   __device__ Share()

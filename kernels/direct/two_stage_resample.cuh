@@ -67,7 +67,6 @@ class Resampling {
   Resampling(const Grid& grid, const std::vector<DeviceStages>& stages, const StageViews& all, RadialSteps steps,
              const StageLattice& lattice, bool is_out, bool has_margin, std::size_t& most_bytes);
 
-  int channels() const { return channels_; }
   /// Floats of a view's columns along z, of all channels.
   std::int64_t column_floats() const { return std::int64_t{channels_} * columns() * lattice_.rows; }
 

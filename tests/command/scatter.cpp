@@ -31,7 +31,8 @@ struct ScatteredScan {
     return run_command(fmt::format(
         "run {} --quiet --backend cpu --set image.size=[40,40,24] --set image.voxel_mm=[6,6,6] --set "
         "subsets.iterations=1 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 --set "
-        "projected.sensitivity.sampled_pairs=200000 --set variables.mu_map={} --input {} --out {} {}",
+        "projected.sensitivity.sampled_pairs=200000 --set projected.deterministic=true --set variables.mu_map={} "
+        "--input {} --out {} {}",
         pipeline, mu, scan, (folder / out).string(), more));
   }
 };
@@ -48,6 +49,12 @@ TEST_CASE("scatter_osem writes the scatter that corrected_osem then takes, alike
       scan.run("scatter_osem", "named", points + " --set 'scatter.recording=\"\"' --set scatter.scanner=demo_ring");
   REQUIRE_MESSAGE(named.code == 0, named.err);
   CHECK(text_of(scatter) == text_of(scan.folder / "named" / "scatter.nii.gz"));
+
+  CHECK(first.err.find("its scatter is as wrong as it is") == std::string::npos);
+  const CommandResult low =
+      scan.run("scatter_osem", "low", points + " --set 'mu_map=\"\"' --set scatter.mu_map=" + scan.mu);
+  REQUIRE_MESSAGE(low.code == 0, low.err);
+  CHECK(low.err.find("not corrected for attenuation, and its scatter is as wrong as it is") != std::string::npos);
 
   // An image of the decays in two seconds has the scatter of one.
   const CommandResult longer = scan.run("scatter_osem", "longer", points + " --set reference_s=2");

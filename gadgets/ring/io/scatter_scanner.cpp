@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -54,7 +55,7 @@ petsird::Header header_of_file(const std::filesystem::path& file) {
   return header_of_recording(file);
 }
 
-/// Of the first type of modules: scanners of several have alike crystals in all but their size.
+/// One for all types of modules.
 EnergyAcceptance acceptance_of(const petsird::ScannerInformation& scanner, const std::string& name) {
   if (scanner.event_energy_bin_edges_keV.empty() || scanner.event_energy_bin_edges_keV.front().size() < 2)
     throw std::runtime_error(fmt::format(
@@ -67,6 +68,10 @@ EnergyAcceptance acceptance_of(const petsird::ScannerInformation& scanner, const
                     "which has energy: {{low_keV: .., high_keV: .., resolution: ..}}",
                     name));
   const auto& edges = scanner.event_energy_bin_edges_keV.front();
+  for (const auto& of_type : scanner.event_energy_bin_edges_keV)
+    if (of_type.empty() || of_type.front() != edges.front() || of_type.back() != edges.back())
+      throw std::runtime_error(
+          fmt::format("{}: its kinds of modules have different energy windows, and scatter is made for one", name));
   return {.low_keV = static_cast<double>(edges.front()),
           .high_keV = static_cast<double>(edges.back()),
           .resolution = static_cast<double>(scanner.energy_resolution_at_511.front())};
@@ -88,12 +93,21 @@ ScatterScanner scatter_scanner(const std::filesystem::path& file) {
   made.tof_sigma_mm = tof_sigma_of(header.scanner);
   const auto scanner = petsird::to_scanner(header.scanner);
   const auto count = static_cast<std::uint32_t>(scanner->detectors->size());
-  double sum = 0;
+  double sum = 0, nearest = std::numeric_limits<double>::max(), farthest = 0;
   for (std::uint32_t d = 0; d < count; ++d) {
     const Vec3d at = scanner->detectors->position(d).as<double>();
-    sum += std::hypot(at.x, at.y);
+    const double from_axis = std::hypot(at.x, at.y);
+    sum += from_axis;
+    nearest = std::min(nearest, from_axis);
+    farthest = std::max(farthest, from_axis);
     made.half_length_mm = std::max(made.half_length_mm, std::abs(at.z));
   }
+  constexpr double roundest = 1.15;  // twelve flat modules: 1.04; two layers of crystals a little more
+  if (!(farthest <= roundest * nearest))
+    throw std::runtime_error(
+        fmt::format("{}: its crystals lie {:.0f} to {:.0f} mm from the axis x = y = 0, and scatter is made for a "
+                    "cylinder of them about it",
+                    file.string(), nearest, farthest));
   made.detectors.radius_mm = sum / count;
   if (!header.scanner.bulk_materials.empty())
     if (const auto per_mm = petsird::attenuation_per_mm(header.scanner.bulk_materials.front()))

@@ -14,7 +14,8 @@ struct ScatterScanner {
 };
 
 /// A scanner's YAML file, or a recording in PETSIRD, of which the header is read. Throws std::runtime_error, one line,
-/// where the file cannot be read, or its header states no energy window or no resolution.
+/// where the file cannot be read, its header states no energy window, several or no resolution, or its crystals lie on
+/// no cylinder about x = y = 0.
 ScatterScanner scatter_scanner(const std::filesystem::path& file);
 
 }  // namespace tofstream

@@ -21,73 +21,26 @@ namespace {
 
 constexpr int angles_of_table = 2048;
 
-/// An image along rays: linear between voxels' centres, and to 0 at a voxel's edge beyond the outermost ones.
-class RayImage {
- public:
-  explicit RayImage(const Image& image) : origin_(image.grid.origin_mm.as<double>()) {
-    for (int axis = 0; axis < 3; ++axis) {
-      edge_.set(axis, static_cast<double>(image.grid.voxel_mm[axis]));
-      size_[axis] = image.grid.size[axis] + 2;
-      last_[axis] = static_cast<float>(size_[axis] - 1);
-    }
-    // With zeros all about it.
-    values_.assign(
-        static_cast<std::size_t>(size_[0]) * static_cast<std::size_t>(size_[1]) * static_cast<std::size_t>(size_[2]),
-        0.0f);
-    for (int k = 0; k < image.grid.size[2]; ++k)
-      for (int j = 0; j < image.grid.size[1]; ++j)
-        std::copy_n(image.voxels.data() + image.grid.index(0, j, k), image.grid.size[0],
-                    values_.data() + index(1, j + 1, k + 1));
-  }
-  Vec3d low() const { return origin_ - edge_; }
-  Vec3d high() const {
-    return low() + Vec3d{(size_[0] - 1) * edge_.x, (size_[1] - 1) * edge_.y, (size_[2] - 1) * edge_.z};
-  }
-  double least_edge() const { return std::min({edge_.x, edge_.y, edge_.z}); }
-
-  /// A point, or a step, in voxels.
-  struct Place {
-    float x, y, z;
-  };
-  Place place(Vec3d at) const {
-    const Vec3d from = at - low();
-    return step(from);
-  }
-  Place step(Vec3d by) const {
-    return {static_cast<float>(by.x / edge_.x), static_cast<float>(by.y / edge_.y), static_cast<float>(by.z / edge_.z)};
-  }
-  /// At so many steps from a place.
-  float at(const Place& from, const Place& step, float steps) const {
-    const float x = from.x + steps * step.x, y = from.y + steps * step.y, z = from.z + steps * step.z;
-    if (!(x >= 0 && y >= 0 && z >= 0 && x < last_[0] && y < last_[1] && z < last_[2])) return 0;
-    const int i = static_cast<int>(x), j = static_cast<int>(y), k = static_cast<int>(z);
-    const float a = x - static_cast<float>(i), b = y - static_cast<float>(j), c = z - static_cast<float>(k);
-    const float* const v = values_.data() + index(i, j, k);
-    const std::size_t line = static_cast<std::size_t>(size_[0]), plane = line * static_cast<std::size_t>(size_[1]);
-    const auto along_x = [&](const float* at) { return at[0] + a * (at[1] - at[0]); };
-    const auto in_plane = [&](const float* at) { return along_x(at) + b * (along_x(at + line) - along_x(at)); };
-    return in_plane(v) + c * (in_plane(v + plane) - in_plane(v));
-  }
-
- private:
-  std::size_t index(int i, int j, int k) const {
-    return static_cast<std::size_t>(i) +
-           static_cast<std::size_t>(size_[0]) *
-               (static_cast<std::size_t>(j) + static_cast<std::size_t>(size_[1]) * static_cast<std::size_t>(k));
-  }
-
-  Vec3d origin_, edge_;
-  int size_[3];
-  float last_[3];
-  std::vector<float> values_;
+struct RayBox {
+  Vec3d low, high;
 };
 
+/// The box that holds two.
+RayBox box_of(const RayBox& one, const RayBox& other) {
+  RayBox box;
+  for (int axis = 0; axis < 3; ++axis) {
+    box.low.set(axis, std::min(one.low[axis], other.low[axis]));
+    box.high.set(axis, std::max(one.high[axis], other.high[axis]));
+  }
+  return box;
+}
+
 /// How far along a direction a box ends.
-double way_out_mm(Vec3d from, Vec3d direction, Vec3d low, Vec3d high) {
+double way_out_mm(Vec3d from, Vec3d direction, const RayBox& box) {
   double way = std::numeric_limits<double>::max();
   for (int axis = 0; axis < 3; ++axis) {
     if (direction[axis] == 0) continue;
-    way = std::min(way, ((direction[axis] > 0 ? high : low)[axis] - from[axis]) / direction[axis]);
+    way = std::min(way, ((direction[axis] > 0 ? box.high : box.low)[axis] - from[axis]) / direction[axis]);
   }
   return std::max(way, 0.0);
 }
@@ -202,35 +155,92 @@ struct SingleScatter::Legs {
     std::int32_t begin = 0, end = 0;  // steps with activity
   };
   std::vector<Leg> legs;
-  int steps = 1;
   std::vector<float> activity;  // [point][end][step]: integrals, by the distance from the point
 
   template <int sign>
   static void add_leg(const float* activity, const Leg& leg, float factor, double place, float* spectrum, int steps);
 };
 
-SingleScatter::SingleScatter(const Image& activity, const Image& mu_per_mm, const ScatterDetectors& detectors,
-                             double point_mm, double least_mu_per_mm)
+/// An image along rays: linear between voxels' centres, and to 0 at a voxel's edge beyond the outermost ones.
+class SingleScatter::RayImage {
+ public:
+  explicit RayImage(const Image& image) : origin_(image.grid.origin_mm.as<double>()) {
+    for (int axis = 0; axis < 3; ++axis) {
+      edge_.set(axis, static_cast<double>(image.grid.voxel_mm[axis]));
+      size_[axis] = image.grid.size[axis] + 2;
+      last_[axis] = static_cast<float>(size_[axis] - 1);
+    }
+    // With zeros all about it.
+    values_.assign(
+        static_cast<std::size_t>(size_[0]) * static_cast<std::size_t>(size_[1]) * static_cast<std::size_t>(size_[2]),
+        0.0f);
+    for (int k = 0; k < image.grid.size[2]; ++k)
+      for (int j = 0; j < image.grid.size[1]; ++j)
+        std::copy_n(image.voxels.data() + image.grid.index(0, j, k), image.grid.size[0],
+                    values_.data() + index(1, j + 1, k + 1));
+  }
+  /// All where it is not 0.
+  RayBox box() const {
+    const Vec3d low = origin_ - edge_;
+    return {low, low + Vec3d{(size_[0] - 1) * edge_.x, (size_[1] - 1) * edge_.y, (size_[2] - 1) * edge_.z}};
+  }
+  double least_edge() const { return std::min({edge_.x, edge_.y, edge_.z}); }
+
+  /// A point, or a step, in voxels.
+  struct Place {
+    float x, y, z;
+  };
+  Place place(Vec3d at) const { return step(at - (origin_ - edge_)); }
+  Place step(Vec3d by) const {
+    return {static_cast<float>(by.x / edge_.x), static_cast<float>(by.y / edge_.y), static_cast<float>(by.z / edge_.z)};
+  }
+  /// At so many steps from a place.
+  float at(const Place& from, const Place& step, float steps) const {
+    const float x = from.x + steps * step.x, y = from.y + steps * step.y, z = from.z + steps * step.z;
+    if (!(x >= 0 && y >= 0 && z >= 0 && x < last_[0] && y < last_[1] && z < last_[2])) return 0;
+    const int i = static_cast<int>(x), j = static_cast<int>(y), k = static_cast<int>(z);
+    const float a = x - static_cast<float>(i), b = y - static_cast<float>(j), c = z - static_cast<float>(k);
+    const float* const v = values_.data() + index(i, j, k);
+    const std::size_t line = static_cast<std::size_t>(size_[0]), plane = line * static_cast<std::size_t>(size_[1]);
+    const auto along_x = [&](const float* at) { return at[0] + a * (at[1] - at[0]); };
+    const auto in_plane = [&](const float* at) { return along_x(at) + b * (along_x(at + line) - along_x(at)); };
+    return in_plane(v) + c * (in_plane(v + plane) - in_plane(v));
+  }
+
+ private:
+  std::size_t index(int i, int j, int k) const {
+    return static_cast<std::size_t>(i) +
+           static_cast<std::size_t>(size_[0]) *
+               (static_cast<std::size_t>(j) + static_cast<std::size_t>(size_[1]) * static_cast<std::size_t>(k));
+  }
+
+  Vec3d origin_, edge_;
+  int size_[3];
+  float last_[3];
+  std::vector<float> values_;
+};
+
+SingleScatter::SingleScatter(const Image& mu_per_mm, const ScatterDetectors& detectors, double point_mm,
+                             double least_mu_per_mm)
     : detectors_(detectors) {
-  require_voxels(activity, "image");
   require_voxels(mu_per_mm, "mu map");
   require_mu(mu_per_mm);
-  activity_ = in_coarse_voxels(activity);
-  mu_ = in_coarse_voxels(mu_per_mm);
   require_acceptance(detectors.energy);
   if (!(point_mm > 0 && point_mm <= 200))
     throw std::invalid_argument(fmt::format("scatter points {:g} mm apart: they must be in (0, 200]", point_mm));
-  set_points(point_mm, least_mu_per_mm);
+  const Image mu = in_coarse_voxels(mu_per_mm);
+  mu_ = std::make_shared<const RayImage>(mu);
+  set_points(mu, point_mm, least_mu_per_mm);
   set_table();
 }
 
-void SingleScatter::set_points(double point_mm, double least_mu_per_mm) {
+void SingleScatter::set_points(const Image& mu, double point_mm, double least_mu_per_mm) {
   struct Cell {
     double mu = 0, volume = 0;
     Vec3d moment;
   };
   std::map<std::array<int, 3>, Cell> cells;
-  const Grid& grid = mu_.grid;
+  const Grid& grid = mu.grid;
   const double volume = static_cast<double>(grid.voxel_volume());
   for (int k = 0; k < grid.size[2]; ++k)
     for (int j = 0; j < grid.size[1]; ++j)
@@ -239,11 +249,11 @@ void SingleScatter::set_points(double point_mm, double least_mu_per_mm) {
         std::array<int, 3> place;
         for (int axis = 0; axis < 3; ++axis)
           place[static_cast<std::size_t>(axis)] = static_cast<int>(std::round(at[axis] / point_mm));
-        const double mu = static_cast<double>(mu_.voxels[grid.index(i, j, k)]);
+        const double mu_here = static_cast<double>(mu.voxels[grid.index(i, j, k)]);
         Cell& cell = cells[place];
-        cell.mu += mu * volume;
+        cell.mu += mu_here * volume;
         cell.volume += volume;
-        cell.moment = cell.moment + mu * volume * at;
+        cell.moment = cell.moment + mu_here * volume * at;
       }
   for (const auto& [place, cell] : cells)
     if (cell.mu > 0 && cell.mu >= least_mu_per_mm * cell.volume)
@@ -269,37 +279,22 @@ void SingleScatter::set_table() {
   }
 }
 
-double SingleScatter::diagonal_mm() const {
-  const RayImage activity(activity_), mu(mu_);
-  Vec3d low, high;
-  for (int axis = 0; axis < 3; ++axis) {
-    low.set(axis, std::min(activity.low()[axis], mu.low()[axis]));
-    high.set(axis, std::max(activity.high()[axis], mu.high()[axis]));
-  }
-  return norm(high - low);
-}
-
-SingleScatter::Legs SingleScatter::legs_of(const std::vector<Point>& points, const Ends& ends, double leg_mm,
-                                           int legs) const {
-  const RayImage mu(mu_), activity(activity_);
-  Vec3d low = mu.low(), high = mu.high();
-  for (int axis = 0; axis < 3; ++axis) {
-    low.set(axis, std::min(low[axis], activity.low()[axis]));
-    high.set(axis, std::max(high[axis], activity.high()[axis]));
-  }
+SingleScatter::Legs SingleScatter::legs_of(const RayImage& activity, const std::vector<Point>& points, const Ends& ends,
+                                           double leg_mm, int legs) const {
+  const RayImage& mu = *mu_;
+  const RayBox box = box_of(mu.box(), activity.box());
   const double wanted_mm = 0.5 * std::min(mu.least_edge(), activity.least_edge());
   const bool has_tof = legs > 1;
   const int steps_a_leg = has_tof ? static_cast<int>(std::ceil(leg_mm / wanted_mm)) : 1;
   const double step_mm = has_tof ? leg_mm / steps_a_leg : wanted_mm;
   Legs made;
-  made.steps = legs;
   made.legs.resize(points.size() * ends.at.size());
   made.activity.assign(made.legs.size() * static_cast<std::size_t>(legs), 0.0f);
   tbb::parallel_for(std::size_t{0}, made.legs.size(), [&](std::size_t n) {
     const Vec3d from = points[n / ends.at.size()].at, end = ends.at[n % ends.at.size()];
     const double length = norm(end - from);
     const Vec3d direction = (1 / length) * (end - from);
-    const double way = std::min(way_out_mm(from, direction, low, high), length);
+    const double way = std::min(way_out_mm(from, direction, box), length);
     double attenuation = 0;
     float* const of_legs = made.activity.data() + n * static_cast<std::size_t>(legs);
     const int steps = static_cast<int>(std::ceil(way / step_mm));
@@ -339,7 +334,9 @@ void SingleScatter::Legs::add_leg(const float* activity, const Leg& leg, float f
   for (int k = begin; k < end; ++k) spectrum[at + sign * k + 1] += high * activity[k];
 }
 
-ScatterEstimate SingleScatter::estimate(const ScatterSampling& sampling) const {
+ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSampling& sampling) const {
+  require_voxels(activity, "image");
+  const RayImage emitted(in_coarse_voxels(activity));
   ScatterEstimate made = sampling.lattice;
   const Ends ends(made, detectors_.radius_mm);
   const auto tof_samples = static_cast<std::size_t>(made.size[4]);
@@ -357,7 +354,9 @@ ScatterEstimate SingleScatter::estimate(const ScatterSampling& sampling) const {
   const double most_mm = 2 * detectors_.radius_mm;
   const int half_steps = made.has_tof() ? static_cast<int>(std::ceil(most_mm / step_mm)) : 0;
   const int steps = made.has_tof() ? 2 * half_steps + 2 : 1;
-  const int legs = made.has_tof() ? std::max(2, static_cast<int>(std::ceil(diagonal_mm() / step_mm))) : 1;
+  const RayBox box = box_of(mu_->box(), emitted.box());
+  const double diagonal = norm(box.high - box.low);  // no leg is longer
+  const int legs = made.has_tof() ? std::max(2, static_cast<int>(std::ceil(diagonal / step_mm))) : 1;
   std::vector<float> spectra(ends.lines.size() * static_cast<std::size_t>(steps), 0.0f);
 
   constexpr std::size_t most_floats = std::size_t{32} << 20;
@@ -367,7 +366,7 @@ ScatterEstimate SingleScatter::estimate(const ScatterSampling& sampling) const {
     const std::vector<Point> part(
         points_.begin() + static_cast<std::ptrdiff_t>(first),
         points_.begin() + static_cast<std::ptrdiff_t>(std::min(first + at_once, points_.size())));
-    const Legs table = legs_of(part, ends, step_mm, legs);
+    const Legs table = legs_of(emitted, part, ends, step_mm, legs);
     tbb::parallel_for(std::size_t{0}, ends.lines.size(), [&](std::size_t n) {
       const Ends::Line& line = ends.lines[n];
       float* const spectrum = spectra.data() + n * static_cast<std::size_t>(steps);

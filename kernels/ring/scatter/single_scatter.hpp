@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/ring/correct/scatter.hpp"
@@ -51,17 +52,17 @@ struct ScatterSampling {
 
 class SingleScatter {
  public:
-  /// Scatters in `mu_per_mm` (at 511 keV) of what `activity` emits; both in voxels, on any grids, on the host; of
-  /// voxels smaller than 8 mm the means of blocks are taken. Cells of `point_mm` have one scatter point each, at their
-  /// centre of mass, where their mean mu is at least `least_mu_per_mm`. Throws std::invalid_argument, one line, for
-  /// images of blobs, negative or non-finite values, mu that no matter has, no matter at all, a window or resolution
-  /// that cannot be, detectors within the images.
-  SingleScatter(const Image& activity, const Image& mu_per_mm, const ScatterDetectors& detectors, double point_mm = 20,
+  /// In `mu_per_mm` (at 511 keV), in voxels, on any grid, on the host; of voxels smaller than 8 mm the means of blocks
+  /// are taken. Cells of `point_mm` have one scatter point each, at their centre of mass, where their mean mu is at
+  /// least `least_mu_per_mm`. Throws std::invalid_argument, one line, for a map of blobs, negative or non-finite
+  /// values, mu that no matter has, no matter at all, a window or resolution that cannot be, detectors within the map.
+  SingleScatter(const Image& mu_per_mm, const ScatterDetectors& detectors, double point_mm = 20,
                 double least_mu_per_mm = 0.002);
 
   std::int64_t points() const { return static_cast<std::int64_t>(points_.size()); }
-  /// Throws std::invalid_argument for samples that cannot be.
-  ScatterEstimate estimate(const ScatterSampling& sampling) const;
+  /// Of what `activity` emits: in voxels, on any grid, on the host. Throws std::invalid_argument for an image of blobs
+  /// or with values that are negative or not finite, and for samples that cannot be.
+  ScatterEstimate estimate(const Image& activity, const ScatterSampling& sampling) const;
 
  private:
   struct Point {
@@ -70,14 +71,14 @@ class SingleScatter {
   };
   struct Ends;
   struct Legs;
+  class RayImage;
 
-  void set_points(double point_mm, double least_mu_per_mm);
+  void set_points(const Image& mu, double point_mm, double least_mu_per_mm);
   void set_table();
-  /// Of the box that holds both images: no leg through them is longer.
-  double diagonal_mm() const;
-  Legs legs_of(const std::vector<Point>& points, const Ends& ends, double leg_mm, int legs) const;
+  Legs legs_of(const RayImage& activity, const std::vector<Point>& points, const Ends& ends, double leg_mm,
+               int legs) const;
 
-  Image activity_, mu_;
+  std::shared_ptr<const RayImage> mu_;
   ScatterDetectors detectors_;
   std::vector<Point> points_;
   std::vector<double> scattered_, ratio_;  // by the angle's cosine: p g per sr, and r

@@ -44,10 +44,10 @@ TEST_CASE("single scatter has the shape of STIR's in every view and ring of a cy
   for (float& value : activity.voxels.span()) value /= 0.0096f;
   const ScatterDetectors detectors{.radius_mm = radius,
                                    .energy = {.low_keV = 350, .high_keV = 650, .resolution = 0.22}};
-  const SingleScatter scatter(activity, mu, detectors);
+  const SingleScatter scatter(mu, detectors);
   ScatterSampling sampling;
   sampling.lattice = {{37, views, rings, rings, 1}, 20, static_cast<float>(ring_mm), 1, {}};
-  const ScatterEstimate estimate = scatter.estimate(sampling);
+  const ScatterEstimate estimate = scatter.estimate(activity, sampling);
 
   const auto position = [&](int detector, int ring) {
     const double angle = 2 * std::numbers::pi * detector / detectors_a_ring;

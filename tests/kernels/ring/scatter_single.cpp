@@ -107,11 +107,12 @@ struct Sphere {
 /// radius 20 mm at x = 40 mm, detectors at 400 mm within 120 mm of the middle.
 struct MonteCarloCase {
   static constexpr double radius = 400, half = 120, voxels = 4000, voxel_mm3 = 64;
+  Image activity;
   SingleScatter scatter;
 
   MonteCarloCase()
-      : scatter(of([](Vec3d at) { return std::hypot(at.x - 40, at.y) <= 20 ? 1 : 0; }),
-                of([](Vec3d at) { return std::hypot(at.x, at.y) <= 100 ? 0.0095953 : 0; }),
+      : activity(of([](Vec3d at) { return std::hypot(at.x - 40, at.y) <= 20 ? 1 : 0; })),
+        scatter(of([](Vec3d at) { return std::hypot(at.x, at.y) <= 100 ? 0.0095953 : 0; }),
                 {.radius_mm = radius,
                  .energy = {.low_keV = 435, .high_keV = 650, .resolution = 0.12, .is_share_of_energy = true}}) {}
   static Image of(auto&& value) { return image_of(Grid::centred(54, 54, 50, {4, 4, 4}), value); }
@@ -124,7 +125,8 @@ std::size_t sample_of(const ScatterEstimate& e, int s, int p, int a, int b, int 
 std::string refusal_of_scatter(const Image& activity, const Image& mu, const ScatterDetectors& detectors,
                                double point_mm = 20) {
   try {
-    const SingleScatter scatter(activity, mu, detectors, point_mm);
+    const SingleScatter scatter(mu, detectors, point_mm);
+    scatter.estimate(activity, {.lattice = {{3, 2, 2, 2, 1}, 50, 100, 1, {}}});
   } catch (const std::invalid_argument& e) {
     return e.what();
   }
@@ -151,14 +153,15 @@ TEST_CASE("Klein and Nishina's cross section sums up to its total, and to Thomso
 
 TEST_CASE("single scatter is the integral along emissions, in total and by ToF") {
   const Sphere sphere;
-  const SingleScatter scatter(sphere.activity(), Sphere::mu(), sphere.detectors, 10);
+  const SingleScatter scatter(Sphere::mu(), sphere.detectors, 10);
+  const Image activity = sphere.activity();
   ScatterSampling sampling;
   sampling.lattice = {{7, 3, 2, 2, 1}, 40, 120, 1, {}};
-  const ScatterEstimate whole = scatter.estimate(sampling);
+  const ScatterEstimate whole = scatter.estimate(activity, sampling);
   sampling.lattice.size[4] = 31;
   sampling.lattice.tof_mm = 20;
   sampling.tof_sigma_mm = 25;
-  const ScatterEstimate by_tof = scatter.estimate(sampling);
+  const ScatterEstimate by_tof = scatter.estimate(activity, sampling);
   double worst = 0, most = 0, total = 0, total_expected = 0;
   for (int b = 0; b < 2; ++b)
     for (int p = 0; p < 3; ++p)
@@ -195,14 +198,14 @@ TEST_CASE("single scatter grows with the activity, and turns with all that it is
   const Image mu = Sphere::mu();
   ScatterSampling sampling;
   sampling.lattice = {{5, 4, 2, 2, 1}, 50, 100, 1, {}};
-  const ScatterEstimate once = SingleScatter(activity, mu, sphere.detectors).estimate(sampling);
+  const ScatterEstimate once = SingleScatter(mu, sphere.detectors).estimate(activity, sampling);
   Image turned = activity;  // by a right angle about the axis
   const int n = activity.grid.size[0];
   for (int k = 0; k < n; ++k)
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < n; ++i)
         turned.voxels[activity.grid.index(n - 1 - j, i, k)] = 2 * activity.voxels[activity.grid.index(i, j, k)];
-  const ScatterEstimate twice = SingleScatter(turned, mu, sphere.detectors).estimate(sampling);
+  const ScatterEstimate twice = SingleScatter(mu, sphere.detectors).estimate(turned, sampling);
   for (int p = 0; p < 2; ++p)
     for (int s = 0; s < 5; ++s)
       for (int a = 0; a < 2; ++a)
@@ -220,7 +223,7 @@ TEST_CASE("single scatter is a Monte Carlo program's, absolute and by distance f
   const MonteCarloCase here_and_there;
   ScatterSampling sampling;
   sampling.lattice = {{25, 12, 5, 5, 1}, 20, 2 * half / 4, 1, {}};
-  const ScatterEstimate estimate = here_and_there.scatter.estimate(sampling);
+  const ScatterEstimate estimate = here_and_there.scatter.estimate(here_and_there.activity, sampling);
   // Per decay: all voxels together emit 1. Pairs by s, phi and z of both ends, whose areas are r^2 / sqrt(r^2 - s^2)
   // each.
   const double per_decay = 1 / (MonteCarloCase::voxels * MonteCarloCase::voxel_mm3);
@@ -259,7 +262,7 @@ TEST_CASE("the ToF of single scatter is a Monte Carlo program's") {
   ScatterSampling sampling;
   sampling.lattice = {{13, 24, 3, 3, 45}, 20, 120, 10, {}};
   sampling.tof_sigma_mm = 10;
-  const ScatterEstimate estimate = here_and_there.scatter.estimate(sampling);
+  const ScatterEstimate estimate = here_and_there.scatter.estimate(here_and_there.activity, sampling);
   const auto mean_mm = [&](int s, int p) {
     double sum = 0, first = 0;
     for (int t = 0; t < 45; ++t) {
