@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/gadget/spill.hpp"
+#include "gadgets/additive.hpp"
 #include "gadgets/payloads.hpp"
 #include "kernels/types/views.hpp"
 
@@ -21,6 +22,11 @@ struct PayloadName<ViewBatch> {
 template <>
 struct PayloadName<ViewSubset> {
   static constexpr auto value = "subset of views";
+};
+
+template <>
+struct PayloadName<Additive<ViewBatch>> {
+  static constexpr auto value = "additive terms of views";
 };
 
 /// How views are put on disk by an edge that spills; what they share with others stays in memory.

@@ -33,6 +33,7 @@ struct Simulator {
     double positron_range_fwhm_mm = 0;
     double crystal_efficiency_spread = 0;
     bool delayeds = false;
+    bool scatter = false;
     std::string scatter_phantom;
   };
   static constexpr auto params = describe(
@@ -57,6 +58,9 @@ struct Simulator {
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "Crystals' efficiencies are uniform from 1 minus this to 1"),
       param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window, in batches of their own"),
+      param<&Params::scatter>("scatter",
+                              "Also the coincidences of which the phantom scattered a photon by Compton's effect, once "
+                              "or more often, within the scanner's energy window"),
       param<&Params::scatter_phantom>(
           "scatter_phantom", reads_one_of("phantoms"),
           "A phantom whose activity stands for scatter: its photons are recorded and never attenuated"));
@@ -112,9 +116,10 @@ struct Simulator {
                               .randoms_cps = p.randoms_cps,
                               .acollinearity_fwhm_deg = p.acollinearity_fwhm_deg,
                               .positron_range_fwhm_mm = p.positron_range_fwhm_mm,
-                              .delayeds = p.delayeds};
+                              .delayeds = p.delayeds,
+                              .scatter = p.scatter};
     if (!p.scatter_phantom.empty())
-      options.scatter = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
+      options.scatter_phantom = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
     return options;
   }
 
@@ -128,7 +133,7 @@ struct Simulator {
     quantity[Correction::attenuation] = state(p.attenuation);
     quantity[Correction::normalisation] = {CorrectionState::made, "efficiencies of the simulated scanner"};
     quantity[Correction::randoms] = state(p.randoms_cps > 0);
-    quantity[Correction::scatter] = state(!p.scatter_phantom.empty());
+    quantity[Correction::scatter] = state(p.scatter || !p.scatter_phantom.empty());
     quantity[Correction::dead_time] = quantity[Correction::decay] = state(false);
     return quantity;
   }
@@ -144,6 +149,8 @@ struct Simulator {
     context.report("trues", static_cast<std::int64_t>(truth.trues));
     context.report("randoms", static_cast<std::int64_t>(truth.randoms));
     if (truth.scattered > 0) context.report("scattered", static_cast<std::int64_t>(truth.scattered));
+    if (truth.scattered_more > 0)
+      context.report("scattered_more_than_once", static_cast<std::int64_t>(truth.scattered_more));
   }
 
   Params p_;

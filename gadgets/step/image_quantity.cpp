@@ -7,9 +7,13 @@
 
 namespace tofstream {
 
-std::shared_ptr<const Quantity> ImageQuantity::of(const std::shared_ptr<const Quantity>& events, Context& context) {
-  if (!events || events == events_) return events ? image_ : nullptr;
+std::shared_ptr<const Quantity> ImageQuantity::of(const std::shared_ptr<const Quantity>& events,
+                                                  const NamedCorrection* by_terms, Context& context) {
+  if (!events) return nullptr;
+  const auto correction = by_terms ? std::optional(*by_terms) : std::nullopt;
+  if (events == events_ && correction == by_terms_) return image_;
   auto image = std::make_shared<Quantity>(*events);
+  if (correction) (*image)[correction->correction] = correction->record;
   if (sensitivity_.is_left_out) {
     image->unit.clear();
     image->scale = "the image is not divided by the sensitivity";
@@ -17,6 +21,7 @@ std::shared_ptr<const Quantity> ImageQuantity::of(const std::shared_ptr<const Qu
   add_attenuation(*image, context);
   warn_of_what_is_missing(*image, context);
   events_ = events;
+  by_terms_ = correction;
   return image_ = std::move(image);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,8 +26,9 @@ class ImageQuantity {
     sensitivity_ = std::move(sensitivity);
     remedy_ = std::move(remedy);
   }
-  /// What an image of events with this quantity shows; null where they have none.
-  std::shared_ptr<const Quantity> of(const std::shared_ptr<const Quantity>& events, Context& context);
+  /// What an image of events with this quantity shows; null where they have none. `by_terms`: see SystemModel.
+  std::shared_ptr<const Quantity> of(const std::shared_ptr<const Quantity>& events, const NamedCorrection* by_terms,
+                                     Context& context);
 
  private:
   void add_attenuation(Quantity& image, Context& context);
@@ -36,6 +38,7 @@ class ImageQuantity {
   SensitivityHolds sensitivity_;
   std::string remedy_;
   std::shared_ptr<const Quantity> events_, image_;
+  std::optional<NamedCorrection> by_terms_;  // of image_
   std::set<std::string> said_;
 };
 

@@ -118,8 +118,9 @@ class ListModeModel final : public SystemModel<EventBatch> {
     if (correct_) correct_(*sensitivity_, estimate, back_projection);
   }
 
-  std::shared_ptr<const Quantity> quantity(const EventSubset& subset, Context& context) override {
-    return quantity_.of(subset.quantity, context);
+  std::shared_ptr<const Quantity> quantity(const EventSubset& subset, const NamedCorrection* by_terms,
+                                           Context& context) override {
+    return quantity_.of(subset.quantity, by_terms, context);
   }
 
   DataWords words() const override { return {"events", "no expectation: the line misses the image"}; }

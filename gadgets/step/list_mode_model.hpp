@@ -12,14 +12,16 @@
 
 namespace tofstream {
 
-/// The two inputs of a projector: a subset, and the estimate it is compared with, which flows back
-/// from the update.
+/// The inputs of a projector: a subset, the estimate it is compared with, which flows back from the update, and terms
+/// that are estimated meanwhile.
 struct ProjectorInputs {
   std::shared_ptr<const EventSubset> events;
   std::shared_ptr<const Estimate> image;
-  static constexpr bool takes_announcements = true;  // it chooses the grid of the scanner
+  std::shared_ptr<const Additive<EventBatch>> additive;  // null where nothing is connected
+  static constexpr bool takes_announcements = true;      // it chooses the grid of the scanner
   static constexpr auto inputs =
-      ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback));
+      ports(port<&ProjectorInputs::events>("events"), port<&ProjectorInputs::image>("image", feedback),
+            Port<&ProjectorInputs::additive>{.name = "additive", .is_feedback = true, .is_optional = true});
 };
 
 /// What a CpuProjector (kernels/project) holds for images of so many bytes: an image for each slot of events but the

@@ -85,7 +85,7 @@ class ProjectorGadget {
     if constexpr (requires { Type::check(p); }) Type::check(p);
   }
   void process(typename Data::Inputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(Data::data_of(inputs), *inputs.image, context));
+    emit(step_(Data::data_of(inputs), *inputs.image, inputs.additive.get(), context));
   }
   void flush() { step_.finish(); }
 

@@ -25,16 +25,22 @@ Step<Data>::Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model
     : settings_(settings), model_(std::move(model)) {}
 
 template <class Data>
-Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& estimate, Context& context) {
+Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& estimate, const Additive<Data>* additive,
+                                 Context& context) {
+  if (additive && additive->of != estimate.image)
+    throw std::runtime_error(
+        "the additive terms belong to another estimate than the one that is projected: let their estimator read the "
+        "same subsets and estimates as the projector, and give terms for each");
   if (!is_prepared_) model_->prepare(subset, estimate, context);
   is_prepared_ = true;
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
+  const Pass pass{*estimate.image, additive, back};
   EmTally tally, tally_of_new;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
     const auto& batch = subset.batches[i];
     const bool is_new = i >= subset.first_new();
     const EmTally of_batch = project(
-        batch, is_new, *estimate.image, back, [&] { begin_next_copy(subset, i + 1); }, context);
+        batch, is_new, pass, [&] { begin_next_copy(subset, i + 1); }, context);
     tally += of_batch;
     if (is_new) tally_of_new += of_batch;
     if (subset.step.iteration == subset.step.iterations) prepared_.erase(batch.get());
@@ -47,7 +53,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .sensitivity = sensitivity.image,
                       .time_fraction = sensitivity.time_fraction,
                       .tally = tally,
-                      .quantity = model_->quantity(subset, context),
+                      .quantity = model_->quantity(subset, additive ? &additive->corrects : nullptr, context),
                       .support = sensitivity.support,
                       .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed}};
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
@@ -65,35 +71,51 @@ void Step<Data>::finish() const {
 
 // Takes a turn for each batch, so that a run with large subsets does not delay others.
 template <class Data>
-EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_new, const Image& estimate, Image& back,
+EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_new, const Pass& pass,
                             const std::function<void()>& meanwhile, Context& context) {
   const auto asked = std::chrono::steady_clock::now();
   const auto turn = context.take_turn();
   waiting_for_turn_s_ += detail::seconds_since(asked);
-  const Prepared& prepared = prepare_batch(batch, context);
+  Prepared& prepared = prepare_batch(batch, pass.additive != nullptr, context);
   if (is_new && lacks_plan(*batch, prepared)) ++without_plan_;
   meanwhile();
-  const auto view = model_->view(prepared.data());
+  const auto view = view_of(prepared, pass.additive);
   const auto began = std::chrono::steady_clock::now();
-  const EmTally tally =
-      model_->projector().planned_em_step(prepared.plan.get(), view, estimate.voxels.data(), back.voxels.data());
+  const EmTally tally = model_->projector().planned_em_step(prepared.plan.get(), view, pass.estimate.voxels.data(),
+                                                            pass.back.voxels.data());
   // The step returns when its sums have come back from the GPU.
-  if (!on_host(back.voxels.memory())) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
+  if (!on_host(pass.back.voxels.memory())) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
   projecting_s_ += detail::seconds_since(began);
   return tally;
+}
+
+// Terms of prepared batches are looked up once for as long as they stay the same.
+template <class Data>
+ViewOf<Data> Step<Data>::view_of(Prepared& prepared, const Additive<Data>* additive) {
+  ViewOf<Data> view = model_->view(prepared.data());
+  if (!additive || !additive->terms) return view;
+  if (prepared.terms != additive->terms) {
+    const auto began = std::chrono::steady_clock::now();
+    additive->terms->write(prepared.data(), prepared.additive.data());
+    prepared.terms = additive->terms;
+    looking_up_terms_s_ += detail::seconds_since(began);
+  }
+  view.additive = prepared.additive.data();
+  return view;
 }
 
 // On a GPU, prepared batches are kept for later iterations while there is room for as much again. Data lie on the host
 // if the GPU had no room for them: they are copied for each pass, and their plan is dropped after it.
 template <class Data>
-const typename Step<Data>::Prepared& Step<Data>::prepare_batch(const std::shared_ptr<const Data>& batch,
-                                                               Context& context) {
+typename Step<Data>::Prepared& Step<Data>::prepare_batch(const std::shared_ptr<const Data>& batch, bool has_terms,
+                                                         Context& context) {
   if (const auto known = prepared_.find(batch.get()); known != prepared_.end()) return known->second;
   std::erase_if(prepared_,
                 [](const auto& each) { return each.second.batch.use_count() == 1; });  // it is not sent again
   const Memory memory = memory_of(settings_.backend);
   unkept_ = {};
   Prepared prepared{batch, {}, nullptr};
+  if (has_terms) prepared.additive = Buffer<float>(memory, batch->count);
   if (!on_host(memory) && on_host(batch->memory())) {
     prepared.copy = feed_.take(batch);
     return unkept_ = std::move(prepared);
@@ -164,6 +186,7 @@ void Step<Data>::report(const Projected& projected, const Image& estimate, Conte
   context.report(updates_figure, ++updates_);
   context.report("planning_s", planning_s_);
   context.report("projecting_s", projecting_s_);
+  if (looking_up_terms_s_ > 0) context.report("looking_up_terms_s", looking_up_terms_s_);
   if (constexpr double worth_telling_s = 0.001; waiting_for_turn_s_ > worth_telling_s)
     context.report("waiting_for_turn_s", waiting_for_turn_s_);
   if (without_plan_ > 0) context.report("without_plan", without_plan_);

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/gadget.hpp"
+#include "gadgets/additive.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/step/system_model.hpp"
 #include "kernels/project/data_feed.hpp"
@@ -32,8 +33,10 @@ class Step {
   Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model);
 
   /// The back projection of one subset against one estimate; zeros for a subset without data. Books the data in the
-  /// first iteration. Throws what the model throws.
-  Projected operator()(const Subset<Data>& subset, const Estimate& estimate, Context& context);
+  /// first iteration. `additive`: null where nothing gives terms. Throws what the model throws, and std::runtime_error
+  /// for terms of another estimate.
+  Projected operator()(const Subset<Data>& subset, const Estimate& estimate, const Additive<Data>* additive,
+                       Context& context);
 
   /// At the end of the stream. Throws std::runtime_error where all data missed the image.
   void finish() const;
@@ -44,14 +47,23 @@ class Step {
     std::shared_ptr<const Data> batch;
     Data copy;  // where the batch lies in the other memory
     std::unique_ptr<ProjectionPlan> plan;
+    Buffer<float> additive = {};  // of `terms`; has room for them where there will be some
+    std::shared_ptr<const AdditiveTerms<Data>> terms = {};
 
     const Data& data() const { return copy.count > 0 ? copy : *batch; }
-    std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0); }
+    std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0) + additive.bytes(); }
+  };
+  // A subset and an estimate meet.
+  struct Pass {
+    const Image& estimate;
+    const Additive<Data>* additive;
+    Image& back;
   };
 
-  EmTally project(const std::shared_ptr<const Data>& batch, bool is_new, const Image& estimate, Image& back,
+  EmTally project(const std::shared_ptr<const Data>& batch, bool is_new, const Pass& pass,
                   const std::function<void()>& meanwhile, Context& context);
-  const Prepared& prepare_batch(const std::shared_ptr<const Data>& batch, Context& context);
+  ViewOf<Data> view_of(Prepared& prepared, const Additive<Data>* additive);
+  Prepared& prepare_batch(const std::shared_ptr<const Data>& batch, bool has_terms, Context& context);
   void begin_next_copy(const Subset<Data>& subset, std::size_t from);
   bool lacks_plan(const Data& batch, const Prepared& prepared) const;
   void note_new(const EmTally& tally, const UpdateStep& step, const Estimate& estimate, Context& context);
@@ -66,6 +78,7 @@ class Step {
   DataFeed<Data> feed_;
   EmTally all_new_;        // of all data, as they met the reconstruction for the first time
   double planning_s_ = 0;  // of plans made before a pass; others are part of the pass
+  double looking_up_terms_s_ = 0;
   double projecting_s_ = 0;
   double waiting_for_turn_s_ = 0;
   std::int64_t without_plan_ = 0;  // batches that should have one

@@ -56,8 +56,10 @@ class SystemModel {
     (void)estimate;
     (void)back_projection;
   }
-  /// What an image of all data up to this subset shows; null: not known.
-  virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, Context& context) = 0;
+  /// What an image of all data up to this subset shows; null: not known. `by_terms`: what additive terms that are
+  /// renewed correct for; null: there are none.
+  virtual std::shared_ptr<const Quantity> quantity(const Subset<Data>& subset, const NamedCorrection* by_terms,
+                                                   Context& context) = 0;
   virtual DataWords words() const = 0;
   virtual Missed missed() const = 0;
 };

@@ -127,8 +127,9 @@ class ViewModel final : public SystemModel<ViewBatch> {
     return {image, is_announced_whole_ ? common_weight(subset) : 1, whole_};
   }
 
-  std::shared_ptr<const Quantity> quantity(const ViewSubset& subset, Context& context) override {
-    return quantity_.of(calibrated(subset.quantity), context);
+  std::shared_ptr<const Quantity> quantity(const ViewSubset& subset, const NamedCorrection* by_terms,
+                                           Context& context) override {
+    return quantity_.of(calibrated(subset.quantity), by_terms, context);
   }
 
   DataWords words() const override { return {"counts", "no expectation: nothing of the image is seen there"}; }

@@ -13,14 +13,15 @@
 
 namespace tofstream {
 
-/// The two inputs of a projector of views: a subset, and the estimate it is compared with, which flows back from the
-/// update.
+/// As the inputs of a projector of events.
 struct ViewProjectorInputs {
   std::shared_ptr<const ViewSubset> views;
   std::shared_ptr<const Estimate> image;
-  static constexpr bool takes_announcements = true;  // it chooses the grid of the camera
+  std::shared_ptr<const Additive<ViewBatch>> additive;  // null where nothing is connected
+  static constexpr bool takes_announcements = true;     // it chooses the grid of the camera
   static constexpr auto inputs =
-      ports(port<&ViewProjectorInputs::views>("views"), port<&ViewProjectorInputs::image>("image", feedback));
+      ports(port<&ViewProjectorInputs::views>("views"), port<&ViewProjectorInputs::image>("image", feedback),
+            Port<&ViewProjectorInputs::additive>{.name = "additive", .is_feedback = true, .is_optional = true});
 };
 
 /// What a projector of views makes of counts.

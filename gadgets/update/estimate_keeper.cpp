@@ -48,7 +48,8 @@ Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   if (projected.step.restart) {
     begin_on(grid_);
-    quantity_ = {};
+    quantity_ = of_iteration_ = {};
+    updates_of_iteration_ = 0;
     return Estimate{projected.step, image_, {}, {}, host_copy_};
   }
   if (projected.step.iteration > 0) return std::nullopt;
@@ -62,11 +63,22 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
 
 Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected) {
   image_ = std::move(next);
-  quantity_.add(projected.quantity);
+  add_quantity(projected);
   Estimate estimate{projected.step, image_, quantity_.get()};
   estimate.rejected = projected.rejected;
   estimate.rejected.events += rejected_before_.events;
   return estimate;
+}
+
+// An image is what all updates so far have in common, until a whole iteration has met all data again: then it is what
+// that iteration's updates have in common.
+void EstimateKeeper::add_quantity(const Projected& projected) {
+  quantity_.add(projected.quantity);
+  of_iteration_.add(projected.quantity);
+  ++updates_of_iteration_;
+  if (!projected.step.ends_iteration) return;
+  const QuantitySoFar whole = std::exchange(of_iteration_, {});
+  if (std::exchange(updates_of_iteration_, 0) == projected.step.subsets && whole.get()) quantity_ = whole;
 }
 
 void EstimateKeeper::begin_on(const Grid& grid) {

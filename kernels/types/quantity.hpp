@@ -32,6 +32,13 @@ struct CorrectionRecord {
   friend bool operator==(const CorrectionRecord&, const CorrectionRecord&) = default;
 };
 
+/// What is said of one of the corrections.
+struct NamedCorrection {
+  Correction correction = Correction::scatter;
+  CorrectionRecord record = {};
+  friend bool operator==(const NamedCorrection&, const NamedCorrection&) = default;
+};
+
 /// The gadget that gave events their terms for EM, and the mu map that it took: the sensitivity needs the same one.
 struct AttenuatedBy {
   std::string gadget = {};  // empty: none did

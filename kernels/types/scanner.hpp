@@ -14,6 +14,12 @@
 
 namespace tofstream {
 
+/// What energies detectors accept, and how well they know them; zeros: not known.
+struct EnergyResponse {
+  float low_keV = 0, high_keV = 0;
+  float resolution = 0;  // full width at half maximum at 511 keV, as a share of it
+};
+
 /// The detectors of one kind of module, numbered module after module from `first_detector` on.
 struct ModuleType {
   std::uint32_t first_detector = 0;
@@ -24,6 +30,8 @@ struct ModuleType {
   std::uint64_t first_bin = 0;  // into Scanner::bin_efficiency: bin = first_bin + energy +
                                 // energy_bins * (detector - first_detector)
   Vec3 element_size_mm;         // edges of the box about the first element, along the scanner's axes; zero: not known
+  EnergyResponse energy;
+  float free_paths = 0;  // of photons of 511 keV, from an element's face to its back; 0: not known
 };
 
 /// Relative efficiencies of the pairs between two modules: values[(element1 * energies1 + energy1)

@@ -1,6 +1,7 @@
 // Scatter as a user estimates it and corrects for it: two runs, and what is refused.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
@@ -39,53 +40,74 @@ struct ScatteredScan {
 
 }  // namespace
 
-TEST_CASE("scatter_osem writes the scatter that corrected_osem then takes, alike by a scanner's name and a recording") {
+TEST_CASE("quantitative_osem corrects for the scatter of its own image from the second iteration on") {
   const ScatteredScan scan;
-  const std::string points = "--set scatter.point_mm=50 --set variables.recording=" + scan.scan;
-  const CommandResult first = scan.run("scatter_osem", "first", points);
-  REQUIRE_MESSAGE(first.code == 0, first.err);
-  const auto scatter = scan.folder / "first" / "scatter.nii.gz";
-  const CommandResult named =
-      scan.run("scatter_osem", "named", points + " --set 'scatter.recording=\"\"' --set scatter.scanner=demo_ring");
-  REQUIRE_MESSAGE(named.code == 0, named.err);
-  CHECK(text_of(scatter) == text_of(scan.folder / "named" / "scatter.nii.gz"));
+  const std::string points = "--set scatter.point_mm=50 ";
+  const auto image = [&](const char* out) { return read_nifti(scan.folder / out / "image.nii.gz"); };
+  const auto figure = [&](const char* out) { return scan.folder / out / "scatter.nii.gz"; };
+  const auto run = [&](const std::string& pipeline, const std::string& out, const std::string& more) {
+    const CommandResult ran = scan.run(pipeline, out, more);
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    return ran;
+  };
+  const CommandResult both = run("quantitative_osem", "both", points + "--set subsets.iterations=2");
+  CHECK(both.out.find("corrections made: attenuation, normalisation, randoms, scatter, decay") != std::string::npos);
+  CHECK(both.err.find("its scatter is as wrong as it is") == std::string::npos);
+  run("corrected_osem", "plain", "--set subsets.iterations=2");
+  const std::int64_t middle = image("plain").grid.index(20, 20, 12);
+  CHECK(image("both").voxels[middle] < 0.97f * image("plain").voxels[middle]);
 
-  CHECK(first.err.find("its scatter is as wrong as it is") == std::string::npos);
-  const CommandResult low =
-      scan.run("scatter_osem", "low", points + " --set 'mu_map=\"\"' --set scatter.mu_map=" + scan.mu);
-  REQUIRE_MESSAGE(low.code == 0, low.err);
-  CHECK(low.err.find("not corrected for attenuation, and its scatter is as wrong as it is") != std::string::npos);
+  // The second iteration is that of a run which was given the first one's scatter, from the first one's image on.
+  const std::string keeping = (scan.folder / "keeping.yaml").string();
+  std::ofstream(keeping) << "include: " << find_shared("pipelines", "corrected_osem").string()
+                         << "\ngadgets:\n  checkpoint: {use: checkpoint_writer, from: estimate, every_s: 0}\n";
+  run(keeping, "first", "");
+  const CommandResult second = run("corrected_osem", "second",
+                                   fmt::format("--set corrected.scatter.file={} --set estimate.resume_from={}",
+                                               figure("both").string(), (scan.folder / "first").string()));
+  const auto same = image("second").voxels.to_vector(), in_one = image("both").voxels.to_vector();
+  double apart = 0, largest = 0;
+  for (std::size_t v = 0; v < same.size(); ++v) {
+    apart = std::max(apart, std::abs(static_cast<double>(same[v]) - static_cast<double>(in_one[v])));
+    largest = std::max(largest, static_cast<double>(same[v]));
+  }
+  CHECK(apart < 1e-4 * largest);
 
   // An image of the decays in two seconds has the scatter of one.
-  const CommandResult longer = scan.run("scatter_osem", "longer", points + " --set reference_s=2");
-  REQUIRE_MESSAGE(longer.code == 0, longer.err);
-  const auto largest = [](const std::filesystem::path& file) { return std::ranges::max(read_scatter(file).values); };
-  CHECK(largest(scatter) > 0);
-  CHECK(largest(scan.folder / "longer" / "scatter.nii.gz") == doctest::Approx(largest(scatter)).epsilon(1e-4));
-
-  const CommandResult second = scan.run("corrected_osem", "second", "--set corrected.scatter.file=" + scatter.string());
-  REQUIRE_MESSAGE(second.code == 0, second.err);
-  CHECK(second.out.find("corrections made: attenuation, normalisation, randoms, scatter, decay") != std::string::npos);
-  const Image before = read_nifti(scan.folder / "first" / "image.nii.gz"),
-              after = read_nifti(scan.folder / "second" / "image.nii.gz");
-  const std::int64_t middle = before.grid.index(20, 20, 12);
-  CHECK(after.voxels[middle] < 0.95f * before.voxels[middle]);
+  run("quantitative_osem", "longer", points + "--set subsets.iterations=2 --set reference_s=2");
+  const auto most = [&](const char* out) { return std::ranges::max(read_scatter(figure(out)).values); };
+  CHECK(most("both") > 0);
+  CHECK(most("longer") == doctest::Approx(most("both")).epsilon(1e-4));
+  CHECK(image("longer").voxels[middle] == doctest::Approx(2 * image("both").voxels[middle]).epsilon(1e-3));
 }
 
-TEST_CASE("scatter_writer refuses what it cannot do, in one line and before data flow") {
+TEST_CASE("an image that no scatter was made of, or not as its data need it, says so") {
+  const ScatteredScan scan;
+  const CommandResult early = scan.run("quantitative_osem", "early", "");
+  REQUIRE_MESSAGE(early.code == 0, early.err);
+  CHECK(early.err.find("the image is not corrected for scatter: the run ended before iteration 2") !=
+        std::string::npos);
+  CHECK(early.out.find("no correction for scatter") != std::string::npos);
+  CHECK(!std::filesystem::exists(scan.folder / "early" / "scatter.nii.gz"));
+
+  const std::string two = "--set subsets.iterations=2 --set scatter.point_mm=50 ";
+  const CommandResult low =
+      scan.run("quantitative_osem", "low", two + "--set 'mu_map=\"\"' --set scatter.mu_map=" + scan.mu);
+  REQUIRE_MESSAGE(low.code == 0, low.err);
+  CHECK(low.err.find("not corrected for attenuation, and its scatter is as wrong as it is") != std::string::npos);
+}
+
+TEST_CASE("single_scatter refuses what it cannot do, in one line and before data flow") {
   const ScatteredScan scan;
   const auto refusal = [&](const std::string& more) {
-    const CommandResult ran = scan.run("scatter_osem", "refused", "--overwrite " + more);
+    const CommandResult ran = scan.run("quantitative_osem", "refused", "--overwrite " + more);
     CHECK(ran.code == 2);
     return ran.err;
   };
-  const std::string recording = "--set variables.recording=" + scan.scan + " ";
-  CHECK(refusal(recording + "--set scatter.scanner=demo_ring").find("either by scanner or by a recording") !=
-        std::string::npos);
-  CHECK(refusal("--set variables.recording=" + scan.mu).find("mu.nii.gz") != std::string::npos);
-  CHECK(refusal(recording + "--set scatter.point_mm=0.5").find("must be in [2, 200] mm") != std::string::npos);
-  CHECK(refusal(recording + "--set scatter.file=scatter.mat").find("must end in .nii or .nii.gz") != std::string::npos);
-  CHECK(refusal("--set 'scatter.recording=\"\"' --set scatter.scanner=spect_lehr").find("name a PET scanner") !=
-        std::string::npos);
+  CHECK(refusal("--set scatter.point_mm=0.5").find("must be in [2, 200] mm") != std::string::npos);
+  CHECK(refusal("--set scatter.file=scatter.mat").find("must end in .nii or .nii.gz") != std::string::npos);
+  CHECK(refusal("--set scatter.at_iterations=[1]").find("from 2 on") != std::string::npos);
+  CHECK(refusal("--set scatter.at_iterations=[]").find("from 2 on") != std::string::npos);
+  CHECK(refusal("--set scatter.mu_map=" + scan.scan).find("scan.petsird") != std::string::npos);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -25,6 +25,7 @@ struct RowsView {
   std::int64_t count = 0;
   const Row* rows = nullptr;
   const float* counts = nullptr;
+  const float* additive = nullptr;
 };
 
 /// Counts y_i of some views.
@@ -60,8 +61,10 @@ class CameraProjector final : public Projector<RowsView> {
     for (std::int64_t i = 0; i < views.count; ++i) add(views.rows[i], values ? values[i] : 1, image);
   }
   EmTally em_step(const RowsView& views, const float* image, float* accumulator, Stream) override {
-    for (std::int64_t i = 0; i < views.count; ++i)
-      add(views.rows[i], views.counts[i] / expectation(views.rows[i], image), accumulator);
+    for (std::int64_t i = 0; i < views.count; ++i) {
+      const float expected = expectation(views.rows[i], image) + (views.additive ? views.additive[i] : 0.0f);
+      add(views.rows[i], views.counts[i] / expected, accumulator);
+    }
     return {.used = views.count};
   }
 
@@ -94,7 +97,9 @@ class CameraModel final : public SystemModel<CameraRows> {
     }
     return {own, 1, whole_};
   }
-  std::shared_ptr<const Quantity> quantity(const Subset<CameraRows>&, Context&) override { return nullptr; }
+  std::shared_ptr<const Quantity> quantity(const Subset<CameraRows>&, const NamedCorrection*, Context&) override {
+    return nullptr;
+  }
   DataWords words() const override { return {"counts", "no view of them sees the image"}; }
   Missed missed() const override { return {"turn the camera"}; }
 
@@ -114,18 +119,31 @@ template <>
 struct PayloadName<Subset<CameraRows>> {
   static constexpr auto value = "subset of rows of a camera";
 };
+template <>
+struct PayloadName<Additive<CameraRows>> {
+  static constexpr auto value = "additive terms of rows of a camera";
+};
 
 namespace {
 
 struct CameraSource {
+  struct Params {
+    double background = 0;
+  };
+  static constexpr auto params = describe(param<&Params::background>("background", "Counts more in each row"));
+  explicit CameraSource(const Params& p) : background_(static_cast<float>(p.background)) {}
+
   void run(Emit<CameraRows>& emit, std::stop_token, Context& context) {
     for (const auto& rows : scan) {
       CameraRows views{.count = static_cast<std::int64_t>(rows.size()), .rows = rows};
-      for (const Row& row : rows) views.counts.push_back(expectation(row, activity.data()));
+      for (const Row& row : rows) views.counts.push_back(expectation(row, activity.data()) + background_);
       context.books().received(views.event_count());
       emit(std::move(views));
     }
   }
+
+ private:
+  float background_;
 };
 TOFSTREAM_GADGET(CameraSource, "test_view_source", "Counts of a camera's views");
 
@@ -163,15 +181,17 @@ TOFSTREAM_GADGET(CameraPasses, "test_view_passes", "A subset of each message of 
 struct CameraInputs {
   std::shared_ptr<const Subset<CameraRows>> views;
   std::shared_ptr<const Estimate> image;
+  std::shared_ptr<const Additive<CameraRows>> additive;
   static constexpr bool takes_announcements = true;
   static constexpr auto inputs =
-      ports(port<&CameraInputs::views>("views"), port<&CameraInputs::image>("image", feedback));
+      ports(port<&CameraInputs::views>("views"), port<&CameraInputs::image>("image", feedback),
+            Port<&CameraInputs::additive>{.name = "additive", .is_feedback = true, .is_optional = true});
 };
 
 struct CameraProjectorGadget {
   static constexpr bool own_thread = true;
   void process(CameraInputs inputs, Emit<Projected>& emit, Context& context) {
-    emit(step_(*inputs.views, *inputs.image, context));
+    emit(step_(*inputs.views, *inputs.image, inputs.additive.get(), context));
   }
   void flush() { step_.finish(); }
 
@@ -179,6 +199,37 @@ struct CameraProjectorGadget {
   Step<CameraRows> step_{{.backend = BackendChoice::cpu}, std::make_unique<CameraModel>()};
 };
 TOFSTREAM_GADGET(CameraProjectorGadget, "test_view_projector", "Projects views");
+
+constexpr float background = 4;
+struct CameraTerms final : AdditiveTerms<CameraRows> {
+  void write(const CameraRows& views, float* to) const override { std::fill_n(to, views.count, background); }
+};
+
+struct CameraTermInputs {
+  std::shared_ptr<const Subset<CameraRows>> views;
+  std::shared_ptr<const Estimate> image;
+  static constexpr auto inputs =
+      ports(port<&CameraTermInputs::views>("views"), port<&CameraTermInputs::image>("image", feedback));
+};
+
+struct CameraEstimator {
+  struct Params {
+    bool of_another = false;
+  };
+  static constexpr auto params = describe(param<&Params::of_another>("of_another", "Say that it is of another image"));
+  static constexpr bool own_thread = true;
+  explicit CameraEstimator(const Params& p) : of_another_(p.of_another) {}
+  void process(CameraTermInputs inputs, Emit<Additive<CameraRows>>& emit) {
+    const auto image =
+        of_another_ ? std::make_shared<const Image>(Image::zeros(inputs.image->image->grid)) : inputs.image->image;
+    emit(Additive<CameraRows>{image, inputs.views->step.iteration > 1 ? terms_ : nullptr, {}});
+  }
+
+ private:
+  bool of_another_;
+  std::shared_ptr<const CameraTerms> terms_ = std::make_shared<const CameraTerms>();
+};
+TOFSTREAM_GADGET(CameraEstimator, "test_view_background", "The background of all rows, from the second iteration on");
 
 std::vector<std::shared_ptr<const Estimate>>& estimates() {
   static std::vector<std::shared_ptr<const Estimate>> all;
@@ -189,17 +240,18 @@ struct KeepAll {
 };
 TOFSTREAM_GADGET(KeepAll, "test_keep_all", "Keeps all estimates");
 
-std::string pipeline(const std::string& projector, const std::string& subsets = "test_view_subsets") {
+std::string pipeline(const std::string& projector, const std::string& subsets = "test_view_subsets",
+                     const std::string& source = "test_view_source", const std::string& more = "") {
   return fmt::format(R"(
 backend: cpu
 gadgets:
-  photons: {{use: test_view_source}}
+  photons: {{use: {2}}}
   subsets: {{use: {1}, from: photons}}
   projected: {{use: {0}, image: estimate}}}}
   estimate: {{use: osem_update, from: projected, image: {{size: [4, 1, 1]}}}}
   kept: {{use: test_keep_all, from: estimate}}
-)",
-                     projector, subsets);
+{3})",
+                     projector, subsets, source, more);
 }
 
 std::vector<float> image_of(const Estimate& estimate) {
@@ -243,6 +295,31 @@ TEST_CASE("projections with a sensitivity for each subset are reconstructed live
   REQUIRE(estimates().size() > 600);
   CHECK(estimates().back()->step.iteration == 300);
   CHECK(image_of(*estimates().back()) == last);
+}
+
+TEST_CASE("terms that an estimator gives while data are reconstructed are part of the expectation from then on") {
+  const auto with_terms = [](const std::string& estimator) {
+    return parse_pipeline(pipeline("test_view_projector, from: {additive: background, views: subsets",
+                                   "test_view_passes", "test_view_source, background: 4",
+                                   "  background: {" + estimator + ", from: {views: subsets, image: estimate}}\n"),
+                          "test.yaml");
+  };
+  estimates().clear();
+  const TemporaryFolder folder;
+  REQUIRE(Engine(with_terms("use: test_view_background"), {.output_dir = folder.path()}).run().exit_code == 0);
+  const auto after = [](int iteration) {
+    return image_of(**std::ranges::find_if(
+        estimates(), [&](const auto& e) { return e->step.iteration == iteration && e->step.ends_iteration; }));
+  };
+  CHECK(expectation(scan[0][0], after(1).data()) > 1.1f * expectation(scan[0][0], activity.data()));
+  const std::vector<float> last = image_of(*estimates().back());
+  for (std::size_t v = 0; v + 1 < voxels; ++v) CHECK(last[v] == doctest::Approx(activity[v]).epsilon(1e-3));
+
+  const TemporaryFolder other;
+  const RunReport refused =
+      Engine(with_terms("use: test_view_background, of_another: true"), {.output_dir = other.path()}).run();
+  REQUIRE(refused.errors.size() == 1);
+  CHECK(refused.errors[0].text().find("the additive terms belong to another estimate") != std::string::npos);
 }
 
 TEST_CASE("a subset of one kind of data is refused by a projector of another before data flow") {

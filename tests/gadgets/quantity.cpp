@@ -34,7 +34,7 @@ struct Imaged {
   Quantity of(Quantity events, AttenuatedBy sensitivity) {
     sensitivity.gadget = "projected";
     image.set({.attenuation = std::move(sensitivity)}, "how to");
-    return *image.of(std::make_shared<const Quantity>(std::move(events)), context);
+    return *image.of(std::make_shared<const Quantity>(std::move(events)), nullptr, context);
   }
 };
 

@@ -26,7 +26,7 @@ struct SimulateOptions {
   std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
   std::optional<double> seconds, block_seconds, randoms_cps, crystal_efficiency_spread;
-  bool no_attenuation = false, delayeds = false, header_only = false;
+  bool no_attenuation = false, delayeds = false, scatter = false, header_only = false;
   RunSettings settings;
 };
 
@@ -81,6 +81,7 @@ void simulate(SimulateOptions options) {
     set("--scatter-phantom", "photons.scatter_phantom",
         from_input([&] { return find_shared("phantoms", options.scatter_phantom).string(); }));
   if (options.delayeds) set("", "delayeds", "true");
+  if (options.scatter) set("--scatter", "photons.scatter", "true");
   if (options.no_attenuation) set("", "photons.attenuation", "false");
   set("--out", "file.file", output.string());
   run_pipeline(sets.load("simulate"), options.settings);
@@ -108,6 +109,8 @@ void add_simulate(Command& app) {
   command.add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");
   command.add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
                      "Crystals' efficiencies are uniform from 1 minus this to 1");
+  command.add_flag("--scatter", options->scatter,
+                   "Also the coincidences of which the phantom scattered a photon, once or more often");
   command
       .add_option("--scatter-phantom", options->scatter_phantom,
                   "A phantom whose activity stands for scatter: its photons are recorded and never attenuated")

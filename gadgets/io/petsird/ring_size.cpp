@@ -98,5 +98,14 @@ RingSize ring_size(const ScannerInformation& scanner) {
   return size;
 }
 
+double crystal_depth_mm(const ScannerInformation& scanner, std::size_t type) {
+  const Replicated<DetectorModule>& modules = scanner.geometry.replicated_modules.at(type);
+  const auto& elements = modules.object.detecting_elements;
+  RingSize size;
+  if (!modules.transforms.empty() && !elements.transforms.empty())
+    set_crystal(size, elements.object.shape, elements.transforms.front(), modules.transforms.front());
+  return size.depth_mm;
+}
+
 }  // namespace tofstream::petsird
 // SPDX-License-Identifier: Apache-2.0

@@ -20,5 +20,8 @@ struct RingSize {
 /// The size of all types of modules together. The axis is z.
 RingSize ring_size(const ScannerInformation& scanner);
 
+/// The edge of a type's first crystal that points away from the axis; 0 for a type without crystals.
+double crystal_depth_mm(const ScannerInformation& scanner, std::size_t type);
+
 }  // namespace tofstream::petsird
 // SPDX-License-Identifier: Apache-2.0

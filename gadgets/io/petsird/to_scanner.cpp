@@ -8,6 +8,8 @@
 #include <tbb/parallel_for.h>
 
 #include "gadgets/io/petsird/detection_bins.hpp"
+#include "gadgets/io/petsird/materials.hpp"
+#include "gadgets/io/petsird/ring_size.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "kernels/math/units.hpp"
 
@@ -33,6 +35,23 @@ Vec3 first_element_size(const Replicated<DetectorModule>& modules) {
   return high - low;
 }
 
+EnergyResponse energy_response(const ScannerInformation& source, std::size_t type) {
+  EnergyResponse response;
+  if (type < source.event_energy_bin_edges_keV.size() && source.event_energy_bin_edges_keV[type].size() > 1) {
+    response.low_keV = source.event_energy_bin_edges_keV[type].front();
+    response.high_keV = source.event_energy_bin_edges_keV[type].back();
+  }
+  if (type < source.energy_resolution_at_511.size()) response.resolution = source.energy_resolution_at_511[type];
+  return response;
+}
+
+// Of the first material, which crystals are made of where a header names several.
+float free_paths(const ScannerInformation& source, std::size_t type) {
+  if (source.bulk_materials.empty()) return 0;
+  const auto per_mm = attenuation_per_mm(source.bulk_materials.front());
+  return per_mm ? static_cast<float>(*per_mm * crystal_depth_mm(source, type)) : 0.0f;
+}
+
 void add_types(const ScannerInformation& source, const DetectorDepth& depth, Scanner& scanner) {
   std::vector<Vec3> positions;
   const auto points = detector_points(source, depth);
@@ -43,6 +62,8 @@ void add_types(const ScannerInformation& source, const DetectorDepth& depth, Sca
     next.elements = counts.elements;
     next.energy_bins = counts.energies;
     next.element_size_mm = first_element_size(source.geometry.replicated_modules[type]);
+    next.energy = energy_response(source, type);
+    next.free_paths = free_paths(source, type);
     scanner.types.push_back(next);
     next.first_detector += counts.modules * counts.elements;
     next.first_module += counts.modules;

@@ -29,7 +29,6 @@ bool has_terms_of_bins(const EventBatch& batch, const EventTerms& terms) {
 }
 
 void check_additive(const EventBatch& batch, const EventTerms& terms) {
-  require_terms(batch.additive.empty(), "the events carry correction terms already");
   require_terms(batch.count == 0 || !batch.multiplicative.empty(), "additive terms come after multiplicative ones");
   require_positive(terms.reference_s);
   const bool of_bins = has_terms_of_bins(batch, terms);
@@ -92,6 +91,17 @@ struct EventCorrector::Tables {
     return result;
   }
 
+  /// to[i] = what the batch in this memory has and what the terms add; queued on the stream.
+  void look_up(const EventBatch& there, const EventTerms& terms, float* to) {
+    detail::TermLookup found = lookup(there, terms);
+    if (terms.randoms) found.randoms = randoms.of(terms.randoms, terms.randoms->factor, memory, stream);
+    found.randoms_scale = terms.randoms_scale;
+    found.has_scatter = terms.scatter != nullptr;
+    if (terms.scatter)
+      found.scatter = scatter_view(*terms.scatter, scatter.of(terms.scatter, terms.scatter->values, memory, stream));
+    detail::look_up_additive(found, to, memory, stream);
+  }
+
   /// Calls set(batch in this memory), which fills its array; where the batch lies elsewhere the array comes back.
   template <class Set>
   void with_batch(EventBatch& batch, Buffer<float> EventBatch::*array, const Set& set) {
@@ -138,22 +148,22 @@ void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& ter
 }
 
 void EventCorrector::set_additive(EventBatch& batch, const EventTerms& terms) {
+  require_terms(batch.additive.empty(), "the events carry correction terms already");
   check_additive(batch, terms);
   if (!terms.randoms && !terms.scatter) return;
   Tables& tables = *tables_;
   tables.with_batch(batch, &EventBatch::additive, [&](EventBatch& there) {
-    detail::TermLookup lookup = tables.lookup(there, terms);
-    if (terms.randoms)
-      lookup.randoms = tables.randoms.of(terms.randoms, terms.randoms->factor, tables.memory, tables.stream);
-    lookup.randoms_scale = terms.randoms_scale;
-    lookup.has_scatter = terms.scatter != nullptr;
-    if (terms.scatter)
-      lookup.scatter = scatter_view(
-          *terms.scatter, tables.scatter.of(terms.scatter, terms.scatter->values, tables.memory, tables.stream));
     Buffer<float> additive(there.memory(), there.count, tables.stream);
-    detail::look_up_additive(lookup, additive.data(), tables.memory, tables.stream);
+    tables.look_up(there, terms, additive.data());
     there.additive = std::move(additive);
   });
+}
+
+void EventCorrector::sum_additive(const EventBatch& batch, const EventTerms& terms, float* to) {
+  check_additive(batch, terms);
+  require_terms(on_host(batch.memory()) == on_host(tables_->memory), "terms are added where the events lie");
+  tables_->look_up(batch, terms, to);
+  synchronize(tables_->stream);
 }
 
 void set_terms(EventBatch& batch, const EventTerms& terms, Backend backend) {

@@ -52,6 +52,11 @@ class EventCorrector {
   /// that is not positive.
   void set_additive(EventBatch& batch, const EventTerms& terms);
 
+  /// to[i] = the batch's additive term of event i, if it has any, and that of these terms, as set_additive has it. `to`:
+  /// batch.count floats where the batch lies, in this corrector's kind of memory. Throws as set_additive, which takes
+  /// no events with additive terms.
+  void sum_additive(const EventBatch& batch, const EventTerms& terms, float* to);
+
  private:
   struct Tables;
   std::unique_ptr<Tables> tables_;

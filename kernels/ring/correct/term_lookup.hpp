@@ -34,7 +34,7 @@ struct TermLookup {
     return static_cast<float>(efficiency(i) * static_cast<double>(survival) * exposure);
   }
 
-  /// c / m of event i, whose m is events.multiplicative[i]; infinite where m is 0.
+  /// The term that event i has, and c / m, where its m is events.multiplicative[i]; infinite where m is 0.
   TOFSTREAM_HOST_DEVICE float additive(std::int64_t i) const {
     const double m = static_cast<double>(events.multiplicative[i]);
     constexpr float infinite = std::numeric_limits<float>::infinity();
@@ -48,14 +48,15 @@ struct TermLookup {
     if (has_scatter)
       c +=
           static_cast<double>(scatter_at(scatter, sinogram_place(events.lor(i)))) * width_mm * efficiency(i) * exposure;
-    return static_cast<float>(reference_s * c / m);
+    const float before = events.additive ? events.additive[i] : 0.0f;
+    return before + static_cast<float>(reference_s * c / m);
   }
 };
 
 /// multiplicative[i] <- the multiplicative term of each event, where multiplicative[i] was its attenuation.
 void look_up_multiplicative(const TermLookup& lookup, float* multiplicative, Memory memory, Stream stream);
 void look_up_multiplicative_cuda(const TermLookup& lookup, float* multiplicative, Stream stream);
-/// additive[i] <- the additive term of each event.
+/// additive[i] <- the additive term of each event, with what it has of one.
 void look_up_additive(const TermLookup& lookup, float* additive, Memory memory, Stream stream);
 void look_up_additive_cuda(const TermLookup& lookup, float* additive, Stream stream);
 /// Sets `count` values to 1.

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "kernels/ring/correct/scatter.hpp"
-#include "kernels/ring/scatter/compton.hpp"
+#include "kernels/math/compton.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
 #include "kernels/types/image.hpp"
 

@@ -16,6 +16,7 @@
 #include "kernels/math/units.hpp"
 #include "kernels/ring/simulate/decay_sampler.hpp"
 #include "kernels/ring/simulate/ring_tracer.hpp"
+#include "kernels/ring/simulate/scattered_pairs.hpp"
 #include "kernels/simulate/random.hpp"
 
 namespace tofstream {
@@ -26,12 +27,13 @@ constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that
 constexpr std::uint64_t delayed_streams = std::uint64_t{1} << 62;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
-enum class Origin { decay, scatter, random };
+enum class Origin { decay, compton, scatter_phantom, random };
 
 struct Record {
   std::uint32_t detector1, detector2;
   float tof_mm;
   Origin origin;
+  std::uint8_t scatters = 0;
 };
 
 /// The events of a stretch of scanner time that has its own random numbers.
@@ -41,15 +43,6 @@ struct Slice {
   double trials = 0;    // drawn
   double fraction = 1;  // of the slice's time that passed when the limit of events was reached
 };
-
-Vec3d deflected(Vec3d direction, double sigma_rad, RandomStream& random) {
-  // Two unit vectors across the direction, which is never along z in a ring's acceptance.
-  const double across = std::hypot(direction.x, direction.y);
-  const Vec3d first{-direction.y / across, direction.x / across, 0};
-  const Vec3d second{-direction.z * first.y, direction.z * first.x, across};
-  const Vec3d bent = direction + (sigma_rad * random.normal()) * first + (sigma_rad * random.normal()) * second;
-  return (1 / norm(bent)) * bent;
-}
 
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
@@ -62,6 +55,7 @@ const SimulationOptions& checked(const SimulationOptions& o) {
           "simulation: acollinearity_fwhm_deg must lie in [0, 5]");
   require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
           "simulation: positron_range_fwhm_mm must lie in [0, 50]");
+  require(!o.scatter || o.attenuation, "simulation: what is not attenuated is not scattered");
   return o;
 }
 
@@ -72,6 +66,7 @@ SimulationTruth& SimulationTruth::operator+=(const SimulationTruth& o) {
   trues += o.trues;
   randoms += o.randoms;
   scattered += o.scattered;
+  scattered_more += o.scattered_more;
   outside_tof_window += o.outside_tof_window;
   return *this;
 }
@@ -84,7 +79,8 @@ struct EventSimulator::Model {
   std::shared_ptr<const Scanner> scanner;
   RingTracer tracer;
   DecaySampler decays;
-  std::optional<DecaySampler> scatter;
+  std::optional<ScatteredPairs> scattered;
+  std::optional<DecaySampler> scatter_phantom;
   double window_mm, sigma_mm, bin_mm;
   double activity_Bq;
   double trial_rate;  // draws of decays, scatter and randoms, per second
@@ -105,10 +101,18 @@ struct EventSimulator::Model {
         activity_Bq(options.activity_scale * phantom.total_activity_Bq()),
         trial_rate(options.activity_scale * decays.rate() + options.randoms_cps) {
     if (options.scatter) {
-      scatter.emplace(sampler_of(*options.scatter, Origin::scatter));
-      trial_rate += scatter->rate();
+      scattered.emplace(phantom, energy_of(ring), DecayBlur{acollinearity_rad, range_mm});
+      trial_rate += options.activity_scale * scattered->rate();
+    }
+    if (options.scatter_phantom) {
+      scatter_phantom.emplace(sampler_of(*options.scatter_phantom, Origin::scatter_phantom));
+      trial_rate += scatter_phantom->rate();
     }
     run_pilot();
+  }
+
+  static EnergyAcceptance energy_of(const RingScanner& ring) {
+    return {.low_keV = ring.energy_low_keV, .high_keV = ring.energy_high_keV, .resolution = ring.energy_resolution};
   }
 
   // Photons interact at or behind the inner radius, so that a line which leaves the crystals' length before it is not
@@ -140,16 +144,14 @@ struct EventSimulator::Model {
     Slice slice;
     const auto trials = std::poisson_distribution<std::int64_t>(trial_rate * duration_s)(random);
     slice.trials = static_cast<double>(trials);
-    const double share_of_randoms = options.randoms_cps / trial_rate;
-    const double share_of_additive = share_of_randoms + (scatter ? scatter->rate() / trial_rate : 0.0);
     for (std::int64_t i = 0; i < trials; ++i) {
-      const double pick = random.uniform();
-      const Origin origin =
-          pick < share_of_randoms ? Origin::random : (pick < share_of_additive ? Origin::scatter : Origin::decay);
+      const Origin origin = drawn_origin(random);
       if (origin == Origin::random)
         slice.records.push_back(draw_random(random));
-      else if (const auto decay =
-                   origin == Origin::decay ? decays.draw(phantom, random) : scatter->draw(*options.scatter, random))
+      else if (origin == Origin::compton)
+        follow_scattered(slice, random);
+      else if (const auto decay = origin == Origin::decay ? decays.draw(phantom, random)
+                                                          : scatter_phantom->draw(*options.scatter_phantom, random))
         follow(slice, *decay, origin, random);
       if (static_cast<std::int64_t>(slice.records.size()) >= max_events) {
         slice.records.resize(static_cast<std::size_t>(max_events), Record{});
@@ -158,13 +160,26 @@ struct EventSimulator::Model {
       }
     }
     slice.truth.decays = activity_Bq * duration_s * slice.fraction;
-    for (const Record& record : slice.records) ++count_of(slice.truth, record.origin);
+    for (const Record& record : slice.records) {
+      ++count_of(slice.truth, record.origin);
+      slice.truth.scattered_more += record.scatters > 1 ? 1 : 0;
+    }
     if (options.delayeds) add_delayeds(slice, stream, duration_s * slice.fraction);
     return slice;
   }
 
+  /// By the rates of what is drawn.
+  Origin drawn_origin(RandomStream& random) const {
+    double left = random.uniform() * trial_rate - options.randoms_cps;
+    if (left < 0) return Origin::random;
+    if (scatter_phantom && (left -= scatter_phantom->rate()) < 0) return Origin::scatter_phantom;
+    if (scattered && (left -= options.activity_scale * scattered->rate()) < 0) return Origin::compton;
+    return Origin::decay;
+  }
+
   static std::uint64_t& count_of(SimulationTruth& truth, Origin origin) {
-    return origin == Origin::decay ? truth.trues : (origin == Origin::scatter ? truth.scattered : truth.randoms);
+    if (origin == Origin::random) return truth.randoms;
+    return origin == Origin::decay ? truth.trues : truth.scattered;
   }
 
   // Delayeds have random numbers of their own, so that prompts are the same with and without them.
@@ -177,7 +192,7 @@ struct EventSimulator::Model {
   }
 
   double survival(Vec3d point, Vec3d direction, Origin origin) const {
-    if (!options.attenuation || origin == Origin::scatter) return 1.0;
+    if (!options.attenuation || origin == Origin::scatter_phantom) return 1.0;
     return std::exp(-phantom.line_attenuation(point, direction));
   }
 
@@ -218,14 +233,42 @@ struct EventSimulator::Model {
     if (!second || !tracer.in_coincidence(first->module, second->module)) return;
     const double pick = random.uniform();
     if (weight + pick < 1) return;
-    for (double copies = std::floor(weight * survival(p, u, origin) + pick); copies >= 1; --copies) {
-      const bool swap = first->detector < second->detector;
-      record(slice, swap ? *second : *first, swap ? *first : *second, origin, random);
-    }
+    for (double copies = std::floor(weight * survival(p, u, origin) + pick); copies >= 1; --copies)
+      record(slice, *first, *second, origin, 0, random);
   }
 
-  void record(Slice& slice, const RingTracer::Hit& one, const RingTracer::Hit& two, Origin origin,
-              RandomStream& random) const {
+  /// Where a photon that has left the phantom interacts; `weight` is multiplied by the chance of that and of its energy.
+  std::optional<RingTracer::Hit> detected_scattered(const Photon& photon, double& weight, RandomStream& random) const {
+    const Vec3d p = photon.at_mm, u = photon.direction;
+    const double across = u.x * u.x + u.y * u.y, along = p.x * u.x + p.y * u.y;
+    if (!(across > 1e-9)) return std::nullopt;
+    const double inside = ring.inner_radius_mm * ring.inner_radius_mm - p.x * p.x - p.y * p.y;
+    const double circle_mm = (std::sqrt(along * along + across * inside) - along) / across;
+    if (std::abs(p.z + circle_mm * u.z) >= 0.5 * ring.axial_length_mm()) return std::nullopt;
+    auto hit = detected(p, u, circle_mm, weight, random);
+    if (!hit) return std::nullopt;
+    hit->path_mm += photon.path_mm;
+    weight *= scattered->recorded(photon);
+    return hit;
+  }
+
+  void follow_scattered(Slice& slice, RandomStream& random) const {
+    const auto pair = scattered->draw(phantom, random);
+    if (!pair) return;
+    double weight = 1;
+    const auto first = detected_scattered(pair->one, weight, random);
+    if (!first) return;
+    const auto second = detected_scattered(pair->two, weight, random);
+    if (!second || !tracer.in_coincidence(first->module, second->module)) return;
+    const int scatters = std::min(pair->one.scatters + pair->two.scatters, 255);
+    for (double copies = std::floor(weight + random.uniform()); copies >= 1; --copies)
+      record(slice, *first, *second, Origin::compton, static_cast<std::uint8_t>(scatters), random);
+  }
+
+  void record(Slice& slice, const RingTracer::Hit& first, const RingTracer::Hit& second, Origin origin,
+              std::uint8_t scatters, RandomStream& random) const {
+    const bool swap = first.detector < second.detector;
+    const RingTracer::Hit &one = swap ? second : first, &two = swap ? first : second;
     if (!recorded_by(one.detector, two.detector, random)) return;
     // c (t1 - t2) / 2: positive where photon 2 came first, nearer detector 2.
     double tof = 0.5 * (one.path_mm - two.path_mm);
@@ -234,7 +277,7 @@ struct EventSimulator::Model {
       ++slice.truth.outside_tof_window;
       return;
     }
-    slice.records.push_back({one.detector, two.detector, recorded(tof), origin});
+    slice.records.push_back({one.detector, two.detector, recorded(tof), origin, scatters});
   }
 
   Record draw_random(RandomStream& random) const {
@@ -273,8 +316,12 @@ struct EventSimulator::Model {
     result.delayeds = batch_of(slices, &Slice::delayeds, start_s, duration_s);
     result.delayeds.delayed = true;
     result.is_random.reserve(static_cast<std::size_t>(result.events.count));
+    result.scatters.reserve(static_cast<std::size_t>(result.events.count));
     for (const Slice& slice : slices)
-      for (const Record& record : slice.records) result.is_random.push_back(record.origin == Origin::random ? 1 : 0);
+      for (const Record& record : slice.records) {
+        result.is_random.push_back(record.origin == Origin::random ? 1 : 0);
+        result.scatters.push_back(record.scatters);
+      }
     return result;
   }
 

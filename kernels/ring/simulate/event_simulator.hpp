@@ -24,9 +24,11 @@ struct SimulationOptions {
   double acollinearity_fwhm_deg = 0;
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
   bool delayeds = false;              // also an independent realisation of the randoms, as a delayed window counts them
+  /// Also the pairs of which the phantom scatters a photon, once or more, and which the scanner's energy window accepts.
+  bool scatter = false;
   /// Activity whose pairs stand for scatter: recorded as trues are but never attenuated, so that the additive term of a
   /// pair and ToF bin is known: its efficiency times the line integral of this activity with the ToF response.
-  std::optional<Phantom> scatter;
+  std::optional<Phantom> scatter_phantom;
 };
 
 /// What a stretch of scanner time held.
@@ -35,6 +37,7 @@ struct SimulationTruth {
   std::uint64_t trues = 0;
   std::uint64_t randoms = 0;
   std::uint64_t scattered = 0;
+  std::uint64_t scattered_more = 0;      // of these, by the phantom more than once
   std::uint64_t outside_tof_window = 0;  // trues that the window then refused, not among events
   SimulationTruth& operator+=(const SimulationTruth& other);
   friend bool operator==(const SimulationTruth&, const SimulationTruth&) = default;
@@ -43,6 +46,7 @@ struct SimulationTruth {
 struct SimulatedEvents {
   EventBatch events;                    // in host memory, detector1 > detector2; start_s and duration_s say which time
   std::vector<std::uint8_t> is_random;  // 1 for randoms, an entry an event
+  std::vector<std::uint8_t> scatters;   // how often the phantom scattered both photons together, an entry an event
   EventBatch delayeds;                  // of the same scanner time; empty unless asked for
   SimulationTruth truth;
 };
@@ -52,12 +56,14 @@ struct SimulatedEvents {
 /// which stretches over gaps and beyond ends as blind material of the same density, and is recorded
 /// by the crystal layer around the point. So Scanner::geometric holds in closed form: E[trues per s
 /// of a pair] = efficiency x exp(-attenuation) x integral of activity (Bq/mL) along the LOR (mm).
+/// Photons that were scattered interact in crystals as those of 511 keV do, and are recorded by the ratio of the shares
+/// that the energy window accepts. Coherent and photoelectric interactions in the phantom count as Compton's.
 /// Decays form a Poisson process, so a batch of given count and one of given time are equally
 /// exact.
 class EventSimulator {
  public:
   /// Throws std::invalid_argument for options out of range, a phantom without activity or wider
-  /// than the scanner, or one whose decays the scanner cannot see.
+  /// than the scanner, or one whose decays the scanner cannot see; for scatter without attenuation.
   EventSimulator(const RingScanner& ring, Phantom phantom, SimulationOptions options = {});
   ~EventSimulator();
   EventSimulator(EventSimulator&&) noexcept;

@@ -113,6 +113,12 @@ std::shared_ptr<Scanner> scanner_of(const RingScanner& ring) {
   type.element_size_mm = Vec3d{ring.depth_mm() / static_cast<double>(ring.layers.size()), ring.crystal_transaxial_mm,
                                ring.crystal_axial_mm}
                              .as<float>();
+  type.energy = {static_cast<float>(ring.energy_low_keV), static_cast<float>(ring.energy_high_keV),
+                 static_cast<float>(ring.energy_resolution)};
+  type.free_paths = static_cast<float>(
+      std::accumulate(ring.layers.begin(), ring.layers.end(), 0.0,
+                      [](double sum, const CrystalLayer& l) { return sum + l.depth_mm * l.attenuation_per_cm / 10; }) /
+      static_cast<double>(ring.layers.size()));
   scanner->types = {type};
   if (ring.tof_fwhm_ps > 0)
     scanner->tof = {{static_cast<float>(ring.tof_sigma_mm()), static_cast<float>(ring.tof_bin_mm()),

@@ -112,7 +112,7 @@ TEST_CASE("unequal crystals record trues and randoms in proportion to the scanne
 
 TEST_CASE("what stands for scatter comes at its line integrals, and is not attenuated") {
   SimulationOptions options{.seed = 2};
-  options.scatter = ball(1e5, 70);
+  options.scatter_phantom = ball(1e5, 70);
   EventSimulator simulator(small_ring(), ball(3e4, 50, 0.1), options);
   const SimulatedEvents made = simulator.next_seconds(0.5);
   const Scanner& scanner = *simulator.scanner();
@@ -121,7 +121,7 @@ TEST_CASE("what stands for scatter comes at its line integrals, and is not atten
   for (std::uint32_t a = 0; a < detectors; ++a)
     for (std::uint32_t b = 0; b < a; ++b)
       expected += 0.5 * static_cast<double>(scanner.efficiency(a, b)) *
-                  options.scatter->activity_integral(scanner.detectors->position(a).as<double>(),
+                  options.scatter_phantom->activity_integral(scanner.detectors->position(a).as<double>(),
                                                      scanner.detectors->position(b).as<double>());
   CHECK(static_cast<double>(made.truth.scattered) / expected == doctest::Approx(1).epsilon(0.015));
   CHECK(made.truth.trues > 0);

@@ -9,9 +9,9 @@ namespace tofstream {
 
 inline constexpr double electron_keV = 510.99895;  // at rest (CODATA 2018), and of each photon of an annihilation
 
-/// The energy of a photon of 511 keV after it was scattered by an angle of this cosine (Compton 1923).
-TOFSTREAM_HOST_DEVICE inline double scattered_keV(double cosine) {
-  return electron_keV / (2 - cosine);
+/// The energy of a photon after it was scattered by an angle of this cosine (Compton 1923).
+TOFSTREAM_HOST_DEVICE inline double scattered_keV(double cosine, double energy_keV = electron_keV) {
+  return energy_keV / (1 + energy_keV / electron_keV * (1 - cosine));
 }
 
 /// Klein and Nishina's cross section of an electron for a photon of 511 keV, in squares of the classical electron

@@ -1,0 +1,275 @@
+// Single scatter of the estimate, renewed while a list-mode reconstruction runs, as additive terms of its events.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/additive.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/ring/io/scatter_nifti.hpp"
+#include "kernels/ring/correct/event_terms.hpp"
+#include "kernels/ring/scatter/scatter_scanner.hpp"
+#include "kernels/ring/scatter/scatter_tails.hpp"
+
+namespace tofstream {
+
+enum class ScatterFit { tails, none };
+constexpr auto enum_names(ScatterFit) {
+  return names(ScatterFit::tails, "tails", ScatterFit::none, "none");
+}
+
+namespace {
+
+struct ScatterInputs {
+  std::shared_ptr<const EventSubset> events;
+  std::shared_ptr<const Estimate> image;
+  static constexpr bool takes_announcements = true;  // they name the scanner
+  static constexpr auto inputs =
+      ports(port<&ScatterInputs::events>("events"), port<&ScatterInputs::image>("image", feedback));
+};
+
+/// An estimate as terms of events, on whichever backend these lie.
+class ScatterTerms final : public AdditiveTerms<EventBatch> {
+ public:
+  ScatterTerms(std::shared_ptr<const ScatterEstimate> estimate, bool tof) : estimate_(std::move(estimate)), tof_(tof) {
+    lines_ = estimate_->has_tof() ? std::make_shared<const ScatterEstimate>(estimate_->without_tof()) : estimate_;
+  }
+
+  const ScatterEstimate& estimate() const { return *estimate_; }
+
+  void write(const EventBatch& batch, float* to) const override {
+    if (batch.count > 0 && batch.multiplicative.empty())
+      throw std::invalid_argument(
+          "the events carry no attenuation, which their scatter is compared with: put event_corrections, with the same "
+          "mu map, before the gadget that sorts them");
+    const bool of_bins = tof_ && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+    // In the estimate's unit the reference time cancels: its image counts the decays of that time, and so do the terms.
+    const EventTerms terms{
+        .scatter = of_bins ? estimate_ : lines_, .exposure = batch.exposure, .reference_s = 1, .tof = tof_};
+    const std::lock_guard lock(mutex_);
+    const Backend backend = on_host(batch.memory()) ? Backend::cpu : Backend::cuda;
+    if (!corrector_ || corrector_->backend() != backend) corrector_.emplace(backend);
+    corrector_->sum_additive(batch, terms, to);
+  }
+
+ private:
+  std::shared_ptr<const ScatterEstimate> estimate_, lines_;
+  bool tof_;
+  mutable std::mutex mutex_;
+  mutable std::optional<EventCorrector> corrector_;
+};
+
+struct SingleScatterGadget {
+  struct Params {
+    std::filesystem::path mu_map;
+    std::vector<int> at_iterations = {2, 3};
+    double every_s = 0;
+    ScatterFit fit = ScatterFit::tails;
+    bool tof = true;
+    double point_mm = 20;
+    std::filesystem::path file = "scatter.nii.gz";
+  };
+  static constexpr auto params = describe(
+      param<&Params::mu_map>("mu_map", required, reads_file, mu_map_words),
+      param<&Params::at_iterations>("at_iterations",
+                                    "Iterations, from 2 on, at whose beginning the scatter is made of the estimate; "
+                                    "until then there is none"),
+      param<&Params::every_s>("every_s", range(0, 1e9), unit("s"),
+                              "In a live stream, the scan time after which the scatter is made anew, first after as "
+                              "much of it; the updates wait meanwhile. 0: not before the stream has ended"),
+      param<&Params::fit>("fit",
+                          "tails: multiplied by the factor that events beside the body ask for, which makes up for "
+                          "coincidences with more than one scatter; none: as it was computed"),
+      param<&Params::tof>("tof", "By ToF, where the events have it, as the projector uses it"),
+      param<&Params::point_mm>(
+          "point_mm", range(2, 200), unit("mm"),
+          "Distance between scatter points: at most as large as the smallest hot object; half of it "
+          "takes eight times as long"),
+      param<&Params::file>("file", in_run_folder,
+                           "Name of the last estimate in the output folder, .nii or .nii.gz, which event_corrections "
+                           "can read"));
+  static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
+  static constexpr bool one_to_one = true;
+  static MemoryNeed memory(const Params& /*p*/) {
+    return {.note =
+                "holds the image, its mu map, and some hundred MB of what lies between scatter points and detectors"};
+  }
+
+  SingleScatterGadget(const Params& p, Context& context) : p_(checked(p)), path_(context.output_file(p.file)) {
+    mu_ = read_mu_map(p.mu_map);
+    mu_checksum_ = checksum_of_mu_map(*mu_);
+  }
+
+  void process(ScatterInputs inputs, Emit<Additive<EventBatch>>& emit, Context& context) {
+    const EventSubset& subset = *inputs.events;
+    const Estimate& estimate = *inputs.image;
+    if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_)
+      set_scanner(*sample->scanner);
+    if (subset.step.restart) begin_anew();
+    note_tails(subset);
+    if (estimate.image && is_due(subset)) renew(subset.step, estimate, context);
+    emit(Additive<EventBatch>{estimate.image, terms_, said_});
+  }
+
+  void flush(Context& context) {
+    if (!terms_)
+      return context.log().warning(
+          fmt::format("the image is not corrected for scatter: the run ended before {}", first_time()));
+    ScatterEstimate estimate = terms_->estimate();
+    for (float& value : estimate.values) value /= static_cast<float>(reference_s_);
+    write_scatter(path_, estimate);
+    context.report("file", path_.string());
+  }
+
+ private:
+  static const Params& checked(const Params& p) {
+    const std::string name = p.file.string();
+    if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
+      throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
+    if (p.at_iterations.empty() || std::ranges::min(p.at_iterations) < 2)
+      throw std::invalid_argument(
+          "at_iterations: give at least one, from 2 on: there is no image of the data before the first has ended");
+    return p;
+  }
+
+  std::string first_time() const {
+    const std::string iteration = fmt::format("iteration {}", std::ranges::min(p_.at_iterations));
+    return p_.every_s > 0 ? fmt::format("{} and before {:g} s of the scan", iteration, p_.every_s) : iteration;
+  }
+
+  void set_scanner(const Scanner& scanner) {
+    scanner_ = scatter_scanner(scanner);
+    const std::optional<Image> mu = std::exchange(mu_, {});
+    scatter_.emplace(*mu, scanner_.detectors, p_.point_mm);
+    if (p_.fit == ScatterFit::tails) tails_.emplace(*mu);
+  }
+
+  // Each event once: in the first iteration that comes, which is another than 1 only in a run that was resumed.
+  void note_tails(const EventSubset& subset) {
+    if (!tails_ || subset.step.iteration == 0) return;
+    if (noted_iteration_ == 0) noted_iteration_ = subset.step.iteration;
+    if (subset.step.iteration != noted_iteration_) return;
+    const std::size_t first = noted_iteration_ == 1 ? subset.first_new() : 0;
+    for (std::size_t i = first; i < subset.batches.size(); ++i) tails_->add(*subset.batches[i]);
+  }
+
+  void begin_anew() {
+    terms_ = nullptr;
+    iteration_ = 0;
+    due_s_ = p_.every_s;
+    said_ = not_yet();
+  }
+
+  NamedCorrection not_yet() const {
+    return {Correction::scatter,
+            {CorrectionState::not_made,
+             fmt::format("single scatter from iteration {} on", std::ranges::min(p_.at_iterations))}};
+  }
+
+  // By the data alone, so that a replay renews where the run did.
+  bool is_due(const EventSubset& subset) {
+    if (subset.step.iteration == 0) return false;
+    const bool is_new_iteration = subset.step.iteration != std::exchange(iteration_, subset.step.iteration);
+    if (is_new_iteration && std::ranges::find(p_.at_iterations, iteration_) != p_.at_iterations.end()) return true;
+    // A run that was resumed within an iteration has none of the scatter that it had.
+    if (!terms_ && iteration_ >= std::ranges::min(p_.at_iterations)) return true;
+    if (p_.every_s == 0 || subset.step.subsets > 0 || subset.batches.empty()) return false;
+    const EventBatch& last = *subset.batches.back();
+    if (last.start_s + last.duration_s < due_s_) return false;
+    due_s_ = last.start_s + last.duration_s + p_.every_s;
+    return true;
+  }
+
+  void renew(const UpdateStep& step, const Estimate& estimate, Context& context) {
+    const auto began = std::chrono::steady_clock::now();
+    warn_of_attenuation(estimate, context);
+    constexpr double reach_of_lines = 0.9;  // of the detectors' radius
+    const ScatterSampling sampling = ScatterSampling::of(reach_of_lines * scanner_.detectors.radius_mm,
+                                                         scanner_.half_length_mm, p_.tof ? scanner_.tof_sigma_mm : 0);
+    auto scatter = std::make_shared<ScatterEstimate>(scatter_->estimate(*on_host(estimate), sampling));
+    // The image counts decays in so many seconds, the file those in one.
+    reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
+    if (tails_) scale(*scatter, context);
+    terms_ = std::make_shared<const ScatterTerms>(std::move(scatter), p_.tof);
+    said_ = {Correction::scatter, {CorrectionState::made, "single scatter of the estimate"}};
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    context.log().info(fmt::format(
+        "single scatter at {} points, for {}: {:.1f} s", scatter_->points(),
+        step.subsets > 0 ? fmt::format("iteration {}", step.iteration) : fmt::format("update {}", step.update),
+        seconds));
+    context.append("estimated_in_s", seconds);
+    context.report("scatter_points", scatter_->points());
+  }
+
+  void scale(ScatterEstimate& scatter, Context& context) {
+    const TailFit fit = tails_->fit(scatter, reference_s_);
+    constexpr double least_scatter = 100;
+    if (fit.scatter < least_scatter) {
+      context.log().warning(fmt::format(
+          "scatter is not fitted to the events: {:.0f} counts of it are expected beside the body, too few to tell; "
+          "coincidences with more than one scatter stay uncorrected (fit: none says that they may)",
+          fit.scatter));
+      return;
+    }
+    for (float& value : scatter.values) value *= static_cast<float>(fit.factor);
+    context.append("tail_factor", fit.factor);
+    context.report("tail_factor_error", fit.error);
+    context.report("tail_counts", fit.counts);
+    context.log().info(
+        fmt::format("beside the body {} events ask for {:.3f} +- {:.3f} of it", fit.counts, fit.factor, fit.error));
+    constexpr double low = 0.8, high = 1.5;
+    if (fit.is_at_bound || fit.factor < low || fit.factor > high)
+      context.log().warning(fmt::format(
+          "events beside the body ask for {:.2f} +- {:.2f} of the single scatter, where {:g} to {:g} is usual: is the "
+          "image absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
+          fit.factor, fit.error, low, high));
+  }
+
+  /// Of an image that is too low inside the body, scatter is too low as well.
+  void warn_of_attenuation(const Estimate& estimate, Context& context) {
+    if (!estimate.quantity || std::exchange(is_warned_, true)) return;
+    const Quantity& quantity = *estimate.quantity;
+    const AttenuatedBy& by = quantity.attenuated_by;
+    if (quantity[Correction::attenuation].state == CorrectionState::called_for)
+      context.log().warning(
+          "the image is not corrected for attenuation, and its scatter is as wrong as it is: give the projector (and "
+          "event_corrections) the mu map too, at the pipeline's top");
+    else if (!by.mu_map.empty() && by.checksum != mu_checksum_)
+      context.log().warning(
+          fmt::format("scatter is made in {}, and the image was corrected for attenuation by another map, {}",
+                      p_.mu_map.string(), by.mu_map));
+  }
+
+  Params p_;
+  std::filesystem::path path_;
+  std::optional<Image> mu_;  // until the scanner is known
+  std::uint32_t mu_checksum_ = 0;
+  ScatterScanner scanner_;
+  std::optional<SingleScatter> scatter_;
+  std::optional<ScatterTails> tails_;
+  int noted_iteration_ = 0;
+  std::shared_ptr<const ScatterTerms> terms_;
+  NamedCorrection said_ = not_yet();
+  int iteration_ = 0;
+  double due_s_ = p_.every_s, reference_s_ = 1;
+  bool is_warned_ = false;
+};
+
+TOFSTREAM_GADGET(SingleScatterGadget, "single_scatter",
+                 "Estimates single scatter of the image while it is reconstructed, for a projector's input additive");
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

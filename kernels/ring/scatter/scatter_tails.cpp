@@ -1,0 +1,168 @@
+// Events beside the body, and the scatter among them: see scatter_tails.hpp.
+#include "kernels/ring/scatter/scatter_tails.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/analysis/block_means.hpp"
+#include "kernels/ring/sensitivity/pair_lines.hpp"
+#include "kernels/ring/sensitivity/pair_sample.hpp"
+
+namespace tofstream {
+
+namespace {
+
+constexpr float opaque_per_mm = 50;  // so that no line through a corner of the body counts as one beside it
+constexpr float beside = 0.5f;       // what is left of a line that misses it is 1, of others less than this
+
+/// Voxels of 8 mm or the map's own, with room for the margin about it: `opaque_per_mm` within the margin of matter.
+Image body_of(const Image& mu_per_mm, double margin_mm, double least_mu_per_mm) {
+  constexpr float wanted_mm = 8;
+  std::array<int, 3> factors;
+  for (int axis = 0; axis < 3; ++axis)
+    factors[static_cast<std::size_t>(axis)] =
+        std::clamp(static_cast<int>(wanted_mm / mu_per_mm.grid.voxel_mm[axis]), 1, mu_per_mm.grid.size[axis]);
+  const Image mu = block_means(mu_per_mm, factors);
+  Grid grid = mu.grid;
+  int margin[3];
+  for (int axis = 0; axis < 3; ++axis) {
+    margin[axis] = static_cast<int>(std::ceil(margin_mm / static_cast<double>(grid.voxel_mm[axis])));
+    grid.size[axis] += 2 * margin[axis];
+    grid.origin_mm.set(axis, grid.origin_mm[axis] - static_cast<float>(margin[axis]) * grid.voxel_mm[axis]);
+  }
+  Image body = Image::zeros(grid);
+  bool any = false;
+  const auto fill_about = [&](int i, int j, int k) {
+    any = true;
+    const auto steps = [&](int axis, int step) {
+      return static_cast<double>(static_cast<float>(step) * grid.voxel_mm[axis]);
+    };
+    for (int z = -margin[2]; z <= margin[2]; ++z)
+      for (int y = -margin[1]; y <= margin[1]; ++y)
+        for (int x = -margin[0]; x <= margin[0]; ++x)
+          if (norm(Vec3d{steps(0, x), steps(1, y), steps(2, z)}) <= margin_mm)
+            body.voxels[grid.index(i + margin[0] + x, j + margin[1] + y, k + margin[2] + z)] = opaque_per_mm;
+  };
+  for (int k = 0; k < mu.grid.size[2]; ++k)
+    for (int j = 0; j < mu.grid.size[1]; ++j)
+      for (int i = 0; i < mu.grid.size[0]; ++i)
+        if (static_cast<double>(mu.voxels[mu.grid.index(i, j, k)]) >= least_mu_per_mm) fill_about(i, j, k);
+  if (!any) throw std::invalid_argument("the mu map has no matter, so that nothing scatters");
+  return body;
+}
+
+Grid box_about(const Grid& grid, double reach_mm) {
+  Vec3 edges;
+  for (int axis = 0; axis < 3; ++axis)
+    edges.set(axis, static_cast<float>(grid.size[axis]) * grid.voxel_mm[axis] + 2 * static_cast<float>(reach_mm));
+  Grid box = Grid::centred(1, 1, 1, edges);
+  for (int axis = 0; axis < 3; ++axis)
+    box.origin_mm.set(axis,
+                      grid.origin_mm[axis] + 0.5f * static_cast<float>(grid.size[axis] - 1) * grid.voxel_mm[axis]);
+  return box;
+}
+
+/// Every `stride`-th event of a batch on the host, from number `first` on.
+EventBatch every(const EventBatch& batch, std::int64_t first, std::int64_t stride) {
+  EventBatch some{.count = batch.count > first ? (batch.count - first - 1) / stride + 1 : 0};
+  some.detectors = batch.detectors;
+  some.tof = batch.tof;
+  const auto take = [&]<class T>(Buffer<T>& to, const Buffer<T>& from) {
+    if (from.empty()) return;
+    to = Buffer<T>(Memory::host, some.count);
+    for (std::int64_t i = 0; i < some.count; ++i) to[i] = from[first + i * stride];
+  };
+  take(some.detector1, batch.detector1);
+  take(some.detector2, batch.detector2);
+  take(some.tof_mm, batch.tof_mm);
+  take(some.tof_width_mm, batch.tof_width_mm);
+  take(some.additive, batch.additive);
+  return some;
+}
+
+}  // namespace
+
+ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reach_mm, double least_mu_per_mm)
+    : body_(body_of(mu_per_mm, margin_mm, least_mu_per_mm)),
+      through_body_(body_, Backend::cpu),
+      box_(box_about(body_.grid, reach_mm)) {}
+
+void ScatterTails::add(const EventBatch& batch, std::int64_t most_events) {
+  if (batch.count == 0 || !batch.detectors) return;
+  scanner_ = batch.scanner;
+  has_tof_ = !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
+  exposed_s_ += batch.duration_s * batch.exposure;
+  const std::uint64_t begin = std::exchange(seen_, seen_ + static_cast<std::uint64_t>(batch.count));
+  const std::uint64_t first = (stride_ - begin % stride_) % stride_;
+  const EventBatch some =
+      on_host(batch.memory())
+          ? every(batch, static_cast<std::int64_t>(first), static_cast<std::int64_t>(stride_))
+          : every(batch.to(Memory::host), static_cast<std::int64_t>(first), static_cast<std::int64_t>(stride_));
+  if (some.count == 0) return;
+  const EventView events = some.view();
+  Buffer<float> left(Memory::host, some.count);
+  std::ranges::fill(left.span(), 1.0f);
+  through_body_.apply(events, left.data());
+  const detail::Reach reach(box_, 0);
+  for (std::int64_t i = 0; i < some.count; ++i) {
+    const Lor lor = events.lor(i);
+    if (left[i] < beside || !reach.touches(lor.end1, lor.end2)) continue;
+    events_.push_back({sinogram_place(lor), events.additive ? events.additive[i] : 0.0f,
+                       has_tof_ ? events.bin_width_mm(i) : 1.0f,
+                       begin + first + static_cast<std::uint64_t>(i) * stride_});
+  }
+  looked_at_ += static_cast<std::uint64_t>(some.count);
+  while (looked_at_ > static_cast<std::uint64_t>(most_events)) thin_out();
+}
+
+void ScatterTails::thin_out() {
+  stride_ *= 2;
+  looked_at_ /= 2;
+  std::erase_if(events_, [&](const TailEvent& event) { return event.number % stride_ != 0; });
+}
+
+TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s) const {
+  TailFit made{.counts = static_cast<std::int64_t>(events_.size())};
+  if (!scanner_) return made;
+  const ScatterEstimate lines = estimate.has_tof() ? estimate.without_tof() : estimate;
+  constexpr std::int64_t most_pairs = 4'000'000;
+  double per_s = 0;
+  for_each_pair_line(*scanner_, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
+                     [&](const EventView& pairs, const float* values, double) {
+                       for (std::int64_t i = 0; i < pairs.count; ++i)
+                         if (values[i] > 0)
+                           per_s += static_cast<double>(values[i]) *
+                                    static_cast<double>(scatter_at(lines, sinogram_place(pairs.lor(i))));
+                     });
+  made.scatter = per_s / reference_s * exposed_s_ / static_cast<double>(stride_);
+  if (!(made.scatter > 0)) return made;
+
+  // Of each event the randoms for one of scatter.
+  const ScatterEstimate& of_events = has_tof_ ? estimate : lines;
+  std::vector<double> randoms;
+  for (const TailEvent& event : events_)
+    if (const float scatter = scatter_at(of_events, event.place) * event.width_mm; scatter > 0)
+      randoms.push_back(static_cast<double>(event.additive) / static_cast<double>(scatter));
+  const auto excess = [&](double factor) {
+    double sum = -made.scatter;
+    for (const double r : randoms) sum += 1 / (r + factor);
+    return sum;
+  };
+  double low = least_factor, high = most_factor;
+  for (int n = 0; n < 50; ++n) {
+    const double middle = 0.5 * (low + high);
+    (excess(middle) > 0 ? low : high) = middle;
+  }
+  made.factor = 0.5 * (low + high);
+  made.is_at_bound = made.factor < 1.001 * least_factor || made.factor > 0.999 * most_factor;
+  double information = 0;
+  for (const double r : randoms) information += 1 / ((r + made.factor) * (r + made.factor));
+  made.error = information > 0 ? 1 / std::sqrt(information) : 0;
+  return made;
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,63 @@
+// One factor for an estimate of scatter, from coincidences whose lines miss the body: they are scatter or randoms. It
+// makes up for what single scatter leaves out, coincidences with more than one scatter first of all, as far as these are
+// distributed alike (Watson, Casey, Michel, Bendriem, J Nucl Med 45:156, 2004, fit tails per plane; here one factor by
+// maximum likelihood of all events, ToF included).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/ring/correct/attenuation.hpp"
+#include "kernels/ring/correct/scatter.hpp"
+#include "kernels/types/events.hpp"
+#include "kernels/types/image.hpp"
+#include "kernels/types/scanner.hpp"
+
+namespace tofstream {
+
+struct TailFit {
+  double factor = 1, error = 0;  // by which the estimate is to be multiplied, and its standard error from counting
+  std::int64_t counts = 0;       // events in the tails
+  double scatter = 0;            // expected in them by the estimate, factor 1
+  bool is_at_bound = false;
+};
+
+class ScatterTails {
+ public:
+  static constexpr double least_factor = 0.25, most_factor = 4;
+
+  /// The body is where the map has at least `least_mu_per_mm`, and `margin_mm` about it; lines count that pass it
+  /// within `reach_mm` of its box. The map lies on the host, on any grid. Throws std::invalid_argument for a map without
+  /// matter.
+  ScatterTails(const Image& mu_per_mm, double margin_mm = 20, double reach_mm = 100, double least_mu_per_mm = 0.002);
+
+  /// Takes note of a batch's events, on any memory, of which the additive terms, if any, are those of randoms. Of many
+  /// events every second is looked at, of more every fourth, and so on: about `most_events` at last.
+  void add(const EventBatch& batch, std::int64_t most_events = 4'000'000);
+
+  /// The factor at which the events are most likely, in [least_factor, most_factor]: with s_i the scatter that is
+  /// expected of event i's pair and ToF bin and r_i its randoms, sum s_i / (r_i + factor s_i) = sum of s over all pairs
+  /// and bins. `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are
+  /// sampled where there are more than some millions. 1 with no error where nothing is expected in the tails.
+  TailFit fit(const ScatterEstimate& estimate, double reference_s) const;
+
+ private:
+  struct TailEvent {
+    SinogramPlace place;
+    float additive = 0, width_mm = 1;
+    std::uint64_t number = 0;
+  };
+  void thin_out();
+
+  Image body_;  // 1 / mm where there is body, so that no line through it is left
+  Attenuation through_body_;
+  Grid box_;  // one voxel
+  std::shared_ptr<const Scanner> scanner_;
+  bool has_tof_ = false;
+  std::vector<TailEvent> events_;
+  std::uint64_t seen_ = 0, stride_ = 1, looked_at_ = 0;
+  double exposed_s_ = 0;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
