@@ -198,7 +198,12 @@ struct SingleScatterGadget {
     constexpr double reach_of_lines = 0.9;  // of the detectors' radius
     const ScatterSampling sampling = ScatterSampling::of(reach_of_lines * scanner_.detectors.radius_mm,
                                                          scanner_.half_length_mm, p_.tof ? scanner_.tof_sigma_mm : 0);
-    auto scatter = std::make_shared<ScatterEstimate>(scatter_->estimate(*on_host(estimate), sampling));
+    const auto points = static_cast<double>(scatter_->points());
+    const auto progress = [&](std::int64_t done) {
+      context.progress(static_cast<double>(done), points, "scatter points");
+    };
+    auto scatter = std::make_shared<ScatterEstimate>(scatter_->estimate(*on_host(estimate), sampling, progress));
+    context.progress(points, points, "scatter points");
     // The image counts decays in so many seconds, the file those in one.
     reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
     if (tails_) scale(*scatter, context);

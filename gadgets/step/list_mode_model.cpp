@@ -97,7 +97,7 @@ class ListModeModel final : public SystemModel<EventBatch> {
       context.report("noisy_ends", line);
       context.log().info(line);
     }
-    quantity_.set(std::move(made.holds), "the pipeline corrected_osem shows how: tofstream docs corrections");
+    quantity_.set(std::move(made.holds), "the pipelines corrected_osem and quantitative_osem show how: tofstream docs corrections");
     correct_ = std::move(made.correct);
     const Memory memory = memory_of(backend);
     sensitivity_ = std::make_shared<const Image>(on_host(memory) ? std::move(made.image) : made.image.to(memory));

@@ -49,7 +49,7 @@ std::optional<Estimate> EstimateKeeper::without_update(const Projected& projecte
   if (projected.step.restart) {
     begin_on(grid_);
     quantity_ = of_iteration_ = {};
-    updates_of_iteration_ = 0;
+    iteration_ = 0;
     return Estimate{projected.step, image_, {}, {}, host_copy_};
   }
   if (projected.step.iteration > 0) return std::nullopt;
@@ -73,12 +73,15 @@ Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projec
 // An image is what all updates so far have in common, until a whole iteration has met all data again: then it is what
 // that iteration's updates have in common.
 void EstimateKeeper::add_quantity(const Projected& projected) {
+  const UpdateStep& step = projected.step;
+  if (std::exchange(iteration_, step.iteration) != step.iteration) {
+    of_iteration_ = {};
+    updates_of_iteration_ = 0;
+  }
   quantity_.add(projected.quantity);
   of_iteration_.add(projected.quantity);
   ++updates_of_iteration_;
-  if (!projected.step.ends_iteration) return;
-  const QuantitySoFar whole = std::exchange(of_iteration_, {});
-  if (std::exchange(updates_of_iteration_, 0) == projected.step.subsets && whole.get()) quantity_ = whole;
+  if (step.ends_iteration && updates_of_iteration_ == step.subsets && of_iteration_.get()) quantity_ = of_iteration_;
 }
 
 void EstimateKeeper::begin_on(const Grid& grid) {

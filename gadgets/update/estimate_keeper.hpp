@@ -70,7 +70,7 @@ class EstimateKeeper {
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;                                              // of the image
   QuantitySoFar of_iteration_;                                          // of the present iteration's updates
-  int updates_of_iteration_ = 0;
+  int iteration_ = 0, updates_of_iteration_ = 0;
 };
 
 /// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.

@@ -3,7 +3,7 @@
 #include <span>
 
 #include "core/testing.hpp"
-#include "gadgets/payloads.hpp"
+#include "gadgets/additive.hpp"
 #include "kernels/ring/simulate/random_pairs.hpp"
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "tests/support/gpu.hpp"
@@ -55,7 +55,7 @@ std::vector<std::vector<float>> back_projections(const std::string& kept) {
   CHECK(subsets.front()->batches.empty());  // it announces the scanner
   for (const auto& subset : std::span(subsets).subspan(1)) {
     CHECK(subset->batches.size() == 2);
-    projector.send(subset, estimate);
+    projector.send(subset, estimate, std::shared_ptr<const Additive<EventBatch>>());
     result.push_back(projector.out.all().back()->back_projection->voxels.to_vector());
   }
   return result;

@@ -334,7 +334,8 @@ void SingleScatter::Legs::add_leg(const float* activity, const Leg& leg, float f
   for (int k = begin; k < end; ++k) spectrum[at + sign * k + 1] += high * activity[k];
 }
 
-ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSampling& sampling) const {
+ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSampling& sampling,
+                                        const std::function<void(std::int64_t)>& progress) const {
   require_voxels(activity, "image");
   const RayImage emitted(in_coarse_voxels(activity));
   ScatterEstimate made = sampling.lattice;
@@ -366,6 +367,7 @@ ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSamp
     const std::vector<Point> part(
         points_.begin() + static_cast<std::ptrdiff_t>(first),
         points_.begin() + static_cast<std::ptrdiff_t>(std::min(first + at_once, points_.size())));
+    if (progress) progress(static_cast<std::int64_t>(first));
     const Legs table = legs_of(emitted, part, ends, step_mm, legs);
     tbb::parallel_for(std::size_t{0}, ends.lines.size(), [&](std::size_t n) {
       const Ends::Line& line = ends.lines[n];

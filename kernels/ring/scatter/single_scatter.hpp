@@ -20,6 +20,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -60,9 +61,11 @@ class SingleScatter {
                 double least_mu_per_mm = 0.002);
 
   std::int64_t points() const { return static_cast<std::int64_t>(points_.size()); }
-  /// Of what `activity` emits: in voxels, on any grid, on the host. Throws std::invalid_argument for an image of blobs
-  /// or with values that are negative or not finite, and for samples that cannot be.
-  ScatterEstimate estimate(const Image& activity, const ScatterSampling& sampling) const;
+  /// Of what `activity` emits: in voxels, on any grid, on the host. Calls `progress` now and then with the number of
+  /// points that are done. Throws std::invalid_argument for an image of blobs or with values that are negative or not
+  /// finite, and for samples that cannot be.
+  ScatterEstimate estimate(const Image& activity, const ScatterSampling& sampling,
+                           const std::function<void(std::int64_t)>& progress = {}) const;
 
  private:
   struct Point {

@@ -237,15 +237,19 @@ struct EventSimulator::Model {
       record(slice, *first, *second, origin, 0, random);
   }
 
-  /// Where a photon that has left the phantom interacts; `weight` is multiplied by the chance of that and of its energy.
-  std::optional<RingTracer::Hit> detected_scattered(const Photon& photon, double& weight, RandomStream& random) const {
+  /// How far a photon flies until it crosses the circle of the inner radius; negative where it does so beyond the ends.
+  double way_to_circle_mm(const Photon& photon) const {
     const Vec3d p = photon.at_mm, u = photon.direction;
     const double across = u.x * u.x + u.y * u.y, along = p.x * u.x + p.y * u.y;
-    if (!(across > 1e-9)) return std::nullopt;
+    if (!(across > 1e-9)) return -1;
     const double inside = ring.inner_radius_mm * ring.inner_radius_mm - p.x * p.x - p.y * p.y;
-    const double circle_mm = (std::sqrt(along * along + across * inside) - along) / across;
-    if (std::abs(p.z + circle_mm * u.z) >= 0.5 * ring.axial_length_mm()) return std::nullopt;
-    auto hit = detected(p, u, circle_mm, weight, random);
+    const double way = (std::sqrt(along * along + across * inside) - along) / across;
+    return std::abs(p.z + way * u.z) < 0.5 * ring.axial_length_mm() ? way : -1;
+  }
+
+  /// Where a photon that has left the phantom interacts; `weight` is multiplied by the chance of that and of its energy.
+  std::optional<RingTracer::Hit> detected_scattered(const Photon& photon, double& weight, RandomStream& random) const {
+    auto hit = detected(photon.at_mm, photon.direction, way_to_circle_mm(photon), weight, random);
     if (!hit) return std::nullopt;
     hit->path_mm += photon.path_mm;
     weight *= scattered->recorded(photon);
@@ -253,7 +257,8 @@ struct EventSimulator::Model {
   }
 
   void follow_scattered(Slice& slice, RandomStream& random) const {
-    const auto pair = scattered->draw(phantom, random);
+    const auto pair = scattered->draw(
+        phantom, [this](const Photon& photon) { return way_to_circle_mm(photon) >= 0; }, random);
     if (!pair) return;
     double weight = 1;
     const auto first = detected_scattered(pair->one, weight, random);

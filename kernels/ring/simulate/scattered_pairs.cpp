@@ -70,7 +70,7 @@ ScatteredPairs::ScatteredPairs(const Phantom& phantom, const EnergyAcceptance& e
   if (!solids_.empty()) table_.emplace(rates);
 }
 
-std::optional<ScatteredPairs::Pair> ScatteredPairs::draw(const Phantom& phantom, RandomStream& random) const {
+std::optional<ScatteredPairs::Pair> ScatteredPairs::born(const Phantom& phantom, RandomStream& random) const {
   const std::size_t index = solids_[table_->draw(random)];
   const Solid& solid = phantom.solids()[index];
   const Vec3d unit{random.symmetric(), random.symmetric(), random.symmetric()};
@@ -83,12 +83,11 @@ std::optional<ScatteredPairs::Pair> ScatteredPairs::draw(const Phantom& phantom,
   const Vec3d direction = turned({0, 0, 1}, cosine, std::numbers::pi * random.symmetric());
   Vec3d back = -1.0 * direction;
   if (blur_.acollinearity_rad > 0) back = deflected(back, blur_.acollinearity_rad, random);
-  const PhantomMatter matter{phantom, box_, most_per_mm_};
-  Pair pair{{at, direction}, {at, back}};
-  if (!leaves(pair.one, matter, least_keV_, random) || !leaves(pair.two, matter, least_keV_, random))
-    return std::nullopt;
-  if (pair.one.scatters + pair.two.scatters == 0) return std::nullopt;
-  return pair;
+  return Pair{{at, direction}, {at, back}};
+}
+
+bool ScatteredPairs::leaves_phantom(const Phantom& phantom, Photon& photon, RandomStream& random) const {
+  return leaves(photon, PhantomMatter{phantom, box_, most_per_mm_}, least_keV_, random);
 }
 
 }  // namespace tofstream

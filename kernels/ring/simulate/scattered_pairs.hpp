@@ -32,12 +32,24 @@ class ScatteredPairs {
 
   /// Draws a second, which together with `draw` make a Poisson process.
   double rate() const { return rate_; }
-  /// None for a draw that is no decay, or whose photons were both not scattered, or one of which lost too much energy.
-  std::optional<Pair> draw(const Phantom& phantom, RandomStream& random) const;
+  /// None for a draw that is no decay, or whose photons were both not scattered, or one of which lost too much energy or
+  /// flies to where `is_seen` says that nothing sees it.
+  template <class Sees>
+  std::optional<Pair> draw(const Phantom& phantom, const Sees& is_seen, RandomStream& random) const {
+    std::optional<Pair> pair = born(phantom, random);
+    if (!pair) return pair;
+    for (Photon* const photon : {&pair->one, &pair->two})
+      if (!leaves_phantom(phantom, *photon, random) || !is_seen(*photon)) return std::nullopt;
+    if (pair->one.scatters + pair->two.scatters == 0) return std::nullopt;
+    return pair;
+  }
   /// How many times a detector records a photon that stops in it, relative to one of 511 keV.
   double recorded(const Photon& photon) const { return energy_.share(photon.energy_keV) / share_at_511_; }
 
  private:
+  std::optional<Pair> born(const Phantom& phantom, RandomStream& random) const;
+  bool leaves_phantom(const Phantom& phantom, Photon& photon, RandomStream& random) const;
+
   EnergyAcceptance energy_;
   DecayBlur blur_;
   double share_at_511_, least_keV_, most_per_mm_ = 0;

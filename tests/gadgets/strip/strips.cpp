@@ -2,6 +2,7 @@
 // bit; what the gadgets of strips refuse, reject and warn about.
 #include <cstring>
 
+#include "gadgets/additive.hpp"
 #include "kernels/strip/strip_events.hpp"
 #include "kernels/strip/strip_scanner.hpp"
 #include "tests/gadgets/live_support.hpp"
@@ -158,7 +159,7 @@ TEST_CASE("the projector's sensitivity is that of 1 Bq/mL in a voxel, or on requ
   const auto estimate = std::make_shared<const Estimate>(Estimate{.image = image});
   for (const bool divides : {true, false}) {
     RegisteredGadgetTest<Projected> test("strip_projector", fmt::format("{{backend: cpu, sensitivity: {}}}", divides));
-    test.send(subset, estimate);
+    test.send(subset, estimate, std::shared_ptr<const Additive<EventBatch>>());
     REQUIRE(test.out.size() == 1);
     const Image& sensitivity = *test.out[0].sensitivity;
     const double centre = divides ? 2 * std::atan(150.0 / 130) / 3.14159265358979 : 1;
