@@ -125,6 +125,25 @@ TEST_CASE("the script of the corrected NEMA phantom compares means over scans wi
   CHECK(last["background_mean"]["ideal"]["mean"].get<double>() == doctest::Approx(5300).epsilon(0.15));
 }
 
+TEST_CASE("the script of the NEMA phantom's scatter measures images without its correction and with it") {
+  const std::filesystem::path script = script_or_skip("experiments/nema_scatter");
+  if (script.empty()) return;
+  const TemporaryFolder out;
+  const std::string log = (out / "log").string();
+  const std::string command = "python3 " + script.string() + " --backend cpu --scanner demo_ring --events 60000 " +
+                              "--iterations 2 --voxel-mm 8 --point-mm 60 --pairs 200000 --tofstream " +
+                              program().string() + " --out " + out.path().string() + " >" + log + " 2>&1";
+  REQUIRE_MESSAGE(std::system(command.c_str()) == 0, text_of(log));
+  const auto report = nlohmann::json::parse(text_of(out / "report.json"));
+  CHECK(report.contains("commit"));
+  CHECK(report["counted"]["scattered"]["scattered_more_than_once"] > 0);
+  const auto background = [&](const char* arm) { return report["images"][arm]["background_over_truth"].get<double>(); };
+  CHECK(background("without") > 1.2);
+  CHECK(background("fitted") == doctest::Approx(1).epsilon(0.25));  // its first scatter is of an image that has it
+  CHECK(background("fitted") < background("single"));
+  CHECK(report["images"]["fitted"]["tail_factor"].size() == 1);
+}
+
 TEST_CASE("the script of the study of DIRECT lays events down once and measures contrast and noise by iteration") {
   const std::filesystem::path script = script_or_skip("experiments/direct_study");
   if (script.empty()) return;

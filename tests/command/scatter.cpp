@@ -1,9 +1,11 @@
-// Scatter as a user estimates it and corrects for it: two runs, and what is refused.
+// Scatter as a user estimates it and corrects for it: in one run, live, and what is refused.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
@@ -95,6 +97,49 @@ TEST_CASE("an image that no scatter was made of, or not as its data need it, say
       scan.run("quantitative_osem", "low", two + "--set 'mu_map=\"\"' --set scatter.mu_map=" + scan.mu);
   REQUIRE_MESSAGE(low.code == 0, low.err);
   CHECK(low.err.find("not corrected for attenuation, and its scatter is as wrong as it is") != std::string::npos);
+}
+
+TEST_CASE("live, scatter is made anew as the scan goes on, and a run that follows the order gives the same image") {
+  const ScatteredScan scan;
+  const auto in_folder = [&](const char* name) { return (scan.folder / name).string(); };
+  const std::string endpoint = "ipc://" + in_folder("socket"), journal = in_folder("journal");
+  const auto run = [&](const std::string& out, const std::string& feed, const std::string& follow) {
+    const std::string file = in_folder((out + ".yaml").c_str());
+    std::ofstream(file) << fmt::format(R"(
+backend: cpu
+image: {{size: [20, 20, 8], voxel_mm: [16, 16, 18]}}
+mu_map: {}
+gadgets:
+  feed: {{{}}}
+  corrected: {{use: event_corrections, from: feed.events}}
+  subsets: {{use: live_subsets, from: corrected, seconds: 0.5, least_events: 100, iterations: 2, final: converged{}}}
+  scatter: {{use: single_scatter, from: {{events: subsets, image: estimate}}, every_s: 1, point_mm: 60, fit: none}}
+  projected: {{use: joseph_projector, from: {{events: subsets, image: estimate, additive: scatter}}, deterministic: true,
+    sensitivity: {{exact_pairs: 0, sampled_pairs: 20000, cache: false}}, edge: {{events: {{messages: 1}}}}}}
+  estimate: {{use: osem_update, from: projected}}
+  file: {{use: nifti_writer, from: estimate}}
+)",
+                                       scan.mu, feed, follow);
+    const CommandResult ran = run_command(fmt::format("run {} --quiet --out {}", file, in_folder(out.c_str())));
+    REQUIRE_MESSAGE(ran.code == 0, ran.err);
+    const auto report = nlohmann::json::parse(text_of(scan.folder / out / "run.json"));
+    CHECK(report["books"]["balanced"] == true);
+    return report["gadgets"]["scatter"]["figures"]["estimated_in_s"].size();
+  };
+  std::jthread scanner([&] {
+    run_line("timeout 100 " + program().string() + " run simulate_live --quiet --out " + in_folder("scanner") +
+             " --set endpoint=" + endpoint +
+             " --set photons.phantom=uniform_cylinder --set photons.attenuation=true --set photons.scatter=true "
+             "--set photons.seconds=5 --set photons.activity_scale=0.01 --set photons.batch_events=400");
+  });
+  const std::size_t estimates =
+      run("live", fmt::format("use: zmq_source, endpoint: \"{}\", journal: {}", endpoint, journal), "");
+  scanner.join();
+  CHECK(estimates >= 2);
+  CHECK(run("followed", "use: journal_source, path: " + journal, ", follow: " + in_folder("live")) == estimates);
+  CHECK(read_nifti(scan.folder / "followed" / "image.nii.gz").voxels.to_vector() ==
+        read_nifti(scan.folder / "live" / "image.nii.gz").voxels.to_vector());
+  CHECK(text_of(scan.folder / "followed" / "scatter.nii.gz") == text_of(scan.folder / "live" / "scatter.nii.gz"));
 }
 
 TEST_CASE("single_scatter refuses what it cannot do, in one line and before data flow") {

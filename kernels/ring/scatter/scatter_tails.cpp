@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -124,6 +125,34 @@ void ScatterTails::thin_out() {
   std::erase_if(events_, [&](const TailEvent& event) { return event.number % stride_ != 0; });
 }
 
+std::vector<double> ScatterTails::randoms_for_one_of_scatter(const ScatterEstimate& estimate) const {
+  // c / m of randoms, for a mm of ToF, does not depend on crystals' efficiencies: it changes slowly from line to line.
+  struct Mean {
+    double sum = 0;
+    std::int64_t count = 0;
+  };
+  const auto cell_of = [](const TailEvent& event) {
+    constexpr float radial_mm = 20, axial_mm = 50;
+    return std::pair(static_cast<int>(std::abs(event.place.s) / radial_mm),
+                     static_cast<int>(std::abs(event.place.z_b - event.place.z_a) / axial_mm));
+  };
+  std::map<std::pair<int, int>, Mean> cells;
+  for (const TailEvent& event : events_)
+    if (std::isfinite(event.additive)) {
+      Mean& mean = cells[cell_of(event)];
+      mean.sum += static_cast<double>(event.additive / event.width_mm);
+      ++mean.count;
+    }
+  std::vector<double> randoms;
+  for (const TailEvent& event : events_) {
+    const float scatter = scatter_at(estimate, event.place);
+    if (!(scatter > 0) || !std::isfinite(event.additive)) continue;
+    const Mean& mean = cells.at(cell_of(event));
+    randoms.push_back(mean.sum / static_cast<double>(mean.count) / static_cast<double>(scatter));
+  }
+  return randoms;
+}
+
 TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s) const {
   TailFit made{.counts = static_cast<std::int64_t>(events_.size())};
   if (!scanner_) return made;
@@ -140,12 +169,7 @@ TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s) c
   made.scatter = per_s / reference_s * exposed_s_ / static_cast<double>(stride_);
   if (!(made.scatter > 0)) return made;
 
-  // Of each event the randoms for one of scatter.
-  const ScatterEstimate& of_events = has_tof_ ? estimate : lines;
-  std::vector<double> randoms;
-  for (const TailEvent& event : events_)
-    if (const float scatter = scatter_at(of_events, event.place) * event.width_mm; scatter > 0)
-      randoms.push_back(static_cast<double>(event.additive) / static_cast<double>(scatter));
+  const std::vector<double> randoms = randoms_for_one_of_scatter(has_tof_ ? estimate : lines);
   const auto excess = [&](double factor) {
     double sum = -made.scatter;
     for (const double r : randoms) sum += 1 / (r + factor);

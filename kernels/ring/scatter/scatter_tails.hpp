@@ -37,7 +37,8 @@ class ScatterTails {
 
   /// The factor at which the events are most likely, in [least_factor, most_factor]: with s_i the scatter that is
   /// expected of event i's pair and ToF bin and r_i its randoms, sum s_i / (r_i + factor s_i) = sum of s over all pairs
-  /// and bins. `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are
+  /// and bins. Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy where
+  /// delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter. `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are
   /// sampled where there are more than some millions. 1 with no error where nothing is expected in the tails.
   TailFit fit(const ScatterEstimate& estimate, double reference_s) const;
 
@@ -48,6 +49,7 @@ class ScatterTails {
     std::uint64_t number = 0;
   };
   void thin_out();
+  std::vector<double> randoms_for_one_of_scatter(const ScatterEstimate& estimate) const;
 
   Image body_;  // 1 / mm where there is body, so that no line through it is left
   Attenuation through_body_;

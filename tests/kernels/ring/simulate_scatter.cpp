@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -204,6 +205,12 @@ TEST_CASE(
   CHECK(std::abs(all.factor - scattered.factor) < 3 * all.error);
   CHECK(all.error < 0.05);
   CHECK(!all.is_at_bound);
+
+  // As from delayeds of which each pair has three on average: some pairs have no randoms, others twice as many.
+  EventBatch noisy = made.events.to(Memory::host);
+  RandomStream random(6, 0);
+  for (float& value : noisy.additive.span()) value *= static_cast<float>(std::poisson_distribution<int>(3)(random)) / 3;
+  CHECK(std::abs(fit_of(noisy).factor - all.factor) < all.error);
 
   // One in four is looked at.
   ScatterTails thinned(mu);
