@@ -88,9 +88,10 @@ struct SingleScatterGadget {
       param<&Params::every_s>("every_s", range(0, 1e9), unit("s"),
                               "In a live stream, the scan time after which the scatter is made anew, first after as "
                               "much of it; the updates wait meanwhile. 0: not before the stream has ended"),
-      param<&Params::fit>("fit",
-                          "tails: multiplied by the factor that events beside the body ask for, which makes up for "
-                          "coincidences with more than one scatter; none: as it was computed"),
+      param<&Params::fit>(
+          "fit",
+          "tails: multiplied by the factors along z that events beside the body ask for, which make up for "
+          "coincidences with more than one scatter; none: as it was computed"),
       param<&Params::tof>("tof", "By ToF, where the events have it, as the projector uses it"),
       param<&Params::point_mm>(
           "point_mm", range(2, 200), unit("mm"),
@@ -228,18 +229,36 @@ struct SingleScatterGadget {
           fit.scatter));
       return;
     }
-    for (float& value : scatter.values) value *= static_cast<float>(fit.factor);
-    context.append("tail_factor", fit.factor);
+    multiply(scatter, fit);
+    context.append("tail_factor", fit.mean);
     context.report("tail_factor_error", fit.error);
     context.report("tail_counts", fit.counts);
-    context.log().info(
-        fmt::format("beside the body {} events ask for {:.3f} +- {:.3f} of it", fit.counts, fit.factor, fit.error));
+    std::string along_z;
+    for (std::size_t n = 0; n < fit.factors.size(); ++n)
+      along_z += fmt::format("{}{:.3f} at z = {:.0f} mm", n == 0 ? "" : ", ", fit.factors[n], fit.z_mm[n]);
+    context.report("tail_factors_along_z", along_z);
+    context.log().info(fmt::format("beside the body {} events ask for {:.3f} +- {:.3f} of it: {}", fit.counts, fit.mean,
+                                   fit.error, along_z));
     constexpr double low = 0.8, high = 1.5;
-    if (fit.is_at_bound || fit.factor < low || fit.factor > high)
+    if (fit.is_at_bound || fit.mean < low || fit.mean > high)
       context.log().warning(fmt::format(
           "events beside the body ask for {:.2f} +- {:.2f} of the single scatter, where {:g} to {:g} is usual: is the "
           "image absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
-          fit.factor, fit.error, low, high));
+          fit.mean, fit.error, low, high));
+  }
+
+  static void multiply(ScatterEstimate& scatter, const TailFit& fit) {
+    const auto z_of = [&](int sample) {
+      return (sample - 0.5 * (scatter.size[2] - 1)) * static_cast<double>(scatter.axial_mm);
+    };
+    const auto a_row = static_cast<std::size_t>(scatter.size[0]) * static_cast<std::size_t>(scatter.size[1]);
+    auto value = scatter.values.begin();
+    for (int tof = 0; tof < scatter.size[4]; ++tof)
+      for (int b = 0; b < scatter.size[3]; ++b)
+        for (int a = 0; a < scatter.size[2]; ++a) {
+          const auto factor = static_cast<float>(fit.at(0.5 * (z_of(a) + z_of(b))));
+          for (std::size_t n = 0; n < a_row; ++n) *value++ *= factor;
+        }
   }
 
   /// Of an image that is too low inside the body, scatter is too low as well.

@@ -84,7 +84,69 @@ EventBatch every(const EventBatch& batch, std::int64_t first, std::int64_t strid
   return some;
 }
 
+double middle_z(const SinogramPlace& place) {
+  return 0.5 * static_cast<double>(place.z_a + place.z_b);
+}
+
+constexpr int most_places = 20, iterations = 200;
+
+/// The two places about a z and the share of the second.
+struct Between {
+  std::size_t first = 0, second = 0;
+  double share = 0;
+};
+
+Between between_places(const std::vector<double>& places, double z) {
+  const auto after = static_cast<std::size_t>(std::ranges::lower_bound(places, z) - places.begin());
+  if (after == 0) return {};
+  if (after == places.size()) return {after - 1, after - 1, 0};
+  return {after - 1, after, (z - places[after - 1]) / (places[after] - places[after - 1])};
+}
+
+/// Counts that are expected, by the z of their lines' middles.
+class Expected {
+ public:
+  void add(double z_mm, double counts) { by_z_[static_cast<int>(std::floor(z_mm / step_mm))] += counts; }
+  double all() const {
+    double sum = 0;
+    for (const auto& [step, counts] : by_z_) sum += counts;
+    return sum;
+  }
+  /// In the middles of `count` equal shares.
+  std::vector<double> places(int count) const {
+    std::vector<double> made;
+    const double share = all() / count;
+    double sum = 0;
+    for (const auto& [step, counts] : by_z_) {
+      sum += counts;
+      if (static_cast<int>(made.size()) < count && sum >= (static_cast<double>(made.size()) + 0.5) * share)
+        made.push_back(middle_of(step));
+    }
+    return made;
+  }
+  std::vector<double> of_places(const std::vector<double>& places) const {
+    std::vector<double> made(places.size(), 0.0);
+    for (const auto& [step, counts] : by_z_) {
+      const Between between = between_places(places, middle_of(step));
+      made[between.first] += (1 - between.share) * counts;
+      made[between.second] += between.share * counts;
+    }
+    return made;
+  }
+
+ private:
+  static constexpr double step_mm = 2;
+  static double middle_of(int step) { return (step + 0.5) * step_mm; }
+  std::map<int, double> by_z_;
+};
+
 }  // namespace
+
+double TailFit::at(double z) const {
+  if (factors.empty()) return 1;
+  const Between between = between_places(z_mm, z);
+  return (1 - between.share) * factors[between.first] + between.share * factors[between.second];
+}
 
 ScatterTails::ScatterTails(const Image& mu_per_mm, double margin_mm, double reach_mm, double least_mu_per_mm)
     : body_(body_of(mu_per_mm, margin_mm, least_mu_per_mm)),
@@ -125,7 +187,7 @@ void ScatterTails::thin_out() {
   std::erase_if(events_, [&](const TailEvent& event) { return event.number % stride_ != 0; });
 }
 
-std::vector<double> ScatterTails::randoms_for_one_of_scatter(const ScatterEstimate& estimate) const {
+std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& estimate) const {
   // c / m of randoms, for a mm of ToF, does not depend on crystals' efficiencies: it changes slowly from line to line.
   struct Mean {
     double sum = 0;
@@ -143,47 +205,58 @@ std::vector<double> ScatterTails::randoms_for_one_of_scatter(const ScatterEstima
       mean.sum += static_cast<double>(event.additive / event.width_mm);
       ++mean.count;
     }
-  std::vector<double> randoms;
+  std::vector<Mixed> made;
   for (const TailEvent& event : events_) {
     const float scatter = scatter_at(estimate, event.place);
     if (!(scatter > 0) || !std::isfinite(event.additive)) continue;
     const Mean& mean = cells.at(cell_of(event));
-    randoms.push_back(mean.sum / static_cast<double>(mean.count) / static_cast<double>(scatter));
+    made.push_back({middle_z(event.place), mean.sum / static_cast<double>(mean.count) / static_cast<double>(scatter)});
   }
-  return randoms;
+  return made;
 }
 
-TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s) const {
+TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, double least_counts) const {
   TailFit made{.counts = static_cast<std::int64_t>(events_.size())};
   if (!scanner_) return made;
   const ScatterEstimate lines = estimate.has_tof() ? estimate.without_tof() : estimate;
   constexpr std::int64_t most_pairs = 4'000'000;
-  double per_s = 0;
+  Expected expected;
+  const double counts_of_rate = exposed_s_ / static_cast<double>(stride_) / reference_s;
   for_each_pair_line(*scanner_, box_, {.exact_pairs = most_pairs, .sampled_pairs = most_pairs}, &body_,
                      [&](const EventView& pairs, const float* values, double) {
-                       for (std::int64_t i = 0; i < pairs.count; ++i)
-                         if (values[i] > 0)
-                           per_s += static_cast<double>(values[i]) *
-                                    static_cast<double>(scatter_at(lines, sinogram_place(pairs.lor(i))));
+                       for (std::int64_t i = 0; i < pairs.count; ++i) {
+                         if (!(values[i] > 0)) continue;
+                         const SinogramPlace place = sinogram_place(pairs.lor(i));
+                         expected.add(middle_z(place),
+                                      static_cast<double>(values[i] * scatter_at(lines, place)) * counts_of_rate);
+                       }
                      });
-  made.scatter = per_s / reference_s * exposed_s_ / static_cast<double>(stride_);
+  made.scatter = expected.all();
   if (!(made.scatter > 0)) return made;
-
-  const std::vector<double> randoms = randoms_for_one_of_scatter(has_tof_ ? estimate : lines);
-  const auto excess = [&](double factor) {
-    double sum = -made.scatter;
-    for (const double r : randoms) sum += 1 / (r + factor);
-    return sum;
-  };
-  double low = least_factor, high = most_factor;
-  for (int n = 0; n < 50; ++n) {
-    const double middle = 0.5 * (low + high);
-    (excess(middle) > 0 ? low : high) = middle;
+  made.z_mm = expected.places(std::clamp(static_cast<int>(made.scatter / least_counts), 1, most_places));
+  made.factors.assign(made.z_mm.size(), 1.0);
+  const std::vector<double> of_places = expected.of_places(made.z_mm);
+  const std::vector<Mixed> events = mixed(has_tof_ ? estimate : lines);
+  std::vector<double> sums(made.z_mm.size());
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    std::ranges::fill(sums, 0.0);
+    for (const Mixed& event : events) {
+      const Between between = between_places(made.z_mm, event.z_mm);
+      const double value = 1 / (event.randoms + made.at(event.z_mm));
+      sums[between.first] += (1 - between.share) * value;
+      sums[between.second] += between.share * value;
+    }
+    for (std::size_t n = 0; n < sums.size(); ++n)
+      if (of_places[n] > 0)
+        made.factors[n] = std::clamp(made.factors[n] * sums[n] / of_places[n], least_factor, most_factor);
   }
-  made.factor = 0.5 * (low + high);
-  made.is_at_bound = made.factor < 1.001 * least_factor || made.factor > 0.999 * most_factor;
-  double information = 0;
-  for (const double r : randoms) information += 1 / ((r + made.factor) * (r + made.factor));
+  double sum = 0, information = 0;
+  for (std::size_t n = 0; n < made.factors.size(); ++n) {
+    sum += of_places[n] * made.factors[n];
+    made.is_at_bound = made.is_at_bound || made.factors[n] <= least_factor || made.factors[n] >= most_factor;
+  }
+  made.mean = sum / made.scatter;
+  for (const Mixed& event : events) information += 1 / std::pow(event.randoms + made.at(event.z_mm), 2);
   made.error = information > 0 ? 1 / std::sqrt(information) : 0;
   return made;
 }

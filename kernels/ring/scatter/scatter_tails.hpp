@@ -1,7 +1,7 @@
-// One factor for an estimate of scatter, from coincidences whose lines miss the body: they are scatter or randoms. It
-// makes up for what single scatter leaves out, coincidences with more than one scatter first of all, as far as these are
-// distributed alike (Watson, Casey, Michel, Bendriem, J Nucl Med 45:156, 2004, fit tails per plane; here one factor by
-// maximum likelihood of all events, ToF included).
+// A factor along z for an estimate of scatter, from coincidences whose lines miss the body: they are scatter or randoms.
+// It makes up for what single scatter leaves out, coincidences with more than one scatter first of all, as far as these
+// are distributed alike (Watson, Casey, Michel, Bendriem, J Nucl Med 45:156, 2004, fit tails per plane; here by maximum
+// likelihood of all events, ToF included).
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,14 @@
 namespace tofstream {
 
 struct TailFit {
-  double factor = 1, error = 0;  // by which the estimate is to be multiplied, and its standard error from counting
-  std::int64_t counts = 0;       // events in the tails
-  double scatter = 0;            // expected in them by the estimate, factor 1
+  std::vector<double> z_mm, factors;  // by which the estimate is to be multiplied where a line's middle has this z
+  double mean = 1, error = 0;         // over the tails, and its standard error from counting
+  std::int64_t counts = 0;            // events in the tails
+  double scatter = 0;                 // expected in them by the estimate, factor 1
   bool is_at_bound = false;
+
+  /// Linear between the places, constant beyond them; 1 where there is none.
+  double at(double z) const;
 };
 
 class ScatterTails {
@@ -35,12 +39,13 @@ class ScatterTails {
   /// events every second is looked at, of more every fourth, and so on: about `most_events` at last.
   void add(const EventBatch& batch, std::int64_t most_events = 4'000'000);
 
-  /// The factor at which the events are most likely, in [least_factor, most_factor]: with s_i the scatter that is
-  /// expected of event i's pair and ToF bin and r_i its randoms, sum s_i / (r_i + factor s_i) = sum of s over all pairs
-  /// and bins. Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy where
+  /// The factors at which the events are most likely, in [least_factor, most_factor]. With s_i the scatter that is
+  /// expected of event i's pair and ToF bin, r_i its randoms and f the factor at its z, which is a sum of hats h_n of
+  /// heights f_n, these solve sum over events of h_n s_i / (r_i + f s_i) = sum over all pairs and bins of h_n s; they are
+  /// found by EM. Hats are as wide as equal shares of the scatter, of at least `least_counts` each. Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy where
   /// delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter. `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are
   /// sampled where there are more than some millions. 1 with no error where nothing is expected in the tails.
-  TailFit fit(const ScatterEstimate& estimate, double reference_s) const;
+  TailFit fit(const ScatterEstimate& estimate, double reference_s, double least_counts = 5000) const;
 
  private:
   struct TailEvent {
@@ -48,8 +53,12 @@ class ScatterTails {
     float additive = 0, width_mm = 1;
     std::uint64_t number = 0;
   };
+  // An event with what it has of randoms for one of scatter.
+  struct Mixed {
+    double z_mm, randoms;
+  };
   void thin_out();
-  std::vector<double> randoms_for_one_of_scatter(const ScatterEstimate& estimate) const;
+  std::vector<Mixed> mixed(const ScatterEstimate& estimate) const;
 
   Image body_;  // 1 / mm where there is body, so that no line through it is left
   Attenuation through_body_;

@@ -193,16 +193,16 @@ TEST_CASE(
   };
   const TailFit single = fit_of(those([](int scatters) { return scatters == 1; }));
   const TailFit scattered = fit_of(those([](int scatters) { return scatters > 0; }));
-  CHECK(single.factor == doctest::Approx(1).epsilon(0.04));
-  CHECK(scattered.factor == doctest::Approx(static_cast<double>(scattered.counts) / scattered.scatter).epsilon(1e-6));
-  CHECK(scattered.factor > 1.1);
+  CHECK(single.mean == doctest::Approx(1).epsilon(0.04));
+  CHECK(scattered.mean == doctest::Approx(static_cast<double>(scattered.counts) / scattered.scatter).epsilon(1e-6));
+  CHECK(scattered.mean > 1.1);
   made.events.additive = Buffer<float>(Memory::host, made.events.count);
   for (std::int64_t i = 0; i < made.events.count; ++i)
     made.events.additive[i] = static_cast<float>(simulator.randoms_per_pair()) /
                               scanner.efficiency(made.events.detector1[i], made.events.detector2[i]);
   const TailFit all = fit_of(made.events);
   CHECK(all.counts > scattered.counts);
-  CHECK(std::abs(all.factor - scattered.factor) < 3 * all.error);
+  CHECK(std::abs(all.mean - scattered.mean) < 3 * all.error);
   CHECK(all.error < 0.05);
   CHECK(!all.is_at_bound);
 
@@ -210,21 +210,41 @@ TEST_CASE(
   EventBatch noisy = made.events.to(Memory::host);
   RandomStream random(6, 0);
   for (float& value : noisy.additive.span()) value *= static_cast<float>(std::poisson_distribution<int>(3)(random)) / 3;
-  CHECK(std::abs(fit_of(noisy).factor - all.factor) < all.error);
+  CHECK(std::abs(fit_of(noisy).mean - all.mean) < all.error);
 
   // One in four is looked at.
   ScatterTails thinned(mu);
   thinned.add(made.events, made.events.count / 3);
   const TailFit some = thinned.fit(estimate, 1);
   CHECK(some.counts < all.counts / 3);
-  CHECK(std::abs(some.factor - all.factor) < 3 * some.error);
+  CHECK(std::abs(some.mean - all.mean) < 3 * some.error);
+  // A factor that grows along z is found.
+  ScatterEstimate tilted = estimate;
+  for (std::size_t n = 0; n < tilted.values.size(); ++n) {
+    const auto sample = [&](std::size_t axis, std::size_t stride) {
+      return static_cast<double>(n / stride % static_cast<std::size_t>(tilted.size[axis])) -
+             0.5 * (tilted.size[axis] - 1);
+    };
+    const auto a_row = static_cast<std::size_t>(tilted.size[0]) * static_cast<std::size_t>(tilted.size[1]);
+    const double z = 0.5 * static_cast<double>(tilted.axial_mm) *
+                     (sample(2, a_row) + sample(3, a_row * static_cast<std::size_t>(tilted.size[2])));
+    tilted.values[n] /= static_cast<float>(1 + 0.005 * z);
+  }
+  ScatterTails by_z(mu);
+  by_z.add(made.events);
+  const TailFit slope = by_z.fit(tilted, 1, 1000);
+  REQUIRE(slope.factors.size() > 2);
+  const double low = slope.z_mm.front(), high = slope.z_mm.back();
+  CHECK(high - low > 40);
+  CHECK(slope.at(high) / slope.at(low) == doctest::Approx((1 + 0.005 * high) / (1 + 0.005 * low)).epsilon(0.08));
+  CHECK(slope.at(1000) == slope.factors.back());
   // The image of twice the time has twice the scatter in its unit, and the same factor.
   for (float& value : made.events.additive.span()) value *= 2;
   ScatterEstimate twice = estimate;
   for (float& value : twice.values) value *= 2;
   ScatterTails longer(mu);
   longer.add(made.events);
-  CHECK(longer.fit(twice, 2).factor == doctest::Approx(all.factor).epsilon(1e-4));
+  CHECK(longer.fit(twice, 2).mean == doctest::Approx(all.mean).epsilon(1e-4));
 }
 
 TEST_CASE("what cannot scatter is refused") {
