@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <future>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +21,7 @@
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/ring/randoms_in_time.hpp"
 #include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/memory/bring.hpp"
@@ -29,16 +29,6 @@
 
 namespace tofstream {
 namespace {
-
-/// The scan time that batches cover.
-struct CoveredTime {
-  double begin_s = std::numeric_limits<double>::infinity(), end_s = -begin_s, sum_s = 0;
-  void add(const EventBatch& batch) {
-    begin_s = std::min(begin_s, batch.start_s);
-    end_s = std::max(end_s, batch.start_s + batch.duration_s);
-    sum_s += batch.duration_s;
-  }
-};
 
 /// What corrects events on a backend. Half of a GPU's memory that was free at first is left to other uses.
 class Means {
@@ -95,7 +85,11 @@ struct EventCorrections {
                 "randoms from the delayeds of the whole scan all its events"};
   }
 
-  EventCorrections(const Params& p, Context& context) : p_(p), backend_(p.backend), half_life_s_(half_life(p.decay)) {
+  EventCorrections(const Params& p, Context& context)
+      : p_(p),
+        backend_(p.backend),
+        half_life_s_(half_life(p.decay)),
+        delayeds_(p.randoms, p.randoms.from == RandomsFrom::delayeds ? half_life_s_ : 0) {
     check(p);
     attenuated_by_.gadget = context.name();
     if (p.normalisation.from == NormalisationFrom::file)
@@ -111,7 +105,8 @@ struct EventCorrections {
       take_delayeds(batch, context);
       return;
     }
-    prompts_time_.add(batch);
+    delayeds_.add_prompts(batch);
+    seconds_ += batch.duration_s;
     if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
       if (waiting_.empty()) emit(announced_ = announcement_of(batch));
       waiting_.push_back(std::move(batch));
@@ -127,7 +122,7 @@ struct EventCorrections {
   void flush(Emit<EventBatch>& emit, Context& context) {
     if (!waiting_.empty()) {
       // Batches that are not yet on the GPU are copied there while the CPU fits the randoms.
-      auto fit = std::async(std::launch::async, [&] { prepare_randoms(announced_); });
+      auto fit = std::async(std::launch::async, [&] { delayeds_.fit_all(scanner_of(announced_)); });
       prepare_waiting(Wait::for_all);
       fit.get();
     }
@@ -137,12 +132,13 @@ struct EventCorrections {
     }
     waiting_.clear();
     const bool needs_randoms = !quantity_ || (*quantity_)[Correction::randoms].state != CorrectionState::not_needed;
-    if (p_.randoms.from == RandomsFrom::delayeds && needs_randoms && prompts_time_.sum_s > 0 && delayeds_ == 0)
+    if (p_.randoms.from == RandomsFrom::delayeds && needs_randoms && seconds_ > 0 && delayeds_.delayeds() == 0)
       context.log().warning(
           "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
           "only prompts (its `events: both` gives the delayeds too)");
-    if (delayeds_ > 0 && available_time().sum_s > 0)
-      context.report("randoms_cps", static_cast<double>(delayeds_) / available_time().sum_s);
+    if (const double cps = delayeds_.mean_cps(); cps > 0) context.report("randoms_cps", cps);
+    if (p_.randoms.interval_s > 0)
+      for (const double cps : delayeds_.cps_of_intervals()) context.append("randoms_cps_of_intervals", cps);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
   }
 
@@ -161,6 +157,9 @@ struct EventCorrections {
             "normalisation: `file` goes with `from: file`, and `from: file` with `file`");
     require((p.randoms.from == RandomsFrom::rate) == (p.randoms.rate_cps > 0),
             "randoms: `rate_cps` goes with `from: rate`, and `from: rate` with `rate_cps`");
+    require(p.randoms.interval_s == 0 ||
+                (p.randoms.from == RandomsFrom::delayeds && p.randoms.use == RandomsUse::whole_scan),
+            "randoms: `interval_s` goes with `from: delayeds` and `use: whole_scan`");
   }
 
   void read_attenuation(const Params& p) {
@@ -179,12 +178,7 @@ struct EventCorrections {
     const bool used = p_.randoms.from == RandomsFrom::delayeds;
     context.books().rejected(batch.event_count(), used ? "delayed coincidences, which estimate the randoms"
                                                        : "delayed coincidences, not used");
-    if (!used || batch.count == 0) return;
-    if (!batch.scanner) throw std::runtime_error("the delayed coincidences do not say which scanner recorded them");
-    if (!counts_) counts_.emplace(*batch.scanner);
-    counts_->add(batch);
-    delayeds_ += batch.count;
-    delayeds_time_.add(batch);
+    if (used && batch.count > 0) delayeds_.add_delayeds(batch);
   }
 
   // The first use of a GPU sets it up, which takes some tenths of a second; events that come meanwhile wait.
@@ -249,10 +243,12 @@ struct EventCorrections {
     const bool has_tof = p_.tof && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
     EventTerms terms;
     terms.scatter = has_tof ? scatter_ : scatter_lines_;
-    if (p_.randoms.from != RandomsFrom::none) {
-      prepare_randoms(batch);
-      terms.randoms = randoms_;
-      terms.randoms_scale = randoms_scale(batch);
+    if (p_.randoms.from == RandomsFrom::rate) terms.randoms = randoms_at_rate(batch);
+    if (p_.randoms.from == RandomsFrom::delayeds) {
+      delayeds_.fit(batch);
+      const RandomsInTime::Rate rate = delayeds_.of(batch);
+      terms.randoms = rate.model;
+      terms.randoms_scale = rate.scale;
     }
     terms.reference_s = p_.reference_s;
     terms.tof = p_.tof;
@@ -263,7 +259,7 @@ struct EventCorrections {
   // Made once for all events with the same quantity. Attenuation is corrected for by the sensitivity: the projector
   // says whether it is.
   std::shared_ptr<const Quantity> quantity_after(const std::shared_ptr<const Quantity>& before) {
-    const bool has_delayeds = delayeds_ > 0;
+    const bool has_delayeds = delayeds_.delayeds() > 0;
     if (quantity_ && before == quantity_before_ && has_delayeds == quantity_has_delayeds_) return quantity_;
     quantity_before_ = before;
     quantity_has_delayeds_ = has_delayeds;
@@ -306,36 +302,15 @@ struct EventCorrections {
     return replaced_;
   }
 
-  // The time of a whole scan comes from its prompts; in a live one the delayeds say how much of it they cover.
-  const CoveredTime& available_time() const {
-    return p_.randoms.use == RandomsUse::whole_scan ? prompts_time_ : delayeds_time_;
-  }
-
-  // The fit to the delayeds is repeated when their number has grown by a tenth.
-  void prepare_randoms(const EventBatch& batch) {
+  static const Scanner& scanner_of(const EventBatch& batch) {
     if (!batch.scanner) throw std::runtime_error("randoms need events that say which scanner recorded them");
-    if (p_.randoms.from == RandomsFrom::rate) {
-      if (!randoms_)
-        randoms_ = std::make_shared<const RandomsModel>(randoms_of_rate(*batch.scanner, p_.randoms.rate_cps));
-      return;
-    }
-    if (!counts_) counts_.emplace(*batch.scanner);
-    if (randoms_ && 10 * delayeds_ <= 11 * fitted_delayeds_) return;
-    const double seconds = available_time().sum_s;
-    if (delayeds_ > 0 && !(seconds > 0))
-      throw std::runtime_error("the events state no scan time, so their delayed coincidences give no rate of randoms");
-    randoms_ = std::make_shared<const RandomsModel>(
-        randoms_from_delayeds(*batch.scanner, *counts_, delayeds_ > 0 ? seconds : 1.0));
-    fitted_delayeds_ = delayeds_;
-    fitted_time_ = available_time();
+    return *batch.scanner;
   }
 
-  // Singles are proportional to the activity, randoms to its square, which halves the half-life.
-  double randoms_scale(const EventBatch& batch) const {
-    if (half_life_s_ == 0 || p_.randoms.from != RandomsFrom::delayeds || delayeds_ == 0) return 1;
-    const double from_s = fitted_time_.begin_s;
-    return mean_decay(batch.start_s - from_s, batch.duration_s, 0.5 * half_life_s_) /
-           mean_decay(0, fitted_time_.end_s - from_s, 0.5 * half_life_s_);
+  const std::shared_ptr<const RandomsModel>& randoms_at_rate(const EventBatch& batch) {
+    if (!at_rate_)
+      at_rate_ = std::make_shared<const RandomsModel>(randoms_of_rate(scanner_of(batch), p_.randoms.rate_cps));
+    return at_rate_;
   }
 
   Params p_;
@@ -348,10 +323,9 @@ struct EventCorrections {
   std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, before and after correction
   bool quantity_has_delayeds_ = false;
   std::shared_ptr<const Scanner> original_, replaced_;
-  std::optional<DelayedCounts> counts_;
-  std::int64_t delayeds_ = 0, fitted_delayeds_ = 0;  // so far, and in the present fit
-  std::shared_ptr<const RandomsModel> randoms_;
-  CoveredTime prompts_time_, delayeds_time_, fitted_time_;
+  RandomsInTime delayeds_;
+  double seconds_ = 0;  // of the prompts
+  std::shared_ptr<const RandomsModel> at_rate_;
   std::unique_ptr<Means> means_;
   std::future<std::unique_ptr<Means>> coming_;
   EventBatch announced_;  // without events; has the scanner of those that wait

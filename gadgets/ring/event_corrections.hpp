@@ -41,6 +41,7 @@ struct RandomsParams {
   RandomsFrom from = RandomsFrom::none;
   double rate_cps = 0;
   RandomsUse use = RandomsUse::whole_scan;
+  double interval_s = 0;
   static constexpr auto params = describe(
       param<&RandomsParams::from>("from",
                                   "delayeds: a fit to the delayed coincidences among the events; rate: `rate_cps` in "
@@ -48,7 +49,10 @@ struct RandomsParams {
       param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "The rate of all pairs together"),
       param<&RandomsParams::use>("use",
                                  "Which delayeds to use: whole_scan holds events back until the stream has ended; "
-                                 "so_far uses those that have come, for a live stream"));
+                                 "so_far uses those that have come, for a live stream"),
+      param<&RandomsParams::interval_s>("interval_s", range(0, 1e9), unit("s"),
+                                        "A fit of its own for each interval of so many seconds, where randoms change "
+                                        "otherwise than by decay; 0: one of the whole scan"));
 };
 
 /// `scatter: {file: scatter.nii.gz}`

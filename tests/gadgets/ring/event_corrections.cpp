@@ -141,6 +141,24 @@ TEST_CASE("a live stream is corrected by the delayeds that have come") {
         doctest::Approx(randoms_term(20 * static_cast<double>(pairs))).epsilon(1e-4));
 }
 
+TEST_CASE("randoms are fitted in each interval of the scan, by the middle of a batch's time") {
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{backend: cpu, randoms: {from: delayeds, interval_s: 10}, reference_s: 1}");
+  const auto pairs = static_cast<double>(coincident_pairs());
+  for (int k = 0; k < 4; ++k) {
+    gadget.send(batch_of((40 - 10 * k) * coincident_pairs(), 5 * k, 5, true));  // 40, 30, 20, 10 a pair
+    gadget.send(batch_of(5, 5 * k, 5));
+  }
+  gadget.send(batch_of(5, 18, 2 + 1e-6));  // its middle lies in the second interval, and it lengthens that
+  gadget.send(batch_of(5, 30, 5));         // no delayeds came
+  gadget.finish();
+  const auto additive = [&](std::size_t k) { return gadget.out.pointer(1 + k)->additive[0]; };
+  for (const std::size_t k : {0, 1}) CHECK(additive(k) == doctest::Approx(randoms_term(70 * pairs / 10)).epsilon(1e-4));
+  for (const std::size_t k : {2, 3, 4})
+    CHECK(additive(k) == doctest::Approx(randoms_term(30 * pairs / 12)).epsilon(1e-4));
+  CHECK(additive(5) == 0);
+}
+
 TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fast") {
   RegisteredGadgetTest<EventBatch> gadget("event_corrections",
                                           "{backend: cpu, randoms: {from: delayeds}, reference_s: 1, decay: {isotope: "
@@ -198,6 +216,8 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   refused("{randoms: {from: rate}, reference_s: 1}", "rate_cps");
   refused("{randoms: {rate_cps: 5}}", "from: rate");
   refused("{normalisation: {from: file}}", "normalisation");
+  refused("{randoms: {from: delayeds, use: so_far, interval_s: 5}}", "`interval_s` goes with");
+  refused("{randoms: {interval_s: 5}}", "`interval_s` goes with");
   refused("{decay: {isotope: F-18, half_life_s: 5}}", "not both");
   refused("{decay: {isotope: Xx-1}}", "F-18");
   refused("{decay: {isotope: Tc-99m}}", "Tc-99m is imaged by its single photons (SPECT)");
