@@ -49,10 +49,6 @@ class ScatterTerms final : public AdditiveTerms<EventBatch> {
   const ScatterEstimate& estimate() const { return *estimate_; }
 
   void write(const EventBatch& batch, float* to) const override {
-    if (batch.count > 0 && batch.multiplicative.empty())
-      throw std::invalid_argument(
-          "the events carry no attenuation, which their scatter is compared with: put event_corrections, with the same "
-          "mu map, before the gadget that sorts them");
     const bool of_bins = tof_ && !batch.tof_mm.empty() && batch.tof.sigma_mm > 0;
     // In the estimate's unit the reference time cancels: its image counts the decays of that time, and so do the terms.
     const EventTerms terms{
@@ -118,13 +114,16 @@ struct SingleScatterGadget {
     const Estimate& estimate = *inputs.image;
     if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_)
       set_scanner(*sample->scanner);
+    require_voxels(estimate);
+    require_correctable(subset);
     if (subset.step.restart) begin_anew();
     note_tails(subset);
-    if (estimate.image && is_due(subset)) renew(subset.step, estimate, context);
+    if (estimate.image && is_due(subset) && !has_none(subset, context)) renew(subset.step, estimate, context);
     emit(Additive<EventBatch>{estimate.image, terms_, said_});
   }
 
   void flush(Context& context) {
+    if (!terms_ && said_.record.state == CorrectionState::not_needed) return;
     if (!terms_)
       return context.log().warning(
           fmt::format("the image is not corrected for scatter: the run ended before {}", first_time()));
@@ -155,6 +154,34 @@ struct SingleScatterGadget {
     const std::optional<Image> mu = std::exchange(mu_, {});
     scatter_.emplace(*mu, scanner_.detectors, p_.point_mm);
     if (p_.fit == ScatterFit::tails) tails_.emplace(*mu);
+  }
+
+  static void require_voxels(const Estimate& estimate) {
+    const bool is_of_blobs = estimate.image ? estimate.image->grid.has_blobs() : estimate.wish && estimate.wish->blobs;
+    if (is_of_blobs) throw std::invalid_argument("scatter is made of images of voxels, not of blobs");
+  }
+
+  static void require_correctable(const EventSubset& subset) {
+    for (const auto& batch : subset.batches)
+      if (batch->count > 0 && batch->multiplicative.empty())
+        throw std::runtime_error(
+            "the events carry no attenuation, which their scatter is compared with: put event_corrections, with the "
+            "same mu map, before the gadget that sorts them");
+    const CorrectionRecord* const scatter = subset.quantity ? &(*subset.quantity)[Correction::scatter] : nullptr;
+    if (scatter && scatter->state == CorrectionState::made)
+      throw std::runtime_error(fmt::format(
+          "the events are corrected for scatter already, by {}: leave out either that or this gadget", scatter->how));
+  }
+
+  // Of events that say that nothing was scattered, as simulated ones may.
+  bool has_none(const EventSubset& subset, Context& context) {
+    if (!subset.quantity) return false;
+    const CorrectionRecord& scatter = (*subset.quantity)[Correction::scatter];
+    if (scatter.state != CorrectionState::not_needed) return false;
+    if (said_.record.state != CorrectionState::not_needed)
+      context.log().info(fmt::format("the events say that they have no scatter ({}): none is estimated", scatter.how));
+    said_ = {Correction::scatter, scatter};
+    return true;
   }
 
   // Each event once: in the first iteration that comes, which is another than 1 only in a run that was resumed.

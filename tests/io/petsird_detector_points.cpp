@@ -67,6 +67,23 @@ TEST_CASE("a simulated scanner's header gives the detectors that it was simulate
   CHECK(farthest(*make_scanner(phoswich), *to_scanner(header_of(phoswich).header.scanner)) < 0.02);
 }
 
+TEST_CASE("a header's energies and its crystals' material are those of the scanner that it describes") {
+  const RingScanner ring = ring_of({{20, 0.83}});
+  ScannerInformation header = header_of(ring).header.scanner;
+  const ModuleType made = make_scanner(ring)->types[0], read = to_scanner(header)->types[0];
+  CHECK(read.energy.low_keV == made.energy.low_keV);
+  CHECK(read.energy.high_keV == made.energy.high_keV);
+  CHECK(read.energy.resolution == made.energy.resolution);
+  CHECK(made.free_paths == doctest::Approx(1.66));
+  CHECK(read.free_paths == doctest::Approx(made.free_paths).epsilon(1e-3));
+  header.energy_resolution_at_511.clear();
+  header.bulk_materials.clear();
+  const ModuleType unknown = to_scanner(header)->types[0];
+  CHECK(unknown.energy.high_keV == made.energy.high_keV);
+  CHECK(unknown.energy.resolution == 0);
+  CHECK(unknown.free_paths == 0);
+}
+
 TEST_CASE("a header's boxes stay the crystals as they are") {
   const ScannerInformation scanner = header_of(ring_of({{20, 0.83}})).header.scanner;
   CHECK(crystal_centre(scanner, 0, 0, 0)[0] == doctest::Approx(110));
