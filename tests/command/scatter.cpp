@@ -106,7 +106,8 @@ TEST_CASE("an image that no scatter was made of, or not as its data need it, say
   CHECK(again.err.find("corrected for scatter already, by") != std::string::npos);
   const std::string of_blobs = (scan.folder / "blobs.yaml").string();
   std::ofstream(of_blobs) << "include: " << find_shared("pipelines", "quantitative_osem").string()
-                          << "\nimage: {basis: blobs}\ngadgets:\n  projected: {use: blob_projector}\n"
+                          << "\nimage: {basis: blobs}\ngadgets:\n  projected: {use: blob_projector, from: "
+                             "{events: subsets, image: estimate, additive: scatter}}\n"
                              "  sampled: {use: blob_to_voxels, from: estimate}\n  smoothed: {from: sampled}\n";
   const CommandResult blobs =
       run_command(fmt::format("run {} --quiet --backend cpu --set variables.mu_map={} --input {} --out {}", of_blobs,
