@@ -19,10 +19,12 @@ constexpr Limits error_limits = range(0, 1e12);
 
 struct NormalisationFile {
   std::optional<float> calibration;
+  std::string unit;
   std::vector<float> crystal_efficiency, class_factor, crystal_error, class_error;
   std::vector<std::int64_t> dead, hot, unseen;
   static constexpr auto params = describe(
       param<&NormalisationFile::calibration>("calibration", range(1e-12, 1e12), "Factor of every pair"),
+      param<&NormalisationFile::unit>("unit", "Of images by this calibration, such as Bq/mL"),
       param<&NormalisationFile::crystal_efficiency>("crystal_efficiency", range(0, 1e12),
                                                     "One factor a crystal, in the order of PETSIRD's bins"),
       param<&NormalisationFile::class_factor>("class_factor", range(0, 1e12), "One factor a table of module pairs"),
@@ -39,6 +41,7 @@ NormalisationComponents normalisation_of(const Value& document) {
     refuse(document.where, "a normalisation needs crystal_efficiency, class_factor or calibration");
   NormalisationComponents components;
   if (file.calibration) components.calibration = *file.calibration;
+  components.unit = std::move(file.unit);
   components.crystal_efficiency = std::move(file.crystal_efficiency);
   components.class_factor = std::move(file.class_factor);
   return components;
@@ -71,6 +74,7 @@ void write_normalisation(const std::filesystem::path& file, const NormalisationC
   std::string text;
   for (const std::string& line : words.comments) text += fmt::format("# {}\n", printable(line));
   if (components.calibration > 0) text += fmt::format("calibration: {:.6g}\n", components.calibration);
+  if (!components.unit.empty()) text += fmt::format("unit: {}\n", components.unit);
   add_list(text, "class_factor", components.class_factor, "{:.6g}");
   add_list(text, "class_error", words.class_error, "{:.3g}");
   add_list(text, "dead", words.dead, "{}");

@@ -1,6 +1,7 @@
 // A normalisation as YAML: `crystal_efficiency: [..]`, one number a crystal in the order of PETSIRD's detection bins
 // (type after type, module after module, element after element), `class_factor: [..]`, one a table of module pairs, and
-// `calibration: ..`; any of them may be left out. What an estimate says beside these is read by people.
+// `calibration: ..` with the `unit: Bq/mL` that images have by it; any of them may be left out. What an estimate says
+// beside these is read by people.
 #pragma once
 
 #include <cstdint>

@@ -139,7 +139,7 @@ void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& ter
 
 void EventCorrector::set_additive(EventBatch& batch, const EventTerms& terms) {
   check_additive(batch, terms);
-  if (!terms.randoms && !terms.scatter) return;
+  if (!terms.randoms && !terms.scatter && !terms.skip_unrecorded) return;
   Tables& tables = *tables_;
   tables.with_batch(batch, &EventBatch::additive, [&](EventBatch& there) {
     detail::TermLookup lookup = tables.lookup(there, terms);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/types/scanner.hpp"
@@ -14,6 +15,7 @@ struct NormalisationComponents {
   std::vector<float> crystal_efficiency;  // one a detector, in their order; empty: the scanner's own
   float calibration = 0;                  // factor of all efficiencies; 0: the scanner's own
   std::vector<float> class_factor = {};   // one a table of module pairs, by which it is multiplied; empty: 1
+  std::string unit = {};                  // of images by this calibration; empty: not stated
 };
 
 /// The scanner with these components; its geometry remains, and its pair tables but for their factors. Every energy bin of a crystal gets the

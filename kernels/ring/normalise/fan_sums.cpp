@@ -153,7 +153,6 @@ std::vector<double> FanSums::fans(const std::vector<double>& e) const {
 }
 
 double FanSums::relative_error(const std::vector<double>& e) const {
-  if (most_ == 1) return 0;
   const std::vector<double> grouped = fans(e);
   double squares = 0;
   std::size_t seen = 0;
@@ -166,7 +165,8 @@ double FanSums::relative_error(const std::vector<double>& e) const {
       partner.push_back(e[j]);
     });
     std::vector<float> weights(pairs.size());
-    expectation_.of(pairs, weights.data());
+    constexpr std::uint64_t other_lines = 1;
+    expectation_.of(pairs, weights.data(), other_lines);
     const double sum = std::inner_product(weights.begin(), weights.end(), partner.begin(), 0.0);
     if (!(sum > 0)) continue;
     squares += (grouped[i] / sum - 1) * (grouped[i] / sum - 1);

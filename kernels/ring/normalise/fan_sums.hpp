@@ -22,8 +22,8 @@ class FanSums {
 
   /// For each crystal i the sum over its partners j of w_ij e_j, w_ij as PairExpectation::of().
   std::vector<double> fans(const std::vector<double>& e) const;
-  /// The RMS over some crystals of the relative error of their sums, by comparison with the sums over all partners; 0
-  /// where these are what fans() has.
+  /// The RMS over some crystals of the relative error of their sums, by comparison with the sums over all partners by
+  /// other lines.
   double relative_error(const std::vector<double>& e) const;
 
   std::uint32_t crystals_a_group() const { return most_; }

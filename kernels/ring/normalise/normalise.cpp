@@ -16,7 +16,8 @@ namespace tofstream {
 namespace {
 
 constexpr int most_steps = 60;
-constexpr double converged = 0.01;  // RMS of counted - expected, in Poisson errors
+constexpr double converged = 0.01;         // RMS of counted - expected, in Poisson errors
+constexpr double classes_converged = 0.1;  // the largest last step of a class, in Poisson errors
 constexpr double dead_below = 0.1, hot_above = 3, sigmas = 5;
 constexpr double least_expected = 10;  // counts of a crystal, to say anything about it
 
@@ -104,11 +105,12 @@ NormalisationEstimate Normalisation::estimate(const RandomsModel* randoms) {
     else
       step_scale(trues);
     trues = count_trues();
+    bool settled = true;
     if (settings_.classes) {
-      step_classes(trues);
+      settled = step_classes(trues) < classes_converged;
       trues = count_trues();
     }
-    if (residual(trues) < converged) break;
+    if (settled && residual(trues) < converged) break;
   }
   finish(result, trues);
   return result;
@@ -288,7 +290,7 @@ void Normalisation::step_scale(const Trues& trues) {
   for (double& a : a_) a *= scale;
 }
 
-void Normalisation::step_classes(const Trues& trues) {
+double Normalisation::step_classes(const Trues& trues) {
   const std::vector<double> sums = sums_->group_sums(a_);
   std::vector<double> y(factor_.size());
   for (std::uint32_t i = 0; i < a_.size(); ++i)
@@ -299,8 +301,13 @@ void Normalisation::step_classes(const Trues& trues) {
   std::vector<double> change(factor_.size(), 1.0);
   for (std::size_t c = 0; c < factor_.size(); ++c)
     if (y[c] >= least_expected && trues.of_class[c] > 0) change[c] = trues.of_class[c] / y[c];
-  for (std::size_t c = 0; c < factor_.size(); ++c) factor_[c] *= change[c];
+  double farthest = 0;
+  for (std::size_t c = 0; c < factor_.size(); ++c) {
+    factor_[c] *= change[c];
+    farthest = std::max(farthest, std::abs(change[c] - 1) * std::sqrt(trues.of_class[c]));
+  }
   sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return change[static_cast<std::size_t>(class_of(m1, m2))]; });
+  return farthest;
 }
 
 void Normalisation::finish(NormalisationEstimate& result, const Trues& trues) {
@@ -336,7 +343,10 @@ void Normalisation::finish(NormalisationEstimate& result, const Trues& trues) {
   }
   const double keep = settings_.crystals && settings_.calibration ? 1.0 : sum_own / fitted;  // mean efficiency
   const double mean = sum / fitted / keep;
-  if (settings_.calibration) result.components.calibration = static_cast<float>(mean * mean / weighted_s_);
+  if (settings_.calibration) {
+    result.components.calibration = static_cast<float>(mean * mean / weighted_s_);
+    result.components.unit = "Bq/mL";
+  }
   if (!settings_.crystals) return;
   for (std::size_t i = 0; i < a_.size(); ++i) {
     result.components.crystal_efficiency.push_back(static_cast<float>(a_[i] / mean));

@@ -43,7 +43,7 @@ struct NormalisationEstimate {
   int iterations = 0;
   std::int64_t lines = 0;            // of the sums over pairs
   std::uint32_t partners_alike = 1;  // crystals that one line of a sum stands for
-  double sum_error = 0;              // relative RMS error of a crystal's sum for that
+  double sum_error = 0;              // relative RMS error of a crystal's sum by the lines that were drawn
   SourceFit fit;
 };
 
@@ -77,7 +77,7 @@ class Normalisation {
   double residual(const Trues& trues) const;
   void step_crystals(const Trues& trues);
   void step_scale(const Trues& trues);
-  void step_classes(const Trues& trues);
+  double step_classes(const Trues& trues);
   double scale_of(std::uint32_t module1, std::uint32_t module2) const;
   std::int32_t class_of(std::uint32_t module1, std::uint32_t module2) const;
   void finish(NormalisationEstimate& result, const Trues& trues);

@@ -19,7 +19,8 @@ namespace tofstream::detail {
 
 namespace {
 
-constexpr int lines_a_pair = 16;
+constexpr int least_lines = 16, most_lines = 256;  // of a pair
+constexpr double lines_a_thickness = 48;           // of a pair whose crystals are as large as the source
 // A line whose integral is this share of that through the larger source is far from the source's edge: finite crystals
 // change it by less than 1 %.
 constexpr double well_inside = 0.8;
@@ -37,6 +38,14 @@ std::vector<Solid> active_solids(const Phantom& phantom) {
   for (const Solid& solid : phantom.solids())
     if (solid.activity_Bq_mL.value_or(0) > 0) result.push_back(solid);
   if (result.empty()) throw std::invalid_argument("the source has no activity");
+  return result;
+}
+
+/// The largest that an active solid is across its shortest axis, halved.
+double thickness_mm(const std::vector<Solid>& solids) {
+  double result = 0;
+  for (const Solid& solid : solids)
+    result = std::max(result, std::min({solid.half_axis_mm(0), solid.half_axis_mm(1), solid.half_axis_mm(2)}));
   return result;
 }
 
@@ -82,7 +91,11 @@ double depth_from_mean(double u, double depth_mm) {
 PairExpectation::PairExpectation(const Scanner& scanner, const NormalisationSource& source)
     : source_(source), scanner_(with_crystals_of_one(scanner)), list_(*scanner_) {
   measure_faces();
-  grown_ = Phantom(source_.phantom.name(), grown(active_solids(source_.phantom), margin_mm_));
+  const std::vector<Solid> active = active_solids(source_.phantom);
+  grown_ = Phantom(source_.phantom.name(), grown(active, margin_mm_));
+  // The thinner a source, the fewer lines of a pair meet it.
+  const double wanted = lines_a_thickness * margin_mm_ / thickness_mm(active);
+  lines_ = static_cast<int>(std::clamp(wanted, 1.0 * least_lines, 1.0 * most_lines));
   if (source_.mu_per_mm) attenuation_.emplace(*source_.mu_per_mm, Backend::cpu);
   if (!source_.scatter) return;
   if (source_.scatter->has_tof()) throw std::invalid_argument("scatter for the normalisation is of whole lines");
@@ -135,18 +148,18 @@ bool PairExpectation::may_meet(std::uint32_t detector, Vec3 centre_mm, std::uint
   });
 }
 
-void PairExpectation::of(std::span<const DetectorPair> pairs, float* values) const {
-  evaluate(pairs, least_seen, values);
+void PairExpectation::of(std::span<const DetectorPair> pairs, float* values, std::uint64_t seed) const {
+  evaluate(pairs, {least_seen, lines_, seed}, values);
 }
 
 void PairExpectation::of_counted(std::span<const DetectorPair> pairs, float* values) const {
-  evaluate(pairs, least_counted, values);
+  evaluate(pairs, {least_counted, least_lines, 0}, values);
 }
 
-void PairExpectation::evaluate(std::span<const DetectorPair> pairs, double least, float* values) const {
+void PairExpectation::evaluate(std::span<const DetectorPair> pairs, Drawing drawing, float* values) const {
   for_each_pair(pairs, [&](std::size_t k) {
     const float efficiency = efficiency_of(list_.view(), pairs[k].detector1, pairs[k].detector2);
-    values[k] = efficiency > 0 ? efficiency * static_cast<float>(mean_chord(pairs[k], least)) : 0.0f;
+    values[k] = efficiency > 0 ? efficiency * static_cast<float>(mean_chord(pairs[k], drawing)) : 0.0f;
   });
   attenuate(pairs, values);
   if (!scatter_) return;
@@ -158,7 +171,7 @@ void PairExpectation::evaluate(std::span<const DetectorPair> pairs, double least
   });
 }
 
-double PairExpectation::mean_chord(DetectorPair pair, double least) const {
+double PairExpectation::mean_chord(DetectorPair pair, Drawing drawing) const {
   const DetectorTable& table = *scanner_->detectors;
   const Vec3d p = table.position(pair.detector1).as<double>(), q = table.position(pair.detector2).as<double>();
   const double wide = grown_.activity_integral(p, q);
@@ -167,17 +180,17 @@ double PairExpectation::mean_chord(DetectorPair pair, double least) const {
   if (middle >= well_inside * wide) return middle;
   const Face& one = faces_[scanner_->module_of(pair.detector1)];
   const Face& two = faces_[scanner_->module_of(pair.detector2)];
-  const std::uint64_t start = mixed(pair.detector1, pair.detector2);
+  const std::uint64_t start = mixed(mixed(drawing.seed, pair.detector1), pair.detector2);
   const auto point = [](Vec3d middle, const Face& face, double u, double v, double w) {
     return middle + (u - 0.5) * face.across + (v - 0.5) * face.along +
            depth_from_mean(w, face.depth_mm) * face.outwards;
   };
   double sum = 0;
-  for (int n = 0; n < lines_a_pair; ++n) {
+  for (int n = 0; n < drawing.lines; ++n) {
     const auto at = spread(start, n);
     sum += source_.phantom.activity_integral(point(p, one, at[0], at[1], at[2]), point(q, two, at[3], at[4], at[5]));
   }
-  return std::max(sum / lines_a_pair, least * wide);
+  return std::max(sum / drawing.lines, drawing.least * wide);
 }
 
 void PairExpectation::attenuate(std::span<const DetectorPair> pairs, float* values) const {

@@ -32,16 +32,15 @@ class PairExpectation {
   /// estimate with ToF.
   PairExpectation(const Scanner& scanner, const NormalisationSource& source);
 
-  /// Many pairs at a time, on all cores; not for two threads at once.
   /// values[k] <- g (a L + S) of pair k: counts per s. g is the pair's efficiency by tables and geometry, a the
-  /// attenuation of the line between its detectors, L the mean over the two crystals of the integral of activity
-  /// (Bq/mL mm), S the scatter. L is that of the line between the detectors where this lies well inside the source,
-  /// elsewhere the mean of 16 lines between points spread over the two crystals, in depth as photons interact where the
-  /// scanner knows how deep crystals are. Exact chords; 0 for pairs that are not in coincidence
-  /// or do not see the source, positive for all others.
-  void of(std::span<const DetectorPair> pairs, float* values) const;
-  /// The same for pairs that have counted: lines drawn over the faces may all miss a thin source that the crystals see,
-  /// so that L is at least 1/1000 of the integral through the source made larger by the faces.
+  /// attenuation of the line between its detectors, L the mean over the two crystals of the integral of activity (Bq/mL
+  /// mm), S the scatter. L is that of the line between the detectors where this lies well inside the source, elsewhere
+  /// the mean of 16 to 256 lines between points spread over the two crystals, in depth as photons interact where the
+  /// scanner knows how deep crystals are; `seed` chooses other lines. Exact chords; 0 for pairs that are not in
+  /// coincidence or do not see the source, positive for all others. On all cores; not for two threads at once.
+  void of(std::span<const DetectorPair> pairs, float* values, std::uint64_t seed = 0) const;
+  /// The same for pairs that have counted, which each need less: by 16 lines. These may all miss a thin source that the
+  /// crystals see, so that L is at least 1/1000 of the integral through the source made larger by the crystals.
   void of_counted(std::span<const DetectorPair> pairs, float* values) const;
 
   /// False only where no line from the crystal to crystals within a sphere about `centre` meets the source. `depth`: of
@@ -63,8 +62,13 @@ class PairExpectation {
     double depth_mm;      // 0: not known
   };
   void measure_faces();
-  void evaluate(std::span<const DetectorPair> pairs, double least, float* values) const;
-  double mean_chord(DetectorPair pair, double least) const;
+  struct Drawing {
+    double least;  // integral of a pair that sees the source, of that through the larger source
+    int lines;     // of a pair that is not well inside the source
+    std::uint64_t seed;
+  };
+  void evaluate(std::span<const DetectorPair> pairs, Drawing drawing, float* values) const;
+  double mean_chord(DetectorPair pair, Drawing drawing) const;
   void attenuate(std::span<const DetectorPair> pairs, float* values) const;
 
   NormalisationSource source_;
@@ -72,6 +76,7 @@ class PairExpectation {
   PairList list_;
   std::vector<Face> faces_;  // of each module's crystals
   double margin_mm_ = 0;
+  int lines_ = 0;                                   // of a pair that is not well inside the source
   Phantom grown_;                                   // the source with the margin about it
   std::vector<std::vector<Solid>> grown_by_depth_;  // its active solids, for may_meet()
   std::optional<Attenuation> attenuation_;
