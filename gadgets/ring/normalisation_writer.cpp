@@ -130,6 +130,7 @@ struct NormalisationWriter {
                                  {.comments = words,
                                   .crystal_error = estimate.crystal_error,
                                   .class_error = estimate.class_error,
+                                  .crystal_events = p_.crystals ? estimate.counted : std::vector<double>{},
                                   .dead = estimate.dead,
                                   .hot = estimate.hot,
                                   .unseen = estimate.unseen});

@@ -70,7 +70,7 @@ TEST_CASE("a cylinder has its activity in Bq/mL by the normalisation of another 
   REQUIRE_MESSAGE(made.code == 0, made.err);
   const auto estimate = formats::read_normalisation(in.norm);
   CHECK(estimate.crystal_efficiency.size() == 1200);
-  const auto figures = made.json()["gadgets"][2]["figures"];
+  const auto figures = made.json()["gadgets"]["efficiencies"]["figures"];
   CHECK(figures["chi2_a_place"].get<double>() < 1.3);
   CHECK(figures["dead_crystals"] == 0);
   CHECK(text_of(in.norm).find("# fit of the source: chi2") != std::string::npos);

@@ -15,12 +15,12 @@
 namespace tofstream::formats {
 namespace {
 
-constexpr Limits error_limits = range(0, 1e12);
+constexpr Limits not_negative = range(0, 1e12);
 
 struct NormalisationFile {
   std::optional<float> calibration;
   std::string unit;
-  std::vector<float> crystal_efficiency, class_factor, crystal_error, class_error;
+  std::vector<float> crystal_efficiency, class_factor, crystal_error, crystal_events, class_error;
   std::vector<std::int64_t> dead, hot, unseen;
   static constexpr auto params = describe(
       param<&NormalisationFile::calibration>("calibration", range(1e-12, 1e12), "Factor of every pair"),
@@ -28,8 +28,10 @@ struct NormalisationFile {
       param<&NormalisationFile::crystal_efficiency>("crystal_efficiency", range(0, 1e12),
                                                     "One factor a crystal, in the order of PETSIRD's bins"),
       param<&NormalisationFile::class_factor>("class_factor", range(0, 1e12), "One factor a table of module pairs"),
-      param<&NormalisationFile::crystal_error>("crystal_error", error_limits, "Relative errors of the efficiencies"),
-      param<&NormalisationFile::class_error>("class_error", error_limits, "Relative errors of the factors"),
+      param<&NormalisationFile::crystal_error>("crystal_error", not_negative, "Relative errors of the efficiencies"),
+      param<&NormalisationFile::crystal_events>("crystal_events", not_negative,
+                                                "Events of the source that each took part in"),
+      param<&NormalisationFile::class_error>("class_error", not_negative, "Relative errors of the factors"),
       param<&NormalisationFile::dead>("dead", at_least(0), "Crystals that are dead"),
       param<&NormalisationFile::hot>("hot", at_least(0), "Crystals that count too much"),
       param<&NormalisationFile::unseen>("unseen", at_least(0), "Crystals of which nothing is known"));
@@ -82,6 +84,7 @@ void write_normalisation(const std::filesystem::path& file, const NormalisationC
   add_list(text, "unseen", words.unseen, "{}");
   add_list(text, "crystal_efficiency", components.crystal_efficiency, "{:.6g}");
   add_list(text, "crystal_error", words.crystal_error, "{:.3g}");
+  add_list(text, "crystal_events", words.crystal_events, "{:.6g}");
   AtomicFile written(file);
   written.write(std::string_view(text));
   written.commit();

@@ -22,6 +22,7 @@ NormalisationComponents read_normalisation(const std::filesystem::path& file);
 struct NormalisationWords {
   std::vector<std::string> comments;  // lines at the file's head
   std::vector<float> crystal_error, class_error;
+  std::vector<double> crystal_events;
   std::vector<std::uint32_t> dead, hot, unseen;  // numbers of crystals
 };
 

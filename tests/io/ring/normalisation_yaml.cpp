@@ -15,6 +15,7 @@ TEST_CASE("a normalisation is read as it was written, and what is said of it sta
                                {.comments = {"of a scan", "with\ntwo lines"},
                                 .crystal_error = std::vector<float>(40, 0.01f),
                                 .class_error = {0.1f, 0.2f, 0.3f},
+                                .crystal_events = std::vector<double>(40, 812.25),
                                 .dead = {3, 17},
                                 .hot = {},
                                 .unseen = {39}});
