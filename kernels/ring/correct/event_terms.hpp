@@ -20,8 +20,8 @@ struct EventTerms {
   std::shared_ptr<const ScatterEstimate> scatter = {};  // with ToF where the terms are of ToF bins, else without
   double exposure = 1;                                  // EventBatch::exposure
   double reference_s = 1;        // the estimate x counts decays of this time: T of conventions.md
-  bool skip_unrecorded = false;  // events on pairs of efficiency 0 are to be skipped where there are no other terms too
   bool tof = true;               // false: the projector does not look at ToF, so terms are of whole lines
+  bool skip_unrecorded = false;  // events on pairs of efficiency 0 are to be skipped where there are no other terms too
 };
 
 /// Sets the terms of batch after batch. What they are looked up in, the scanner's efficiencies, the randoms' factors

@@ -200,6 +200,14 @@ TEST_CASE("each part can be left out, and factors of classes are found") {
   CHECK(relative.components.crystal_efficiency[7] ==
         doctest::Approx(scan.scanner->bin_efficiency[7]).epsilon(4 * static_cast<double>(relative.crystal_error[7])));
 
+  // The source was half as active as it was at the scan's start, on average.
+  Normalisation decayed(scan.scanner, source, {});
+  decayed.add(scan.prompts, 0.5);
+  const auto all = normalised_by(scan, source);
+  CHECK(decayed.estimate(nullptr).components.calibration ==
+        doctest::Approx(2 * all.components.calibration).epsilon(1e-4));
+  CHECK(all.components.unit == "Bq/mL");
+
   // A scanner that thinks one class of pairs to be less efficient than it is.
   const auto tabulated = std::make_shared<Scanner>(*with_efficiency_tables(ring_to_normalise()));
   constexpr std::size_t planted = 5;
