@@ -61,6 +61,11 @@ void add_to(std::vector<double>& sum, const std::vector<double>& values) {
   for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += values[k];
 }
 
+std::vector<double> sum_over_parts(std::vector<std::vector<double>> of_part) {
+  for (std::size_t part = 1; part < of_part.size(); ++part) add_to(of_part[0], of_part[part]);
+  return std::move(of_part[0]);
+}
+
 }  // namespace
 
 Normalisation::Normalisation(std::shared_ptr<const Scanner> scanner, const NormalisationSource& source,
@@ -78,6 +83,7 @@ void Normalisation::add(const EventBatch& prompts, double exposure) {
     throw std::invalid_argument("a normalisation is of events of one scanner with a table of detectors");
   scan_s_ += prompts.duration_s;
   weighted_s_ += prompts.duration_s * exposure;
+  if (prompts.count == 0) return;
   const EventView view = prompts.view();
   std::vector<detail::DetectorPair> pairs;
   pairs.reserve(static_cast<std::size_t>(view.count));
@@ -85,17 +91,27 @@ void Normalisation::add(const EventBatch& prompts, double exposure) {
     pairs.push_back({std::max(view.detector1[i], view.detector2[i]), std::min(view.detector1[i], view.detector2[i])});
   std::vector<float> weights(pairs.size());
   expectation_.of_counted(pairs, weights.data());
-  for (std::size_t k = 0; k < pairs.size(); ++k)
-    events_.push_back({pairs[k].detector1, pairs[k].detector2, weights[k]});
+  std::vector<Counted>& batch = batches_.emplace_back();
+  batch.reserve(pairs.size());
+  for (std::size_t k = 0; k < pairs.size(); ++k) batch.push_back({pairs[k].detector1, pairs[k].detector2, weights[k]});
+  events_ += view.count;
+}
+
+template <class Visit>
+void Normalisation::for_each_event(const Visit& visit) const {
+  in_parts(batches_.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b)
+      for (const Counted& event : batches_[b]) visit(part, event);
+  });
 }
 
 NormalisationEstimate Normalisation::estimate(const RandomsModel* randoms) {
-  if (events_.empty()) throw std::runtime_error("no event came: a normalisation needs a scan of the source");
+  if (events_ == 0) throw std::runtime_error("no event came: a normalisation needs a scan of the source");
   if (!(weighted_s_ > 0)) throw std::runtime_error("the events state no scan time, which the calibration needs");
   randoms_ = randoms;
   sum_fans();
   NormalisationEstimate result;
-  result.events = static_cast<std::int64_t>(events_.size());
+  result.events = events_;
   leave_out(result);
   start();
   Trues trues = count_trues();
@@ -122,22 +138,25 @@ void Normalisation::sum_fans() {
     throw std::runtime_error(
         fmt::format("no pair of crystals of scanner {} sees the source '{}': it lies outside the field of view",
                     scanner_->name, expectation_.phantom().name()));
-  if (std::ranges::none_of(events_, [](const Counted& event) { return event.weight > 0; }))
+  const auto meets = [](const Counted& event) { return event.weight > 0; };
+  if (std::ranges::none_of(batches_, [&](const auto& batch) { return std::ranges::any_of(batch, meets); }))
     throw std::runtime_error(
         fmt::format("none of the {} events lies on a line that meets the source '{}': is it another scan's, or of "
                     "another place?",
-                    events_.size(), expectation_.phantom().name()));
+                    events_, expectation_.phantom().name()));
 }
 
 // Dead, hot and unseen crystals by what each counted, against what it would if all were alike.
 void Normalisation::leave_out(NormalisationEstimate& result) {
   const std::size_t count = crystals_of(*scanner_);
-  std::vector<double> counted(count), fan = sums_->fans(std::vector<double>(count, 1.0));
-  for (const Counted& event : events_) {
-    if (!(event.weight > 0)) continue;
-    ++counted[event.detector1];
-    ++counted[event.detector2];
-  }
+  std::vector<std::vector<double>> of_part(parts, std::vector<double>(count));
+  for_each_event([&](std::size_t part, const Counted& event) {
+    if (!(event.weight > 0)) return;
+    ++of_part[part][event.detector1];
+    ++of_part[part][event.detector2];
+  });
+  const std::vector<double> counted = sum_over_parts(std::move(of_part));
+  const std::vector<double> fan = sums_->fans(std::vector<double>(count, 1.0));
   const double scale = sum_of(counted) / sum_of(fan);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < count; ++i)
@@ -160,8 +179,7 @@ void Normalisation::leave_out(NormalisationEstimate& result) {
     }
   }
   if (std::ranges::none_of(fitted_, [](char fitted) { return fitted != 0; }))
-    throw std::runtime_error(
-        fmt::format("{} events are too few: no crystal has {} counts", events_.size(), least_expected));
+    throw std::runtime_error(fmt::format("{} events are too few: no crystal has {} counts", events_, least_expected));
 }
 
 // All crystals alike, or as the scanner has them; the scale gives the total.
@@ -171,10 +189,13 @@ void Normalisation::start() {
     for (std::size_t i = 0; i < a_.size(); ++i) a_[i] *= own[i];
   }
   const std::vector<double> y = expected();
-  double counted = 0;
-  for (const Counted& event : events_)
-    if (event.weight > 0 && a_[event.detector1] > 0 && a_[event.detector2] > 0) counted += 2;
-  const double scale = std::sqrt(counted / sum_of(y));
+  std::vector<double> of_part(parts);
+  for_each_event([&](std::size_t part, const Counted& event) {
+    if (event.weight > 0 && a_[event.detector1] > 0 && a_[event.detector2] > 0) of_part[part] += 2;
+  });
+  if (!(sum_of(y) > 0))
+    throw std::runtime_error("the scanner's own efficiencies of the crystals that see the source are all 0");
+  const double scale = std::sqrt(sum_of(of_part) / sum_of(y));
   for (double& a : a_) a *= scale;
 }
 
@@ -183,30 +204,27 @@ std::int32_t Normalisation::class_of(std::uint32_t module1, std::uint32_t module
   return std::max(scanner_->module_pair[static_cast<std::size_t>(module1) * scanner_->modules() + module2], 0);
 }
 
-double Normalisation::scale_of(std::uint32_t module1, std::uint32_t module2) const {
+double Normalisation::factor_of(std::uint32_t module1, std::uint32_t module2) const {
   return factor_[static_cast<std::size_t>(class_of(module1, module2))];
 }
 
 // The E-step: each event is one of the source with probability y / (y + r).
 Normalisation::Trues Normalisation::count_trues() const {
-  std::vector<Trues> of_part(parts);
-  in_parts(events_.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
+  std::vector<Trues> of_part(parts, {.of_crystal = std::vector<double>(a_.size()),
+                                     .information = std::vector<double>(a_.size()),
+                                     .of_class = std::vector<double>(factor_.size())});
+  for_each_event([&](std::size_t part, const Counted& event) {
+    const std::uint32_t i = event.detector1, j = event.detector2;
+    const double y = a_[i] * a_[j] * static_cast<double>(event.weight) * factor_of(module_of_[i], module_of_[j]);
+    if (!(y > 0)) return;
+    const double r = randoms_ ? static_cast<double>(randoms_->rate(i, j)) * scan_s_ : 0.0;
+    const double p = y / (y + r);
     Trues& sum = of_part[part];
-    sum.of_crystal.resize(a_.size());
-    sum.information.resize(a_.size());
-    sum.of_class.resize(factor_.size());
-    for (std::size_t k = begin; k < end; ++k) {
-      const auto [i, j, weight] = events_[k];
-      const double y = a_[i] * a_[j] * static_cast<double>(weight) * scale_of(module_of_[i], module_of_[j]);
-      if (!(y > 0)) continue;
-      const double r = randoms_ ? static_cast<double>(randoms_->rate(i, j)) * scan_s_ : 0.0;
-      const double p = y / (y + r);
-      for (const std::uint32_t crystal : {i, j}) {
-        sum.of_crystal[crystal] += p;
-        sum.information[crystal] += p * p;
-      }
-      sum.of_class[static_cast<std::size_t>(class_of(module_of_[i], module_of_[j]))] += p;
+    for (const std::uint32_t crystal : {i, j}) {
+      sum.of_crystal[crystal] += p;
+      sum.information[crystal] += p * p;
     }
+    sum.of_class[static_cast<std::size_t>(class_of(module_of_[i], module_of_[j]))] += p;
   });
   for (std::size_t part = 1; part < parts; ++part) {
     add_to(of_part[0].of_crystal, of_part[part].of_crystal);
@@ -310,28 +328,30 @@ double Normalisation::step_classes(const Trues& trues) {
   return farthest;
 }
 
+// The mean of the factors over the counts is 1.
+void Normalisation::give_classes(NormalisationEstimate& result, const Trues& trues) {
+  sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return 1 / factor_of(m1, m2); });
+  double counted = 0, without = 0;
+  for (std::size_t c = 0; c < factor_.size(); ++c) {
+    counted += trues.of_class[c];
+    without += trues.of_class[c] / factor_[c];
+  }
+  const double mean = counted / without;
+  for (std::size_t c = 0; c < factor_.size(); ++c) {
+    const bool known = trues.of_class[c] >= least_expected;
+    result.components.class_factor.push_back(known ? static_cast<float>(factor_[c] / mean) : 1.0f);
+    result.class_error.push_back(known ? static_cast<float>(1 / std::sqrt(trues.of_class[c])) : 0.0f);
+  }
+  for (double& a : a_) a *= std::sqrt(mean);
+}
+
 void Normalisation::finish(NormalisationEstimate& result, const Trues& trues) {
   result.fit = fit();
   result.counted = trues.of_crystal;
   result.trues = 0.5 * sum_of(trues.of_crystal);
   result.lines = sums_->lines();
   result.partners_alike = sums_->crystals_a_group();
-  if (settings_.classes) {
-    sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return 1 / scale_of(m1, m2); });
-    // Their mean over the counts is 1.
-    double counted = 0, without = 0;
-    for (std::size_t c = 0; c < factor_.size(); ++c) {
-      counted += trues.of_class[c];
-      without += trues.of_class[c] / factor_[c];
-    }
-    const double mean = counted / without;
-    for (std::size_t c = 0; c < factor_.size(); ++c) {
-      const bool known = trues.of_class[c] >= least_expected;
-      result.components.class_factor.push_back(known ? static_cast<float>(factor_[c] / mean) : 1.0f);
-      result.class_error.push_back(known ? static_cast<float>(1 / std::sqrt(trues.of_class[c])) : 0.0f);
-    }
-    for (double& a : a_) a *= std::sqrt(mean);
-  }
+  if (settings_.classes) give_classes(result, trues);
   result.sum_error = sums_->relative_error(a_);
   const std::vector<double> own = own_efficiencies(*scanner_);
   double sum = 0, sum_own = 0, fitted = 0;
@@ -356,55 +376,62 @@ void Normalisation::finish(NormalisationEstimate& result, const Trues& trues) {
   }
 }
 
-SourceFit Normalisation::fit() const {
-  const detail::SourceProfile profile(expectation_.phantom(), expectation_.margin_mm());
-  const DetectorTable& table = *scanner_->detectors;
-  const auto place = [&](std::uint32_t d1, std::uint32_t d2) {
-    return profile.place(table.position(d1).as<double>(), table.position(d2).as<double>());
-  };
-  std::vector<double> counted(profile.places()), expected(profile.places()), variance(profile.places());
+/// Counts that the estimate expects by place, those of randoms among them.
+Normalisation::Places Normalisation::expected_places(const detail::SourceProfile& profile) const {
   // A line that stands for a group of them may lie in another place than these.
   const double placing = 1 - 1.0 / sums_->crystals_a_group();
-  double beside = 0, randoms_met = 0;
-  for (const Counted& event : events_) {
-    if (!(a_[event.detector1] > 0 && a_[event.detector2] > 0)) continue;
-    if (event.weight > 0)
-      ++counted[place(event.detector1, event.detector2)];
-    else
-      ++beside;
-  }
-  const std::vector<double> sums = sums_->group_sums(a_);
-  std::vector<double> singles(a_.size());
-  for (std::size_t i = 0; i < a_.size(); ++i)
-    if (randoms_ && a_[i] > 0) singles[i] = static_cast<double>(randoms_->factor[i]) * std::sqrt(scan_s_);
+  const std::vector<double> sums = sums_->group_sums(a_), singles = singles_of_scan();
   const std::vector<double> singles_sums = sums_->group_sums(singles);
-  struct Part {
-    std::vector<double> expected, variance;
-    double randoms = 0;
-  };
-  std::vector<Part> of_part(parts);
+  const std::vector<double> none(profile.places());
+  std::vector<Places> of_part(parts, {.counts = none, .variance = none});
   in_parts(a_.size(), [&](std::size_t part, std::size_t begin, std::size_t end) {
-    Part& sum = of_part[part];
-    sum.expected.resize(profile.places());
-    sum.variance.resize(profile.places());
+    Places& sum = of_part[part];
     for (auto i = static_cast<std::uint32_t>(begin); i < end; ++i)
       sums_->visit(i, [&](const detail::FanSums::Line& line) {
         const double randoms = 0.5 * singles[i] * singles_sums[line.group];
         const double y = 0.5 * a_[i] * sums[line.group] * static_cast<double>(line.weight) + randoms;
-        const std::size_t at = place(line.pair.detector1, line.pair.detector2);
-        sum.expected[at] += y;
-        sum.variance[at] += placing * y * y;
+        const std::size_t place = place_of(profile, line.pair.detector1, line.pair.detector2);
+        sum.counts[place] += y;
+        sum.variance[place] += placing * y * y;
         sum.randoms += randoms;
       });
   });
-  for (const Part& part : of_part) {
-    add_to(expected, part.expected);
-    add_to(variance, part.variance);
-    randoms_met += part.randoms;
+  for (std::size_t part = 1; part < parts; ++part) {
+    add_to(of_part[0].counts, of_part[part].counts);
+    add_to(of_part[0].variance, of_part[part].variance);
+    of_part[0].randoms += of_part[part].randoms;
   }
-  SourceFit result = detail::SourceProfile::compare(counted, expected, variance);
+  return std::move(of_part[0]);
+}
+
+/// Each crystal's factor of the randoms of the whole scan; 0 for those that are left out.
+std::vector<double> Normalisation::singles_of_scan() const {
+  std::vector<double> singles(a_.size());
+  for (std::size_t i = 0; i < a_.size(); ++i)
+    if (randoms_ && a_[i] > 0) singles[i] = static_cast<double>(randoms_->factor[i]) * std::sqrt(scan_s_);
+  return singles;
+}
+
+std::size_t Normalisation::place_of(const detail::SourceProfile& profile, std::uint32_t detector1,
+                                    std::uint32_t detector2) const {
+  const DetectorTable& table = *scanner_->detectors;
+  return profile.place(table.position(detector1).as<double>(), table.position(detector2).as<double>());
+}
+
+SourceFit Normalisation::fit() const {
+  const detail::SourceProfile profile(expectation_.phantom(), expectation_.margin_mm());
+  std::vector<std::vector<double>> counts(parts, std::vector<double>(profile.places() + 1));  // the last: beside
+  for_each_event([&](std::size_t part, const Counted& event) {
+    if (!(a_[event.detector1] > 0 && a_[event.detector2] > 0)) return;
+    ++counts[part][event.weight > 0 ? place_of(profile, event.detector1, event.detector2) : profile.places()];
+  });
+  std::vector<double> counted = sum_over_parts(std::move(counts));
+  const double beside = counted.back();
+  counted.pop_back();
+  const Places expected = expected_places(profile);
+  SourceFit result = detail::SourceProfile::compare(counted, expected.counts, expected.variance);
   result.beside = beside;
-  result.beside_expected = std::max(0.0, CoincidenceSums(*scanner_).total(singles) - randoms_met);
+  result.beside_expected = std::max(0.0, CoincidenceSums(*scanner_).total(singles_of_scan()) - expected.randoms);
   return result;
 }
 

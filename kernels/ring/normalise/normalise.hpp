@@ -65,6 +65,9 @@ class Normalisation {
     std::uint32_t detector1, detector2;
     float weight;  // w_ij, 0 beside the source
   };
+  /// Calls visit(part, event) for all events, those of different parts at once.
+  template <class Visit>
+  void for_each_event(const Visit& visit) const;
   struct Trues {
     std::vector<double> of_crystal, information;  // sums of p and of p^2 over a crystal's events
     std::vector<double> of_class;
@@ -78,9 +81,17 @@ class Normalisation {
   void step_crystals(const Trues& trues);
   void step_scale(const Trues& trues);
   double step_classes(const Trues& trues);
-  double scale_of(std::uint32_t module1, std::uint32_t module2) const;
+  double factor_of(std::uint32_t module1, std::uint32_t module2) const;
   std::int32_t class_of(std::uint32_t module1, std::uint32_t module2) const;
   void finish(NormalisationEstimate& result, const Trues& trues);
+  void give_classes(NormalisationEstimate& result, const Trues& trues);
+  struct Places {
+    std::vector<double> counts, variance;  // of each place
+    double randoms = 0;                    // among the counts, all together
+  };
+  Places expected_places(const detail::SourceProfile& profile) const;
+  std::vector<double> singles_of_scan() const;
+  std::size_t place_of(const detail::SourceProfile& profile, std::uint32_t detector1, std::uint32_t detector2) const;
   SourceFit fit() const;
 
   std::shared_ptr<const Scanner> scanner_;
@@ -88,7 +99,8 @@ class Normalisation {
   detail::PairExpectation expectation_;
   std::optional<detail::FanSums> sums_;
   std::vector<std::uint32_t> module_of_;
-  std::vector<Counted> events_;
+  std::vector<std::vector<Counted>> batches_;
+  std::int64_t events_ = 0;
   double scan_s_ = 0, weighted_s_ = 0;
   const RandomsModel* randoms_ = nullptr;
   std::vector<double> a_;       // e_i sqrt(C t); 0: left out

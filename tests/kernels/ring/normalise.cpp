@@ -161,7 +161,7 @@ TEST_CASE("a dead crystal, one of half efficiency and a hot one are found") {
 
 TEST_CASE("lines, points and an annulus are sources too") {
   const auto rod = [](double x, double y) {
-    Solid solid(Shape::cylinder, {x, y, 0}, {0.75, 0.75, 40});
+    Solid solid(Shape::cylinder, {x, y, 0}, {1.5, 1.5, 40});
     solid.activity_Bq_mL = 1e7;
     return solid;
   };
@@ -172,7 +172,7 @@ TEST_CASE("lines, points and an annulus are sources too") {
   annulus.push_back(hole);
   std::vector<Solid> points;
   for (int k = 0; k < 6; ++k) {
-    Solid solid(Shape::ellipsoid, {45 * std::cos(1.9 * k), 45 * std::sin(1.9 * k), 11 * (k - 2.5)}, {2, 2, 2});
+    Solid solid(Shape::ellipsoid, {45 * std::cos(1.9 * k), 45 * std::sin(1.9 * k), 11 * (k - 2.5)}, {3, 3, 3});
     solid.activity_Bq_mL = 1e7;
     points.push_back(solid);
   }
