@@ -90,8 +90,8 @@ Solid Solid::grown(double margin_mm) const {
   result.halved_ = false;
   // Half axes that are longer by the margin hold all points within it of a cube and of a round cylinder or ball. An
   // oblate ball would need more, and gets its box.
-  const bool round =
-      half_axis_mm(0) == half_axis_mm(1) && (shape_ == Shape::cylinder || half_axis_mm(1) == half_axis_mm(2));
+  const auto alike = [&](int a, int b) { return std::abs(half_axis_mm(a) / half_axis_mm(b) - 1) < 1e-9; };
+  const bool round = alike(0, 1) && (shape_ == Shape::cylinder || alike(1, 2));
   if (!round) result.shape_ = Shape::box;
   for (int k = 0; k < 3; ++k) {
     const double before = half_axis_mm(k), factor = (before + margin_mm) / before;

@@ -29,7 +29,6 @@ class FanSums {
   std::uint32_t crystals_a_group() const { return most_; }
   /// Lines that were kept.
   std::int64_t lines() const;
-  std::size_t crystals() const { return rows_.size(); }
 
   /// Multiplies every weight by factor(module of the crystal, module of its partners).
   template <class Factor>

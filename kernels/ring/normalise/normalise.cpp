@@ -74,7 +74,6 @@ Normalisation::Normalisation(std::shared_ptr<const Scanner> scanner, const Norma
   if (settings.classes && scanner_->pair_tables.empty())
     throw std::invalid_argument(
         fmt::format("scanner {} has no tables of module pairs, whose factors could be estimated", scanner_->name));
-  for (std::uint32_t d = 0; d < crystals_of(*scanner_); ++d) module_of_.push_back(scanner_->module_of(d));
   factor_.assign(std::max<std::size_t>(scanner_->pair_tables.size(), 1), 1.0);
 }
 
@@ -199,13 +198,10 @@ void Normalisation::start() {
   for (double& a : a_) a *= scale;
 }
 
-std::int32_t Normalisation::class_of(std::uint32_t module1, std::uint32_t module2) const {
+std::size_t Normalisation::class_of(std::uint32_t module1, std::uint32_t module2) const {
   if (scanner_->module_pair.empty() || scanner_->pair_tables.empty()) return 0;
-  return std::max(scanner_->module_pair[static_cast<std::size_t>(module1) * scanner_->modules() + module2], 0);
-}
-
-double Normalisation::factor_of(std::uint32_t module1, std::uint32_t module2) const {
-  return factor_[static_cast<std::size_t>(class_of(module1, module2))];
+  const std::int32_t found = scanner_->module_pair[static_cast<std::size_t>(module1) * scanner_->modules() + module2];
+  return static_cast<std::size_t>(std::max(found, 0));
 }
 
 // The E-step: each event is one of the source with probability y / (y + r).
@@ -215,7 +211,8 @@ Normalisation::Trues Normalisation::count_trues() const {
                                      .of_class = std::vector<double>(factor_.size())});
   for_each_event([&](std::size_t part, const Counted& event) {
     const std::uint32_t i = event.detector1, j = event.detector2;
-    const double y = a_[i] * a_[j] * static_cast<double>(event.weight) * factor_of(module_of_[i], module_of_[j]);
+    const std::size_t group = class_of(sums_->module_of(i), sums_->module_of(j));
+    const double y = a_[i] * a_[j] * static_cast<double>(event.weight) * factor_[group];
     if (!(y > 0)) return;
     const double r = randoms_ ? static_cast<double>(randoms_->rate(i, j)) * scan_s_ : 0.0;
     const double p = y / (y + r);
@@ -224,7 +221,7 @@ Normalisation::Trues Normalisation::count_trues() const {
       sum.of_crystal[crystal] += p;
       sum.information[crystal] += p * p;
     }
-    sum.of_class[static_cast<std::size_t>(class_of(module_of_[i], module_of_[j]))] += p;
+    sum.of_class[group] += p;
   });
   for (std::size_t part = 1; part < parts; ++part) {
     add_to(of_part[0].of_crystal, of_part[part].of_crystal);
@@ -313,8 +310,7 @@ double Normalisation::step_classes(const Trues& trues) {
   std::vector<double> y(factor_.size());
   for (std::uint32_t i = 0; i < a_.size(); ++i)
     sums_->visit(i, [&](const detail::FanSums::Line& line) {
-      y[static_cast<std::size_t>(class_of(line.module1, line.module2))] +=
-          0.5 * a_[i] * sums[line.group] * static_cast<double>(line.weight);
+      y[class_of(line.module1, line.module2)] += 0.5 * a_[i] * sums[line.group] * static_cast<double>(line.weight);
     });
   std::vector<double> change(factor_.size(), 1.0);
   for (std::size_t c = 0; c < factor_.size(); ++c)
@@ -324,13 +320,13 @@ double Normalisation::step_classes(const Trues& trues) {
     factor_[c] *= change[c];
     farthest = std::max(farthest, std::abs(change[c] - 1) * std::sqrt(trues.of_class[c]));
   }
-  sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return change[static_cast<std::size_t>(class_of(m1, m2))]; });
+  sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return change[class_of(m1, m2)]; });
   return farthest;
 }
 
 // The mean of the factors over the counts is 1.
 void Normalisation::give_classes(NormalisationEstimate& result, const Trues& trues) {
-  sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return 1 / factor_of(m1, m2); });
+  sums_->scale([&](std::uint32_t m1, std::uint32_t m2) { return 1 / factor_[class_of(m1, m2)]; });
   double counted = 0, without = 0;
   for (std::size_t c = 0; c < factor_.size(); ++c) {
     counted += trues.of_class[c];

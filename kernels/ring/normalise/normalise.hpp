@@ -81,8 +81,7 @@ class Normalisation {
   void step_crystals(const Trues& trues);
   void step_scale(const Trues& trues);
   double step_classes(const Trues& trues);
-  double factor_of(std::uint32_t module1, std::uint32_t module2) const;
-  std::int32_t class_of(std::uint32_t module1, std::uint32_t module2) const;
+  std::size_t class_of(std::uint32_t module1, std::uint32_t module2) const;
   void finish(NormalisationEstimate& result, const Trues& trues);
   void give_classes(NormalisationEstimate& result, const Trues& trues);
   struct Places {
@@ -98,7 +97,6 @@ class Normalisation {
   NormalisationSettings settings_;
   detail::PairExpectation expectation_;
   std::optional<detail::FanSums> sums_;
-  std::vector<std::uint32_t> module_of_;
   std::vector<std::vector<Counted>> batches_;
   std::int64_t events_ = 0;
   double scan_s_ = 0, weighted_s_ = 0;

@@ -79,13 +79,6 @@ std::array<double, 6> spread(std::uint64_t start, int n) {
   return result;
 }
 
-/// The depth of an interaction behind its mean, for u uniform in [0, 1): exponential in a crystal of this depth.
-double depth_from_mean(double u, double depth_mm) {
-  if (!(depth_mm > 0)) return 0;
-  const double stopped = 1 - std::exp(-usual_per_mm * depth_mm);
-  return -std::log(1 - u * stopped) / usual_per_mm - mean_interaction_depth(depth_mm, usual_per_mm);
-}
-
 }  // namespace
 
 PairExpectation::PairExpectation(const Scanner& scanner, const NormalisationSource& source)
@@ -102,9 +95,9 @@ PairExpectation::PairExpectation(const Scanner& scanner, const NormalisationSour
   scatter_ = scatter_view(*source_.scatter, source_.scatter->values.data());
 }
 
-// Where a module's crystals take photons. Their pitch: the least distances from its first one around the axis and along it. What lies
-// between crystals counts as theirs. Alone in its row, a crystal is as large as its box where that is known. They are as
-// deep as their box's longer edge across the axis.
+// Crystals are as large as their pitch, the least distances from a module's first one around the axis and along it:
+// what lies between them counts as theirs. Alone in its row, a crystal is as large as its box where that is known. They
+// are as deep as their box's longer edge across the axis.
 void PairExpectation::measure_faces() {
   constexpr double same_mm = 0.2;
   constexpr double none = std::numeric_limits<double>::infinity();
@@ -128,7 +121,12 @@ void PairExpectation::measure_faces() {
       const Vec3d box = type.element_size_mm.as<double>();
       if (across == none) across = std::min(box.x, box.y);
       if (along == none) along = box.z;
-      faces_.push_back({across * around, {0, 0, along}, outwards, std::max(box.x, box.y)});
+      const double depth = std::max(box.x, box.y);
+      faces_.push_back({across * around,
+                        {0, 0, along},
+                        outwards,
+                        1 - std::exp(-usual_per_mm * depth),
+                        mean_interaction_depth(depth, usual_per_mm)});
       margin_mm_ = std::max(margin_mm_, 0.5 * std::hypot(across, along));
     }
 }
@@ -181,9 +179,10 @@ double PairExpectation::mean_chord(DetectorPair pair, Drawing drawing) const {
   const Face& one = faces_[scanner_->module_of(pair.detector1)];
   const Face& two = faces_[scanner_->module_of(pair.detector2)];
   const std::uint64_t start = mixed(mixed(drawing.seed, pair.detector1), pair.detector2);
-  const auto point = [](Vec3d middle, const Face& face, double u, double v, double w) {
-    return middle + (u - 0.5) * face.across + (v - 0.5) * face.along +
-           depth_from_mean(w, face.depth_mm) * face.outwards;
+  // Depths are exponential; the detector's place is their mean.
+  const auto point = [](Vec3d at, const Face& face, double u, double v, double w) {
+    const double depth_mm = -std::log(1 - w * face.stopped) / usual_per_mm;
+    return at + (u - 0.5) * face.across + (v - 0.5) * face.along + (depth_mm - face.mean_depth_mm) * face.outwards;
   };
   double sum = 0;
   for (int n = 0; n < drawing.lines; ++n) {

@@ -59,7 +59,8 @@ class PairExpectation {
   struct Face {
     Vec3d across, along;  // edges that photons cross
     Vec3d outwards;       // unit vector
-    double depth_mm;      // 0: not known
+    double stopped;       // share of photons that interact within its depth; 0: the depth is not known
+    double mean_depth_mm;
   };
   void measure_faces();
   struct Drawing {

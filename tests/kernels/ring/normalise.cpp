@@ -1,5 +1,5 @@
-// Normalisation from a scan: crystals' efficiencies, dead and hot crystals, factors of classes, calibration and goodness
-// of fit of simulated scans whose truth is known, and what is refused.
+// Normalisation from a scan: crystals' efficiencies, dead and hot crystals, factors of classes, calibration and
+// goodness of fit of simulated scans whose truth is known, and what is refused.
 #include "kernels/ring/normalise/normalise.hpp"
 
 #include <algorithm>
