@@ -70,7 +70,7 @@ void add_normalise(Command& app) {
                   "YAML file to write, as event_corrections reads it by normalisation: {from: file, file: FILE}")
       .required();
   command.add_option("--mu", options->mu_map, "NIfTI of its attenuation in 1/cm; none: the phantom's own");
-  command.add_option("--scatter", options->scatter, "NIfTI of its scatter, as scatter_writer writes it");
+  command.add_option("--scatter", options->scatter, "NIfTI of its scatter, as event_corrections reads it");
   command.add_option("--isotope", options->isotope, "Correct for the decay during the scan: F-18, Ga-68, ...");
   command
       .add_option("--live-fraction", options->live_fraction,
