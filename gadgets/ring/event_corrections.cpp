@@ -251,6 +251,7 @@ struct EventCorrections {
       terms.randoms_scale = rate.scale;
     }
     terms.reference_s = p_.reference_s;
+    terms.skip_unrecorded = components_ && std::ranges::count(components_->crystal_efficiency, 0.0f) > 0;
     terms.tof = p_.tof;
     means().corrector().set_additive(batch, terms);
     batch.quantity = quantity_after(batch.quantity);
@@ -268,8 +269,13 @@ struct EventCorrections {
       after[correction] = {CorrectionState::made, std::move(how)};
     };
     after.attenuated_by = attenuated_by_;
-    if (p_.normalisation.from == NormalisationFrom::file)
+    if (components_) {
       made(Correction::normalisation, p_.normalisation.file.string());
+      if (components_->calibration > 0 && !components_->unit.empty()) {
+        after.unit = components_->unit;
+        after.scale = "calibration of " + p_.normalisation.file.string();
+      }
+    }
     if (p_.normalisation.from == NormalisationFrom::none) leave_out_normalisation(after);
     if (p_.randoms.from == RandomsFrom::rate) made(Correction::randoms, fmt::format("{:g} cps", p_.randoms.rate_cps));
     if (p_.randoms.from == RandomsFrom::delayeds && has_delayeds)

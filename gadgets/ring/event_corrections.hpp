@@ -31,9 +31,10 @@ struct NormalisationParams {
       describe(param<&NormalisationParams::from>(
                    "from",
                    "scanner: the efficiencies that came with the events, as in a PETSIRD header; none: 1 for "
-                   "every pair; file: crystals' efficiencies from `file`, in place of the scanner's"),
+                   "every pair; file: those of `file`, in place of the scanner's"),
                param<&NormalisationParams::file>("file", reads_file,
-                                                 "YAML with crystal_efficiency: [..], calibration: .. or both"));
+                                                 "YAML as `tofstream normalise` writes it: crystal_efficiency: [..], "
+                                                 "class_factor: [..], calibration: .., or some of them"));
 };
 
 /// `randoms: {from: delayeds}`

@@ -83,6 +83,24 @@ double Solid::extent(Vec3d direction) const {
   return std::abs(along.x) + std::abs(along.y) + std::abs(along.z);
 }
 
+Solid Solid::grown(double margin_mm) const {
+  Solid result = *this;
+  result.activity_Bq_mL.reset();
+  result.mu_per_cm.reset();
+  result.halved_ = false;
+  // Half axes that are longer by the margin hold all points within it of a cube and of a round cylinder or ball. An
+  // oblate ball would need more, and gets its box.
+  const auto alike = [&](int a, int b) { return std::abs(half_axis_mm(a) / half_axis_mm(b) - 1) < 1e-9; };
+  const bool round = alike(0, 1) && (shape_ == Shape::cylinder || alike(1, 2));
+  if (!round) result.shape_ = Shape::box;
+  for (int k = 0; k < 3; ++k) {
+    const double before = half_axis_mm(k), factor = (before + margin_mm) / before;
+    result.scaled_axes_[k] = factor * scaled_axes_[k];
+    result.inverse_[k] = (1 / factor) * inverse_[k];
+  }
+  return result;
+}
+
 Box3 Solid::bounds() const {
   const Vec3d reach{extent({1, 0, 0}), extent({0, 1, 0}), extent({0, 0, 1})};
   return {centre_ - reach, centre_ + reach};

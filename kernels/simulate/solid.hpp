@@ -48,6 +48,9 @@ class Solid {
   double half_axis_mm(int axis) const { return norm(scaled_axes_[axis]); }
   /// Largest direction . (p - centre) of the whole shape's points (of both halves, where halved).
   double extent(Vec3d direction) const;
+  /// A solid, with neither activity nor mu, that holds every point within `margin_mm` of this one: its box where it is
+  /// stretched to unlike half axes, else of its own shape; never halved.
+  Solid grown(double margin_mm) const;
   /// The smallest box along the axes around the whole shape.
   Box3 bounds() const;
   /// Parameters t at which `origin + t direction` is inside; direction need not be a unit vector.

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   add_profile(app);
   add_phantom(app);
   add_mu_map(app);
+  add_normalise(app);
   add_bench(app);
   add_new_gadget(app);
   add_completion(app);

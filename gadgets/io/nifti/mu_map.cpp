@@ -1,6 +1,7 @@
 // Attenuation maps from NIfTI: see mu_map.hpp.
 #include "gadgets/io/nifti/mu_map.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -38,6 +39,15 @@ Image read_mu_map(const std::filesystem::path& path) {
     value *= per_cm_to_per_mm;
   }
   return mu;
+}
+
+void require_per_cm(const std::filesystem::path& path, const Image& mu_per_mm) {
+  constexpr float per_mm_to_per_cm = 10, least = 0.03f, most = 3;
+  const float largest = per_mm_to_per_cm * std::ranges::max(mu_per_mm.voxels.span());
+  if (largest == 0 || (largest >= least && largest <= most)) return;
+  throw std::runtime_error(fmt::format(
+      "{}: its largest value is {:.3g}, and attenuation at 511 keV in 1/cm has 0.096 in water: is it in {}?",
+      path.string(), largest, largest < least ? "1/mm" : "Hounsfield units, which 'tofstream mu-map' converts"));
 }
 
 std::uint32_t checksum_of_mu_map(const Image& mu) {

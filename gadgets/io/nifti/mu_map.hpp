@@ -14,6 +14,10 @@ namespace tofstream {
 /// voxel.
 Image read_mu_map(const std::filesystem::path& path);
 
+/// Throws std::runtime_error, one line, where a map's largest value betrays another unit than 1/cm at 511 keV: below
+/// 0.03 (water has 0.096) it would be 1/mm, above 3 (lead has 1.8) Hounsfield units. A map of zeros is taken.
+void require_per_cm(const std::filesystem::path& path, const Image& mu_per_mm);
+
 /// A checksum of the map's voxels and their positions: two maps with the same checksum are the same map.
 std::uint32_t checksum_of_mu_map(const Image& mu);
 

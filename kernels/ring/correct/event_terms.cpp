@@ -150,7 +150,7 @@ void EventCorrector::set_multiplicative(EventBatch& batch, const EventTerms& ter
 void EventCorrector::set_additive(EventBatch& batch, const EventTerms& terms) {
   require_terms(batch.additive.empty(), "the events carry correction terms already");
   check_additive(batch, terms);
-  if (!terms.randoms && !terms.scatter) return;
+  if (!terms.randoms && !terms.scatter && !terms.skip_unrecorded) return;
   Tables& tables = *tables_;
   tables.with_batch(batch, &EventBatch::additive, [&](EventBatch& there) {
     Buffer<float> additive(there.memory(), there.count, tables.stream);

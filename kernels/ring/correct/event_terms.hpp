@@ -19,8 +19,9 @@ struct EventTerms {
   double randoms_scale = 1;                             // of the batch's time: rate then / rate of the model
   std::shared_ptr<const ScatterEstimate> scatter = {};  // with ToF where the terms are of ToF bins, else without
   double exposure = 1;                                  // EventBatch::exposure
-  double reference_s = 1;  // the estimate x counts decays of this time: T of conventions.md
-  bool tof = true;         // false: the projector does not look at ToF, so terms are of whole lines
+  double reference_s = 1;        // the estimate x counts decays of this time: T of conventions.md
+  bool tof = true;               // false: the projector does not look at ToF, so terms are of whole lines
+  bool skip_unrecorded = false;  // events on pairs of efficiency 0 are to be skipped where there are no other terms too
 };
 
 /// Sets the terms of batch after batch. What they are looked up in, the scanner's efficiencies, the randoms' factors
@@ -41,7 +42,7 @@ class EventCorrector {
   /// not positive and finite, and attenuation on another backend.
   void set_multiplicative(EventBatch& batch, const EventTerms& terms);
 
-  /// Sets batch.additive where there are randoms or scatter, after set_multiplicative with the same terms. As the EM
+  /// Sets batch.additive where there are randoms, scatter or pairs to be skipped, after set_multiplicative with the same terms. As the EM
   /// step needs them, they are c / m in units of its forward projection:
   ///   c / m = reference_s (randoms_scale r_ij share / (e_ij a exposure) + S width / a)
   /// with r_ij randoms per s of the pair and share = bin width / coincidence window (1 without ToF), S scatter per s

@@ -9,11 +9,29 @@
 
 namespace tofstream {
 
+namespace {
+
+void scale_tables(Scanner& scanner, const std::vector<float>& factors) {
+  if (factors.empty()) return;
+  if (factors.size() != scanner.pair_tables.size())
+    throw std::invalid_argument(
+        fmt::format("{} factors of classes for the {} tables of module pairs of scanner {}: one for each is needed",
+                    factors.size(), scanner.pair_tables.size(), scanner.name));
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    if (!(factors[k] >= 0 && std::isfinite(factors[k])))
+      throw std::invalid_argument(fmt::format("the factor of class {} of pairs cannot be {}", k, factors[k]));
+    for (float& value : scanner.pair_tables[k].values) value *= factors[k];
+  }
+}
+
+}  // namespace
+
 std::shared_ptr<const Scanner> with_normalisation(const Scanner& scanner, const NormalisationComponents& components) {
   auto result = std::make_shared<Scanner>(scanner);
   if (!(components.calibration >= 0 && std::isfinite(components.calibration)))
     throw std::invalid_argument(fmt::format("a calibration factor of {} cannot be", components.calibration));
   if (components.calibration > 0) result->calibration = components.calibration;
+  scale_tables(*result, components.class_factor);
   const auto& crystals = components.crystal_efficiency;
   if (crystals.empty()) return result;
   if (static_cast<std::int64_t>(crystals.size()) != scanner.detectors->size())

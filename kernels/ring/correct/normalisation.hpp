@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "kernels/types/scanner.hpp"
@@ -13,12 +14,14 @@ namespace tofstream {
 struct NormalisationComponents {
   std::vector<float> crystal_efficiency;  // one a detector, in their order; empty: the scanner's own
   float calibration = 0;                  // factor of all efficiencies; 0: the scanner's own
+  std::vector<float> class_factor = {};   // one a table of module pairs, by which it is multiplied; empty: 1
+  std::string unit = {};                  // of images by this calibration; empty: not stated
 };
 
-/// The scanner with these components; its pair tables and geometry remain. Every energy bin of a crystal gets the
+/// The scanner with these components; its geometry remains, and its pair tables but for their factors. Every energy bin of a crystal gets the
 /// crystal's efficiency divided by their number, so that a pair's sum over energies is the product of two crystals'.
-/// Throws std::invalid_argument for a number of efficiencies other than the detectors', or a value that is negative or
-/// not finite.
+/// Throws std::invalid_argument for a number of efficiencies other than the detectors', of factors other than the
+/// tables', or a value that is negative or not finite.
 std::shared_ptr<const Scanner> with_normalisation(const Scanner& scanner, const NormalisationComponents& components);
 
 /// The scanner with efficiency 1 for every pair in coincidence.

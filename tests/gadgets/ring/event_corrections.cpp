@@ -1,5 +1,6 @@
 // The gadget: its parameters, its use of delayeds, the order and time of events, and one chain from a simulated PETSIRD
 // file to corrected events.
+#include <cmath>
 #include <fstream>
 
 #include "core/testing.hpp"
@@ -206,6 +207,24 @@ TEST_CASE("another normalisation goes with the events, so that the sensitivity m
   CHECK(batch->multiplicative[0] == batch->scanner->efficiency(17, 1));
   CHECK(batch->additive.empty());
   CHECK(gadget.out.pointer(1)->scanner == batch->scanner);
+}
+
+TEST_CASE("a calibration gives images its unit, and events of a dead crystal are skipped") {
+  const TemporaryFolder folder;
+  std::ofstream file(folder / "n.yaml");
+  file << "calibration: 0.01\nunit: Bq/mL\ndead: [17]\ncrystal_efficiency: [1";
+  for (int d = 1; d < 32; ++d) file << ", " << (d == 17 ? 0 : 1);
+  file << "]\n";
+  file.close();
+  RegisteredGadgetTest<EventBatch> gadget(
+      "event_corrections",
+      fmt::format("{{backend: cpu, normalisation: {{from: file, file: {}}}}}", (folder / "n.yaml").string()));
+  gadget.send(batch_of(5, 0, 1));  // of crystals 17 and 1
+  const auto batch = gadget.out.pointer(0);
+  CHECK(std::isinf(batch->additive[0]));
+  REQUIRE(batch->quantity != nullptr);
+  CHECK(batch->quantity->unit == "Bq/mL");
+  CHECK(batch->quantity->scale.starts_with("calibration of "));
 }
 
 TEST_CASE("parameters that do not fit together are refused in plain words") {

@@ -1,6 +1,9 @@
 // Attenuation of lines through a cylinder against exp(-mu L), the terms of events against their formula, and CUDA
 // against the CPU.
 #include "kernels/ring/correct/event_terms.hpp"
+
+#include <limits>
+
 #include "kernels/ring/correct/normalisation.hpp"
 #include "kernels/simulate/phantom.hpp"
 #include "tests/kernels/ring/correct_support.hpp"
@@ -91,6 +94,16 @@ TEST_CASE("terms are efficiency x attenuation x exposure, and randoms and scatte
     }
     CHECK(infinite > 0);
   }
+}
+
+TEST_CASE("events on pairs of efficiency 0 are skipped without randoms and scatter too, where that is asked for") {
+  const auto scanner = unequal_scanner();
+  EventBatch as_it_is = random_events(scanner, 2000, 9), events = random_events(scanner, 2000, 9);
+  set_terms(as_it_is, {});
+  CHECK(as_it_is.additive.empty());
+  set_terms(events, {.skip_unrecorded = true});
+  for (std::int64_t i = 0; i < events.count; ++i)
+    CHECK(events.additive[i] == (events.multiplicative[i] > 0 ? 0 : std::numeric_limits<float>::infinity()));
 }
 
 TEST_CASE("what does not fit together is refused in plain words") {
