@@ -88,7 +88,7 @@ double middle_z(const SinogramPlace& place) {
   return 0.5 * static_cast<double>(place.z_a + place.z_b);
 }
 
-constexpr int most_places = 20, iterations = 200;
+constexpr int iterations = 200;
 
 /// The two places about a z and the share of the second.
 struct Between {
@@ -112,17 +112,11 @@ class Expected {
     for (const auto& [step, counts] : by_z_) sum += counts;
     return sum;
   }
-  /// In the middles of `count` equal shares.
-  std::vector<double> places(int count) const {
-    std::vector<double> made;
-    const double share = all() / count;
-    double sum = 0;
-    for (const auto& [step, counts] : by_z_) {
-      sum += counts;
-      if (static_cast<int>(made.size()) < count && sum >= (static_cast<double>(made.size()) + 0.5) * share)
-        made.push_back(middle_of(step));
-    }
-    return made;
+  /// In the middles of at most `most` equal shares, which are `apart_mm` wide on average.
+  std::vector<double> places(int most, double apart_mm) const {
+    const auto ends = middles_of_shares(10);
+    const int wide = 1 + static_cast<int>((ends.back() - ends.front()) / apart_mm);
+    return middles_of_shares(std::min(most, wide));
   }
   std::vector<double> of_places(const std::vector<double>& places) const {
     std::vector<double> made(places.size(), 0.0);
@@ -135,7 +129,19 @@ class Expected {
   }
 
  private:
-  static constexpr double step_mm = 2;
+  std::vector<double> middles_of_shares(int count) const {
+    std::vector<double> made;
+    const double share = all() / count;
+    double sum = 0;
+    for (const auto& [step, counts] : by_z_) {
+      sum += counts;
+      while (static_cast<int>(made.size()) < count && sum >= (static_cast<double>(made.size()) + 0.5) * share)
+        made.push_back(middle_of(step));
+    }
+    made.erase(std::ranges::unique(made).begin(), made.end());
+    return made;
+  }
+  static constexpr double step_mm = 0.25;  // fine beside crystals
   static double middle_of(int step) { return (step + 0.5) * step_mm; }
   std::map<int, double> by_z_;
 };
@@ -233,7 +239,8 @@ TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, d
                      });
   made.scatter = expected.all();
   if (!(made.scatter > 0)) return made;
-  made.z_mm = expected.places(std::clamp(static_cast<int>(made.scatter / least_counts), 1, most_places));
+  constexpr double apart_mm = 40;  // scatter changes slowly along z
+  made.z_mm = expected.places(std::max(static_cast<int>(std::min(made.scatter / least_counts, 1000.0)), 1), apart_mm);
   made.factors.assign(made.z_mm.size(), 1.0);
   const std::vector<double> of_places = expected.of_places(made.z_mm);
   const std::vector<Mixed> events = mixed(has_tof_ ? estimate : lines);
