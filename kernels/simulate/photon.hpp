@@ -1,5 +1,5 @@
-// A photon's way through matter that scatters it: Compton's effect of free electrons at rest, and nothing else. For host
-// and device.
+// A photon's way through matter that scatters it: Compton's effect of free electrons at rest, and nothing else. For
+// host and device.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// A factor along z for an estimate of scatter, from coincidences whose lines miss the body: they are scatter or randoms.
-// It makes up for what single scatter leaves out, coincidences with more than one scatter first of all, as far as these
-// are distributed alike (Watson, Casey, Michel, Bendriem, J Nucl Med 45:156, 2004, fit tails per plane; here by maximum
+// A factor along z for an estimate of scatter, from coincidences whose lines miss the body: they are scatter or
+// randoms. It makes up for what single scatter leaves out, coincidences with more than one scatter first of all, as far
+// as these are distributed alike (Watson, IEEE Trans Nucl Sci 47:1587, 2000, fits tails plane by plane; here by maximum
 // likelihood of all events, ToF included).
 #pragma once
 
@@ -31,8 +31,8 @@ class ScatterTails {
   static constexpr double least_factor = 0.25, most_factor = 4;
 
   /// The body is where the map has at least `least_mu_per_mm`, and `margin_mm` about it; lines count that pass it
-  /// within `reach_mm` of its box. The map lies on the host, on any grid. Throws std::invalid_argument for a map without
-  /// matter.
+  /// within `reach_mm` of its box. The map lies on the host, on any grid. Throws std::invalid_argument for a map
+  /// without matter.
   ScatterTails(const Image& mu_per_mm, double margin_mm = 20, double reach_mm = 100, double least_mu_per_mm = 0.002);
 
   /// Takes note of a batch's events, on any memory, of which the additive terms, if any, are those of randoms. Of many
@@ -41,12 +41,12 @@ class ScatterTails {
 
   /// The factors at which the events are most likely, in [least_factor, most_factor]. With s_i the scatter that is
   /// expected of event i's pair and ToF bin, r_i its randoms and f the factor at its z, which is a sum of hats h_n of
-  /// heights f_n, these solve sum over events of h_n s_i / (r_i + f s_i) = sum over all pairs and bins of h_n s; they are
-  /// found by EM. Hats are as wide as equal shares of the scatter, of at least `least_counts` each and 40 mm on average.
-  /// Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy where
-  /// delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter. `estimate` is
-  /// of the events' terms: of an image that counts the decays of `reference_s`. Pairs are sampled where there are more
-  /// than some millions. 1 with no error where nothing is expected in the tails.
+  /// heights f_n, these solve sum over events of h_n s_i / (r_i + f s_i) = sum over all pairs and bins of h_n s; they
+  /// are found by EM. Hats are as wide as equal shares of the scatter, of at least `least_counts` each and 40 mm on
+  /// average. Randoms are means over events of like distance and obliqueness, since those of single pairs are noisy
+  /// where delayeds are few: events on pairs whose detectors had none by chance would all be taken for scatter.
+  /// `estimate` is of the events' terms: of an image that counts the decays of `reference_s`. Pairs are sampled where
+  /// there are more than some millions. 1 with no error where nothing is expected in the tails.
   TailFit fit(const ScatterEstimate& estimate, double reference_s, double least_counts = 5000) const;
 
  private:

@@ -24,7 +24,8 @@ struct SimulationOptions {
   double acollinearity_fwhm_deg = 0;
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
   bool delayeds = false;              // also an independent realisation of the randoms, as a delayed window counts them
-  /// Also the pairs of which the phantom scatters a photon, once or more, and which the scanner's energy window accepts.
+  /// Also the pairs of which the phantom scatters a photon, once or more, and which the scanner's energy window
+  /// accepts.
   bool scatter = false;
   /// Activity whose pairs stand for scatter: recorded as trues are but never attenuated, so that the additive term of a
   /// pair and ToF bin is known: its efficiency times the line integral of this activity with the ToF response.

@@ -32,8 +32,8 @@ class ScatteredPairs {
 
   /// Draws a second, which together with `draw` make a Poisson process.
   double rate() const { return rate_; }
-  /// None for a draw that is no decay, or whose photons were both not scattered, or one of which lost too much energy or
-  /// flies to where `is_seen` says that nothing sees it.
+  /// None for a draw that is no decay, or whose photons were both not scattered, or one of which lost too much energy
+  /// or flies to where `is_seen` says that nothing sees it.
   template <class Sees>
   std::optional<Pair> draw(const Phantom& phantom, const Sees& is_seen, RandomStream& random) const {
     std::optional<Pair> pair = born(phantom, random);

@@ -1,4 +1,5 @@
-// Scattered pairs of the simulator against Klein and Nishina's formula, another program's Monte Carlo, and single scatter.
+// Scattered pairs of the simulator against Klein and Nishina's formula, another program's Monte Carlo, and single
+// scatter.
 #include <algorithm>
 #include <array>
 #include <cmath>
