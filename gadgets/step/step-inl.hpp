@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -46,6 +47,11 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
     if (subset.step.iteration == subset.step.iterations) prepared_.erase(batch.get());
   }
   note_new(tally_of_new, subset.step, estimate, context);
+  std::optional<NamedCorrection> by_terms;
+  if (additive) {
+    note_terms(subset, *additive);
+    by_terms = made_by_terms(*additive);
+  }
   if (!subset.batches.empty()) model_->correct(*estimate.image, back);
   const SubsetSensitivity sensitivity = model_->sensitivity(subset);
   Projected projected{.step = subset.step,
@@ -53,7 +59,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .sensitivity = sensitivity.image,
                       .time_fraction = sensitivity.time_fraction,
                       .tally = tally,
-                      .quantity = model_->quantity(subset, additive ? &additive->corrects : nullptr, context),
+                      .quantity = model_->quantity(subset, by_terms ? &*by_terms : nullptr, context),
                       .support = sensitivity.support,
                       .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed}};
   if (subset.step.iteration > 0) report(projected, *estimate.image, context);
@@ -87,6 +93,29 @@ EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_ne
   if (!on_host(pass.back.voxels.memory())) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
   projecting_s_ += detail::seconds_since(began);
   return tally;
+}
+
+template <class Data>
+void Step<Data>::note_terms(const Subset<Data>& subset, const Additive<Data>& additive) {
+  if (subset.step.iteration == 0) return;
+  const bool comes_again = subset.step.iteration != subset.step.iterations;
+  for (const auto& batch : subset.batches) {
+    without_terms_.erase(batch.get());
+    if (additive.terms) continue;
+    if (comes_again)
+      without_terms_.insert(batch.get());
+    else
+      ended_without_terms_ = true;
+  }
+}
+
+// An image is corrected by terms once all its data have met an estimate with them.
+template <class Data>
+NamedCorrection Step<Data>::made_by_terms(const Additive<Data>& additive) const {
+  NamedCorrection made = additive.corrects;
+  if (made.record.state == CorrectionState::made && (ended_without_terms_ || !without_terms_.empty()))
+    made.record = {CorrectionState::not_made, made.record.how + ", which some of the data have not met"};
+  return made;
 }
 
 // Terms of prepared batches are looked up once for as long as they stay the same.

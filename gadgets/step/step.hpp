@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
@@ -63,6 +64,8 @@ class Step {
   EmTally project(const std::shared_ptr<const Data>& batch, bool is_new, const Pass& pass,
                   const std::function<void()>& meanwhile, Context& context);
   ViewOf<Data> view_of(Prepared& prepared, const Additive<Data>* additive);
+  void note_terms(const Subset<Data>& subset, const Additive<Data>& additive);
+  NamedCorrection made_by_terms(const Additive<Data>& additive) const;
   Prepared& prepare_batch(const std::shared_ptr<const Data>& batch, bool has_terms, Context& context);
   void begin_next_copy(const Subset<Data>& subset, std::size_t from);
   bool lacks_plan(const Data& batch, const Prepared& prepared) const;
@@ -74,6 +77,8 @@ class Step {
   std::unique_ptr<SystemModel<Data>> model_;
   bool is_prepared_ = false;
   std::unordered_map<const Data*, Prepared> prepared_;
+  std::unordered_set<const Data*> without_terms_;  // batches that met an estimate last without terms, and come again
+  bool ended_without_terms_ = false;               // of some batches that do not
   Prepared unkept_;
   DataFeed<Data> feed_;
   EmTally all_new_;        // of all data, as they met the reconstruction for the first time

@@ -48,8 +48,7 @@ Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   if (projected.step.restart) {
     begin_on(grid_);
-    quantity_ = of_iteration_ = {};
-    iteration_ = 0;
+    quantity_ = resumed_quantity_ = {};
     return Estimate{projected.step, image_, {}, {}, host_copy_};
   }
   if (projected.step.iteration > 0) return std::nullopt;
@@ -63,25 +62,13 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
 
 Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected) {
   image_ = std::move(next);
-  add_quantity(projected);
+  // A projector says it of all data so far.
+  quantity_ = resumed_quantity_;
+  quantity_.add(projected.quantity);
   Estimate estimate{projected.step, image_, quantity_.get()};
   estimate.rejected = projected.rejected;
   estimate.rejected.events += rejected_before_.events;
   return estimate;
-}
-
-// An image is what all updates so far have in common, until a whole iteration has met all data again: then it is what
-// that iteration's updates have in common.
-void EstimateKeeper::add_quantity(const Projected& projected) {
-  const UpdateStep& step = projected.step;
-  if (std::exchange(iteration_, step.iteration) != step.iteration) {
-    of_iteration_ = {};
-    updates_of_iteration_ = 0;
-  }
-  quantity_.add(projected.quantity);
-  of_iteration_.add(projected.quantity);
-  ++updates_of_iteration_;
-  if (step.ends_iteration && updates_of_iteration_ == step.subsets && of_iteration_.get()) quantity_ = of_iteration_;
 }
 
 void EstimateKeeper::begin_on(const Grid& grid) {
@@ -98,7 +85,8 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
         fmt::format("the checkpoint in {} belongs to another image than `image` describes", folder.string()));
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
   rejected_before_ = checkpoint->step.rejected;
-  quantity_.add(checkpoint->quantity);
+  resumed_quantity_.add(checkpoint->quantity);
+  quantity_ = resumed_quantity_;
   grid_ = checkpoint->image.grid;
   image_ = std::make_shared<const Image>(std::move(checkpoint->image));
 }

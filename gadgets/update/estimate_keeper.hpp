@@ -58,7 +58,6 @@ class EstimateKeeper {
   // The estimate to begin with: a start image, or that of the checkpoint with what it knows.
   Estimate first(const std::optional<GridWish>& wish = {}) const;
   void resume(const std::filesystem::path& folder);
-  void add_quantity(const Projected& projected);
 
   Grid grid_;
   std::optional<GridWish> wish_;  // where the scanner decides the grid
@@ -69,8 +68,7 @@ class EstimateKeeper {
   std::shared_ptr<const Image> image_;
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;                                              // of the image
-  QuantitySoFar of_iteration_;                                          // of the present iteration's updates
-  int iteration_ = 0, updates_of_iteration_ = 0;
+  QuantitySoFar resumed_quantity_;                                      // of the checkpoint's
 };
 
 /// Of the subsets' 1/s that are kept: those of large images are computed anew, which takes little of an update's time.
