@@ -35,7 +35,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
   if (!is_prepared_) model_->prepare(subset, estimate, context);
   is_prepared_ = true;
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
-  const Pass pass{*estimate.image, additive, back};
+  const Pass pass{estimate, additive, back};
   EmTally tally, tally_of_new;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
     const auto& batch = subset.batches[i];
@@ -87,8 +87,8 @@ EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_ne
   meanwhile();
   const auto view = view_of(prepared, pass.additive);
   const auto began = std::chrono::steady_clock::now();
-  const EmTally tally = model_->projector().planned_em_step(prepared.plan.get(), view, pass.estimate.voxels.data(),
-                                                            pass.back.voxels.data());
+  const EmTally tally = model_->projector().planned_em_step(
+      prepared.plan.get(), view, pass.estimate.image->voxels.data(), pass.back.voxels.data());
   // The step returns when its sums have come back from the GPU.
   if (!on_host(pass.back.voxels.memory())) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
   projecting_s_ += detail::seconds_since(began);

@@ -56,7 +56,7 @@ class Step {
   };
   // A subset and an estimate meet.
   struct Pass {
-    const Image& estimate;
+    const Estimate& estimate;
     const Additive<Data>* additive;
     Image& back;
   };
