@@ -132,6 +132,10 @@ void HistoFilling::require_depositable(const EventBatch& batch) {
   if (!batch.tof_width_mm.empty())
     throw std::runtime_error(
         "the events' ToF bins differ in width, and histo-images have one resolution: reconstruct from list mode");
+  if (!batch.counts.empty())
+    throw std::runtime_error(
+        "bins of a histogram came, and histo-images are filled with single events: reconstruct them from list mode, as "
+        "castor_osem does");
   if (!batch.additive.empty())
     throw std::runtime_error(
         "the events have terms for randoms or scatter of their own, which do not tell those of a whole line: leave "

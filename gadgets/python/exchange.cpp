@@ -20,8 +20,8 @@ namespace {
 template <class Batch, class Visit>
 void for_each_named(Batch& batch, Visit&& visit) {
   constexpr const char* names[] = {
-      "detector1",    "detector2",      "x1",       "y1",     "z1", "x2", "y2", "z2", "tof_mm",
-      "tof_width_mm", "multiplicative", "additive", "arrival"};
+      "detector1",    "detector2",      "x1",       "y1",     "z1",     "x2", "y2", "z2", "tof_mm",
+      "tof_width_mm", "multiplicative", "additive", "counts", "arrival"};
   std::size_t index = 0;
   for_each_array(batch, [&](auto& array) { visit(names[index++], array); });
 }

@@ -74,6 +74,8 @@ struct PetsirdWriter {
   // Delayeds wait for the prompts of the same time, since a block's time is that of all its lists.
   void process(const EventBatch& batch, Context& context) {
     if (!on_host(batch.memory())) return process(host_batch(batch), context);
+    if (!batch.counts.empty())
+      throw std::runtime_error("bins of a histogram came, and PETSIRD holds single events: they cannot be written");
     if (!writer_) begin(batch.quantity.get());
     const Stretch stretch{batch.start_s, batch.duration_s};
     if (batch.delayed) {

@@ -11,9 +11,8 @@
 #include <optional>
 
 #include "kernels/math/lanes-inl.hpp"
-#include "kernels/math/log_sum.hpp"
 #include "kernels/project/cpu_projector.hpp"
-#include "kernels/project/expectation.hpp"
+#include "kernels/project/event_ratio.hpp"
 #include "kernels/project/visit_order.hpp"
 
 TOFSTREAM_LANES_BEGIN
@@ -47,22 +46,13 @@ class TracingKernel final : public CpuKernel {
   }
   EmTally em_step(const EventView& events, const float* image, float* accumulator) const override {
     Tracer tracer(setup_, events);
-    EmTally tally;
-    LogSum logarithms;
+    EventRatios ratios(events);
     for_each_event(events, [&](std::int64_t i) HWY_ATTR {
+      if (!ratios.counts(i)) return;
       tracer.trace(i);
-      float expectation = tracer.gather(image);
-      if (events.additive) expectation += events.additive[i];
-      if (!usable(expectation)) {
-        ++tally.skipped;
-        return;
-      }
-      ++tally.used;
-      logarithms.add(expectation);
-      tracer.scatter(1.0f / expectation, accumulator);
+      if (const float ratio = ratios.of(i, tracer.gather(image)); ratio > 0) tracer.scatter(ratio, accumulator);
     });
-    tally.log_sum = logarithms.value();
-    return tally;
+    return ratios.tally();
   }
 
  private:

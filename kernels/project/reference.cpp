@@ -63,14 +63,16 @@ EmTally ReferenceProjector::em_step(const EventView& events, const float* image,
   EmTally tally;
   for (std::int64_t i = 0; i < events.count; ++i) {
     const double additive = events.additive ? static_cast<double>(events.additive[i]) : 0.0;
+    const double y = events.counts ? static_cast<double>(events.counts[i]) : 1.0;
+    if (y == 0) continue;
     const double expectation = line_sum(events, i, wide) + additive;
     if (!usable(expectation)) {
-      ++tally.skipped;
+      tally.skipped += std::llround(y);
       continue;
     }
-    ++tally.used;
-    tally.log_sum += std::log(expectation);
-    add_line(events, i, 1.0 / expectation, sum);
+    tally.used += std::llround(y);
+    tally.log_sum += y * std::log(expectation);
+    add_line(events, i, y / expectation, sum);
   }
   add_to(accumulator, sum);
   return tally;

@@ -13,9 +13,8 @@
 
 #include <hwy/highway.h>
 
-#include "kernels/math/log_sum.hpp"
 #include "kernels/project/cpu_projector.hpp"
-#include "kernels/project/expectation.hpp"
+#include "kernels/project/event_ratio.hpp"
 #include "kernels/strip/sensitivity.hpp"
 #include "kernels/strip/strip_backends.hpp"
 #include "kernels/strip/strip_tracer-inl.hpp"
@@ -41,24 +40,16 @@ class StripKernel final : public CpuKernel {
     });
   }
   EmTally em_step(const EventView& events, const float* image, float* accumulator) const override {
-    EmTally tally;
-    LogSum logarithms;
+    EventRatios ratios(events);
     for_each_block(events, [&](auto& block, std::int64_t begin, int n) {
       float expectations[block_size];
       for (int e = 0; e < n; ++e) expectations[e] = block[e].gather(image);
       for (int e = 0; e < n; ++e) {
-        const float expectation = expectations[e] + (events.additive ? events.additive[begin + e] : 0.0f);
-        if (!usable(expectation)) {
-          ++tally.skipped;
-          continue;
-        }
-        ++tally.used;
-        logarithms.add(expectation);
-        block[e].scatter(1.0f / expectation, accumulator);
+        const float ratio = ratios.of(begin + e, expectations[e]);
+        if (ratio > 0) block[e].scatter(ratio, accumulator);
       }
     });
-    tally.log_sum = logarithms.value();
-    return tally;
+    return ratios.tally();
   }
 
  private:

@@ -1,6 +1,8 @@
 // Batches of events and the table of detectors: see events.hpp.
 #include "kernels/types/events.hpp"
 
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace tofstream {
@@ -47,6 +49,9 @@ EventView EventBatch::view() const {
   view.tof_width_mm = pointer(tof_width_mm, false);
   view.multiplicative = pointer(multiplicative, false);
   view.additive = pointer(additive, false);
+  if (!counts.empty() && !on_host(where))
+    throw std::runtime_error("counts of histogram bins are read on the CPU only: set 'backend: cpu'");
+  view.counts = pointer(counts, false);
   return view;
 }
 
@@ -69,6 +74,12 @@ EventBatch EventBatch::to(Memory memory, Stream stream) const {
   EventBatch result = without_arrays();
   for_each_array_pair(result, *this, [&](auto& to, const auto& from) { to = from.to(memory, stream); });
   return result;
+}
+
+std::uint64_t EventBatch::event_count() const {
+  if (counts.empty()) return static_cast<std::uint64_t>(count);
+  const auto all = counts.span();
+  return static_cast<std::uint64_t>(std::llround(std::accumulate(all.begin(), all.end(), 0.0)));
 }
 
 std::size_t EventBatch::bytes() const {

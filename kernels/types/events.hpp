@@ -69,6 +69,7 @@ struct EventView {
   const float* tof_width_mm = nullptr;    // null: every bin is tof.bin_width_mm wide
   const float* multiplicative = nullptr;  // null: 1
   const float* additive = nullptr;        // additive / multiplicative, as EM needs it; null: 0
+  const float* counts = nullptr;          // y of EM: a histogram's bin is an event with all of its counts; null: 1
   TofModel tof;
 
   TOFSTREAM_HOST_DEVICE Lor lor(std::int64_t i) const {
@@ -111,6 +112,7 @@ struct EventView {
     if (tof_width_mm) part.tof_width_mm += begin;
     if (multiplicative) part.multiplicative += begin;
     if (additive) part.additive += begin;
+    if (counts) part.counts += begin;
     return part;
   }
 };
@@ -131,19 +133,21 @@ struct EventBatch {
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;
+  Buffer<float> counts;           // of each event, whole and not negative, on the host; empty: 1
   Buffer<std::uint32_t> arrival;  // rank at which each event arrived, once a sort has moved it; else empty
   std::int64_t axis_begin[4] = {
       0, 0, 0, 0};  // events of predominant axis a are [axis_begin[a], axis_begin[a + 1]), once partitioned
 
   Memory memory() const;
   /// Pointers for kernels. Throws std::logic_error when arrays disagree in size or memory with
-  /// `count`.
+  /// `count`, and std::runtime_error for counts on a device: no CUDA kernel reads them.
   EventView view() const;
   /// A copy in the given memory, queued on the stream.
   EventBatch to(Memory memory, Stream stream = nullptr) const;
   /// All that the batch says but its events: the arrays are empty, the count stays.
   EventBatch without_arrays() const;
-  std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
+  /// Coincidences that the batch stands for, as books count them: its counts, else its events.
+  std::uint64_t event_count() const;
   std::size_t bytes() const;
   /// The runtime's note that a gadget gave fewer events than it took: what is reconstructed is no longer all that the
   /// sensitivity counts on.
@@ -161,6 +165,7 @@ void for_each_array(Batch& batch, Visit&& visit) {
   visit(batch.tof_width_mm);
   visit(batch.multiplicative);
   visit(batch.additive);
+  visit(batch.counts);
   visit(batch.arrival);
 }
 
@@ -174,6 +179,7 @@ void for_each_array_pair(BatchA& a, BatchB& b, Visit&& visit) {
   visit(a.tof_width_mm, b.tof_width_mm);
   visit(a.multiplicative, b.multiplicative);
   visit(a.additive, b.additive);
+  visit(a.counts, b.counts);
   visit(a.arrival, b.arrival);
 }
 

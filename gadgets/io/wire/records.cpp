@@ -33,6 +33,7 @@ FrameHeader record_header(const EventBatch& batch) {
   const RecordKind& kind = kind_of(batch);
   if (!batch.multiplicative.empty() || !batch.additive.empty())
     throw std::invalid_argument("corrections of events are not sent: send events before they are corrected");
+  if (!batch.counts.empty()) throw std::invalid_argument("bins of a histogram are not sent: records are single events");
   if (!batch.tof_width_mm.empty())
     throw std::invalid_argument("events in ToF bins of unequal width cannot be sent as records");
   return {.kind = FrameKind::data,

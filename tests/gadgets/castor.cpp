@@ -1,0 +1,248 @@
+// CASToR's files through gadgets and whole runs: what is written is read, a source off centre lands at its place, a
+// histogram and its list give one image, and what cannot be is refused by name.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/base/private_folder.hpp"
+#include "core/pipeline/pipeline.hpp"
+#include "core/run/engine.hpp"
+#include "core/testing.hpp"
+#include "gadgets/io/castor/data_file.hpp"
+#include "gadgets/io/castor/to_scanner.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/shared_files.hpp"
+#include "gadgets/payloads.hpp"
+#include "kernels/math/units.hpp"
+#include "tests/command/command.hpp"
+#include "tests/io/castor_support.hpp"
+
+using namespace tofstream;
+using namespace tofstream::castor::testing;
+using castor::DataHeader;
+using castor::DataMode;
+using castor::Record;
+
+namespace {
+
+using Batches = std::vector<std::shared_ptr<const EventBatch>>;
+
+Batches read_scan(const DataHeader& header, const std::string& more = "") {
+  RegisteredGadgetTest<EventBatch> source("castor_source",
+                                          "{path: " + header.file.string() + ", backend: cpu" + more + "}");
+  source.run();
+  std::uint64_t events = 0;
+  for (const auto& batch : source.out.all()) events += batch->event_count();
+  CHECK(source.context.recorded().received == events + source.context.recorded().rejected_total());
+  return source.out.all();
+}
+
+constexpr float passes_within_mm = 3;  // lines of a source by it
+
+// Where each of the small scanner's pairs of crystals meets the plane of a source, and when: events of a source that
+// sends pairs along the lines through it.
+std::vector<Record> events_of_point(Vec3 at_mm, std::size_t count, double tof_fwhm_ps) {
+  const PrivateTemporaryFolder folder;
+  write_file(folder.path() / "small.geom", small_geom());
+  const auto crystals = castor::read_geometry(folder.path() / "small.geom").crystals;
+  std::mt19937_64 engine(3);
+  std::normal_distribution<double> blur(0, tof_fwhm_ps / fwhm_per_sigma);
+  std::vector<Record> events;
+  for (std::uint32_t i = 0; events.size() < count; ++i) {
+    const std::uint32_t a = i % 32, b = i / 32 % 32;
+    if (a == b) continue;
+    const Vec3 one = crystals[a].centre_mm, two = crystals[b].centre_mm, along = two - one;
+    const Vec3 nearest = one + (dot(at_mm - one, along) / dot(along, along)) * along;
+    if (norm(nearest - at_mm) > passes_within_mm) continue;
+    // A photon needs 1/c to travel a mm: nearer to crystal 2, it comes there first, so that t1 - t2 is positive.
+    const double apart_mm = static_cast<double>(norm(at_mm - one) - norm(at_mm - two));
+    events.push_back({.time_ms = static_cast<std::uint32_t>(2000 * events.size() / count),
+                      .tof_ps = static_cast<float>(apart_mm / speed_of_light_mm_ps + blur(engine)),
+                      .lines = {{a, b}}});
+  }
+  return events;
+}
+
+Image reconstruct(const DataHeader& header, std::vector<std::string> sets) {
+  const TemporaryFolder out;
+  sets.emplace_back("projected.sensitivity.cache=false");
+  sets.emplace_back("subsets.subsets=1");
+  sets.emplace_back("projected.deterministic=true");
+  Engine engine(load_pipeline(find_shared("pipelines", "castor_osem"),
+                              {.sets = std::move(sets), .input = header.file.string(), .backend = "cpu"}),
+                {.output_dir = out.path()});
+  const RunReport report = engine.run();
+  for (const auto& error : report.errors) FAIL(error.text());
+  CHECK(report.exit_code == exit_ok);
+  CHECK(report.books.balanced());
+  return read_nifti(out / "image.nii.gz");
+}
+
+Vec3d centroid_of(const Image& image) {
+  double weight = 0;
+  Vec3d sum;
+  for (int k = 0; k < image.grid.size[2]; ++k)
+    for (int j = 0; j < image.grid.size[1]; ++j)
+      for (int i = 0; i < image.grid.size[0]; ++i) {
+        const double w = static_cast<double>(image.voxels[image.grid.index(i, j, k)]);
+        weight += w;
+        sum = sum + w * image.grid.centre(i, j, k).as<double>();
+      }
+  return (1 / weight) * sum;
+}
+
+double nrms(const Image& a, const Image& b) {
+  REQUIRE(a.voxels.size() == b.voxels.size());
+  double squares = 0, most = 0;
+  for (std::int64_t v = 0; v < a.voxels.size(); ++v) {
+    squares += std::pow(static_cast<double>(a.voxels[v]) - static_cast<double>(b.voxels[v]), 2);
+    most = std::max(most, static_cast<double>(b.voxels[v]));
+  }
+  return std::sqrt(squares / static_cast<double>(a.voxels.size())) / most;
+}
+
+DataHeader tof_header(const std::filesystem::path& folder) {
+  DataHeader header = small_header(folder);
+  header.has_tof = true;
+  header.tof_fwhm_ps = 100;
+  header.tof_range_ps = 2000;
+  return header;
+}
+
+const std::vector<std::string> small_image = {"image.size=[40, 40, 3]", "image.voxel_mm=[4, 4, 4]"};
+
+}  // namespace
+
+TEST_CASE("CASToR: a source off centre lands at its place, which needs the signs of ToF and of y") {
+  const PrivateTemporaryFolder folder;
+  const DataHeader header = tof_header(folder.path());
+  const Vec3 castor_mm{22, 34, 0};  // y is up in CASToR's frame, and down in ours
+  write_scan(header, events_of_point(castor_mm, 4000, header.tof_fwhm_ps));
+  std::vector<std::string> sets = small_image;
+  sets.emplace_back("subsets.iterations=3");
+  const Vec3d found = centroid_of(reconstruct(header, sets));
+  CHECK(norm(found - Vec3d{22, -34, 0}) < passes_within_mm);
+  sets.emplace_back("feed.frame=gantry");
+  CHECK(norm(centroid_of(reconstruct(header, sets)) - Vec3d{22, 34, 0}) < passes_within_mm);
+}
+
+TEST_CASE("CASToR: a histogram and the list of its counts give the same image, with all terms and ToF") {
+  const PrivateTemporaryFolder folder;
+  DataHeader list = small_header(folder.path() / "list"), bins = small_header(folder.path() / "bins");
+  for (const auto* header : {&list, &bins}) std::filesystem::create_directory(header->file.parent_path());
+  std::mt19937_64 engine(9);
+  for (DataHeader* header : {&list, &bins}) {
+    header->has_tof = header->has_attenuation = header->has_normalisation = header->has_randoms = header->has_scatter =
+        true;
+    header->tof_fwhm_ps = 200;
+    header->duration_s = 1;
+  }
+  bins.mode = DataMode::histogram;
+  bins.tof_bins = 5;
+  bins.tof_bin_ps = list.tof_quantum_ps = 250;
+  list.tof_range_ps = 5 * bins.tof_bin_ps;
+  const double bin_mm = bins.tof_bin_ps * speed_of_light_mm_ps / 2;
+  std::vector<Record> events, lines;
+  for (std::uint32_t a = 0; a < 32; ++a)
+    for (std::uint32_t b = 0; b < a; ++b) {
+      Record line{.attenuation = 1 + 0.01f * static_cast<float>(a),
+                  .randoms = 0.2f,
+                  .normalisation = 1 - 0.01f * static_cast<float>(b),
+                  .lines = {{a, b}}};
+      for (int t = 0; t < 5; ++t) {
+        const auto counts = static_cast<float>(engine() % 4);
+        line.bins.push_back({counts, 0.01f * static_cast<float>(t + 1)});
+        for (int n = 0; n < static_cast<int>(counts); ++n) {
+          Record event = line;
+          event.bins = {};
+          event.scatter = static_cast<float>(static_cast<double>(line.bins.back().scatter) / bin_mm);
+          event.tof_ps = static_cast<float>((t - 2) * bins.tof_bin_ps);
+          events.push_back(event);
+        }
+      }
+      lines.push_back(line);
+    }
+  write_scan(list, events);
+  write_scan(bins, lines);
+  for (const auto* iterations : {"subsets.iterations=1", "subsets.iterations=5"}) {
+    std::vector<std::string> sets = small_image;
+    sets.emplace_back(iterations);
+    CHECK(nrms(reconstruct(bins, sets), reconstruct(list, sets)) < 1e-6);
+  }
+}
+
+TEST_CASE("CASToR: what castor_writer writes, castor_source reads: crystals, ToF, times and terms") {
+  RegisteredGadgetTest<EventBatch> simulator("simulator",
+                                             "{scanner: demo_ring, phantom: uniform_cylinder, events: 3000, "
+                                             "batch_events: 1000, attenuation: false}");
+  simulator.run();
+  const TemporaryFolder out;
+  RegisteredGadgetTest<void> writer("castor_writer", "{file: scan.cdh, reference_s: 2}", out.path());
+  std::vector<EventBatch> written;
+  for (const auto& batch : simulator.out.all()) {
+    EventBatch with_terms = batch->to(Memory::host);
+    with_terms.multiplicative = Buffer<float>(Memory::host, batch->count);
+    with_terms.additive = Buffer<float>(Memory::host, batch->count);
+    for (std::int64_t i = 0; i < batch->count; ++i) {
+      with_terms.multiplicative[i] = 0.5f + 0.001f * static_cast<float>(i);
+      with_terms.additive[i] = 0.3f * static_cast<float>(i % 3);
+    }
+    writer.send(with_terms.to(Memory::host));
+    written.push_back(std::move(with_terms));
+  }
+  writer.finish();
+  CHECK(writer.context.recorded().written == 3000);
+  DataHeader header;
+  header.file = out / "scan.cdh";
+  const Batches read = read_scan(header, ", batch_events: 1000, reference_s: 2");
+  REQUIRE(read.size() == 3);
+  const Scanner &before = *written[0].scanner, &after = *read[0]->scanner;
+  REQUIRE(before.detectors->size() == after.detectors->size());
+  for (std::int64_t d = 0; d < before.detectors->size(); ++d)
+    CHECK(before.detectors->position(static_cast<std::uint32_t>(d)) ==
+          after.detectors->position(static_cast<std::uint32_t>(d)));
+  for (std::size_t k = 0; k < 3; ++k) {
+    CHECK(read[k]->detector1.to_vector() == written[k].detector1.to_vector());
+    CHECK(read[k]->detector2.to_vector() == written[k].detector2.to_vector());
+    CHECK(read[k]->tof.sigma_mm == doctest::Approx(written[k].tof.sigma_mm));
+    CHECK(read[k]->tof.bin_width_mm == doctest::Approx(written[k].tof.bin_width_mm));
+    CHECK(read[k]->start_s == doctest::Approx(written[k].start_s).epsilon(0.01));
+    for (std::int64_t i = 0; i < 1000; i += 7) {
+      CHECK(read[k]->tof_mm[i] == doctest::Approx(written[k].tof_mm[i]).epsilon(1e-6));
+      CHECK(read[k]->multiplicative[i] == doctest::Approx(written[k].multiplicative[i]).epsilon(1e-6));
+      CHECK(read[k]->additive[i] == doctest::Approx(written[k].additive[i]).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("CASToR: the writer refuses what its files cannot hold, and leaves none") {
+  const TemporaryFolder out;
+  const auto refused = [&](EventBatch batch, const char* what) {
+    RegisteredGadgetTest<void> writer("castor_writer", "{}", out.path());
+    CHECK_THROWS_WITH(writer.send(std::move(batch)), doctest::Contains(what));
+  };
+  EventBatch batch{.count = 1};
+  const float one[1] = {1};
+  batch.counts = Buffer<float>::from(one);
+  refused(batch.to(Memory::host), "bins of a histogram came");
+  batch.counts = {};
+  refused(batch.to(Memory::host), "events without detectors");
+  {
+    RegisteredGadgetTest<void> writer("castor_writer", "{}", out.path());
+    CHECK_THROWS_WITH(writer.finish(), doctest::Contains("no events came"));
+  }
+  CHECK(std::filesystem::is_empty(out.path()));
+}
+
+TEST_CASE("CASToR: a file without its scanner, and one that is cut short, are told before the run") {
+  const PrivateTemporaryFolder folder;
+  const DataHeader header = tof_header(folder.path());
+  write_scan(header, events_of_point({0, 0, 0}, 20, 100));
+  const auto made = [&] { RegisteredGadgetTest<EventBatch>("castor_source", "{path: " + header.file.string() + "}"); };
+  CHECK_NOTHROW(made());
+  std::filesystem::resize_file(header.data, 310);
+  CHECK_THROWS_WITH(made(), doctest::Contains("it is cut short"));
+  std::filesystem::remove(folder.path() / "small.geom");
+  CHECK_THROWS_WITH(made(), doctest::Contains("name the scanner's file or its folder by `geometry`"));
+}
+// SPDX-License-Identifier: Apache-2.0
