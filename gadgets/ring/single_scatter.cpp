@@ -264,8 +264,8 @@ struct SingleScatterGadget {
     for (std::size_t n = 0; n < fit.factors.size(); ++n)
       along_z += fmt::format("{}{:.3f} at z = {:.0f} mm", n == 0 ? "" : ", ", fit.factors[n], fit.z_mm[n]);
     context.report("tail_factors_along_z", along_z);
-    context.log().info(fmt::format("beside the body {} events ask for {:.3f} +- {:.3f} of it: {}", fit.counts, fit.mean,
-                                   fit.error, along_z));
+    context.log().info(fmt::format("beside the body {:.0f} events ask for {:.3f} +- {:.3f} of it: {}", fit.counts,
+                                   fit.mean, fit.error, along_z));
     constexpr double low = 0.8, high = 1.5;
     if (fit.is_at_bound || fit.mean < low || fit.mean > high)
       context.log().warning(fmt::format(

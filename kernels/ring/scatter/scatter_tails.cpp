@@ -81,6 +81,7 @@ EventBatch every(const EventBatch& batch, std::int64_t first, std::int64_t strid
   take(some.tof_mm, batch.tof_mm);
   take(some.tof_width_mm, batch.tof_width_mm);
   take(some.additive, batch.additive);
+  take(some.counts, batch.counts);
   return some;
 }
 
@@ -180,7 +181,7 @@ void ScatterTails::add(const EventBatch& batch, std::int64_t most_events) {
     const Lor lor = events.lor(i);
     if (left[i] < beside || !reach.touches(lor.end1, lor.end2)) continue;
     events_.push_back({sinogram_place(lor), events.additive ? events.additive[i] : 0.0f,
-                       has_tof_ ? events.bin_width_mm(i) : 1.0f,
+                       has_tof_ ? events.bin_width_mm(i) : 1.0f, events.counts ? events.counts[i] : 1.0f,
                        begin + first + static_cast<std::uint64_t>(i) * stride_});
   }
   looked_at_ += static_cast<std::uint64_t>(some.count);
@@ -196,8 +197,7 @@ void ScatterTails::thin_out() {
 std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& estimate) const {
   // c / m of randoms, for a mm of ToF, does not depend on crystals' efficiencies: it changes slowly from line to line.
   struct Mean {
-    double sum = 0;
-    std::int64_t count = 0;
+    double sum = 0, count = 0;
   };
   const auto cell_of = [](const TailEvent& event) {
     constexpr float radial_mm = 20, axial_mm = 50;
@@ -208,21 +208,24 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& esti
   for (const TailEvent& event : events_)
     if (std::isfinite(event.additive)) {
       Mean& mean = cells[cell_of(event)];
-      mean.sum += static_cast<double>(event.additive / event.width_mm);
-      ++mean.count;
+      mean.sum += static_cast<double>(event.count * event.additive / event.width_mm);
+      mean.count += static_cast<double>(event.count);
     }
   std::vector<Mixed> made;
   for (const TailEvent& event : events_) {
     const float scatter = scatter_at(estimate, event.place);
     if (!(scatter > 0) || !std::isfinite(event.additive)) continue;
     const Mean& mean = cells.at(cell_of(event));
-    made.push_back({middle_z(event.place), mean.sum / static_cast<double>(mean.count) / static_cast<double>(scatter)});
+    if (event.count == 0) continue;
+    made.push_back({middle_z(event.place), mean.sum / mean.count / static_cast<double>(scatter),
+                    static_cast<double>(event.count)});
   }
   return made;
 }
 
 TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, double least_counts) const {
-  TailFit made{.counts = static_cast<std::int64_t>(events_.size())};
+  TailFit made;
+  for (const TailEvent& event : events_) made.counts += static_cast<double>(event.count);
   if (!scanner_) return made;
   const ScatterEstimate lines = estimate.has_tof() ? estimate.without_tof() : estimate;
   constexpr std::int64_t most_pairs = 4'000'000;
@@ -249,7 +252,7 @@ TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, d
     std::ranges::fill(sums, 0.0);
     for (const Mixed& event : events) {
       const Between between = between_places(made.z_mm, event.z_mm);
-      const double value = 1 / (event.randoms + made.at(event.z_mm));
+      const double value = event.count / (event.randoms + made.at(event.z_mm));
       sums[between.first] += (1 - between.share) * value;
       sums[between.second] += between.share * value;
     }
@@ -263,7 +266,7 @@ TailFit ScatterTails::fit(const ScatterEstimate& estimate, double reference_s, d
     made.is_at_bound = made.is_at_bound || made.factors[n] <= least_factor || made.factors[n] >= most_factor;
   }
   made.mean = sum / made.scatter;
-  for (const Mixed& event : events) information += 1 / std::pow(event.randoms + made.at(event.z_mm), 2);
+  for (const Mixed& event : events) information += event.count / std::pow(event.randoms + made.at(event.z_mm), 2);
   made.error = information > 0 ? 1 / std::sqrt(information) : 0;
   return made;
 }

@@ -18,7 +18,7 @@ namespace tofstream {
 struct TailFit {
   std::vector<double> z_mm, factors;  // by which the estimate is to be multiplied where a line's middle has this z
   double mean = 1, error = 0;         // over the tails, and its standard error from counting
-  std::int64_t counts = 0;            // events in the tails
+  double counts = 0;                  // events in the tails
   double scatter = 0;                 // expected in them by the estimate, factor 1
   bool is_at_bound = false;
 
@@ -52,12 +52,12 @@ class ScatterTails {
  private:
   struct TailEvent {
     SinogramPlace place;
-    float additive = 0, width_mm = 1;
+    float additive = 0, width_mm = 1, count = 1;
     std::uint64_t number = 0;
   };
   // An event with what it has of randoms for one of scatter.
   struct Mixed {
-    double z_mm, randoms;
+    double z_mm, randoms, count;
   };
   void thin_out();
   std::vector<Mixed> mixed(const ScatterEstimate& estimate) const;

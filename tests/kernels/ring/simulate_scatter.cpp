@@ -195,7 +195,7 @@ TEST_CASE(
   const TailFit single = fit_of(those([](int scatters) { return scatters == 1; }));
   const TailFit scattered = fit_of(those([](int scatters) { return scatters > 0; }));
   CHECK(single.mean == doctest::Approx(1).epsilon(0.04));
-  CHECK(scattered.mean == doctest::Approx(static_cast<double>(scattered.counts) / scattered.scatter).epsilon(1e-6));
+  CHECK(scattered.mean == doctest::Approx(scattered.counts / scattered.scatter).epsilon(1e-6));
   CHECK(scattered.mean > 1.1);
   made.events.additive = Buffer<float>(Memory::host, made.events.count);
   for (std::int64_t i = 0; i < made.events.count; ++i)
@@ -206,6 +206,15 @@ TEST_CASE(
   CHECK(std::abs(all.mean - scattered.mean) < 3 * all.error);
   CHECK(all.error < 0.05);
   CHECK(!all.is_at_bound);
+
+  // The events as bins with two counts each are as twice the scan.
+  EventBatch bins = made.events.to(Memory::host);
+  bins.duration_s *= 2;
+  bins.counts = Buffer<float>(Memory::host, bins.count);
+  std::ranges::fill(bins.counts.span(), 2.0f);
+  const TailFit of_bins = fit_of(bins);
+  CHECK(of_bins.counts == 2 * all.counts);
+  CHECK(of_bins.mean == doctest::Approx(all.mean).epsilon(1e-6));
 
   // As from delayeds of which each pair has three on average: some pairs have no randoms, others twice as many.
   EventBatch noisy = made.events.to(Memory::host);
