@@ -49,7 +49,7 @@ bool is_text(std::string_view start) {
 const char* kind_of_text(std::string_view start) {
   const auto holds = [&](std::string_view words) { return start.find(words) != std::string_view::npos; };
   if (holds("!INTERFILE") || holds("!interfile")) return "an Interfile header";
-  if (holds("Data filename:") && (holds("Scanner name:") || holds("Data mode:"))) return "a CASToR header";
+  if (holds("Data filename:") && (holds("Scanner name:") || holds("Data mode:"))) return castor_name;
   const auto first = std::ranges::find_if(start, [](unsigned char c) { return std::isspace(c) == 0; });
   if (first != start.end() && *first == '{') return "JSON";
   return "text";

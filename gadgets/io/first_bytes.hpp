@@ -8,6 +8,7 @@
 namespace tofstream {
 
 inline constexpr auto* petsird_name = "a PETSIRD stream";
+inline constexpr auto* castor_name = "a CASToR header";
 
 struct FileKind {
   std::string name;       // "a CASToR header", "an HDF5 file"; "text" and "unknown data" where nothing else is known

@@ -134,12 +134,14 @@ TEST_CASE("an image larger than memory, an output that cannot be written, a disk
 TEST_CASE("a file of another format is named, with what tofstream reads and where to read on") {
   using namespace std::string_literals;
   const std::string dicom = std::string(128, '\0') + "DICM" + std::string(100, '\0');
-  for (const auto& [bytes, name] : {std::pair{"Data filename: scan.cdf\nNumber of events: 10\nData mode: list-mode\n"s,
-                                              "this is a CASToR header; "},
-                                    {"!INTERFILE :=\n!imaging modality := PT\n"s, "this is an Interfile header; "},
-                                    {"root\0\0\xf5\x5e\0\0\0\0"s, "this is a ROOT file, such as GATE writes; "},
-                                    {"\x89HDF\r\n\x1a\n1234567890"s, "this is an HDF5 file; "},
-                                    {dicom, "this is a DICOM file; "}}) {
+  check_fails(reconstruct("Data filename: scan.cdf\nNumber of events: 10\nData mode: list-mode\n"s), 1,
+              "this is a CASToR header; tofstream reads PETSIRD in its binary form, which begins with 'yardl': run "
+              "castor_osem, which reads it");
+  for (const auto& [bytes, name] :
+       {std::pair{"!INTERFILE :=\n!imaging modality := PT\n"s, "this is an Interfile header; "},
+        {"root\0\0\xf5\x5e\0\0\0\0"s, "this is a ROOT file, such as GATE writes; "},
+        {"\x89HDF\r\n\x1a\n1234567890"s, "this is an HDF5 file; "},
+        {dicom, "this is a DICOM file; "}}) {
     check_fails(reconstruct(bytes), 1, name);
     check_fails(reconstruct(bytes), 1, "tofstream reads PETSIRD in its binary form, which begins with 'yardl'");
     check_fails(reconstruct(bytes), 1, "tofstream docs files, 'Other formats'");

@@ -27,6 +27,10 @@ void require_writable(bool holds, const char* what) {
   if (!holds) throw std::runtime_error(what);
 }
 
+bool is_plain(const Scanner& scanner) {
+  return scanner.bin_efficiency.empty() && scanner.pair_tables.empty() && scanner.geometric.empty();
+}
+
 // Evenly spread over the batch's time, in the order in which they arrived.
 std::uint32_t time_ms(const EventBatch& batch, std::int64_t i) {
   const double rank = batch.arrival.empty() ? static_cast<double>(i) : static_cast<double>(batch.arrival[i]);
@@ -59,8 +63,9 @@ void EventWriter::begin(const EventBatch& batch) {
   header_.start_s = batch.start_s;
   header_.has_normalisation = !batch.multiplicative.empty();
   header_.has_scatter = !batch.additive.empty();
-  // A factor of each event has the calibration in it.
-  if (!header_.has_normalisation) header_.calibration = 1 / static_cast<double>(scanner_->calibration);
+  // A factor of each event has the calibration in it, and without the efficiencies that go with it it means nothing.
+  if (!header_.has_normalisation && is_plain(*scanner_))
+    header_.calibration = 1 / static_cast<double>(scanner_->calibration);
   header_.has_tof = tof_.sigma_mm > 0;
   header_.tof_fwhm_ps = static_cast<double>(tof_.sigma_mm) * fwhm_per_sigma * ps_per_mm;
   header_.tof_quantum_ps = static_cast<double>(tof_.bin_width_mm) * ps_per_mm;
@@ -97,8 +102,7 @@ void EventWriter::write(const EventBatch& batch) {
       record.tof_ps = static_cast<float>(static_cast<double>(batch.tof_mm[i]) * ps_per_mm);
       furthest_mm_ = std::max(furthest_mm_, std::abs(batch.tof_mm[i]));
     }
-    const double m = header_.has_normalisation ? static_cast<double>(batch.multiplicative[i])
-                                               : static_cast<double>(scanner_->calibration);
+    const double m = header_.has_normalisation ? static_cast<double>(batch.multiplicative[i]) : 1 / header_.calibration;
     record.normalisation = static_cast<float>(m > 0 ? 1 / m : 0);
     if (header_.has_scatter) {
       const double width = tof_.sigma_mm > 0 && tof_.bin_width_mm > 0 ? static_cast<double>(tof_.bin_width_mm) : 1;

@@ -19,9 +19,9 @@ constexpr std::size_t told_by = 4096;  // so many bytes at most say what a file 
 std::string what_is_wrong(const FileKind& kind) {
   constexpr auto* reads = "tofstream reads PETSIRD in its binary form, which begins with 'yardl'";
   if (!kind.is_packed.empty()) return fmt::format("this is {}; unpack it ({}): {}", kind.name, kind.is_packed, reads);
-  const char* remedy = kind.name == "text" || kind.name == "unknown data"
-                           ? "give another file"
-                           : "convert it (tofstream docs files, 'Other formats')";
+  const char* remedy = kind.name == "text" || kind.name == "unknown data" ? "give another file"
+                       : kind.name == castor_name ? "run castor_osem, which reads it (tofstream docs files)"
+                                                  : "convert it (tofstream docs files, 'Other formats')";
   return fmt::format("{}{}; {}: {}", kind.name == "unknown data" ? "" : "this is ", kind.name, reads, remedy);
 }
 
