@@ -139,7 +139,7 @@ class Expected {
       while (static_cast<int>(made.size()) < count && sum >= (static_cast<double>(made.size()) + 0.5) * share)
         made.push_back(middle_of(step));
     }
-    made.erase(std::ranges::unique(made).begin(), made.end());
+    made.erase(std::unique(made.begin(), made.end()), made.end());  // of std::ranges clang 14 takes no result
     return made;
   }
   static constexpr double step_mm = 0.25;  // fine beside crystals
