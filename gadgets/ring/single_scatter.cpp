@@ -173,7 +173,7 @@ struct SingleScatterGadget {
           "the events are corrected for scatter already, by {}: leave out either that or this gadget", scatter->how));
   }
 
-  // Of events that say that nothing was scattered, as simulated ones may.
+  // Simulated events may say that nothing was scattered.
   bool has_none(const EventSubset& subset, Context& context) {
     if (!subset.quantity) return false;
     const CorrectionRecord& scatter = (*subset.quantity)[Correction::scatter];

@@ -45,7 +45,7 @@ EnergyResponse energy_response(const ScannerInformation& source, std::size_t typ
   return response;
 }
 
-// Of the first material, which crystals are made of where a header names several.
+// Crystals are made of the first material where a header names several.
 float free_paths(const ScannerInformation& source, std::size_t type) {
   if (source.bulk_materials.empty()) return 0;
   const auto per_mm = attenuation_per_mm(source.bulk_materials.front());

@@ -199,6 +199,7 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& esti
   struct Mean {
     double sum = 0, count = 0;
   };
+  const auto width_of = [&](const TailEvent& event) { return estimate.has_tof() ? event.width_mm : 1.0f; };
   const auto cell_of = [](const TailEvent& event) {
     constexpr float radial_mm = 20, axial_mm = 50;
     return std::pair(static_cast<int>(std::abs(event.place.s) / radial_mm),
@@ -208,7 +209,7 @@ std::vector<ScatterTails::Mixed> ScatterTails::mixed(const ScatterEstimate& esti
   for (const TailEvent& event : events_)
     if (std::isfinite(event.additive)) {
       Mean& mean = cells[cell_of(event)];
-      mean.sum += static_cast<double>(event.count * event.additive / event.width_mm);
+      mean.sum += static_cast<double>(event.count * event.additive / width_of(event));
       mean.count += static_cast<double>(event.count);
     }
   std::vector<Mixed> made;

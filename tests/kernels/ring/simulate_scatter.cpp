@@ -174,7 +174,7 @@ TEST_CASE(
   const auto once = static_cast<double>(made.truth.scattered - made.truth.scattered_more);
   CHECK(once == doctest::Approx(expected).epsilon(0.03));
 
-  // Of the scattered events alone the factor in the tails is known; trues and randoms about them do not change it.
+  // The factor in the tails is known of the scattered events alone; trues and randoms about them do not change it.
   const auto fit_of = [&](const EventBatch& batch) {
     ScatterTails tails(mu);
     tails.add(batch);
@@ -206,6 +206,12 @@ TEST_CASE(
   CHECK(std::abs(all.mean - scattered.mean) < 3 * all.error);
   CHECK(all.error < 0.05);
   CHECK(!all.is_at_bound);
+
+  // Events with ToF whose terms are of whole lines, as where the projector does not look at it.
+  EventBatch with_tof = made.events.to(Memory::host);
+  with_tof.tof = {.sigma_mm = 20, .bin_width_mm = 11, .window_mm = 600};
+  with_tof.tof_mm = Buffer<float>::zeros(Memory::host, with_tof.count);
+  CHECK(fit_of(with_tof).mean == doctest::Approx(all.mean).epsilon(1e-6));
 
   // The events as bins with two counts each are as twice the scan.
   EventBatch bins = made.events.to(Memory::host);
