@@ -19,11 +19,10 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/exposure.hpp"
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "gadgets/ring/randoms_in_time.hpp"
-#include "kernels/correct/decay.hpp"
-#include "kernels/correct/isotopes.hpp"
 #include "kernels/memory/bring.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 
@@ -88,7 +87,7 @@ struct EventCorrections {
   EventCorrections(const Params& p, Context& context)
       : p_(p),
         backend_(p.backend),
-        half_life_s_(half_life(p.decay)),
+        half_life_s_(half_life_of(p.decay)),
         delayeds_(p.randoms, p.randoms.from == RandomsFrom::delayeds ? half_life_s_ : 0) {
     check(p);
     attenuated_by_.gadget = context.name();
@@ -143,12 +142,6 @@ struct EventCorrections {
   }
 
  private:
-  static double half_life(const DecayParams& p) {
-    if (!p.isotope.empty() && p.half_life_s > 0)
-      throw std::invalid_argument("decay: give isotope or half_life_s, not both");
-    return p.isotope.empty() ? p.half_life_s : half_life_s(p.isotope, Emission::positrons);
-  }
-
   static void check(const Params& p) {
     const auto require = [](bool holds, const char* what) {
       if (!holds) throw std::invalid_argument(what);
@@ -229,13 +222,7 @@ struct EventCorrections {
     EventTerms terms;
     if (batch.scanner) batch.scanner = normalised(batch.scanner);
     terms.attenuation = means().attenuation();
-    if (batch.exposure != 1 && p_.dead_time.live_fraction != 1)
-      throw std::runtime_error(
-          "the events already state the scanner's live fraction: leave out dead_time.live_fraction, or let the decoder "
-          "ignore theirs (dead_time: false)");
-    terms.exposure = batch.exposure * p_.dead_time.live_fraction;
-    if (half_life_s_ > 0)
-      terms.exposure *= mean_decay(batch.start_s - p_.decay.reference_time_s, batch.duration_s, half_life_s_);
+    terms.exposure = exposure_of(batch, p_.dead_time, p_.decay);
     means().corrector().set_multiplicative(batch, terms);
   }
 

@@ -19,9 +19,9 @@
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/event_corrections.hpp"
+#include "gadgets/ring/exposure.hpp"
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
-#include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/normalise/normalise.hpp"
 #include "kernels/types/host_batch.hpp"
@@ -71,8 +71,8 @@ struct NormalisationWriter {
             .note = "12 bytes for each event of the scan"};
   }
 
-  NormalisationWriter(const Params& p, Context& context)
-      : p_(p), path_(context.output_file(p.file)), half_life_s_(half_life(p.decay)) {
+  NormalisationWriter(const Params& p, Context& context) : p_(p), path_(context.output_file(p.file)) {
+    half_life_of(p.decay);  // refuses what cannot be before data flow
     if (!p.crystals && !p.classes && !p.calibration)
       throw std::invalid_argument("nothing is to be estimated: leave crystals, classes or calibration true");
     const std::filesystem::path phantom = find_shared("phantoms", p.source);
@@ -109,7 +109,7 @@ struct NormalisationWriter {
       return;
     }
     scan_s_ += batch.duration_s;
-    fit_->add(batch, exposure_of(batch));
+    fit_->add(batch, exposure_of(batch, p_.dead_time, p_.decay));
     context.books().written(batch.event_count());
   }
 
@@ -138,12 +138,6 @@ struct NormalisationWriter {
   }
 
  private:
-  static double half_life(const DecayParams& p) {
-    if (!p.isotope.empty() && p.half_life_s > 0)
-      throw std::invalid_argument("decay: give isotope or half_life_s, not both");
-    return p.isotope.empty() ? p.half_life_s : half_life_s(p.isotope, Emission::positrons);
-  }
-
   static void refuse_energy(const std::string& what, std::optional<double> stated_keV) {
     const std::string wrong = other_mu_energy(what, stated_keV, annihilation_keV);
     if (!wrong.empty()) throw std::invalid_argument(wrong);
@@ -161,16 +155,6 @@ struct NormalisationWriter {
           "the scanner states no efficiencies of pairs, so that solid angle and angle of incidence are not in the "
           "model: "
           "they end up in the crystals' efficiencies");
-  }
-
-  double exposure_of(const EventBatch& batch) const {
-    if (batch.exposure != 1 && p_.dead_time.live_fraction != 1)
-      throw std::runtime_error(
-          "the events already state the scanner's live fraction: leave out dead_time.live_fraction, or let the decoder "
-          "ignore theirs (dead_time: false)");
-    const double live = batch.exposure * p_.dead_time.live_fraction;
-    if (half_life_s_ == 0) return live;
-    return live * mean_decay(batch.start_s - p_.decay.reference_time_s, batch.duration_s, half_life_s_);
   }
 
   std::vector<std::string> words_of(const NormalisationEstimate& e) const {
@@ -256,7 +240,6 @@ struct NormalisationWriter {
 
   Params p_;
   std::filesystem::path path_;
-  double half_life_s_;  // 0: no decay
   NormalisationSource source_;
   std::shared_ptr<const Scanner> scanner_;
   std::optional<Normalisation> fit_;
