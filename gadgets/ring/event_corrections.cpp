@@ -136,8 +136,7 @@ struct EventCorrections {
           "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
           "only prompts (its `events: both` gives the delayeds too)");
     if (const double cps = delayeds_.mean_cps(); cps > 0) context.report("randoms_cps", cps);
-    if (p_.randoms.interval_s > 0)
-      for (const double cps : delayeds_.cps_of_intervals()) context.append("randoms_cps_of_intervals", cps);
+    if (p_.randoms.interval_s > 0) report_intervals(context);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
   }
 
@@ -165,6 +164,18 @@ struct EventCorrections {
   // No events: later gadgets can prepare for the scanner while the events wait.
   EventBatch announcement_of(const EventBatch& batch) {
     return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr, .detectors = batch.detectors};
+  }
+
+  void report_intervals(Context& context) const {
+    const std::vector<double> rates = delayeds_.cps_of_intervals();
+    for (const double cps : rates) context.append("randoms_cps_of_intervals", cps);
+    const auto without = static_cast<std::int64_t>(std::ranges::count(rates, 0.0));
+    if (without == 0 || delayeds_.delayeds() == 0) return;
+    context.report("intervals_without_delayeds", without);
+    context.log().warning(fmt::format(
+        "{} of {} intervals of {:g} s have no delayed coincidence: randoms are not corrected in them; give a longer "
+        "randoms.interval_s",
+        without, rates.size(), p_.randoms.interval_s));
   }
 
   void take_delayeds(const EventBatch& batch, Context& context) {

@@ -158,6 +158,7 @@ TEST_CASE("randoms are fitted in each interval of the scan, by the middle of a b
   for (const std::size_t k : {2, 3, 4})
     CHECK(additive(k) == doctest::Approx(randoms_term(30 * pairs / 12)).epsilon(1e-4));
   CHECK(additive(5) == 0);
+  CHECK(std::get<std::int64_t>(gadget.context.figures().at("intervals_without_delayeds")) == 1);
 }
 
 TEST_CASE("decay and dead time scale the exposure, and randoms fall twice as fast") {
