@@ -35,17 +35,17 @@ double million(const TorTableSettings& settings) {
 }
 
 /// A case's events and what times them, ToF and non-ToF.
-struct Bench {
+struct TableTiming {
   EventBatch events;
   TorTiming timing;
 
-  Bench(const TorCase& c, std::int64_t generated, int repeats)
+  TableTiming(const TorCase& c, std::int64_t generated, int repeats)
       : events(tor_events(c.grid, c.tof, generated)), timing(c, events, repeats) {}
 };
-std::unique_ptr<Bench> bench_of(const TorTableSettings& settings, bool tof, const Grid& grid = paper_grid,
-                                double tube_width = 3) {
-  return std::make_unique<Bench>(TorCase{grid, tof ? with_tof : without_tof, tube_width, settings.events},
-                                 settings.events, settings.repeats);
+std::unique_ptr<TableTiming> bench_of(const TorTableSettings& settings, bool tof, const Grid& grid = paper_grid,
+                                      double tube_width = 3) {
+  return std::make_unique<TableTiming>(TorCase{grid, tof ? with_tof : without_tof, tube_width, settings.events},
+                                       settings.events, settings.repeats);
 }
 
 /// A step of figure 5; steps are listed in the order in which they are added.
