@@ -1,5 +1,6 @@
 // `tofstream-bench spect`: the rotation projector of SPECT: forward and back projection of all views, and sixty
-// updates of OSEM, each against its bound, and a smaller scan of the same kind against the double-precision reference.
+// updates of OSEM, each against its bound, and a smaller scan of the same kind against the double-precision reference;
+// beside the first case another program's projector, if the user has it.
 // With --paper, table I of Pedemonte et al. 2010 (references.md) by their scheme and by ours, beside their numbers.
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,9 @@
 #include "tools/bench/bench.hpp"
 #include "tools/bench/bench_projecting.hpp"
 #include "tools/bench/machine.hpp"
+#include "tools/bench/spect_peer.hpp"
 #include "tools/bench/verdict.hpp"
+#include "tools/command/errors.hpp"
 
 namespace tofstream::command {
 
@@ -30,9 +33,11 @@ using nlohmann::ordered_json;
 
 constexpr int spect_views = 180, spect_subsets = 8, spect_updates = 60;
 constexpr float spect_field_mm = 512, spect_radius_mm = 300;
+constexpr const char* peer_case = "w5";  // beside which a peer is measured
+constexpr double spect_peer_bound = 250, spect_peer_nrms = 0.01;
 
 struct SpectOptions {
-  std::string backend = "cuda", output;
+  std::string backend = "cuda", peer, output;
   int repeats = 21;
   std::vector<std::string> only;
   bool json = false, paper = false;
@@ -255,6 +260,32 @@ void print_spect(const ordered_json& row) {
   std::fflush(stdout);  // lines appear as they are measured
 }
 
+/// A peer's forward and back projection beside ours, which took `ours_ms`. How fast it is on a CPU is not judged.
+ordered_json measured_peer(SpectPeer& peer, const SpectCase& which, double ours_ms, Backend backend, int repeats) {
+  const auto set = std::make_shared<const ViewSet>(camera_of(which.size, spect_views));
+  const SpectSettings settings = settings_of(which, which.size);
+  const auto projector = make_rotation_projector(image_of(which.size), *set, settings, backend);
+  const ViewBatch batch = views_of(set, all_numbers(spect_views), *projector);
+  const SpectPeerResult result =
+      measure_beside(peer, *projector, batch.view(), settings, smooth_image(projector->grid()), repeats);
+  const double times = (result.forward_ms + result.back_ms) / ours_ms;
+  const bool resembles = std::max(result.forward_nrms, result.back_nrms) <= spect_peer_nrms;
+  ordered_json row{{"name", which.name + "_peer"},
+                   {"peer", peer.name()},
+                   {"what", "forward and back of all views"},
+                   {"ms", ours_ms},
+                   {"peer_forward_ms", result.forward_ms},
+                   {"peer_back_ms", result.back_ms},
+                   {"times_faster", times},
+                   {"bound_times_faster", spect_peer_bound},
+                   {"forward_nrms_to_ours", result.forward_nrms},
+                   {"back_nrms_to_ours", result.back_nrms},
+                   {"nrms_must_be_at_most", spect_peer_nrms},
+                   {"holds", nullptr}};
+  if (backend == Backend::cuda || !resembles) row["holds"] = resembles && times >= spect_peer_bound;
+  return row;
+}
+
 /// The paper's scheme transforms planes and has its own back projection; ours is the projector as it comes.
 SpectCase paper_case(const SpectPaperRow& row, bool paper_scheme) {
   SpectCase which{.name = fmt::format("{}_{}", paper_scheme ? "paper_scheme" : "ours", row.size),
@@ -299,17 +330,26 @@ bool can_measure(const SpectCase& which, Backend backend) {
 
 void bench_spect(const SpectOptions& options) {
   const Backend backend = options.backend == "cuda" ? Backend::cuda : Backend::cpu;
+  const auto measures = [&](const std::string& name) {
+    return options.only.empty() || std::ranges::find(options.only, name) != options.only.end();
+  };
+  if (!options.peer.empty() && (options.paper || !measures(peer_case)))
+    throw InputError(
+        fmt::format("--peer: it is measured beside {}: leave --paper away and {} in --only", peer_case, peer_case));
+  std::optional<SpectPeer> peer;
+  if (!options.peer.empty()) peer.emplace(options.peer, backend);
   if (backend == Backend::cuda) require_cuda();
-  ordered_json rows = ordered_json::array(), table;
+  ordered_json rows = ordered_json::array(), table, beside;
   if (options.paper) {
     table = measured_table_1(options, backend, rows);
   } else {
     if (!options.json) fmt::print("{:<16} {:>10} {:>10} {:>9}\n", "case", "ms", "must be", "nrms");
     for (const SpectCase& which : spect_cases()) {
-      if (!options.only.empty() && std::ranges::find(options.only, which.name) == options.only.end()) continue;
-      if (!can_measure(which, backend)) continue;
+      if (!measures(which.name) || !can_measure(which, backend)) continue;
       rows.push_back(measured(which, backend, options.repeats));
       if (!options.json) print_spect(rows.back());
+      if (peer && which.name == peer_case)
+        beside = measured_peer(*peer, which, rows.back()["ms"].get<double>(), backend, options.repeats);
     }
   }
   ordered_json report{
@@ -327,6 +367,12 @@ void bench_spect(const SpectOptions& options) {
     report["table_1"] = table;
   }
   report["results"] = rows;
+  if (peer) {
+    report["peer"] = beside;
+    if (!options.json)
+      for (const auto& [key, value] : beside.items()) fmt::print("{}: {}\n", key, value.dump());
+    rows.push_back(beside);
+  }
   write_report(report, options.json, options.output);
   end_by_verdict(rows, {"name"});
 }
@@ -341,6 +387,7 @@ std::function<void()> declare_spect(Command& line) {
   line.add_option("--backend", options->backend, "cuda or cpu (default: cuda)").one_of({"cpu", "cuda"});
   line.add_option("--repeats", options->repeats, "Timed runs, of which the median counts (default: 21)")
       .within(1, 1000);
+  line.add_option("--peer", options->peer, "A library as share/benchmarks/peers/spect_peer.h describes, beside w5");
   line.add_option("-o,--out", options->output, "Write the results as JSON");
   line.add_flag("--json", options->json, "Print JSON");
   line.footer(
