@@ -142,6 +142,7 @@ typename Step<Data>::Prepared& Step<Data>::prepare_batch(const std::shared_ptr<c
   std::erase_if(prepared_,
                 [](const auto& each) { return each.second.batch.use_count() == 1; });  // it is not sent again
   const Memory memory = memory_of(settings_.backend);
+  if (!on_host(memory) && unkept_.copy.count > 0) synchronize(nullptr);  // copies are freed beside what reads them
   unkept_ = {};
   Prepared prepared{batch, {}, nullptr};
   if (has_terms) prepared.additive = Buffer<float>(memory, batch->count);

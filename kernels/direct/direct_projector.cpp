@@ -44,9 +44,10 @@ EmTally DirectProjector::em_step(const Views& views, const float* image, float* 
     return tally;
   }
   // Back projection is queued before anybody waits for the tally.
-  detail::queue_view_ratio_cuda(views, ratio_.data(), sums_, stream);
+  sums_.begin(views);
+  sums_.queue_ratio(views, ratio_.data(), stream);
   back(views, ratio_.data(), accumulator, stream);
-  return detail::view_tally_cuda(views, sums_, stream);
+  return sums_.tally(views, stream);
 }
 
 void DirectProjector::add_sensitivity(const Views& views, float* image, Stream stream) {

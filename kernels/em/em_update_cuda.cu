@@ -1,5 +1,6 @@
 // The EM image update on a CUDA device: see em_update.hpp.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "kernels/cuda/check.hpp"
@@ -28,6 +29,25 @@ __global__ void invert_subset(SubsetArrays arrays, std::int64_t voxels) {
   const std::int64_t v = elementwise::element();
   if (v < voxels) arrays.invert(v);
 }
+
+/// Counts that are nearly always 0, in memory of the host, which the device reaches: nothing is to be cleared, copied or
+/// asked for on the device in each update.
+template <int count>
+class Faults {
+ public:
+  Faults() : words_(Memory::pinned, count) { words_.clear(); }
+  unsigned long long* words() { return words_.data(); }
+  /// Once all that is queued is done.
+  std::array<std::int64_t, count> read(Stream stream) const {
+    synchronize(stream);
+    std::array<std::int64_t, count> found{};
+    std::ranges::transform(words_.span(), found.begin(), [](auto word) { return static_cast<std::int64_t>(word); });
+    return found;
+  }
+
+ private:
+  Buffer<unsigned long long> words_;
+};
 
 __global__ void update(EmArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
   const std::int64_t v = elementwise::element();
@@ -77,20 +97,20 @@ void invert_subset_cuda(const SubsetArrays& arrays, std::int64_t voxels, Stream 
 }
 
 std::int64_t update_cuda(const EmArrays& arrays, std::int64_t voxels, Stream stream) {
-  auto replaced = Buffer<unsigned long long>::zeros(Memory::device, 1, stream);
+  Faults<1> replaced;
   if (voxels > 0)
-    update<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, replaced.data());
+    update<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, replaced.words());
   check_launch("update the estimate");
-  return static_cast<std::int64_t>(replaced.to_vector(stream)[0]);
+  return replaced.read(stream)[0];
 }
 
 UpdateFaults update_cuda(const PenalisedArrays& arrays, std::int64_t voxels, Stream stream) {
-  auto faults = Buffer<unsigned long long>::zeros(Memory::device, 2, stream);
+  Faults<2> faults;
   if (voxels > 0)
-    update_penalised<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, faults.data());
+    update_penalised<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels, faults.words());
   check_launch("update the estimate under a penalty");
-  const auto found = faults.to_vector(stream);
-  return {static_cast<std::int64_t>(found[0]), static_cast<std::int64_t>(found[1])};
+  const auto found = faults.read(stream);
+  return {found[0], found[1]};
 }
 
 }  // namespace tofstream::detail

@@ -39,7 +39,8 @@ class Projector {
 
   /// accumulator += A^T(y / (A x + c/m)), the sum of EM (Cui et al. 2011, eq. 1; conventions.md, list-mode EM), in list
   /// mode with y = 1: forward, ratio and back of each datum in one pass. A datum whose expectation is not positive is
-  /// counted and skipped. Complete on return.
+  /// counted and skipped. The tally is complete on return; on a GPU the sum may still be queued on the stream, which
+  /// reads `data` until then.
   virtual EmTally em_step(const Data& data, const float* image, float* accumulator, Stream stream = nullptr) = 0;
 
   /// What a pass would otherwise prepare for these data each time, such as their order; null where there is nothing to

@@ -48,8 +48,11 @@ EmTally view_ratio(const Views& views, float* projected, Backend backend, Stream
   detail::require_counts(views);
   if (backend == Backend::cuda) {
     detail::StretchSums sums;
-    detail::queue_view_ratio_cuda(views, projected, sums, stream);
-    return detail::view_tally_cuda(views, sums, stream);
+    sums.begin(views);
+    sums.queue_ratio(views, projected, stream);
+    const EmTally tally = sums.tally(views, stream);
+    synchronize(stream);
+    return tally;
   }
   if (views.views == 0) return {};
   const std::int64_t pixels = views.set->pixels(), blocks = (pixels + view_block - 1) / view_block;
@@ -78,10 +81,13 @@ void view_efficiencies(const Views& views, float* values, Backend backend, Strea
 }
 
 #ifndef TOFSTREAM_HAVE_CUDA
-void detail::queue_view_ratio_cuda(const Views&, float*, StretchSums&, Stream) {
+bool detail::StretchSums::begin(const Views&) {
   refuse_cuda();
 }
-EmTally detail::view_tally_cuda(const Views&, const StretchSums&, Stream) {
+void detail::StretchSums::queue_ratio(const Views&, float*, Stream) {
+  refuse_cuda();
+}
+EmTally detail::StretchSums::tally(const Views&, Stream) const {
   refuse_cuda();
 }
 void detail::view_efficiencies_cuda(const Views&, float*, Stream) {

@@ -2,6 +2,8 @@
 // was measured to what was expected, and the books.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/views.hpp"
@@ -30,17 +32,26 @@ EmTally tally_of(const Views& views, const ViewSums* sums);
 /// Throws std::invalid_argument for views without counts.
 void require_counts(const Views& views);
 
-/// The sums of the stretches that a ratio's kernel cuts views into, on the device and as the host gets them. Kept from
-/// one call to the next: no memory is asked for where there is enough.
-struct StretchSums {
-  /// Room for these views. Says whether the buffers are others now.
-  bool make_room(const Views& views, Stream stream);
-  Buffer<ViewSums> device, host;
+/// What a ratio's kernel sums over a stretch of a view.
+struct StretchSum {
+  ViewSums sums;
+  std::uint32_t is_there = 0;
 };
-/// view_ratio() in two steps, so that what follows can be queued between them: the ratio and the sums of the views'
-/// stretches, and their tally, once all that is queued is done.
-void queue_view_ratio_cuda(const Views& views, float* projected, StretchSums& sums, Stream stream);
-EmTally view_tally_cuda(const Views& views, const StretchSums& sums, Stream stream);
+
+/// view_ratio() on a GPU in steps, so that what follows it can be queued before anybody waits, and need not be waited
+/// for. The GPU writes the sums of the stretches into memory of the host, which sees each of them arrive.
+class StretchSums {
+ public:
+  /// For the next ratio, of these views. Says whether the memory is another now.
+  bool begin(const Views& views);
+  /// Queues the ratio; may be recorded into a graph.
+  void queue_ratio(const Views& views, float* projected, Stream stream);
+  /// Waits for the sums, and for nothing that was queued behind them.
+  EmTally tally(const Views& views, Stream stream) const;
+
+ private:
+  Buffer<StretchSum> sums_;  // pinned
+};
 void view_efficiencies_cuda(const Views& views, float* values, Stream stream);
 
 }  // namespace detail

@@ -1,5 +1,8 @@
 // Ratios of views in CUDA: see view_ratio.hpp. A block of threads sums over a stretch of a view in a fixed order, and
 // the host over a view's stretches in theirs: no atomics, the same bits each time.
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/cuda/check.hpp"
@@ -15,7 +18,7 @@ constexpr int ratio_threads = 256;
 constexpr std::int64_t stretch_pixels = 2 * ratio_threads;  // few, so that a few small views fill a GPU
 
 __global__ void __launch_bounds__(ratio_threads)
-    ratio_of_views(Views views, std::int64_t pixels, float* projected, detail::ViewSums* sums) {
+    ratio_of_views(Views views, std::int64_t pixels, float* projected, detail::StretchSum* sums) {
   const std::int64_t begin = std::int64_t{blockIdx.x} * stretch_pixels;
   const std::int64_t end = begin + stretch_pixels < pixels ? begin + stretch_pixels : pixels;
   const std::int64_t first = std::int64_t{blockIdx.y} * pixels;
@@ -40,7 +43,10 @@ __global__ void __launch_bounds__(ratio_threads)
     sum.skipped += of_warps[0][warp];
     sum.log_sum += of_warps[1][warp];
   }
-  sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+  detail::StretchSum& to = sums[blockIdx.y * gridDim.x + blockIdx.x];
+  to.sums = sum;
+  __threadfence_system();  // whoever sees that the sums are there sees them
+  *static_cast<volatile std::uint32_t*>(&to.is_there) = 1;
 }
 
 __global__ void efficiencies_of_views(Views views, std::int64_t pixels, float* values) {
@@ -52,36 +58,49 @@ std::int64_t stretches_of(const Views& views) {
   return (views.set->pixels() + stretch_pixels - 1) / stretch_pixels;
 }
 
+/// Until the device has written it. The stream is asked now and then, since a kernel that failed writes nothing.
+void wait_for(const detail::StretchSum& sum, Stream stream) {
+  constexpr int looks_a_question = 256;
+  const auto is_there = [&] {
+    return *static_cast<const volatile std::uint32_t*>(&sum.is_there) != 0;  // the device changes it
+  };
+  for (int looks = 1; !is_there(); ++looks) {
+    if (looks % looks_a_question != 0) continue;
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (status == cudaErrorNotReady) continue;
+    check_cuda(status, "compare views with their expectation");
+    if (!is_there()) throw std::logic_error("the sums of views are asked for before their ratio is queued");
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+}
+
 }  // namespace
 
-bool detail::StretchSums::make_room(const Views& views, Stream stream) {
+bool detail::StretchSums::begin(const Views& views) {
   const std::int64_t size = views.views == 0 ? 0 : stretches_of(views) * views.views;
-  if (device.size() >= size) return false;
-  device = Buffer<ViewSums>(Memory::device, size, stream);
-  host = Buffer<ViewSums>(Memory::pinned, size);
-  return true;
+  const bool is_larger = sums_.size() < size;
+  if (is_larger) sums_ = Buffer<StretchSum>(Memory::pinned, size);
+  std::fill_n(sums_.data(), size, StretchSum{});
+  return is_larger;
 }
 
-void detail::queue_view_ratio_cuda(const Views& views, float* projected, StretchSums& sums, Stream stream) {
+void detail::StretchSums::queue_ratio(const Views& views, float* projected, Stream stream) {
   if (views.views == 0) return;
-  sums.make_room(views, stream);
   const auto stretches = static_cast<unsigned>(stretches_of(views));
   ratio_of_views<<<dim3(stretches, static_cast<unsigned>(views.views)), ratio_threads, 0, stream>>>(
-      views, views.set->pixels(), projected, sums.device.data());
+      views, views.set->pixels(), projected, sums_.data());
   check_launch("compare views with their expectation");
-  copy(sums.host.data(), Memory::pinned, sums.device.data(), Memory::device,
-       std::size_t{stretches} * static_cast<std::size_t>(views.views) * sizeof(ViewSums), stream);
 }
 
-EmTally detail::view_tally_cuda(const Views& views, const StretchSums& sums, Stream stream) {
+EmTally detail::StretchSums::tally(const Views& views, Stream stream) const {
   if (views.views == 0) return {};
-  synchronize(stream);
   const std::int64_t stretches = stretches_of(views);
   std::vector<ViewSums> of_views(static_cast<std::size_t>(views.views));
   for (std::int64_t s = 0; s < stretches * views.views; ++s) {
+    wait_for(sums_[s], stream);
     ViewSums& of_view = of_views[static_cast<std::size_t>(s / stretches)];
-    of_view.skipped += sums.host[s].skipped;
-    of_view.log_sum += sums.host[s].log_sum;
+    of_view.skipped += sums_[s].sums.skipped;
+    of_view.log_sum += sums_[s].sums.log_sum;
   }
   return tally_of(views, of_views.data());
 }

@@ -1,5 +1,7 @@
 // What the points of a view's planes get of its pixels: see spect_cuda.cuh. A block holds a tile of the detector in shared
 // memory and blurs it for one plane after the other.
+#include <algorithm>
+
 #include "kernels/cuda/check.hpp"
 #include "kernels/spect/plane_tile.cuh"
 
@@ -30,16 +32,23 @@ __device__ void load_detector(const DeviceCamera& camera, int view, const PlaneT
   }
 }
 
-/// Puts a thread's rows into a column of the volume, in place of what is left of their photons.
+/// Puts the rows of a warp's threads into columns of the volume, in place of what is left of their photons. `column`: of
+/// the even thread of each two; `has_even`, `has_odd`: whether their columns are to have them. All lanes call.
 __device__ inline void put_rows(const DeviceCamera& camera, const RowWindow& window, int first_row,
-                                const float (&values)[rows_a_thread], std::int64_t column, const PlaneVolume& volume) {
+                                const float (&values)[rows_a_thread], std::int64_t column, bool has_even, bool has_odd,
+                                const PlaneVolume& volume) {
 #pragma unroll
-  for (int r = 0; r < rows_a_thread; r += 4) {
-    const int row = window.origin + first_row + r;
+  for (int r = 0; r < rows_a_thread; r += 8) {
+    const PairedRows paired({values[r], values[r + 1], values[r + 2], values[r + 3]},
+                            {values[r + 4], values[r + 5], values[r + 6], values[r + 7]});
+    const int row = window.origin + first_row + r + PairedRows::first_row();
     if (row < window.begin || row >= window.end) continue;
-    float4 value{values[r], values[r + 1], values[r + 2], values[r + 3]};
-    if (camera.mu_columns) multiply(value, four_at(volume.values, column * camera.stride + row));
-    put_four(volume.values, column * camera.stride + row, value);
+    const auto put = [&](std::int64_t to, float4 value) {
+      if (camera.mu_columns) multiply(value, four_at(volume.values, to));
+      put_four(volume.values, to, value);
+    };
+    if (has_even) put(column * camera.stride + row, paired.of_even);
+    if (has_odd) put((column + 1) * camera.stride + row, paired.of_odd);
   }
 }
 
@@ -56,7 +65,8 @@ __global__ void __launch_bounds__(most_threads, 2)
   float* const staged = across + tile.floats();
   const int staged_size = staged_floats(kernels, tile.wide_columns);
   const int member = static_cast<int>(blockIdx.y), view = views.view(first + member), place = views.index[view];
-  const int first_column = static_cast<int>(blockIdx.x) % column_tiles * tile.columns;  // of the lattice
+  const int first_column =
+      camera.reached_from + static_cast<int>(blockIdx.x) % column_tiles * tile.columns;  // of the lattice
   const int first_given = camera.first_point_row();
   const RowWindow window(static_cast<int>(blockIdx.x) / column_tiles, rows, tile.rows_before, {0, camera.stride},
                          {first_given, first_given + camera.rows_of_points()});
@@ -68,12 +78,12 @@ __global__ void __launch_bounds__(most_threads, 2)
   __syncthreads();
   load_detector<rows>(camera, view, tile, first_column, window.origin, pixels, scale, across);
   __syncthreads();
-  const int c = first_column + my.along_column;
+  const int even_column = my.along_column & ~1, c = first_column + even_column;
   if (is_one_for_all) {
     float values[rows_a_thread];
     copy_along(across + my.along_column * tile.across_stride + my.along_row, values);
-    if (c < lattice.columns())
-      put_rows(camera, window, my.along_row, values, volume.column(lattice, member, 0, c), volume);
+    put_rows(camera, window, my.along_row, values, volume.column(lattice, member, 0, c), c < lattice.columns(),
+             c + 1 < lattice.columns(), volume);
     return;
   }
 
@@ -115,7 +125,8 @@ __global__ void __launch_bounds__(most_threads, 2)
                    here.w, plane.blocks_w(), values);
       else
         copy_along(across + my.along_column * tile.across_stride + my.along_row, values);
-      if (here.base[my.along_column] >= 0) put_rows(camera, window, my.along_row, values, to, volume);
+      put_rows(camera, window, my.along_row, values, to, here.base[even_column] >= 0, here.base[even_column + 1] >= 0,
+               volume);
     }
     StagedPlane::wait();
     __syncthreads();
@@ -147,8 +158,8 @@ int volume_planes(const DeviceCamera& camera) {
 void queue_back_planes(const DeviceCamera& camera, const DeviceViews& views, int first, int count, const float* pixels,
                        float scale, const PlaneVolume& volume, Stream stream) {
   const int given = camera.first_point_row();
-  const TileChoice choice = choose_tile(camera.kernels, camera.lattice.columns(), {0, camera.stride},
-                                        {given, given + camera.rows_of_points()});
+  const TileChoice choice = choose_tile(camera.kernels, std::max(camera.reached_to - camera.reached_from, 1),
+                                        {0, camera.stride}, {given, given + camera.rows_of_points()});
   const auto queue = choice.rows == 64    ? queue_back_of<64>
                      : choice.rows == 128 ? queue_back_of<128>
                                           : queue_back_of<256>;

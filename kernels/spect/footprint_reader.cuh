@@ -33,6 +33,24 @@ __device__ inline void put_four(float* values, std::int64_t offset, float4 value
   reinterpret_cast<float4*>(values)[offset / 4] = value;
 }
 
+/// Eight rows of two columns that neighbouring lanes have, as they write them: both of them one column at a time, the
+/// even lane its first four rows and the odd lane the others, so that a sector of memory is written whole.
+struct PairedRows {
+  float4 of_even, of_odd;  // of the even lane's column, and of the odd one's
+
+  /// Of a lane's first four rows and of the others. All lanes of the warp call.
+  __device__ PairedRows(float4 first, float4 others) {
+    const bool is_odd = threadIdx.x % 2 != 0;
+    const float4 given = is_odd ? first : others;
+    const float4 got{__shfl_xor_sync(~0u, given.x, 1), __shfl_xor_sync(~0u, given.y, 1),
+                     __shfl_xor_sync(~0u, given.z, 1), __shfl_xor_sync(~0u, given.w, 1)};
+    of_even = is_odd ? got : first;
+    of_odd = is_odd ? others : got;
+  }
+  /// Which of the eight rows is the first that the lane writes.
+  __device__ static int first_row() { return threadIdx.x % 2 == 0 ? 0 : 4; }
+};
+
 /// Weights of the columns about a point: at `base`, beside it along x, along y, and along both.
 struct FootprintWeights {
   float here, beside_x, beside_y, beside_both;

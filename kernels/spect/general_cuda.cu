@@ -20,9 +20,9 @@ using namespace spect;
 /// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); large
 /// images, of 256 voxels along each axis, shall stay within 1.5 GiB.
 std::int64_t bytes_at_once(const Grid& grid) {
-  constexpr std::int64_t most_bytes = std::int64_t{256} << 20, large_image = std::int64_t{32} << 20;
+  constexpr std::int64_t large_image = std::int64_t{32} << 20;
   const bool is_large = grid.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
-  return is_large ? most_bytes / 2 : most_bytes;
+  return std::int64_t{is_large ? 128 : 1024} << 20;
 }
 
 ColumnGrid general_columns(const Grid& grid, const char* support) {
@@ -122,11 +122,10 @@ class GeneralCuda final : public ViewProjector {
     Buffer<float> ratio(Memory::device, views.count, stream);
     detail::require_counts(views);
     forward(views, image, ratio.data(), stream);
-    detail::queue_view_ratio_cuda(views, ratio.data(), sums_, stream);
+    sums_.begin(views);
+    sums_.queue_ratio(views, ratio.data(), stream);
     back(views, ratio.data(), accumulator, stream);
-    const EmTally tally = detail::view_tally_cuda(views, sums_, stream);
-    synchronize(stream);  // there may be no views
-    return tally;
+    return sums_.tally(views, stream);
   }
 
   void add_sensitivity(const Views& views, float* image, Stream stream) override {

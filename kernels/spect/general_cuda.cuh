@@ -25,6 +25,17 @@ struct PlaneRanges {
   __device__ int2 of(const ViewLattice& lattice, int place, int k) const {
     return values[place * (lattice.last - lattice.first + 1) + k - lattice.first];
   }
+  /// Of planes [begin, end) together; none: y is not above x.
+  __device__ int2 of_all(const ViewLattice& lattice, int place, int begin, int end) const {
+    int2 all{lattice.columns(), 0};
+    for (int k = begin; k < end; ++k) {
+      const int2 range = of(lattice, place, k);
+      if (range.x >= range.y) continue;
+      all.x = min(all.x, range.x);
+      all.y = max(all.y, range.y);
+    }
+    return all;
+  }
 };
 __device__ inline bool is_within(int column, int2 range) {
   return column >= range.x && column < range.y;

@@ -172,23 +172,36 @@ class PointsOfVoxel {
   int columns_a_plane_;
 };
 
-/// Calls visit(lane, of, weight) in all lanes for the taps that the lanes `found` have.
+/// Taps whose numbers are read together. Behind the last one there are repetitions of the first, of weight 0.
+struct FoundTaps {
+  static constexpr int count = 4;
+  GeneralTap taps[count];
+  int lanes[count];  // whose they are
+};
+
+/// Calls visit(FoundTaps) in all lanes until it has had all taps that the lanes `found` have, in their order.
 template <class Visit>
 __device__ void for_each_found(const GeneralTap& mine, unsigned found, Visit&& visit) {
-  for (; found != 0; found &= found - 1) {
-    const int from = __ffs(static_cast<int>(found)) - 1;
-    visit(from, __shfl_sync(all_lanes, mine.of, from), __shfl_sync(all_lanes, mine.weight, from));
+  while (found != 0) {
+    FoundTaps some;
+#pragma unroll
+    for (int i = 0; i < FoundTaps::count; ++i, found &= found - 1) {
+      const bool is_one = found != 0;
+      some.lanes[i] = is_one ? __ffs(static_cast<int>(found)) - 1 : some.lanes[0];
+      const float weight = __shfl_sync(all_lanes, mine.weight, some.lanes[i]);
+      some.taps[i] = {__shfl_sync(all_lanes, mine.of, some.lanes[i]), is_one ? weight : 0};
+    }
+    visit(some);
   }
 }
 
-/// Calls visit(of, weight) for each tap of a search, in all lanes of a warp, which search for the same.
+/// Calls visit(FoundTaps) for the taps of a search, in all lanes of a warp, which search for the same.
 template <class Search, class Visit>
 __device__ void for_each_tap(const Search& search, Visit&& visit) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes, count = search.count();
   for (int begin = 0; begin < count; begin += warp_lanes) {
     const GeneralTap mine = begin + lane < count ? search.tap(begin + lane) : GeneralTap{};
-    for_each_found(mine, __ballot_sync(all_lanes, mine.weight != 0),
-                   [&](int, std::int32_t of, float weight) { visit(of, weight); });
+    for_each_found(mine, __ballot_sync(all_lanes, mine.weight != 0), visit);
   }
 }
 

@@ -40,33 +40,24 @@ __global__ void __launch_bounds__(rotate_threads) find_ranges(GeneralCamera came
   if (threadIdx.x % warp_lanes == 0) ranges[item] = begin < end ? int2{begin, end} : int2{0, 0};
 }
 
-/// A lane's part of a column: four rows each, 128 apart.
-struct LaneRows {
-  static constexpr int fours = 2, apart = 4 * warp_lanes, rows_a_warp = fours * apart;
-  float4 values[fours] = {};
+constexpr int rows_a_warp = 4 * warp_lanes;  // of a column, four a lane
 
-  __device__ void add(const LaneRows& other) {
+/// sum += weights times a lane's four rows at `row` of each tap's column, from(i) of the i-th; numbers smaller than
+/// small(i) count as 0. All are read before any is added.
+template <class Column, class Small>
+__device__ void add_taps(float4& sum, const FoundTaps& some, int row, const Column& from, const Small& small) {
+  float4 values[FoundTaps::count];
 #pragma unroll
-    for (int i = 0; i < fours; ++i) add_scaled(values[i], 1, other.values[i]);
-  }
-  /// += weight times the rows [row, ...) before `end` of a column; numbers smaller than `small` count as 0.
-  __device__ void add(float weight, const float* column, int row, int end, float small = 0) {
+  for (int i = 0; i < FoundTaps::count; ++i) values[i] = four_at(from(i), row);
 #pragma unroll
-    for (int i = 0; i < fours; ++i) {
-      if (row + i * apart >= end) continue;
-      float4 value = four_at(column, row + i * apart);
-      if (small > 0)
-        value = {unless_small(value.x, small), unless_small(value.y, small), unless_small(value.z, small),
-                 unless_small(value.w, small)};
-      add_scaled(values[i], weight, value);
-    }
+  for (int i = 0; i < FoundTaps::count; ++i) {
+    float4& value = values[i];
+    if (const float least = small(i); least > 0)
+      value = {unless_small(value.x, least), unless_small(value.y, least), unless_small(value.z, least),
+               unless_small(value.w, least)};
+    add_scaled(sum, some.taps[i].weight, value);
   }
-  __device__ void put(float* column, int row, int end) const {
-#pragma unroll
-    for (int i = 0; i < fours; ++i)
-      if (row + i * apart < end) put_four(column, row + i * apart, values[i]);
-  }
-};
+}
 
 // Most searches are for few taps, so that the lanes of a warp search for four things at a time.
 constexpr int searches_a_warp = 4, lanes_a_search = warp_lanes / searches_a_warp;
@@ -90,19 +81,21 @@ __global__ void __launch_bounds__(rotate_threads)
   for (int search = 0; search < searches_a_warp && first_c + search < planes.columns; ++search) {
     const int c = first_c + search;
     float* const out = planes.values + planes.column(camera.lattice, member, k, c) * planes.stride;
-    for (int begin = 0; begin < planes.stride; begin += LaneRows::rows_a_warp) {
-      const int row = begin + 4 * lane;
-      LaneRows sum;
-      const auto add = [&](std::int32_t column, float weight) {
-        sum.add(weight, columns + std::int64_t{column} * from_stride, row, from_stride);
+    for (int row = 4 * lane; row - 4 * lane < planes.stride; row += rows_a_warp) {
+      const bool has_image = row < from_stride;
+      float4 sum{};
+      const auto add = [&](const FoundTaps& some) {
+        if (has_image)
+          add_taps(
+              sum, some, row, [&](int i) { return columns + std::int64_t{some.taps[i].of} * from_stride; },
+              [](int) { return 0.0f; });
       };
       constexpr unsigned of_first_search = (1u << lanes_a_search) - 1;
       if (are_few)
-        for_each_found(tap, found & (of_first_search << (search * lanes_a_search)),
-                       [&](int, std::int32_t column, float weight) { add(column, weight); });
+        for_each_found(tap, found & (of_first_search << (search * lanes_a_search)), add);
       else if (is_within(c, range))
         for_each_tap(VoxelsOfPoint<kind>(footprint, k, c), add);
-      sum.put(out, row, planes.stride);
+      if (row < planes.stride) put_four(out, row, sum);
     }
   }
 }
@@ -118,9 +111,10 @@ __global__ void __launch_bounds__(rotate_threads)
   const int x = voxel % camera.image.nx, y = voxel / camera.image.nx;
   if (!camera.image.has_image(x, y)) return;
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const int row = static_cast<int>(blockIdx.y) * LaneRows::rows_a_warp + 4 * lane;
+  const int row = static_cast<int>(blockIdx.y) * rows_a_warp + 4 * lane;
+  const bool has_rows = row < to_stride;
   const std::int64_t a_member = std::int64_t{camera.planes()} * planes.columns * planes.stride;
-  LaneRows total, part;
+  float4 total{}, part{};
   for (int begin = 0; begin < count; begin += searches_a_warp) {
     const int my_member = begin + lane / lanes_a_search;
     const int place = views.index[views.view(first + min(my_member, count - 1))];
@@ -129,20 +123,26 @@ __global__ void __launch_bounds__(rotate_threads)
     const int my_count = my_member < count ? mine.count() : 0;
     for (int i = lane % lanes_a_search; __any_sync(all_lanes, i < my_count); i += lanes_a_search) {
       const GeneralTap tap = i < my_count ? mine.tap(i) : GeneralTap{};
-      for_each_found(tap, __ballot_sync(all_lanes, tap.weight != 0), [&](int from, std::int32_t point, float weight) {
-        const int member = begin + from / lanes_a_search;
-        part.add(weight, planes.values + member * a_member + std::int64_t{point} * planes.stride, row, to_stride,
-                 least ? least[member] : 0);
+      for_each_found(tap, __ballot_sync(all_lanes, tap.weight != 0), [&](const FoundTaps& some) {
+        const auto member_of = [&](int i) { return begin + some.lanes[i] / lanes_a_search; };
+        if (has_rows)
+          add_taps(
+              part, some, row,
+              [&](int i) {
+                return planes.values + member_of(i) * a_member + std::int64_t{some.taps[i].of} * planes.stride;
+              },
+              [&](int i) { return least ? least[member_of(i)] : 0.0f; });
       });
     }
     if ((begin + searches_a_warp) % members_a_sum != 0) continue;
-    total.add(part);
+    add_scaled(total, 1, part);
     part = {};
   }
-  total.add(part);
-  float* const to = columns + std::int64_t{camera.image.column(x, y)} * to_stride;
-  if (adds) total.add(1, to, row, to_stride);
-  total.put(to, row, to_stride);
+  add_scaled(total, 1, part);
+  if (!has_rows) return;
+  const std::int64_t to = std::int64_t{camera.image.column(x, y)} * to_stride + row;
+  if (adds) add_scaled(total, 1, four_at(columns, to));
+  put_four(columns, to, total);
 }
 
 __global__ void __launch_bounds__(row_threads)
@@ -221,7 +221,7 @@ void queue_gather_planes(const GeneralCamera& camera, Footprint kind, const Gene
                          const PlaneRanges& ranges, const GeneralPlanes& planes, const float* least, bool adds,
                          float* columns, int to_stride) {
   const dim3 grid(blocks_of(std::int64_t{camera.image.nx} * camera.image.ny, rotate_warps),
-                  blocks_of(to_stride, LaneRows::rows_a_warp));
+                  blocks_of(to_stride, rows_a_warp));
   with_kind(kind, [&](auto known) {
     gather_planes<known()><<<grid, rotate_threads, 0, group.stream>>>(camera, group.views, group.first, group.count,
                                                                       ranges, planes, least, adds, columns, to_stride);

@@ -3,6 +3,9 @@
 // that is read.
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include <cuda_pipeline.h>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/spect/footprint_reader.cuh"
@@ -15,6 +18,7 @@ namespace {
 constexpr int thread_rows = 16;
 constexpr int most_tile_warps = 10;  // each has rows of its own
 constexpr int most_taps_at_once = 16;
+constexpr int planes_held = 2;  // by a block that projects: one is copied while the other is convolved
 
 /// Kernels of all planes at each radius, as A correlates planes with them (`forward`) and A^T the detector (`back`):
 /// weights[((radius * planes + k) * across + i) * along + j], rows of zeros after the kernel's own.
@@ -48,19 +52,23 @@ struct TileSource {
   int2 columns, rows;  // [x, y) of what is not 0
 };
 
-/// tile[c][r] = the source at column first_column + c, row first_row + r.
-__device__ void fill_tile(const CorrelationTile& tile, const TileSource& source, int first_column, int first_row,
-                          float* shared) {
+/// Begins to copy tile[c][r] = the source at column first_column + c, row first_row + r: each thread waits for its copies,
+/// then the block must be synchronized.
+__device__ void begin_tile(const CorrelationTile& tile, const TileSource& source, int first_column, int first_row,
+                           float* shared) {
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   for (int c = static_cast<int>(threadIdx.x) / warp_lanes; c < tile.columns; c += tile.warps) {
     const int column = first_column + c;
     const bool is_in = is_within(column, source.columns);
+    const float* const from = source.values + (is_in ? std::int64_t{column} * source.stride : 0);
     for (int r = lane; r < tile.stride; r += warp_lanes) {
       const int row = first_row + r;
-      shared[c * tile.stride + r] =
-          is_in && is_within(row, source.rows) ? source.values[std::int64_t{column} * source.stride + row] : 0;
+      const bool has_value = is_in && is_within(row, source.rows);
+      __pipeline_memcpy_async(shared + c * tile.stride + r, from + (has_value ? row : 0), sizeof(float),
+                              has_value ? 0 : sizeof(float));
     }
   }
+  __pipeline_commit();
 }
 
 /// The sums of a thread's rows over a kernel, from its first column and row in the tile on.
@@ -95,9 +103,10 @@ __device__ void correlate(const float* from, int tile_stride, const float* weigh
 /// A thread's outputs: a column, and 16 rows from `row` on.
 struct TileOutput {
   int first_column, column, row, in_tile;
-  __device__ TileOutput(const CorrelationTile& tile, int column_tiles) {
+  /// Tiles begin at the column `left`.
+  __device__ TileOutput(const CorrelationTile& tile, int column_tiles, int left) {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
-    first_column = static_cast<int>(blockIdx.x) % column_tiles * warp_lanes;
+    first_column = left + static_cast<int>(blockIdx.x) % column_tiles * warp_lanes;
     column = first_column + lane;
     row = static_cast<int>(blockIdx.x) / column_tiles * tile.rows() + warp * thread_rows;
     in_tile = lane * tile.stride + warp * thread_rows;
@@ -117,24 +126,43 @@ __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
   const ViewLattice& lattice = camera.lattice;
   const int chunk = static_cast<int>(blockIdx.y), member = static_cast<int>(blockIdx.z);
   const int place = views.index[views.view(first + member)];
-  const TileOutput out(tile, column_tiles);
+  const TileOutput out(tile, column_tiles, 0);
   const int first_column = out.first_column + lattice.margin_u - kernels.reach_u;
   const int first_row = out.first_row(tile, column_tiles) + lattice.margin_w - first_given - kernels.reach_w;
   const int begin = lattice.first + chunk * planes_a_sum, end = min(begin + planes_a_sum, lattice.last + 1);
+  // The next plane that the tile meets is copied while one is convolved.
+  const auto next_plane = [&](int k) {
+    for (; k < end; ++k)
+      if (const int2 range = ranges.of(lattice, place, k);
+          range.x < first_column + tile.columns && range.y > first_column)
+        break;
+    return k;
+  };
+  const auto begin_plane = [&](int k, float* to) {
+    begin_tile(tile,
+               {planes.values + planes.column(lattice, member, k, 0) * planes.stride,
+                planes.stride,
+                ranges.of(lattice, place, k),
+                {0, rows}},
+               first_column, first_row, to);
+  };
   float part[thread_rows] = {};
-  for (int k = begin; k < end; ++k) {
-    const int2 range = ranges.of(lattice, place, k);
-    if (range.x >= first_column + tile.columns || range.y <= first_column) continue;  // the same in all threads
-    const TileSource plane{
-        planes.values + planes.column(lattice, member, k, 0) * planes.stride, planes.stride, range, {0, rows}};
+  float *here = shared, *coming = shared + tile.floats();
+  int k = next_plane(begin);
+  if (k < end) begin_plane(k, here);
+  while (k < end) {
+    __pipeline_wait_prior(0);
     __syncthreads();
-    fill_tile(tile, plane, first_column, first_row, shared);
-    __syncthreads();
+    const int next = next_plane(k + 1);
+    if (next < end) begin_plane(next, coming);
     float sums[thread_rows];
-    correlate<taps>(shared + out.in_tile, tile.stride, kernels.forward + kernels.plane(lattice, place, k),
-                    kernels.across, kernels.along, sums);
+    correlate<taps>(here + out.in_tile, tile.stride, kernels.forward + kernels.plane(lattice, place, k), kernels.across,
+                    kernels.along, sums);
 #pragma unroll
     for (int r = 0; r < thread_rows; ++r) part[r] += sums[r];
+    __syncthreads();
+    std::swap(here, coming);
+    k = next;
   }
   if (out.column >= points.columns) return;
   float* const to = points.values + (std::int64_t{chunk} * gridDim.z + member) * points.size() +
@@ -154,24 +182,33 @@ __global__ void __launch_bounds__(most_tile_warps* warp_lanes, 2)
   const ViewLattice& lattice = camera.lattice;
   const int chunk = static_cast<int>(blockIdx.y), member = static_cast<int>(blockIdx.z);
   const int place = views.index[views.view(first + member)];
-  const TileOutput out(tile, column_tiles);
+  const int begin = lattice.first + chunk * planes_a_sum, end = min(begin + planes_a_sum, lattice.last + 1);
+  const int2 reached = ranges.of_all(lattice, place, begin, end);
+  const TileOutput out(tile, column_tiles, reached.x);
+  if (out.first_column >= reached.y) return;
   const TileSource detector{
       points.values + member * points.size(), points.stride, {0, camera.inner_columns()}, {0, camera.inner_rows()}};
-  fill_tile(tile, detector, out.first_column - lattice.margin_u - kernels.reach_u,
-            out.first_row(tile, column_tiles) + first_given - lattice.margin_w - kernels.reach_w, shared);
+  begin_tile(tile, detector, out.first_column - lattice.margin_u - kernels.reach_u,
+             out.first_row(tile, column_tiles) + first_given - lattice.margin_w - kernels.reach_w, shared);
+  __pipeline_wait_prior(0);
   __syncthreads();
-  const int begin = lattice.first + chunk * planes_a_sum, end = min(begin + planes_a_sum, lattice.last + 1);
   for (int k = begin; k < end; ++k) {
     const int2 range = ranges.of(lattice, place, k);
     if (range.x >= out.first_column + warp_lanes || range.y <= out.first_column) continue;
     float sums[thread_rows];
     correlate<taps>(shared + out.in_tile, tile.stride, kernels.back + kernels.plane(lattice, place, k), kernels.across,
                     kernels.along, sums);
-    if (!is_within(out.column, range)) continue;
-    float* const to = planes.values + planes.column(lattice, member, k, out.column) * planes.stride;
+    const int even_column = out.column - static_cast<int>(threadIdx.x) % 2;
+    float* const to = planes.values + planes.column(lattice, member, k, even_column) * planes.stride;
 #pragma unroll
-    for (int r = 0; r < thread_rows; r += 4)
-      if (out.row + r < planes.stride) put_four(to, out.row + r, {sums[r], sums[r + 1], sums[r + 2], sums[r + 3]});
+    for (int r = 0; r < thread_rows; r += 8) {
+      const PairedRows paired({sums[r], sums[r + 1], sums[r + 2], sums[r + 3]},
+                              {sums[r + 4], sums[r + 5], sums[r + 6], sums[r + 7]});
+      const int row = out.row + r + PairedRows::first_row();
+      if (row >= planes.stride) continue;
+      if (is_within(even_column, range)) put_four(to, row, paired.of_even);
+      if (is_within(even_column + 1, range)) put_four(to + planes.stride, row, paired.of_odd);
+    }
   }
 }
 
@@ -222,10 +259,10 @@ class TableCuda final : public GeneralBlur {
     DetectorPoints sums = points();
     sums.chunks = plane_sums(camera_);
     sums.values = points_.of(sums.size() * sums.chunks * group.count, group.stream);
-    const Tiles tiles(*this, sums.columns, sums.stride, group);
+    const Tiles tiles(*this, sums.columns, sums.stride, group, planes_held);
     with_taps(kernels_.along, [&](auto taps) {
       tiles.take_shared_memory(convolve_planes<taps()>);
-      convolve_planes<taps()><<<tiles.grid, tiles.threads(), tiles.bytes(), group.stream>>>(
+      convolve_planes<taps()><<<tiles.grid, tiles.threads(), tiles.bytes, group.stream>>>(
           camera_, group.views, group.first, group.first_row, group.rows, ranges, kernels_, tiles.tile, tiles.across,
           planes, sums);
       check_launch("convolve rotated planes with a table");
@@ -238,10 +275,10 @@ class TableCuda final : public GeneralBlur {
     DetectorPoints given = points();
     given.values = points_.of(given.size() * group.count, group.stream);
     queue_spread_pixels(camera_, group, pixels, scale, given);
-    const Tiles tiles(*this, columns(), planes.stride, group);
+    const Tiles tiles(*this, columns(), planes.stride, group, 1);
     with_taps(kernels_.along, [&](auto taps) {
       tiles.take_shared_memory(convolve_detector<taps()>);
-      convolve_detector<taps()><<<tiles.grid, tiles.threads(), tiles.bytes(), group.stream>>>(
+      convolve_detector<taps()><<<tiles.grid, tiles.threads(), tiles.bytes, group.stream>>>(
           camera_, group.views, group.first, group.first_row, ranges, kernels_, tiles.tile, tiles.across, given,
           planes);
       check_launch("convolve a detector with a table");
@@ -255,18 +292,20 @@ class TableCuda final : public GeneralBlur {
     CorrelationTile tile;
     dim3 grid;
     int across;
+    std::size_t bytes;  // of shared memory
 
-    Tiles(const TableCuda& table, int columns, int rows, const GeneralGroup& group)
-        : tile(table.kernels_, table.warps_for(rows)), across((columns + warp_lanes - 1) / warp_lanes) {
+    Tiles(const TableCuda& table, int columns, int rows, const GeneralGroup& group, int tiles_held)
+        : tile(table.kernels_, table.warps_for(rows)),
+          across((columns + warp_lanes - 1) / warp_lanes),
+          bytes(bytes_of(tile) * static_cast<std::size_t>(tiles_held)) {
       const int along = (rows + tile.rows() - 1) / tile.rows();
       grid = {static_cast<unsigned>(across * along), static_cast<unsigned>(plane_sums(table.camera_)),
               static_cast<unsigned>(group.count)};
     }
     unsigned threads() const { return static_cast<unsigned>(tile.warps * warp_lanes); }
-    std::size_t bytes() const { return bytes_of(tile); }
     template <class Kernel>
     void take_shared_memory(Kernel* kernel) const {
-      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes())),
+      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
                  "take shared memory");
     }
   };
@@ -287,14 +326,14 @@ class TableCuda final : public GeneralBlur {
     const std::size_t most = std::min(usual_bytes, most_bytes_);
     const int needed = (rows + thread_rows - 1) / thread_rows;
     int tiles = (needed + most_tile_warps - 1) / most_tile_warps, warps = (needed + tiles - 1) / tiles;
-    while (warps > 1 && bytes_of(CorrelationTile(kernels_, warps)) > most) {
+    while (warps > 1 && planes_held * bytes_of(CorrelationTile(kernels_, warps)) > most) {
       ++tiles;
       warps = (needed + tiles - 1) / tiles;
     }
     return warps;
   }
   void require_room() const {
-    if (bytes_of(CorrelationTile(kernels_, 1)) > most_bytes_)
+    if (planes_held * bytes_of(CorrelationTile(kernels_, 1)) > most_bytes_)
       throw std::invalid_argument("a kernel table of " + std::to_string(kernels_.across) + " x " +
                                   std::to_string(2 * kernels_.reach_w + 1) +
                                   " pixels is too large for direct summation on a GPU: take psf_form: fft");

@@ -78,6 +78,7 @@ class RotationCuda final : public ViewProjector {
     const int places = static_cast<int>(places_.size());
     taps_.emplace(camera_, camera_.image, places, camera_.lattice.first, true);
     camera_.taps = taps_->taps();
+    note_reached(taps_->range.to_vector());
     if (settings.mu_per_mm) {
       mu_taps_.emplace(camera_, camera_.mu, places, 0, false);
       camera_.mu_taps = mu_taps_->taps();
@@ -141,18 +142,18 @@ class RotationCuda final : public ViewProjector {
     require_views_of(set_, views);
     if (views.views == 0) return {};
     make_room(ratio_, views.count, stream);
-    if (sums_.make_room(views, stream)) graphs_.clear();
+    if (sums_.begin(views)) graphs_.clear();
     const auto queue = [&](Stream on) {
       attenuated_.clear();  // what recorded work has left there is not known
       forward(views, image, ratio_.data(), on);
-      detail::queue_view_ratio_cuda(views, ratio_.data(), sums_, on);
+      sums_.queue_ratio(views, ratio_.data(), on);
       back(views, ratio_.data(), accumulator, on);
     };
     if (by_height(views).size() == 1)
       graphs_.run(arguments_of(views, image, accumulator), stream, queue);
     else
       queue(stream);
-    return detail::view_tally_cuda(views, sums_, stream);
+    return sums_.tally(views, stream);
   }
 
   void add_sensitivity(const Views& views, float* image, Stream stream) override {
@@ -200,6 +201,17 @@ class RotationCuda final : public ViewProjector {
             1 / static_cast<double>(grid.voxel_mm.x),
             1 / static_cast<double>(grid.voxel_mm.y),
             support};
+  }
+
+  /// No tile of a back projection begins where no view has an image.
+  void note_reached(const std::vector<int2>& ranges) {
+    camera_.reached_from = camera_.lattice.columns();
+    for (const int2 range : ranges) {
+      if (range.x >= range.y) continue;
+      camera_.reached_from = std::min(camera_.reached_from, range.x);
+      camera_.reached_to = std::max(camera_.reached_to, range.y);
+    }
+    camera_.reached_from = std::min(camera_.reached_from, camera_.reached_to);
   }
 
   void make_kernels() {

@@ -67,10 +67,11 @@ struct DeviceCamera {
   ColumnGrid image, mu;
   DeviceTaps taps, mu_taps;
   DeviceKernels kernels;
-  const float* mu_columns = nullptr;  // 1/mm; null: no attenuation
-  int first_row = 0, rows = 0;        // that the image reaches
-  int stride = 0;                     // rows, rounded up to four
-  double least_scale_u = 1;           // of the beam in the image's planes
+  const float* mu_columns = nullptr;     // 1/mm; null: no attenuation
+  int first_row = 0, rows = 0;           // that the image reaches
+  int stride = 0;                        // rows, rounded up to four
+  double least_scale_u = 1;              // of the beam in the image's planes
+  int reached_from = 0, reached_to = 0;  // columns of the lattice that any view's planes meet the image in
 
   TOFSTREAM_HOST_DEVICE int columns_of_points() const { return lattice.nu * lattice.oversample; }
   TOFSTREAM_HOST_DEVICE int rows_of_points() const { return lattice.nw * lattice.oversample; }

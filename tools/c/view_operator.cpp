@@ -59,6 +59,7 @@ class ViewOperator : public Operator {
     with.multiplicative = multiplicative;
     with.additive = additive;
     shared_->projector->em_step(with, image, accumulator, stream);
+    if (backend() == Backend::cuda) synchronize(stream);
     return -1;
   }
   void add_sensitivity(const float* multiplicative, float* image, Stream stream) override {
