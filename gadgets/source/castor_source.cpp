@@ -35,7 +35,6 @@ struct CastorSource {
     int batch_events = 1 << 18;
     double reference_s = 1;
     bool tof = true;
-    BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
       param<&Params::path>("path", required, reads_file, "Header of the data (.cdh)"),
@@ -49,8 +48,7 @@ struct CastorSource {
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
                                   "Length of scan time whose decays the image counts, as the gadget that makes subsets "
                                   "has it: put another one at the pipeline's top"),
-      param<&Params::tof>("tof", "Give events their ToF; without it randoms and scatter are those of whole lines"),
-      param<&Params::backend>("backend", "Where events are projected: bins of a histogram can be on a CPU only"));
+      param<&Params::tof>("tof", "Give events their ToF; without it randoms and scatter are those of whole lines"));
   static constexpr bool own_thread = true;
   static MemoryNeed memory(const Params& p) {
     constexpr std::size_t event_bytes = 56, batch_bytes = 28;
@@ -68,12 +66,7 @@ struct CastorSource {
         geometry_(castor::read_geometry(castor::find_geometry(header_, p.geometry))),
         made_(castor::to_scanner(geometry_, header_, p.frame)),
         quantity_(std::make_shared<const Quantity>(castor::quantity_of(header_, p.reference_s))),
-        reader_(header_, made_.scanner, {p.batch_events, p.tof, p.reference_s}) {
-    if (header_.mode == castor::DataMode::histogram && resolve(p.backend) == Backend::cuda)
-      throw std::runtime_error(
-          fmt::format("{}: a histogram's bins are projected on the CPU only: set 'backend: cpu' at the pipeline's top",
-                      p.path.string()));
-  }
+        reader_(header_, made_.scanner, {p.batch_events, p.tof, p.reference_s}) {}
 
   void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
     say_what_came(context);

@@ -16,11 +16,11 @@ class LogSum {
     if (++count_ % 8 == 0) flush();
   }
   /// Adds the logarithm of an expectation `times` times.
-  void add(float expectation, float times) {
+  TOFSTREAM_HOST_DEVICE void add(float expectation, float times) {
     if (times == 1) return add(expectation);
     sum_ += static_cast<double>(times) * std::log(static_cast<double>(expectation));
   }
-  /// How many were added, modulo 2^32.
+  /// How many were added once, modulo 2^32.
   TOFSTREAM_HOST_DEVICE unsigned count() const { return count_; }
   TOFSTREAM_HOST_DEVICE double value() {
     flush();

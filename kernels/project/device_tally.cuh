@@ -2,6 +2,7 @@
 // end of a step.
 #pragma once
 
+#include "kernels/project/event_ratio.hpp"
 #include "kernels/types/em_tally.hpp"
 
 namespace tofstream {
@@ -13,16 +14,22 @@ struct DeviceTally {
   EmTally on_host() const { return {static_cast<std::int64_t>(used), static_cast<std::int64_t>(skipped), log_sum}; }
 };
 
-/// Adds each warp's share of the tally with one atomic a field. All lanes of the warp must call;
-/// `logarithm` is that of a used expectation, else 0.
-__device__ inline void add_tally(bool used, bool skipped, double logarithm, DeviceTally* tally) {
+/// Adds each warp's share of the tally with one atomic a field. All lanes of the warp must call; those without an event
+/// with one that has no counts.
+__device__ inline void add_tally(const EventRatio& event, float expectation, DeviceTally* tally) {
   constexpr unsigned all = 0xffffffffu;
-  const unsigned used_lanes = __ballot_sync(all, used), skipped_lanes = __ballot_sync(all, skipped);
-  for (int distance = 16; distance > 0; distance /= 2) logarithm += __shfl_down_sync(all, logarithm, distance);
+  const auto counts = static_cast<unsigned long long>(event.y);
+  unsigned long long used = event.is_used ? counts : 0, skipped = event.is_used ? 0 : counts;
+  double logarithm = used > 0 ? static_cast<double>(event.y) * log(static_cast<double>(expectation)) : 0;
+  for (int distance = 16; distance > 0; distance /= 2) {
+    used += __shfl_down_sync(all, used, distance);
+    skipped += __shfl_down_sync(all, skipped, distance);
+    logarithm += __shfl_down_sync(all, logarithm, distance);
+  }
   if (threadIdx.x % 32 != 0) return;
-  if (skipped_lanes) atomicAdd(&tally->skipped, static_cast<unsigned long long>(__popc(skipped_lanes)));
-  if (!used_lanes) return;
-  atomicAdd(&tally->used, static_cast<unsigned long long>(__popc(used_lanes)));
+  if (skipped > 0) atomicAdd(&tally->skipped, skipped);
+  if (used == 0) return;
+  atomicAdd(&tally->used, used);
   atomicAdd(&tally->log_sum, logarithm);
 }
 

@@ -1,15 +1,28 @@
-// The ratio of list-mode EM, y / (A x + c/m), and its books: one text for all CPU projectors of events
-// (conventions.md, list-mode EM).
+// The ratio of list-mode EM, y / (A x + c/m), and its books (conventions.md, list-mode EM): of an event for host and
+// device, and of all that a CPU projector has.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/math/host_device.hpp"
 #include "kernels/math/log_sum.hpp"
 #include "kernels/project/expectation.hpp"
 #include "kernels/types/em_tally.hpp"
 #include "kernels/types/events.hpp"
 
 namespace tofstream {
+
+/// What an event gives to EM for an expectation.
+struct EventRatio {
+  float y = 0, ratio = 0;
+  bool is_used = false;  // else its counts are skipped
+
+  /// `counts`: of all events, or null for 1 each. The ratio is times `scale`.
+  TOFSTREAM_HOST_DEVICE static EventRatio of(const float* counts, std::int64_t i, float expectation, float scale = 1) {
+    const float y = counts ? counts[i] : 1.0f;
+    return usable(expectation) ? EventRatio{y, y * scale / expectation, true} : EventRatio{y};
+  }
+};
 
 class EventRatios {
  public:
@@ -21,15 +34,11 @@ class EventRatios {
   /// The ratio of event i for (A x)_i = `projected`, whose counts are taken into the tally; 0 where it is skipped or
   /// empty.
   float of(std::int64_t i, float projected) {
-    const float y = events_.counts ? events_.counts[i] : 1.0f;
     const float expectation = events_.additive ? projected + events_.additive[i] : projected;
-    if (!usable(expectation)) {
-      tally_.skipped += static_cast<std::int64_t>(y);
-      return 0;
-    }
-    tally_.used += static_cast<std::int64_t>(y);
-    if (y > 0) logarithms_.add(expectation, y);
-    return y / expectation;
+    const EventRatio event = EventRatio::of(events_.counts, i, expectation);
+    (event.is_used ? tally_.used : tally_.skipped) += static_cast<std::int64_t>(event.y);
+    if (event.is_used && event.y > 0) logarithms_.add(expectation, event.y);
+    return event.ratio;
   }
 
   EmTally tally() {

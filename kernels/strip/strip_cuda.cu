@@ -1,6 +1,7 @@
 // The strip projector in CUDA: which path events take, and what the paths share.
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/strip/sensitivity.hpp"
@@ -42,6 +43,8 @@ class StripCuda final : public ListModeProjector {
   }
   EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override {
     require_strip_events(events);
+    if (events.counts)
+      throw std::invalid_argument("strips have no histograms on a GPU: give their events one by one, or backend: cpu");
     tally_.clear(stream);
     if (rows_) {
       rows_->queue(model_, events, image, accumulator, tally_.data(), stream);

@@ -29,21 +29,17 @@ template <StripForm form>
 __global__ void __launch_bounds__(event_threads)
     em_of_threads(Model model, EventView events, const float* __restrict__ image, float* sums, DeviceTally* tally) {
   const std::int64_t i = std::int64_t{blockIdx.x} * event_threads + threadIdx.x;
-  const bool present = i < events.count;
-  bool used = false;
-  double logarithm = 0;
-  if (present) {
+  EventRatio of_event;
+  float expectation = 0;
+  if (i < events.count) {
     const Terms event = model.terms<form>(events, i);
-    float expectation = events.additive ? events.additive[i] : 0.0f;
+    expectation = events.additive ? events.additive[i] : 0.0f;
     walk<form>(model, event, [&](std::int64_t pixel, float p) { expectation += p * image[pixel]; });
-    used = usable(expectation);
-    if (used) {
-      logarithm = log(static_cast<double>(expectation));
-      const float ratio = 1.0f / expectation;
-      walk<form>(model, event, [&](std::int64_t pixel, float p) { atomicAdd(sums + pixel, p * ratio); });
-    }
+    of_event = EventRatio::of(nullptr, i, expectation);
+    if (of_event.is_used)
+      walk<form>(model, event, [&](std::int64_t pixel, float p) { atomicAdd(sums + pixel, p * of_event.ratio); });
   }
-  add_tally(used, present && !used, logarithm, tally);
+  add_tally(of_event, expectation, tally);
 }
 
 // ---- one warp an event ----

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <stdexcept>
 
 namespace tofstream {
@@ -49,8 +50,6 @@ EventView EventBatch::view() const {
   view.tof_width_mm = pointer(tof_width_mm, false);
   view.multiplicative = pointer(multiplicative, false);
   view.additive = pointer(additive, false);
-  if (!counts.empty() && !on_host(where))
-    throw std::runtime_error("counts of histogram bins are read on the CPU only: set 'backend: cpu'");
   view.counts = pointer(counts, false);
   return view;
 }
@@ -78,8 +77,10 @@ EventBatch EventBatch::to(Memory memory, Stream stream) const {
 
 std::uint64_t EventBatch::event_count() const {
   if (counts.empty()) return static_cast<std::uint64_t>(count);
-  const auto all = counts.span();
-  return static_cast<std::uint64_t>(std::llround(std::accumulate(all.begin(), all.end(), 0.0)));
+  const auto sum_of = [](std::span<const float> all) {
+    return static_cast<std::uint64_t>(std::llround(std::accumulate(all.begin(), all.end(), 0.0)));
+  };
+  return on_host(counts.memory()) ? sum_of(counts.span()) : sum_of(counts.to_vector());
 }
 
 std::size_t EventBatch::bytes() const {

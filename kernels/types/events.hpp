@@ -133,14 +133,14 @@ struct EventBatch {
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;
-  Buffer<float> counts;           // of each event, whole and not negative, on the host; empty: 1
+  Buffer<float> counts;           // of each event, whole and not negative; empty: 1
   Buffer<std::uint32_t> arrival;  // rank at which each event arrived, once a sort has moved it; else empty
   std::int64_t axis_begin[4] = {
       0, 0, 0, 0};  // events of predominant axis a are [axis_begin[a], axis_begin[a + 1]), once partitioned
 
   Memory memory() const;
-  /// Pointers for kernels. Throws std::logic_error when arrays disagree in size or memory with
-  /// `count`, and std::runtime_error for counts on a device: no CUDA kernel reads them.
+  /// Pointers for kernels. Throws std::logic_error when arrays
+  /// disagree in size or memory with `count`.
   EventView view() const;
   /// A copy in the given memory, queued on the stream.
   EventBatch to(Memory memory, Stream stream = nullptr) const;

@@ -28,8 +28,7 @@ namespace {
 using Batches = std::vector<std::shared_ptr<const EventBatch>>;
 
 Batches read_scan(const DataHeader& header, const std::string& more = "") {
-  RegisteredGadgetTest<EventBatch> source("castor_source",
-                                          "{path: " + header.file.string() + ", backend: cpu" + more + "}");
+  RegisteredGadgetTest<EventBatch> source("castor_source", "{path: " + header.file.string() + more + "}");
   source.run();
   std::uint64_t events = 0;
   for (const auto& batch : source.out.all()) events += batch->event_count();

@@ -9,7 +9,7 @@ namespace {
 
 /// Arrays of 32-bit numbers, as all arrays of events are.
 struct Arrays {
-  const std::uint32_t* from[12];
+  const std::uint32_t* from[13];
   int count = 0;
 };
 
@@ -26,6 +26,7 @@ void for_each_pointer(EventView& view, Use&& use) {
   if_there(view.tof_width_mm);
   if_there(view.multiplicative);
   if_there(view.additive);
+  if_there(view.counts);
 }
 
 __global__ void gather_words(Arrays arrays, const std::uint32_t* which, std::int64_t count, std::uint32_t* to) {

@@ -32,9 +32,9 @@
 
 #include "kernels/project/device_tally.cuh"
 #include "kernels/project/tiled/cut_events.hpp"
-#include "kernels/project/tiled/workspace.cuh"
 #include "kernels/project/tiled/stretches.hpp"
 #include "kernels/project/tiled/visit_plan.hpp"
+#include "kernels/project/tiled/workspace.cuh"
 
 namespace tofstream::tiled {
 
@@ -151,9 +151,9 @@ class TiledProjector final : public ListModeProjector {
   /// is added to the accumulator before all memory is there.
   EmTally add_step(const Visits& made, const EventView& events, const float* image, float* accumulator, Stream stream) {
     const CutEvents cut(made, events, stream);
-    const float* additive = events.additive ? events.additive + made.first_event : nullptr;
+    const EventTerms terms = EventTerms::from(events, made.first_event);
     family_.with_footprint(events, stream, [&](const auto& footprint) {
-      workspace_.em_step(made, footprint, additive, image, accumulator, stream);
+      workspace_.em_step(made, footprint, terms, image, accumulator, stream);
     });
     return cut.empty() ? EmTally{} : step_directly(cut.view(), image, accumulator, stream);
   }

@@ -5,7 +5,7 @@
 
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/math/log_sum.hpp"
-#include "kernels/project/expectation.hpp"
+#include "kernels/project/event_ratio.hpp"
 #include "kernels/project/tiled/workspace.cuh"
 
 namespace tofstream::tiled {
@@ -58,29 +58,25 @@ __device__ void give_slots(const RankedEvent& of, const T& given, T* slots) {
 }
 
 __global__ void __launch_bounds__(event_threads)
-    ratio_kernel(VisitView plan, float unit, const float* additive, float* shares, PassState* state) {
+    ratio_kernel(VisitView plan, float unit, EventTerms terms, float* shares, PassState* state) {
   LogSum logarithms;
-  unsigned skipped = 0;
+  unsigned long long used = 0, skipped = 0;
   if (is_first_thread()) state->next_forward = 0;
   for_each_event(plan, [&](const RankedEvent& of) {
     if (of.event == no_event) return give_slots(of, 0.0f, shares);
     const float scale = unit * of.scale;
-    const float expectation = scale * sum_of_shares(of, shares) + (additive ? additive[of.event] : 0.0f);
-    float ratio = 0;
-    if (usable(expectation)) {
-      ratio = scale / expectation;
-      logarithms.add(expectation);
-    } else {
-      ++skipped;
-    }
-    give_slots(of, ratio, shares);
+    const float expectation = scale * sum_of_shares(of, shares) + (terms.additive ? terms.additive[of.event] : 0.0f);
+    const EventRatio event = EventRatio::of(terms.counts, of.event, expectation, scale);
+    (event.is_used ? used : skipped) += static_cast<unsigned long long>(event.y);
+    if (event.is_used && event.y > 0) logarithms.add(expectation, event.y);
+    give_slots(of, event.ratio, shares);
   });
-  const unsigned used = block_sum(logarithms.count());
+  used = block_sum(used);
   skipped = block_sum(skipped);
   const double log_sum = block_sum(logarithms.value());
   if (threadIdx.x > 0) return;
-  atomicAdd(&state->tally.used, static_cast<unsigned long long>(used));
-  if (skipped > 0) atomicAdd(&state->tally.skipped, static_cast<unsigned long long>(skipped));
+  atomicAdd(&state->tally.used, used);
+  if (skipped > 0) atomicAdd(&state->tally.skipped, skipped);
   atomicAdd(&state->tally.log_sum, log_sum);
 }
 
@@ -162,8 +158,8 @@ unsigned Workspace::blocks_for(const VisitView& plan) const {
   return static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{space_.blocks} * 8));
 }
 
-void Workspace::take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream) {
-  ratio_kernel<<<blocks_for(plan), event_threads, 0, stream>>>(plan, unit, additive, shares_.data(), state_.data());
+void Workspace::take_ratios(const VisitView& plan, float unit, const EventTerms& terms, Stream stream) {
+  ratio_kernel<<<blocks_for(plan), event_threads, 0, stream>>>(plan, unit, terms, shares_.data(), state_.data());
   check_launch("take the events' ratios");
 }
 

@@ -9,6 +9,14 @@
 
 namespace tofstream::tiled {
 
+/// What EM needs of a plan's events beside their lines, from the first one on; null as in EventView.
+struct EventTerms {
+  const float *additive = nullptr, *counts = nullptr;
+  static EventTerms from(const EventView& events, std::int64_t first) {
+    return {events.additive ? events.additive + first : nullptr, events.counts ? events.counts + first : nullptr};
+  }
+};
+
 /// What the passes of one projector need on the current CUDA device, and the passes themselves. One at a time.
 class Workspace {
  public:
@@ -22,17 +30,16 @@ class Workspace {
 
   /// Begins a pass: its first step clears the tally.
   void begin() { first_ = true; }
-  /// accumulator += A^T(1 / (A x + c/m)) over the events of `made`, queued on the stream; `additive` null, or that of
-  /// the first of these events.
+  /// accumulator += A^T(y / (A x + c/m)) over the events of `made`, queued on the stream.
   template <class Footprint>
-  void em_step(const Visits& made, const Footprint& footprint, const float* additive, const float* image,
+  void em_step(const Visits& made, const Footprint& footprint, const EventTerms& terms, const float* image,
                float* accumulator, Stream stream) {
     if (made.events == 0) return;
     prepare(made, stream);
     if (made.visits.empty() && first_) clear_tally(stream);
     sum_visits(made, footprint, image, first_, stream);
     first_ = false;
-    take_ratios(made.view(), footprint.unit(), additive, stream);
+    take_ratios(made.view(), footprint.unit(), terms, stream);
     if (made.visits.empty()) return;  // no line meets the image
     add_ratios(made, footprint, RatiosBySlot{slots(), shares_.data()}, accumulator, stream);
   }
@@ -107,7 +114,7 @@ class Workspace {
   void clear_tally(Stream stream);
   unsigned blocks_for(const VisitView& plan) const;
   /// From each event's shares its expectation; its shares become what its visits are to add back: scale / expectation.
-  void take_ratios(const VisitView& plan, float unit, const float* additive, Stream stream);
+  void take_ratios(const VisitView& plan, float unit, const EventTerms& terms, Stream stream);
   /// From each event's shares its expectation, without additive terms.
   void take_expectations(const VisitView& plan, float unit, float* expectation, Stream stream);
   /// The event of each visit.

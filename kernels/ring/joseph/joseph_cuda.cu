@@ -44,20 +44,16 @@ __global__ void back_kernel(JosephLines lines, const float* values, float* image
 
 __global__ void em_kernel(JosephLines lines, const float* image, float* accumulator, DeviceTally* tally) {
   const std::int64_t i = event_of_thread();
-  const bool present = i < lines.events.count;
-  bool used = false;
-  double logarithm = 0;
-  if (present) {
+  EventRatio event;
+  float expectation = 0;
+  if (i < lines.events.count) {
     const JosephLine line = prepare_line<float>(lines, i, 1);
-    float expectation = line_sum(lines.setup.grid, line, image);
+    expectation = line_sum(lines.setup.grid, line, image);
     if (lines.events.additive) expectation += lines.events.additive[i];
-    used = usable(expectation);
-    if (used) {
-      logarithm = log(static_cast<double>(expectation));
-      add_line(lines.setup.grid, line, 1.0f / expectation, accumulator);
-    }
+    event = EventRatio::of(lines.events.counts, i, expectation);
+    if (event.ratio > 0) add_line(lines.setup.grid, line, event.ratio, accumulator);
   }
-  add_tally(used, present && !used, logarithm, tally);
+  add_tally(event, expectation, tally);
 }
 
 /// A launch has fewer than 2^31 blocks: more events than that are cut into several launches.

@@ -130,13 +130,13 @@ __global__ void em_kernel(Passes<lattices> passes, const float* table, const flo
   const float scale = inside ? first_pass.scale(at.event, tubes[0]) : 0.0f;
   const float additive = inside && first_pass.events.additive ? first_pass.events.additive[at.event] : 0.0f;
   const float expectation = scale * sum + additive;
-  const bool use = inside && usable(expectation);
-  const bool first = at.lane == 0;
-  add_tally(use && first, inside && first && !use, use && first ? log(static_cast<double>(expectation)) : 0.0, tally);
-  if (!use) return;
+  const EventRatio event =
+      inside ? EventRatio::of(first_pass.events.counts, at.event, expectation, scale) : EventRatio{};
+  add_tally(at.lane == 0 ? event : EventRatio{}, expectation, tally);
+  if (!(event.ratio > 0)) return;
 #pragma unroll
   for (int l = 0; l < lattices; ++l)
-    add_along<gaussian>(passes.of[l], tubes[l], table, scale / expectation, accumulator + l * voxels, at);
+    add_along<gaussian>(passes.of[l], tubes[l], table, event.ratio, accumulator + l * voxels, at);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/project/device_tally.cuh"
-#include "kernels/project/expectation.hpp"
 #include "kernels/ring/tor/paper/kernels.cuh"
 #include "kernels/ring/tor/paper/paper.hpp"
 #include "kernels/ring/tor/paper/plan.cuh"
@@ -38,14 +37,17 @@ __global__ void take_values(Lines lines, const std::uint32_t* order, const float
   if (i < lines.count()) scaled[i] = lines.scale(i) * (values ? values[order ? order[i] : i] : 1.0f);
 }
 
-/// Replaces each expectation without its additive term by 1 / expectation, by 0 where the event is skipped.
-__global__ void take_ratios(std::int64_t events, const float* additive, float* values, DeviceTally* tally) {
+/// Replaces each expectation without its additive term by counts / expectation, by 0 where the event is skipped.
+__global__ void take_ratios(EventView events, float* values, DeviceTally* tally) {
   const std::int64_t i = elementwise::element();
-  const bool inside = i < events;
-  const float expectation = inside ? values[i] + (additive ? additive[i] : 0.0f) : 0.0f;
-  const bool use = inside && usable(expectation);
-  if (inside) values[i] = use ? 1.0f / expectation : 0.0f;
-  add_tally(use, inside && !use, use ? log(static_cast<double>(expectation)) : 0.0, tally);
+  EventRatio event;
+  float expectation = 0;
+  if (i < events.count) {
+    expectation = values[i] + (events.additive ? events.additive[i] : 0.0f);
+    event = EventRatio::of(events.counts, i, expectation);
+    values[i] = event.ratio;
+  }
+  add_tally(event, expectation, tally);
 }
 
 /// The response as the scheme evaluates it: a texture holds any as samples.
@@ -185,8 +187,8 @@ class CudaPaperProjector final : public PaperProjector {
     tally_.clear(stream);
     if (ratios_.size() < events.count) ratios_ = Buffer<float>(Memory::device, events.count, stream);
     planned_forward(plan, events, image, ratios_.data(), stream);
-    take_ratios<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events.count, events.additive,
-                                                                                        ratios_.data(), tally_.data());
+    take_ratios<<<elementwise::blocks(events.count), elementwise::threads, 0, stream>>>(events, ratios_.data(),
+                                                                                        tally_.data());
     check_launch("take the events' ratios");
     planned_back(plan, events, ratios_.data(), accumulator, stream);
     return tally_.to_vector(stream).front().on_host();
