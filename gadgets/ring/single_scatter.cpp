@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/additive.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
@@ -75,6 +77,7 @@ struct SingleScatterGadget {
     bool tof = true;
     double point_mm = 20;
     std::filesystem::path file = "scatter.nii.gz";
+    BackendChoice backend = BackendChoice::automatic;
   };
   static constexpr auto params = describe(
       param<&Params::mu_map>("mu_map", required, reads_file, mu_map_words),
@@ -95,13 +98,16 @@ struct SingleScatterGadget {
           "takes eight times as long"),
       param<&Params::file>("file", in_run_folder,
                            "Name of the last estimate in the output folder, .nii or .nii.gz, which event_corrections "
-                           "can read"));
+                           "can read"),
+      param<&Params::backend>("backend", "Where the scatter is computed"));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static constexpr bool one_to_one = true;
-  static MemoryNeed memory(const Params& /*p*/) {
-    return {.note =
-                "holds the image, its mu map, and some hundred MB of what lies between scatter points and detectors"};
+  static MemoryNeed memory(const Params& p) {
+    constexpr std::size_t legs = std::size_t{256} << 20;  // and as much of spectra, for large scanners
+    return {
+        .device_bytes = wants_cuda(p.backend) ? 2 * legs : 0,
+        .note = "holds the image, its mu map, and some hundred MB of what lies between scatter points and detectors"};
   }
 
   SingleScatterGadget(const Params& p, Context& context) : p_(checked(p)), path_(context.output_file(p.file)) {
@@ -230,7 +236,7 @@ struct SingleScatterGadget {
     const auto progress = [&](std::int64_t done) {
       context.progress(static_cast<double>(done), points, "scatter points");
     };
-    auto scatter = std::make_shared<ScatterEstimate>(scatter_->estimate(*on_host(estimate), sampling, progress));
+    auto scatter = std::make_shared<ScatterEstimate>(estimate_scatter(*on_host(estimate), sampling, progress, context));
     context.progress(points, points, "scatter points");
     // The image counts decays in so many seconds, the file those in one.
     reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
@@ -244,6 +250,14 @@ struct SingleScatterGadget {
         seconds));
     context.append("estimated_in_s", seconds);
     context.report("scatter_points", scatter_->points());
+  }
+
+  ScatterEstimate estimate_scatter(const Image& image, const ScatterSampling& sampling,
+                                   const std::function<void(std::int64_t)>& progress, Context& context) const {
+    const Backend backend = resolve(p_.backend);
+    if (backend == Backend::cpu) return scatter_->estimate(image, sampling, backend, progress);
+    const auto turn = context.take_turn();
+    return scatter_->estimate(image, sampling, backend, progress);
   }
 
   void scale(ScatterEstimate& scatter, Context& context) {

@@ -18,14 +18,15 @@
 // the spread of ToF by the crystals' depth, and that crystals stop photons of less energy better.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
-#include "kernels/ring/correct/scatter.hpp"
 #include "kernels/math/compton.hpp"
+#include "kernels/memory/memory.hpp"
+#include "kernels/ring/correct/scatter.hpp"
+#include "kernels/ring/scatter/scatter_plan.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
 #include "kernels/types/image.hpp"
 
@@ -61,29 +62,24 @@ class SingleScatter {
                 double least_mu_per_mm = 0.002);
 
   std::int64_t points() const { return static_cast<std::int64_t>(points_.size()); }
-  /// Of what `activity` emits: in voxels, on any grid, on the host. Calls `progress` now and then with the number of
-  /// points that are done. Throws std::invalid_argument for an image of blobs or with values that are negative or not
-  /// finite, and for samples that cannot be.
-  ScatterEstimate estimate(const Image& activity, const ScatterSampling& sampling,
+  /// Of what `activity` emits: in voxels, on any grid, on the host. The backends' results differ by rounding alone.
+  /// Calls `progress` now and then with the number of points that are done. Throws std::invalid_argument for an image of
+  /// blobs or with values that are negative or not finite, and for samples that cannot be.
+  ScatterEstimate estimate(const Image& activity, const ScatterSampling& sampling, Backend backend = Backend::cpu,
                            const std::function<void(std::int64_t)>& progress = {}) const;
 
  private:
-  struct Point {
-    Vec3d at;
-    double weight = 0;  // the integral of mu_C over its cell, mm^2
-  };
-  struct Ends;
-  struct Legs;
   class RayImage;
 
   void set_points(const Image& mu, double point_mm, double least_mu_per_mm);
   void set_table();
-  Legs legs_of(const RayImage& activity, const std::vector<Point>& points, const Ends& ends, double leg_mm,
-               int legs) const;
+  void set_lines(const ScatterEstimate& lattice, ring_scatter::ScatterPlan& plan) const;
+  void set_spectrum(const ScatterSampling& sampling, ring_scatter::ScatterPlan& plan) const;
+  void set_legs(const RayImage& activity, ring_scatter::ScatterPlan& plan) const;
 
   std::shared_ptr<const RayImage> mu_;
   ScatterDetectors detectors_;
-  std::vector<Point> points_;
+  std::vector<ring_scatter::ScatterPoint> points_;
   std::vector<double> scattered_, ratio_;  // by the angle's cosine: p g per sr, and r
 };
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "kernels/ring/scatter/single_scatter.hpp"
+#include "tests/kernels/projector_support.hpp"
+#include "tests/support/gpu.hpp"
 
 using namespace tofstream;
 
@@ -190,6 +192,25 @@ TEST_CASE("single scatter is the integral along emissions, in total and by ToF")
   // The voxels of 8 mm spread the source; scatter points 10 mm apart sample the cone behind it.
   CHECK(total == doctest::Approx(total_expected).epsilon(7e-3));
   CHECK(worst < 1.2e-2 * most);
+}
+
+TEST_CASE("single scatter on a GPU is that of the CPU, with and without ToF") {
+  if (!gpu_or_skip()) return;
+  const Sphere sphere;
+  const SingleScatter scatter(Sphere::mu(), sphere.detectors, 10);
+  const Image activity = sphere.activity();
+  ScatterSampling whole{.lattice = {{7, 3, 4, 4, 1}, 40, 120, 1, {}}};
+  ScatterSampling by_tof{.lattice = {{7, 3, 4, 4, 31}, 40, 120, 20, {}}, .tof_sigma_mm = 25};
+  for (const ScatterSampling& sampling : {whole, by_tof}) {
+    CAPTURE(sampling.lattice.size[4]);
+    const ScatterEstimate expected = scatter.estimate(activity, sampling);
+    std::int64_t done = -1;
+    const ScatterEstimate found =
+        scatter.estimate(activity, sampling, Backend::cuda, [&](std::int64_t points) { done = points; });
+    CHECK(testing::rms_of_range(found.values, expected.values) < 1e-5);
+    CHECK(testing::same_bits(scatter.estimate(activity, sampling, Backend::cuda).values, found.values));
+    CHECK(done >= 0);
+  }
 }
 
 TEST_CASE("single scatter grows with the activity, and turns with all that it is of") {
