@@ -104,10 +104,12 @@ struct SingleScatterGadget {
   static constexpr bool harmless = true;
   static constexpr bool one_to_one = true;
   static MemoryNeed memory(const Params& p) {
-    constexpr std::size_t legs = std::size_t{256} << 20;  // and as much of spectra, for large scanners
-    return {
-        .device_bytes = wants_cuda(p.backend) ? 2 * legs : 0,
-        .note = "holds the image, its mu map, and some hundred MB of what lies between scatter points and detectors"};
+    constexpr std::size_t least = std::size_t{256} << 20;
+    return {.device_bytes = wants_cuda(p.backend) ? least : 0,
+            .note =
+                "holds the image, its mu map, and what lies between scatter points and detectors: some hundred MB, "
+                "on a GPU up to a quarter of what is free there, 1 GiB at most, and its lines' spectra, 1.4 GiB in a "
+                "total-body scanner"};
   }
 
   SingleScatterGadget(const Params& p, Context& context) : p_(checked(p)), path_(context.output_file(p.file)) {

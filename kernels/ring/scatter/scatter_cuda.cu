@@ -29,6 +29,7 @@ struct DevicePlan {
   AngleTable table;
   SpectrumLaw spectrum;
   int end_count, line_count, tof_samples;
+  int apart;        // lines of neighbouring warps, which so have an end in common
   Leg* legs;        // [point][end]
   float* activity;  // [point][end][step]
   float* spectra;   // [line][step]
@@ -77,8 +78,10 @@ struct LegOfLine {
 __global__ void __launch_bounds__(most_warps* scatter_lanes) add_points(DevicePlan plan, int first_point, int points) {
   extern __shared__ float spectra[];
   const int warp = static_cast<int>(threadIdx.x) / scatter_lanes, lane = static_cast<int>(threadIdx.x) % scatter_lanes;
-  const std::int64_t n = std::int64_t{blockIdx.x} * (blockDim.x / scatter_lanes) + warp;
-  if (n >= plan.line_count) return;
+  const int number = static_cast<int>(blockIdx.x * (blockDim.x / scatter_lanes)) + warp;
+  if (number >= plan.line_count) return;
+  const int rows = plan.line_count / plan.apart;
+  const std::int64_t n = std::int64_t{number % rows} * plan.apart + number / rows;
   const int steps = plan.spectrum.steps;
   const bool has_tof = plan.spectrum.has_tof();
   float* const spectrum = spectra + warp * steps;
@@ -177,7 +180,8 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
              end_count = static_cast<std::int64_t>(plan.ends.size());
   auto spectra = Buffer<float>::zeros(Memory::device, line_count * plan.spectrum.steps);
 
-  constexpr std::int64_t most_bytes = std::int64_t{256} << 20;  // of legs
+  // Of legs: the more, the less often are spectra read and written.
+  const std::int64_t most_bytes = std::min(std::int64_t{1} << 30, static_cast<std::int64_t>(free_device_bytes() / 4));
   const std::int64_t a_point =
       end_count * (static_cast<std::int64_t>(sizeof(Leg)) + law.steps * static_cast<std::int64_t>(sizeof(float)));
   const auto all = static_cast<std::int64_t>(plan.points.size());
@@ -195,6 +199,7 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
                          static_cast<int>(end_count),
                          static_cast<int>(line_count),
                          plan.tof_samples,
+                         plan.lines_apart,
                          legs.data(),
                          activity.data(),
                          spectra.data()};

@@ -17,6 +17,7 @@ struct ScatterPlan {
   std::vector<ScatterPoint> points;
   std::vector<Vec3d> ends;
   std::vector<ScatterLine> lines;  // in the order of the estimate's samples of one ToF
+  int lines_apart = 1;             // lines so far apart differ by one step along z of one end
   std::vector<float> inverse_own;  // of each line, over its pair's own efficiency
   LegLaw law;                      // whose images lie on the host
   std::vector<double> scattered, ratio;

@@ -209,6 +209,7 @@ void SingleScatter::set_lines(const ScatterEstimate& lattice, ring_scatter::Scat
     for (int a = 0; a < axial; ++a)
       for (int p = 0; p < angles; ++p)
         for (int s = 0; s < radial; ++s) plan.lines.push_back({end(s, p, a, 0), end(s, p, b, 1)});
+  plan.lines_apart = radial * angles;
   for (const ring_scatter::ScatterLine& line : plan.lines) {
     const Vec3d from = plan.ends[line.a], to = plan.ends[line.b];
     const double length = norm(to - from);
