@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "core/base/private_folder.hpp"
+#include "gadgets/io/interfile/header.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/spect/io/interfile.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 
 namespace {
