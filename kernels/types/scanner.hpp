@@ -14,6 +14,8 @@
 
 namespace tofstream {
 
+class RecordedLines;
+
 /// What energies detectors accept, and how well they know them; zeros: not known.
 struct EnergyResponse {
   float low_keV = 0, high_keV = 0;
@@ -47,11 +49,12 @@ struct Scanner {
   std::vector<ModuleType> types;
   std::vector<TofModel> tof;  // [type1 * types + type2]; empty: non-ToF
   float calibration = 1;
-  std::vector<float> bin_efficiency;         // per detection bin; empty: 1
-  std::vector<std::int32_t> module_pair;     // [module1 * modules() + module2]: index into pair_tables, -1: not in
-                                             // coincidence; empty: all pairs of different modules count
-  std::vector<ModulePairTable> pair_tables;  // empty: 1 for every pair in coincidence
-  GeometricEfficiency geometric;             // one more factor of every pair's efficiency; empty: 1
+  std::vector<float> bin_efficiency;           // per detection bin; empty: 1
+  std::vector<std::int32_t> module_pair;       // [module1 * modules() + module2]: index into pair_tables, -1: not in
+                                               // coincidence; empty: all pairs of different modules count
+  std::vector<ModulePairTable> pair_tables;    // empty: 1 for every pair in coincidence
+  GeometricEfficiency geometric;               // one more factor of every pair's efficiency; empty: 1
+  std::shared_ptr<const RecordedLines> lines;  // of a histogram: what counts are these and not pairs; null: pairs
 
   std::uint32_t modules() const;
   const ModuleType& type_of(std::uint32_t detector) const;

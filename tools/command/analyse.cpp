@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/report/run_folder.hpp"
-#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/image_file.hpp"
 #include "gadgets/io/picture/plot.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -305,7 +305,7 @@ void run(const AnalyseOptions& options) {
     ordered_json images = ordered_json::array();
     for (const fs::path& file : study.files) {
       ordered_json image{{"file", file.string()}};
-      image.update(from_input([&] { return measure.measured(read_nifti(file), phantom); }));
+      image.update(from_input([&] { return measure.measured(read_image_file(file), phantom); }));
       if (!options.json) {
         fmt::print("\n{}\n", image["file"].get<std::string>());
         measure.print(image);

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/image_file.hpp"
 #include "tools/command/commands.hpp"
 
 namespace tofstream::command {
@@ -19,7 +19,8 @@ struct CompareOptions {
 };
 
 void run(const CompareOptions& options) {
-  const Comparison c = from_input([&] { return compare(read_nifti(options.image), read_nifti(options.reference)); });
+  const Comparison c =
+      from_input([&] { return compare(read_image_file(options.image), read_image_file(options.reference)); });
   if (options.json) {
     const nlohmann::ordered_json result{{"nrms", c.nrms},       {"rms", c.rms},
                                         {"max_abs", c.max_abs}, {"correlation", c.correlation},

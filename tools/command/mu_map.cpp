@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gadgets/io/dicom/ct_series.hpp"
+#include "gadgets/io/image_file.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "kernels/analysis/block_means.hpp"
@@ -44,7 +45,7 @@ double photon_energy(const MuMapOptions& options) {
 
 Image read_ct(const std::string& path) {
   require_readable(path);
-  Image ct = formats::is_ct_series(path) ? formats::read_ct_series(path) : read_nifti(path);
+  Image ct = formats::is_ct_series(path) ? formats::read_ct_series(path) : read_image_file(path);
   const auto [least, most] = std::ranges::minmax(ct.voxels.span());
   constexpr float between_air_and_water = -500;
   if (least > between_air_and_water)

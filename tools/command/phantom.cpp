@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/io/image_file.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -27,7 +28,7 @@ struct PhantomOptions {
 
 // The grid of an image, or one about the origin: of the size asked for, else around the whole phantom.
 Grid grid_of(const Phantom& phantom, const PhantomOptions& options) {
-  if (!options.like.empty()) return read_nifti(options.like).grid;
+  if (!options.like.empty()) return read_image_file(options.like).grid;
   int size[3] = {};
   const Box3 box = phantom.bounds();
   for (int axis = 0; axis < 3; ++axis) {

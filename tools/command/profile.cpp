@@ -9,8 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "gadgets/io/nifti/nifti.hpp"
-#include "gadgets/io/nifti/nifti_quantity.hpp"
+#include "gadgets/io/image_file.hpp"
 #include "gadgets/io/picture/plot.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -39,7 +38,7 @@ PlotSeries through_image(const std::string& argument, Vec3 from, Vec3 to, const 
   return from_input([&]() -> PlotSeries {
     return {.label = label,
             .x = {},
-            .y = profile(read_nifti(file), from, to, options.points),
+            .y = profile(read_image_file(file), from, to, options.points),
             .error = {},
             .markers = false};
   });
@@ -59,7 +58,7 @@ PlotSeries through_phantom(Vec3 from, Vec3 to, const ProfileOptions& options) {
 std::string unit_of_images(const ProfileOptions& options) {
   std::optional<std::string> common;
   for (const std::string& image : options.images) {
-    const auto quantity = from_input([&] { return read_nifti_quantity(file_of(image)); });
+    const auto quantity = from_input([&] { return quantity_of_image_file(file_of(image)); });
     const std::string unit = quantity ? unit_of(*quantity) : "";
     if (common && *common != unit) return "image value";
     common = unit;

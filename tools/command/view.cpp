@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/io/image_file.hpp"
 #include "gadgets/io/picture/quantity_view.hpp"
 #include "tools/command/commands.hpp"
 
@@ -23,7 +23,7 @@ struct ViewOptions {
 };
 
 void run(const ViewOptions& options) {
-  const Image image = from_input([&] { return read_nifti(options.image); });
+  const Image image = from_input([&] { return read_image_file(options.image); });
   ViewSettings view{.kind = options.mip ? ViewSettings::Kind::mip : ViewSettings::Kind::slices,
                     .title = options.title,
                     .map = from_input([&] { return colour_map(options.colours); }),

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -14,18 +13,12 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/math/even_order.hpp"
+
 namespace tofstream::castor {
 namespace {
 
 constexpr std::uint64_t records_at_a_time = 1 << 16;  // of a histogram
-
-// A step through n things that visits each once, and whose every stretch is spread evenly over all of them.
-std::size_t even_step(std::size_t n) {
-  constexpr double golden = 0.6180339887498949;
-  std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(golden * static_cast<double>(n)));
-  while (std::gcd(step, n) != 1) ++step;
-  return step;
-}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Attenuation maps from NIfTI: see mu_map.hpp.
+// Attenuation maps from files: see mu_map.hpp.
 #include "gadgets/io/nifti/mu_map.hpp"
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 #include <fmt/format.h>
 
 #include "core/base/printable.hpp"
+#include "gadgets/io/image_file.hpp"
+#include "gadgets/io/interfile/image_file.hpp"
 #include "gadgets/io/memory_images.hpp"
-#include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/nifti/nifti_file.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/wire/checksum.hpp"
@@ -26,7 +27,7 @@ Image map_of(const std::filesystem::path& path) {
   if (const Image* given = find_memory_image(path)) return *given;
   require_readable(path,
                    "--set mu_map=FILE names another, and 'tofstream phantom NAME --mu -o FILE' makes a phantom's");
-  return read_nifti(path);
+  return read_image_file(path);
 }
 
 }  // namespace
@@ -65,7 +66,7 @@ std::string mu_map_description(std::optional<double> energy_keV) {
 }
 
 std::optional<double> mu_map_energy_keV(const std::filesystem::path& path) {
-  if (find_memory_image(path)) return {};
+  if (find_memory_image(path) || interfile::is_image_header(path)) return {};
   constexpr std::string_view before = " at ", after = " keV";
   const detail::NiftiFile header = detail::open_nifti(path);
   const std::string_view text(header->descrip, ::strnlen(header->descrip, sizeof header->descrip));

@@ -1,4 +1,4 @@
-// A map of attenuation at the photons' energy: NIfTI in 1/cm, on any grid.
+// A map of attenuation at the photons' energy: NIfTI, or Interfile as STIR writes it, in 1/cm, on any grid.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ std::optional<double> mu_map_energy_keV(const std::filesystem::path& path);
 std::string other_mu_energy(const std::string& what, std::optional<double> stated_keV, double photons_keV);
 
 inline constexpr auto* mu_map_words =
-    "NIfTI of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and the projector need the same "
+    "NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and the "
+    "projector need the same "
     "one: put it at the pipeline's top";
 
 }  // namespace tofstream

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gadgets/io/dicom/dicom_file.hpp"
-#include "gadgets/spect/io/raw_pixels.hpp"
+#include "gadgets/io/raw_pixels.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 
 namespace tofstream::formats {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "gadgets/spect/io/interfile.hpp"
-#include "gadgets/spect/io/raw_pixels.hpp"
+#include "gadgets/io/interfile/header.hpp"
+#include "gadgets/io/raw_pixels.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 #include "kernels/types/quantity.hpp"
 #include "kernels/types/views.hpp"

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/io/interfile/header.hpp"
 #include "gadgets/io/simulation_words.hpp"
-#include "gadgets/spect/io/interfile.hpp"
 #include "gadgets/spect/io/interfile_study.hpp"
 #include "gadgets/spect/io/view_lists.hpp"
 

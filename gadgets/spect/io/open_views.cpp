@@ -10,8 +10,8 @@
 
 #include "core/base/printable.hpp"
 #include "gadgets/io/first_bytes.hpp"
+#include "gadgets/io/interfile/header.hpp"
 #include "gadgets/io/shared_files.hpp"
-#include "gadgets/spect/io/interfile.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 
 namespace tofstream::formats {

@@ -1,6 +1,6 @@
 // What frames of views may be, as far as their headers say. Apart from their reader, which fuzzers link without core.
+#include "gadgets/io/interfile/header.hpp"
 #include "gadgets/io/wire/payload_kinds.hpp"
-#include "gadgets/spect/io/interfile.hpp"
 #include "gadgets/spect/io/view_frames.hpp"
 
 namespace tofstream::wire {

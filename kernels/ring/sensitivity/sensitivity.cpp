@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "kernels/ring/correct/attenuation.hpp"
+#include "kernels/ring/sensitivity/line_sensitivity.hpp"
 #include "kernels/ring/sensitivity/pair_batch.hpp"
 #include "kernels/ring/sensitivity/replicate_mean.hpp"
 #include "kernels/ring/sensitivity/symmetry.hpp"
@@ -128,6 +129,7 @@ Sensitivity compute_sensitivity(const Scanner& scanner, ListModeProjector& proje
                                 const SensitivityProgress& progress) {
   validate(settings);
   scanner.validate();
+  if (scanner.lines) return sensitivity_of_lines(*scanner.lines, projector, mu_per_mm, stream, progress);
   const Memory memory = memory_of(projector.backend());
   const PairList list(scanner, memory, stream);
   if (list.size() == 0) throw std::invalid_argument("the scanner has no pair of detectors in coincidence");

@@ -12,6 +12,7 @@
 #include <tbb/parallel_for.h>
 
 #include "kernels/ring/sensitivity/sensitivity.hpp"
+#include "kernels/types/recorded_lines.hpp"
 
 namespace tofstream {
 
@@ -101,6 +102,7 @@ void add_scanner(Hash& hash, const Scanner& scanner) {
     hash.value(element.front);
     hash.value(element.back);
   }
+  if (scanner.lines) hash.text(scanner.lines->key());
 }
 
 }  // namespace

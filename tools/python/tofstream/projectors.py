@@ -30,8 +30,8 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
 
     tof                (True): Use the events' time of flight, where they have it
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
-    mu_map             (none): NIfTI of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and
-                       the projector need the same one: put it at the pipeline's top
+    mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
+                       event_corrections and the projector need the same one: put it at the pipeline's top
     sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
     sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
                        on a GPU, 0.02 on a CPU
@@ -109,8 +109,8 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
                        the side faces are dropped, as libparallelproj does
     tof                (True): Use the events' time of flight, where they have it
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
-    mu_map             (none): NIfTI of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and
-                       the projector need the same one: put it at the pipeline's top
+    mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
+                       event_corrections and the projector need the same one: put it at the pipeline's top
     sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
     sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
                        on a GPU, 0.02 on a CPU
@@ -224,8 +224,8 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
                        narrower than 3 voxels, unless cuda_path is paper
     tof                (True): Use the events' time of flight, where they have it
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
-    mu_map             (none): NIfTI of attenuation (1/cm) on any grid; none: no attenuation. event_corrections and
-                       the projector need the same one: put it at the pipeline's top
+    mu_map             (none): NIfTI or Interfile (.hv) of attenuation (1/cm) on any grid; none: no attenuation.
+                       event_corrections and the projector need the same one: put it at the pipeline's top
     sensitivity.exact_pairs [0, 1e+13] (50000000): Enumerate all pairs of detectors if there are at most this many
     sensitivity.error  [0, 1] (0): Otherwise draw pairs until the relative error of a voxel is at most this; 0: 0.01
                        on a GPU, 0.02 on a CPU

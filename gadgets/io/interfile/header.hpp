@@ -1,5 +1,5 @@
 // The text of an Interfile 3.3 header, `key := value` a line, in the dialects of the programs that write it. What the
-// keys mean is for others to say (interfile_views.hpp).
+// keys mean is for others to say: projection_header.hpp, image_file.hpp and gadgets/spect/io/interfile_study.hpp.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,10 @@ class InterfileHeader {
 /// no number, a list without an end, a header of more than 1 MiB.
 InterfileHeader parse_interfile(std::string_view text, const std::string& file);
 
-/// The same of a file, of which no more than a header's worth is read: data may follow in it.
+/// The first bytes of a file, no more than a header may have: data may follow in it. Throws std::runtime_error where it
+/// cannot be read.
+std::string interfile_text(const std::filesystem::path& file);
+/// parse_interfile of them.
 InterfileHeader read_interfile(const std::filesystem::path& file);
 
 /// Whether a file that begins so is an Interfile header.

@@ -1,5 +1,5 @@
-// Lines of Interfile headers: see interfile.hpp.
-#include "gadgets/spect/io/interfile.hpp"
+// Lines of Interfile headers: see header.hpp.
+#include "gadgets/io/interfile/header.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -251,7 +251,7 @@ InterfileHeader parse_interfile(std::string_view text, const std::string& file) 
   return {file, std::move(entries)};
 }
 
-InterfileHeader read_interfile(const std::filesystem::path& file) {
+std::string interfile_text(const std::filesystem::path& file) {
   require_readable(file);
   std::ifstream stream(file, std::ios::binary);
   std::error_code unknown;
@@ -259,7 +259,11 @@ InterfileHeader read_interfile(const std::filesystem::path& file) {
   std::string text(unknown ? largest_interfile_header : std::min<std::uintmax_t>(size, largest_interfile_header), '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
-  return parse_interfile(text, file.string());
+  return text;
+}
+
+InterfileHeader read_interfile(const std::filesystem::path& file) {
+  return parse_interfile(interfile_text(file), file.string());
 }
 
 }  // namespace tofstream::formats

@@ -1,10 +1,9 @@
 // The text of Interfile headers: how keys are written by other programs, and what is refused with its line.
-#include "gadgets/spect/io/interfile.hpp"
-
 #include <filesystem>
 #include <fstream>
 
 #include "core/base/private_folder.hpp"
+#include "gadgets/io/interfile/header.hpp"
 
 using namespace tofstream;
 using namespace tofstream::formats;

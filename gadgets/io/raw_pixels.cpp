@@ -1,5 +1,5 @@
 // Decodes pixels of any format: see raw_pixels.hpp.
-#include "gadgets/spect/io/raw_pixels.hpp"
+#include "gadgets/io/raw_pixels.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,125 @@
+// Reads projection data of PET as STIR writes them (Interfile): sinograms and viewgrams, with ToF or without.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/io/interfile/bin_reader.hpp"
+#include "gadgets/io/interfile/quantity.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+namespace {
+
+struct InterfileSource {
+  struct Params {
+    std::filesystem::path path, normalisation, attenuation, additive, background;
+    int most_segment = -1;
+    double duration_s = 0;
+    int batch_events = 1 << 18;
+    double reference_s = 1;
+    bool tof = true;
+  };
+  static constexpr auto params = describe(
+      param<&Params::path>("path", required, reads_file, "Header of the data (.hs)"),
+      param<&Params::normalisation>("normalisation", reads_file,
+                                    "Header of factors that each bin's counts are multiplied with, as STIR has them; "
+                                    "none: a bin's efficiency is the number of detector pairs that it joins"),
+      param<&Params::attenuation>("attenuation", reads_file,
+                                  "Header of attenuation correction factors, at least 1; none where the normalisation "
+                                  "has them"),
+      param<&Params::additive>("additive", reads_file,
+                               "Header of STIR's additive projection data: expected randoms and scatter times "
+                               "normalisation and attenuation factors, in the whole scan"),
+      param<&Params::background>("background", reads_file,
+                                 "Or: expected counts of randoms and scatter in the whole scan, without factors"),
+      param<&Params::most_segment>("most_segment", range(-1, 10000),
+                                   "Segments from minus this to this are used, as STIR numbers them; -1: all"),
+      param<&Params::duration_s>("duration_s", range(0, 1e9), unit("s"), "Length of the scan; 0: as the header says"),
+      param<&Params::batch_events>("batch_events", range(1, 1 << 28), "Bins with counts in a batch"),
+      param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"),
+                                  "Length of scan time whose decays the image counts, as the gadget that makes subsets "
+                                  "has it: put another one at the pipeline's top"),
+      param<&Params::tof>("tof", "Give bins their ToF; without it those of a line are added up"));
+  static constexpr bool own_thread = true;
+  static MemoryNeed memory(const Params& p) {
+    constexpr std::size_t bin_bytes = 32, batch_bytes = 40;
+    const auto bins = static_cast<std::size_t>(p.batch_events);
+    return {.host_bytes = bin_bytes * bins,
+            .message_bytes = batch_bytes * bins,
+            .lower = "batch_events",
+            .note = "32 bytes for each bin with counts of the whole file"};
+  }
+
+  explicit InterfileSource(const Params& p)
+      : header_(interfile::read_projection_header(p.path)),
+        reader_(header_, {.batch_events = p.batch_events,
+                          .tof = p.tof,
+                          .reference_s = p.reference_s,
+                          .duration_s = p.duration_s,
+                          .most_segment = p.most_segment,
+                          .factors = {p.normalisation, p.attenuation},
+                          .additive = p.additive,
+                          .background = p.background}),
+        quantity_(std::make_shared<const Quantity>(
+            interfile::quantity_of(header_, {.has_normalisation = !p.normalisation.empty(),
+                                             .has_attenuation = !p.attenuation.empty(),
+                                             .has_background = !p.additive.empty() || !p.background.empty(),
+                                             .reference_s = p.reference_s}))) {}
+
+  void run(Emit<EventBatch>& emit, std::stop_token stop, Context& context) {
+    say_what_came(context);
+    bool is_booked = false;
+    std::uint64_t given = 0;
+    while (!stop.stop_requested()) {
+      auto batch = reader_.next();
+      if (!std::exchange(is_booked, true)) book(context);
+      if (!batch) break;
+      batch->quantity = quantity_;
+      given += batch->event_count();
+      context.progress(static_cast<double>(given), static_cast<double>(reader_.received()), "counts");
+      emit(std::move(*batch));
+    }
+    context.report("empty_bins", static_cast<std::int64_t>(reader_.empty_bins()));
+  }
+
+ private:
+  void book(Context& context) const {
+    context.books().received(reader_.received());
+    if (reader_.impossible() > 0) context.books().rejected(reader_.impossible(), "a correction factor of 0");
+    if (reader_.other_segments() > 0) context.books().rejected(reader_.other_segments(), "segments that are not used");
+  }
+
+  void say_what_came(Context& context) const {
+    context.report("scanner", reader_.scanner()->name);
+    context.report("detectors", reader_.scanner()->detectors->size());
+    context.report("bins", header_.bins());
+    context.report("tof_positions", std::int64_t{header_.tof_positions});
+    for (const std::string& note : header_.notes)
+      context.log().warning(fmt::format("{}: {}", header_.file.string(), note));
+    if (reader_.duration_s() == 0)
+      context.log().info(
+          fmt::format("{} states no scan time: images are relative, or give duration_s", header_.file.string()));
+    if (!header_.isotope.empty())
+      context.log().info(
+          fmt::format("the decay of {} is not corrected: values are means over the scan", header_.isotope));
+  }
+
+  const interfile::ProjectionHeader header_;
+  interfile::BinReader reader_;
+  const std::shared_ptr<const Quantity> quantity_;
+};
+
+TOFSTREAM_GADGET(InterfileSource, "interfile_source",
+                 "Reads projection data of PET as STIR writes them: sinograms, with ToF or without");
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
