@@ -23,7 +23,12 @@ struct MapEmUpdate {
       describe(param<&Params::objective>("objective", objective_words)) + UpdateParams::params;
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  static MemoryNeed memory(const Params& p) { return p.memory(); }
+  // One image more, the curvature.
+  static MemoryNeed memory(const Params& p) {
+    MemoryNeed need = p.memory();
+    (wants_cuda(p.backend) ? need.device_bytes : need.host_bytes) += p.image.bytes();
+    return need;
+  }
 
   explicit MapEmUpdate(const Params& p) : p_(p), estimate_(p), inverse_(p.sensitivity_floor) {}
 

@@ -18,7 +18,8 @@ struct UpdateInputs {
 };
 
 inline constexpr auto* objective_words =
-    "Report the penalised log-likelihood of each iteration (penalised_log_likelihood)";
+    "Report the penalised log-likelihood of each iteration (penalised_log_likelihood); on a GPU this copies two images "
+    "for each subset to the host";
 
 /// Throws std::runtime_error where the penalty is on another image than the one that is updated.
 void require_penalty_on(const Penalty& penalty, const std::shared_ptr<const Image>& image);

@@ -15,8 +15,8 @@ namespace tofstream {
 //   slope(a, b)      d psi / da
 //   curvature(a, b)  d^2 psi / da^2
 //   majorant(a, b)   curvature of a parabola in a that touches psi(2a - a_n, b) / 2 at a_n = a and lies above it
-//                    wherever
-//                    a >= least_ratio a_n: De Pierro's surrogate of a pair (IEEE Trans Med Imaging 14:132, 1995)
+//                    wherever a >= least_ratio a_n: De Pierro's surrogate of a pair (IEEE Trans Med Imaging 14:132,
+//                    1995)
 //   least_ratio      see above; 0 where the parabola is above everywhere
 //   validate()       throws std::invalid_argument for parameters out of range (prior.cpp)
 

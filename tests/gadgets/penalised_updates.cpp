@@ -1,6 +1,7 @@
 // Priors and the updates that take them, as gadgets of a pipeline: MAP-EM, whose objective never falls, and BSREM,
 // which ends at the same image; what a checkpoint holds of them; and files that do not fit.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -250,6 +251,68 @@ TEST_CASE("kappa is an image on the estimate's grid, and one of ones changes no 
   write_nifti(file, Image::filled(grid, -1));
   CHECK(error_of(with(", kappa: " + file)).find("kappa must not be negative") != std::string::npos);
   CHECK(error_of(with(", kappa: " + file + "x")).find("kappa.nii.gzx") != std::string::npos);
+}
+
+TEST_CASE("kappa is the square root of A^T((A 1) / (A x + c)^2), for the reference time") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "x.nii.gz";
+  const Grid grid = Grid::centred(3, 1, 1, {4, 4, 4});
+  const std::vector<float> start = {20, 5, 0};
+  write_nifti(file, Image{grid, Buffer<float>::from(start)});
+  const std::array<std::array<double, 3>, 4> lines = {{{1, 0, 0.5}, {0.2, 1, 0}, {0.3, 0.3, 0.3}, {0, 1, 0.1}}};
+  constexpr double background = 2;
+  const auto expected = [&](const auto& line, const auto& x) {
+    double sum = background;
+    for (std::size_t v = 0; v < 3; ++v) sum += line[v] * static_cast<double>(x[v]);
+    return sum;
+  };
+  RegisteredGadgetTest<Estimate> kappa("kappa_image", "{backend: cpu, reconstruction: " + file + "}");
+  kappa.start();
+  for (int subset = 0; subset < 6; ++subset) {  // two subsets of each pass, which have two lines each
+    const Image& estimate = *kappa.out[kappa.out.size() - 1].image;
+    std::vector<float> back(3);
+    for (const std::size_t i : {2 * (subset % 2), 2 * (subset % 2) + 1})
+      for (std::size_t v = 0; v < 3; ++v)
+        back[v] += static_cast<float>(lines[i][v] / expected(lines[i], estimate.voxels.to_vector()));
+    const auto image = std::make_shared<const Image>(Image{grid, Buffer<float>::from(back)});
+    kappa.send(std::make_shared<const Projected>(Projected{.step = {.iteration = subset / 2 + 1,
+                                                                    .iterations = 3,
+                                                                    .subset = subset % 2,
+                                                                    .subsets = 2,
+                                                                    .ends_iteration = subset % 2 == 1,
+                                                                    .last = subset == 5,
+                                                                    .update = subset + 1},
+                                                           .back_projection = image,
+                                                           .sensitivity = image,
+                                                           .time_fraction = 2}));
+  }
+  REQUIRE(kappa.out.size() == 7);
+  for (std::size_t v = 0; v < 3; ++v) {
+    double sum = 0;
+    for (const auto& line : lines) sum += line[v] * (line[0] + line[1] + line[2]) / std::pow(expected(line, start), 2);
+    CHECK(kappa.out[6].image->voxels[static_cast<std::int64_t>(v)] ==
+          doctest::Approx(std::sqrt(sum / 4)).epsilon(1e-3));
+  }
+  CHECK_THROWS_WITH(kappa.send(std::make_shared<const Projected>(Projected{.step = {.iterations = 2, .subsets = 1}})),
+                    doctest::Contains("subsets.iterations=3"));
+}
+
+TEST_CASE("kappa of a scan goes into a prior of the same image") {
+  const TemporaryFolder folder;
+  PenalisedRun run;
+  result_of(run);
+  write_nifti(folder / "x.nii.gz", *newest_penalised()->image);
+  run.iterations = 3;
+  run.update = "use: kappa_image, reconstruction: " + (folder / "x.nii.gz").string();
+  result_of(run);
+  const Image& kappa = *newest_penalised()->image;
+  const float middle = kappa.voxels[kappa.grid.index(16, 16, 4)], corner = kappa.voxels[kappa.grid.index(0, 0, 0)];
+  CHECK(middle > 0);
+  CHECK(middle < 10);
+  CHECK(corner >= 0);
+  write_nifti(folder / "kappa.nii.gz", kappa);
+  PenalisedRun penalised{.prior = every_prior[3] + ", kappa: " + (folder / "kappa.nii.gz").string()};
+  CHECK(result_of(penalised).image != result_of({.prior = every_prior[3]}).image);
 }
 
 TEST_CASE("an anatomical image on any grid chooses neighbours, and must cover the image") {
