@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -140,6 +141,7 @@ struct Estimate {
   std::shared_ptr<HostCopy> host_copy = std::make_shared<HostCopy>();  // of this image: see on_host()
   Rejected rejected = {};     // of the data of all updates so far, those before a checkpoint included
   std::string filtered = {};  // by a post-filter, in words: "smoothed by 5 mm FWHM"; empty: as the update made it
+  std::map<std::string, double> kept = {};  // by the update's algorithm, by name: goes into a checkpoint
 
   /// The same estimate as another image of the same quantity: filtered, or on another grid.
   Estimate with(std::shared_ptr<const Image> other) const {

@@ -7,17 +7,22 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "gadgets/payloads.hpp"
+#include "kernels/prior/prior.hpp"
 
 namespace tofstream {
 
-/// The gradient of a penalty U at an estimate.
+/// A penalty U at an estimate.
 struct Penalty {
   std::shared_ptr<const Image> of;  // the estimate's image; null for an announcement
   // beta dU/dx in each voxel, in the memory of the image. The unit is the sensitivity's: events of the reference time
   // for each unit of the image.
   std::shared_ptr<const Image> gradient;
+  // Gives what else an update may ask of it: the penalty's value, and curvatures. Null where a prior has its gradient
+  // alone.
+  std::shared_ptr<const Prior> prior = {};
   std::size_t bytes() const { return gradient ? gradient->bytes() : 0; }
 };
 
@@ -34,11 +39,12 @@ struct PriorInput {
   static constexpr auto inputs = ports(port<&PriorInput::estimate>("estimate"));
 };
 
-/// The penalty on an estimate; `gradient(image)` gives its gradient.
-template <class Gradient>
-Penalty penalty_on(const Estimate& estimate, const Gradient& gradient) {
+/// The penalty on an estimate; `prior_for(image)` gives the prior, which may depend on the image's grid and memory.
+template <class PriorFor>
+Penalty penalty_on(const Estimate& estimate, const PriorFor& prior_for) {
   if (estimate.is_announcement()) return {};
-  return {estimate.image, std::make_shared<const Image>(gradient(*estimate.image))};
+  std::shared_ptr<const Prior> prior = prior_for(*estimate.image);
+  return {estimate.image, std::make_shared<const Image>(prior->gradient(*estimate.image)), std::move(prior)};
 }
 
 }  // namespace tofstream

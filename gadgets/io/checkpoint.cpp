@@ -50,6 +50,7 @@ Grid grid_of(const Header& h) {
 nlohmann::ordered_json said_of(const CheckpointStep& step, const Quantity* quantity) {
   nlohmann::ordered_json said = {{"rejected", step.rejected.events}, {"reason", step.rejected.reason}};
   if (quantity) said["quantity"] = to_json(*quantity);
+  if (!step.kept.empty()) said["kept"] = step.kept;
   return said;
 }
 
@@ -59,6 +60,7 @@ void take(Checkpoint& checkpoint, const nlohmann::ordered_json& said, std::uint3
     checkpoint.quantity =
         std::make_shared<const Quantity>(quantity_from_json(version == 2 ? said : said.at("quantity")));
   if (version > 2) checkpoint.step.rejected = {said.at("rejected"), said.at("reason")};
+  if (version > 2 && said.contains("kept")) checkpoint.step.kept = said.at("kept").get<std::map<std::string, double>>();
 }
 
 std::filesystem::path file_of(const std::filesystem::path& file_or_folder) {

@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "kernels/types/image.hpp"
 #include "kernels/types/quantity.hpp"
@@ -19,7 +21,8 @@ inline constexpr auto* checkpoint_name = "checkpoint.tofc";
 struct CheckpointStep {
   std::int64_t update = 0;
   int iteration = 0;
-  Rejected rejected = {};  // of the data of these updates
+  Rejected rejected = {};                   // of the data of these updates
+  std::map<std::string, double> kept = {};  // by the update's algorithm besides the image, by name
 };
 
 struct Checkpoint {

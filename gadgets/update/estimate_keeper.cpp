@@ -42,13 +42,14 @@ Estimate EstimateKeeper::begin() {
 }
 
 Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
-  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_};
+  return {resumed_, image_, quantity_.get(), wish, host_copy_, rejected_before_, {}, kept_};
 }
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   if (projected.step.restart) {
     begin_on(grid_);
     quantity_ = resumed_quantity_ = {};
+    kept_ = {};
     return Estimate{projected.step, image_, {}, {}, host_copy_};
   }
   if (projected.step.iteration > 0) return std::nullopt;
@@ -60,14 +61,17 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
   return std::make_shared<Image>(image_->to(memory_of(backend_)));
 }
 
-Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected) {
+Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected,
+                                 std::map<std::string, double> kept) {
   image_ = std::move(next);
+  kept_ = std::move(kept);
   // A projector says it of all data so far.
   quantity_ = resumed_quantity_;
   quantity_.add(projected.quantity);
   Estimate estimate{projected.step, image_, quantity_.get()};
   estimate.rejected = projected.rejected;
   estimate.rejected.events += rejected_before_.events;
+  estimate.kept = kept_;
   return estimate;
 }
 
@@ -85,6 +89,7 @@ void EstimateKeeper::resume(const std::filesystem::path& folder) {
         fmt::format("the checkpoint in {} belongs to another image than `image` describes", folder.string()));
   resumed_ = {.iteration = checkpoint->step.iteration, .update = checkpoint->step.update};
   rejected_before_ = checkpoint->step.rejected;
+  kept_ = checkpoint->step.kept;
   resumed_quantity_.add(checkpoint->quantity);
   quantity_ = resumed_quantity_;
   grid_ = checkpoint->image.grid;

@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
@@ -50,8 +52,12 @@ class EstimateKeeper {
   const std::shared_ptr<const Image>& image() const { return image_; }
   /// A copy of the estimate for an update to work on, since the estimate that went out may still be read.
   std::shared_ptr<Image> copy() const;
-  /// The estimate that goes out after an update: `next`, with the quantity that it shows by now.
-  Estimate updated(std::shared_ptr<const Image> next, const Projected& projected);
+  /// The estimate that goes out after an update: `next`, with the quantity that it shows by now. `kept`: what the
+  /// algorithm keeps besides the image.
+  Estimate updated(std::shared_ptr<const Image> next, const Projected& projected,
+                   std::map<std::string, double> kept = {});
+  /// What the algorithm kept by the last update, or by the checkpoint; nothing after a restart.
+  const std::map<std::string, double>& kept() const { return kept_; }
 
  private:
   void begin_on(const Grid& grid);
@@ -65,6 +71,7 @@ class EstimateKeeper {
   GadgetBackend backend_;
   UpdateStep resumed_ = {.iteration = 0};
   Rejected rejected_before_;  // by the checkpoint
+  std::map<std::string, double> kept_;
   std::shared_ptr<const Image> image_;
   std::shared_ptr<HostCopy> host_copy_ = std::make_shared<HostCopy>();  // of the start image, which may go out twice
   QuantitySoFar quantity_;                                              // of the image

@@ -1,26 +1,17 @@
 // The multiplicative update of list-mode EM (Cui et al. 2011, eq. 1): x <- x / (s T_k/T) * A^T(1 / (A x + c/m)); with a
 // penalty on the estimate, s + beta dU/dx in place of s, one step late (Green 1990).
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/gadget.hpp"
-#include "gadgets/penalty.hpp"
 #include "gadgets/update/estimate_keeper.hpp"
+#include "gadgets/update/penalised.hpp"
 #include "kernels/em/em_update.hpp"
 
 namespace tofstream {
 namespace {
-
-struct UpdateInputs {
-  std::shared_ptr<const Projected> projected;
-  std::shared_ptr<const Penalty> penalty;  // on the estimate that was projected; null where no prior is connected
-  static constexpr auto inputs =
-      ports(port<&UpdateInputs::projected>("projected"),
-            Port<&UpdateInputs::penalty>{.name = "penalty", .is_feedback = true, .is_optional = true});
-};
 
 struct OsemUpdate {
   using Params = UpdateParams;
@@ -47,10 +38,7 @@ struct OsemUpdate {
 
  private:
   std::int64_t penalised(Image& next, const Projected& projected, const Penalty& penalty, Context& context) {
-    if (penalty.of != estimate_.image())
-      throw std::runtime_error(
-          "the penalty belongs to another image than the estimate that is updated: let the prior read this gadget's "
-          "output, and give a penalty for each estimate");
+    require_penalty_on(penalty, estimate_.image());
     const Image& inverse = inverse_.of(projected);
     const PenaltyTerm term{*penalty.gradient, inverse_.of_whole(projected)};
     const UpdateFaults faults =

@@ -37,8 +37,8 @@ struct CheckpointWriter {
     last_ = now;
     try {
       write_checkpoint(context.output_file(p_.file),
-                       {estimate->step.update, estimate->step.iteration, estimate->rejected}, *on_host(*estimate),
-                       estimate->quantity.get());
+                       {estimate->step.update, estimate->step.iteration, estimate->rejected, estimate->kept},
+                       *on_host(*estimate), estimate->quantity.get());
     } catch (const std::system_error& error) {
       note_failure(error, context);
       return;
