@@ -24,11 +24,19 @@
 #include "kernels/sort/partition.hpp"
 
 namespace tofstream {
+
+/// How the whole stream is cut into subsets.
+enum class SubsetCut { time, interleaved };
+constexpr auto enum_names(SubsetCut) {
+  return names(SubsetCut::time, "time", SubsetCut::interleaved, "interleaved");
+}
+
 namespace {
 
 struct SubsetBuilder {
   struct Params {
     int subsets = 0;
+    SubsetCut cut = SubsetCut::time;
     std::int64_t events = 0;
     double seconds = 0;
     std::int64_t least_events = 0;
@@ -43,6 +51,9 @@ struct SubsetBuilder {
   static constexpr auto params =
       describe(param<&Params::subsets>("subsets", range(0, 100000),
                                        "Cut the whole stream into this many subsets, once it has ended"),
+               param<&Params::cut>("cut",
+                                   "Of `subsets`: time: consecutive events each; interleaved: every subset has each "
+                                   "so many-th event, so that it covers the whole scan and stands for an equal share"),
                param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
                param<&Params::seconds>("seconds", at_least(0), unit("s"),
                                        "Or: a subset as soon as this much scan time has come"),
@@ -78,6 +89,9 @@ struct SubsetBuilder {
           "reference_s: 0 counts the decays of the whole scan, whose length only `subsets` waits for: set 1");
     if ((p.subsets > 0) + (p.events > 0) + (p.seconds > 0) != 1)
       throw std::invalid_argument("set exactly one of subsets, events and seconds");
+    if (p.cut == SubsetCut::interleaved && p.subsets == 0)
+      throw std::invalid_argument(
+          "cut: interleaved needs the whole stream: set subsets, in place of events or seconds");
   }
 
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
@@ -93,7 +107,10 @@ struct SubsetBuilder {
   void flush(Emit<EventSubset>& emit, Context& context) {
     if (p_.subsets > 0) {
       if (!waiting_.empty()) emptied_.give_to(waiting_.back());
-      cut_stream_into_subsets(emit, context);
+      if (p_.cut == SubsetCut::interleaved)
+        deal_stream_into_subsets(emit, context);
+      else
+        cut_stream_into_subsets(emit, context);
     } else if (auto rest = cutter_.finish(store_)) {
       updates_.arrive(std::move(*rest), data_.ended_by(context.message()), emit, context);
     }
@@ -140,6 +157,32 @@ struct SubsetBuilder {
         subset.time_fraction = time_fractions[k++];
         updates_.arrive(std::move(subset), data_between(came_[first], came_[last]), emit, context);
       }
+    }
+    waiting_.clear();
+  }
+
+  // Deals the waiting events out to as many subsets as equal_shares() has, each of which stands for the same time.
+  void deal_stream_into_subsets(Emit<EventSubset>& emit, Context& context) {
+    if (waiting_.empty()) return;
+    const std::vector<Share> shares = equal_shares();
+    const std::vector<double> time_fractions = share_reference_time(shares);
+    const double equal_fraction =
+        std::accumulate(time_fractions.begin(), time_fractions.end(), 0.0) / static_cast<double>(time_fractions.size());
+    updates_.expect(static_cast<int>(shares.size()));
+    std::vector<std::vector<EventBatch>> open(shares.size());
+    std::int64_t begin = 0;
+    for (EventBatch& batch : waiting_) {
+      const std::int64_t first = std::exchange(begin, begin + batch.count);
+      auto pieces = deal_by_arrival(std::move(batch), static_cast<int>(shares.size()), first, copy_stream());
+      batch = {};
+      for (std::size_t k = 0; k < pieces.size(); ++k)
+        if (pieces[k].count > 0) open[k].push_back(store_.hold(std::move(pieces[k])));
+    }
+    const MessageInfo data = data_between(came_.front(), came_.back());
+    for (std::vector<EventBatch>& batches : open) {
+      StoredEvents subset = stored_subset(std::exchange(batches, {}), store_);
+      subset.time_fraction = equal_fraction;
+      updates_.arrive(std::move(subset), data, emit, context);
     }
     waiting_.clear();
   }

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -167,6 +169,39 @@ std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std
     ++index;
   });
   return result;
+}
+
+std::vector<EventBatch> deal_by_arrival(EventBatch&& batch, int pieces, std::int64_t first, Stream stream) {
+  if (pieces < 1 || first < 0)
+    throw std::invalid_argument(
+        fmt::format("a batch is dealt into at least 1 piece, from an event 0 or later, not "
+                    "into {} from {}",
+                    pieces, first));
+  require_ranks_fit(batch);
+  const std::int64_t count = batch.count, n = pieces, shift = first % n;
+  const double start_s = batch.start_s, share_s = batch.duration_s / static_cast<double>(pieces);
+  // Events of a piece get consecutive ranks: begin of the piece + rank / n.
+  std::vector<std::int64_t> begins = {0};
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t lowest = (k + n - shift) % n;
+    begins.push_back(begins.back() + (lowest < count ? (count - 1 - lowest) / n + 1 : 0));
+  }
+  const Memory memory = count > 0 ? batch.memory() : Memory::host;
+  auto ranks =
+      batch.arrival.empty() ? Buffer<std::uint32_t>(Memory::host, count) : batch.arrival.to(Memory::host, stream);
+  synchronize(stream);
+  if (batch.arrival.empty()) std::iota(ranks.span().begin(), ranks.span().end(), 0u);
+  for (std::uint32_t& rank : ranks.span())
+    rank = static_cast<std::uint32_t>(begins[static_cast<std::size_t>((shift + rank) % n)] + rank / n);
+  batch.arrival = ranks.to(memory, stream);
+  synchronize(stream);  // before the ranks on the host are released
+  std::vector<EventBatch> dealt =
+      split_by_arrival(std::move(batch), std::span(begins).subspan(1, static_cast<std::size_t>(n - 1)), stream);
+  for (EventBatch& piece : dealt) {
+    piece.start_s = start_s;
+    piece.duration_s = share_s;
+  }
+  return dealt;
 }
 
 }  // namespace tofstream

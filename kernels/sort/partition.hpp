@@ -41,5 +41,11 @@ EventBatch partition_and_sort(EventBatch batch, Backend backend, Stream stream =
 std::vector<EventBatch> split_by_arrival(EventBatch&& batch, std::span<const std::int64_t> cuts,
                                          Stream stream = nullptr);
 
+/// Deals a batch out like cards: piece k of `pieces` has the events whose number in the stream, `first` + arrival rank,
+/// is k modulo `pieces`, in the order of the batch, so still partitioned and sorted, and without `arrival`. Each piece
+/// covers the whole time of the batch and stands for an equal share of it. Throws std::invalid_argument for less than
+/// one piece or a negative `first`.
+std::vector<EventBatch> deal_by_arrival(EventBatch&& batch, int pieces, std::int64_t first, Stream stream = nullptr);
+
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

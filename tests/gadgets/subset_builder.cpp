@@ -73,6 +73,41 @@ TEST_CASE("a stream is cut into the asked number of equal, consecutive subsets, 
   }
 }
 
+TEST_CASE("cut: interleaved gives every subset each so many-th event and an equal share of the time") {
+  for (const int batch_size : {1, 3, 7, 50, 102}) {
+    CAPTURE(batch_size);
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder",
+                                             "{subsets: 4, cut: interleaved, iterations: 2, backend: cpu}");
+    for (int first = 0; first < 102; first += batch_size) {
+      const int count = std::min(batch_size, 102 - first);
+      // The second half takes three times as long as the first.
+      gadget.send(numbered_batch(first, count, first * 0.1, count * (first < 51 ? 0.1 : 0.3)));
+    }
+    gadget.finish();
+    const auto subsets = gadget.out.all();
+    REQUIRE(subsets.size() == 8);
+    for (std::size_t s = 0; s < 8; ++s) {
+      const int k = static_cast<int>(s % 4);
+      std::vector<int> expected;
+      for (int number = k; number < 102; number += 4) expected.push_back(number);
+      CHECK(numbers(*subsets[s]) == expected);
+      CHECK(subsets[s]->time_fraction == doctest::Approx(subsets[0]->time_fraction));
+      CHECK(subsets[s]->step.subset == k);
+      CHECK(subsets[s]->step.last == (s == 7));
+      CHECK(subsets[s]->event_count() == (s < 4 ? expected.size() : 0));
+      for (const auto& batch : subsets[s]->batches) CHECK(batch->axis_begin[3] == batch->count);  // still sorted
+    }
+    double time = 0;
+    for (std::size_t s = 0; s < 4; ++s) time += subsets[s]->time_fraction;
+    double all = 0;
+    for (int first = 0; first < 102; first += batch_size)
+      all += std::min(batch_size, 102 - first) * (first < 51 ? 0.1 : 0.3);
+    CHECK(time == doctest::Approx(all));
+  }
+  CHECK_THROWS_WITH(RegisteredGadgetTest<EventSubset>("subset_builder", "{events: 10, cut: interleaved}"),
+                    doctest::Contains("cut: interleaved needs the whole stream: set subsets"));
+}
+
 TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
   RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, reference_s: 0, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 1.0));   // ten events a second

@@ -175,7 +175,47 @@ void check_pieces(const EventBatch& original, const EventBatch& sorted, const st
   CHECK(time == doctest::Approx(original.start_s + original.duration_s));
 }
 
+void check_dealt(const EventBatch& original, const EventBatch& sorted, std::int64_t from,
+                 std::vector<EventBatch> pieces) {
+  const EventView whole = sorted.view();
+  std::int64_t count = 0;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    EventBatch piece = pieces[p].to(Memory::host);
+    synchronize(nullptr);
+    CHECK(piece.arrival.empty());
+    CHECK(piece.start_s == original.start_s);
+    CHECK(piece.duration_s == doctest::Approx(original.duration_s / static_cast<double>(pieces.size())));
+    const EventView view = piece.view();
+    std::int64_t i = 0;  // the piece is the sorted batch without the events of other pieces
+    for (int axis = 0; axis < 3; ++axis) {
+      CHECK(piece.axis_begin[axis] == i);
+      for (std::int64_t k = sorted.axis_begin[axis]; k < sorted.axis_begin[axis + 1]; ++k) {
+        if (static_cast<std::size_t>(from + sorted.arrival[k]) % pieces.size() != p) continue;
+        REQUIRE(contents(view, i) == contents(whole, k));
+        ++i;
+      }
+    }
+    CHECK(piece.axis_begin[3] == piece.count);
+    CHECK(i == piece.count);
+    count += piece.count;
+  }
+  CHECK(count == original.count);
+}
+
 }  // namespace
+
+TEST_CASE("a sorted batch is dealt out like cards, from any event of the stream on, and each piece is sorted") {
+  const EventBatch original = random_events(10000, 5);
+  const EventBatch sorted = partition_and_sort(original.to(Memory::host), Backend::cpu);
+  for (const int pieces : {1, 2, 7})
+    for (const std::int64_t from : {0, 3, 12345})
+      check_dealt(original, sorted, from, deal_by_arrival(sorted.to(Memory::host), pieces, from));
+  const auto unsorted = deal_by_arrival(original.to(Memory::host), 3, 4);
+  CHECK(unsorted[1].additive.to_vector()[1] == 3);  // event 7 of the stream
+  CHECK(deal_by_arrival(EventBatch{}, 2, 0).size() == 2);
+  CHECK(deal_by_arrival(random_events(2, 1), 5, 0)[4].count == 0);
+  CHECK_THROWS_AS(deal_by_arrival(random_events(2, 1), 0, 0), std::invalid_argument);
+}
 
 TEST_CASE("a sorted batch is cut into pieces consecutive in time, each sorted") {
   const EventBatch original = random_events(60000, 5);
@@ -216,6 +256,7 @@ TEST_CASE("CUDA sorts and cuts as the CPU does") {
         for (int a = 0; a < 4; ++a) CHECK(cuda.axis_begin[a] == cpu.axis_begin[a]);
         if (count < 2) continue;
         const std::vector<std::int64_t> cuts = {1000, 250000};
+        check_dealt(original, cpu, 3, deal_by_arrival(cuda.to(Memory::device), 4, 3));
         check_pieces(original, cpu, cuts, split_by_arrival(std::move(cuda), cuts));
       }
     }
