@@ -204,14 +204,13 @@ TEST_CASE("Interfile PET: bins come as events with their counts, ToF towards det
   BinReader reader(
       header,
       {.batch_events = 100, .reference_s = 6, .factors = {.normalisation = norm.file}, .additive = additive.file});
-  std::uint64_t counts = 0, bins = 0;
+  std::uint64_t counts = 0;
   double end_s = 0;
   while (const auto batch = reader.next()) {
     CHECK(batch->count <= 100);
     CHECK(batch->start_s == doctest::Approx(end_s));
     end_s = batch->start_s + batch->duration_s;
     counts += batch->event_count();
-    bins += static_cast<std::uint64_t>(batch->count);
     for (std::int64_t i = 0; i < batch->count; ++i) {
       CHECK(batch->multiplicative[i] == 0.25f);
       CHECK(batch->additive[i] == doctest::Approx(0.5 * 6 / 2));
