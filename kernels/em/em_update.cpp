@@ -2,7 +2,6 @@
 #include "kernels/em/em_update.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 #include <stdexcept>
@@ -14,6 +13,7 @@
 
 #include "kernels/cuda/refuse.hpp"
 #include "kernels/em/em_voxel.hpp"
+#include "kernels/em/update_images.hpp"
 
 namespace tofstream {
 
@@ -86,19 +86,14 @@ UpdateFaults update_cpu(const detail::PenalisedArrays& arrays, std::int64_t voxe
 }
 
 void require_same(const Image& a, const Image& b, const char* name) {
-  if (!(a.grid == b.grid) || a.voxels.size() != b.voxels.size())
-    throw std::invalid_argument(fmt::format("EM update: the {} lies on another grid than the estimate", name));
-  if (on_host(a.voxels.memory()) != on_host(b.voxels.memory()))
-    throw std::invalid_argument(fmt::format("EM update: the {} lies in other memory than the estimate", name));
+  detail::require_like("EM update", a, b, name);
 }
 
 detail::EmArrays checked_arrays(Image& estimate, const Image& inverse_sensitivity, const Image& backprojection,
                                 double time_fraction) {
   require_same(estimate, inverse_sensitivity, "inverse sensitivity");
   require_same(estimate, backprojection, "back projection");
-  if (!(std::isfinite(time_fraction) && time_fraction > 0))
-    throw std::invalid_argument(
-        fmt::format("a subset's share of the scan time must be finite and positive, not {}", time_fraction));
+  detail::require_time_fraction(time_fraction);
   return {estimate.voxels.data(), inverse_sensitivity.voxels.data(), backprojection.voxels.data(),
           static_cast<float>(1.0 / time_fraction)};
 }

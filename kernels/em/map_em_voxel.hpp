@@ -25,7 +25,7 @@ TOFSTREAM_HOST_DEVICE inline int map_em_voxel(const MapEmArrays& a, std::int64_t
   const float curvature = a.curvature[v] * a.inverse_whole[v];
   const float linear = 1 + a.gradient[v] * a.inverse_whole[v] - curvature * x;
   const float root = std::sqrt(linear * linear + 4 * curvature * em);
-  // Of the two forms of the positive root, the one whose terms do not cancel.
+  // The positive root has two forms: this takes the one whose terms do not cancel.
   float next = linear > 0 ? 2 * em / (linear + root) : (root - linear) / (2 * curvature);
   if (curvature > 0 && next < a.least_ratio * x) next = a.least_ratio * x;
   const bool finite = next <= FLT_MAX && next >= -FLT_MAX;

@@ -2,7 +2,6 @@
 #include "kernels/em/ramla_update.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <stdexcept>
 
@@ -13,6 +12,7 @@
 #include "kernels/cuda/refuse.hpp"
 #include "kernels/em/em_voxel.hpp"
 #include "kernels/em/ramla_voxel.hpp"
+#include "kernels/em/update_images.hpp"
 
 namespace tofstream {
 
@@ -45,24 +45,15 @@ detail::RamlaFound ramla_update_cpu(const detail::RamlaArrays& arrays, std::int6
   return {maximum, replaced};
 }
 
-void ramla_require_like(const Image& estimate, const Image& other, const char* name) {
-  if (!(other.grid == estimate.grid) || other.voxels.size() != estimate.voxels.size())
-    throw std::invalid_argument(fmt::format("RAMLA: the {} lies on another grid than the estimate", name));
-  if (on_host(other.voxels.memory()) != on_host(estimate.voxels.memory()))
-    throw std::invalid_argument(fmt::format("RAMLA: the {} lies in other memory than the estimate", name));
-}
-
 }  // namespace
 
 std::int64_t ramla_update(Image& estimate, const RamlaBlock& block, double relaxation, Stream stream) {
   if (!(relaxation > 0 && relaxation <= 1))
     throw std::invalid_argument(fmt::format("relaxation must be in (0, 1], not {}", relaxation));
-  ramla_require_like(estimate, block.sensitivity, "sensitivity");
-  ramla_require_like(estimate, block.inverse, "inverse sensitivity");
-  ramla_require_like(estimate, block.back_projection, "back projection");
-  if (!(std::isfinite(block.time_fraction) && block.time_fraction > 0))
-    throw std::invalid_argument(
-        fmt::format("a subset's share of the scan time must be finite and positive, not {}", block.time_fraction));
+  detail::require_like("RAMLA", estimate, block.sensitivity, "sensitivity");
+  detail::require_like("RAMLA", estimate, block.inverse, "inverse sensitivity");
+  detail::require_like("RAMLA", estimate, block.back_projection, "back projection");
+  detail::require_time_fraction(block.time_fraction);
   const detail::RamlaArrays arrays{estimate.voxels.data(),
                                    block.sensitivity.voxels.data(),
                                    block.inverse.voxels.data(),

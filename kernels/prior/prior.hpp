@@ -1,6 +1,6 @@
 // Priors: penalties beta U(x) on the differences of neighbouring voxels, which an update weighs against the data.
 //
-// Of neighbours: U(x) = sum over pairs j, k of w_jk kappa_j kappa_k psi(x_j, x_k), in which each pair counts once, w_jk
+// A prior of neighbours: U(x) = sum over pairs j, k of w_jk kappa_j kappa_k psi(x_j, x_k), in which each pair counts once, w_jk
 // = shortest edge / distance, and no neighbour lies outside the image. potentials.hpp has the psi.
 //
 // Smoothed total variation: U(x) = sum_j kappa_j^2 (sqrt(D_x^2 + D_y^2 + D_z^2 + epsilon^2) - epsilon), with D_a the

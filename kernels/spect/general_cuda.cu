@@ -17,14 +17,6 @@ namespace {
 
 using namespace spect;
 
-/// Written of views at once. More is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); large
-/// images, of 256 voxels along each axis, shall stay within 1.5 GiB.
-std::int64_t bytes_at_once(const Grid& grid) {
-  constexpr std::int64_t large_image = std::int64_t{32} << 20;
-  const bool is_large = grid.voxels() * static_cast<std::int64_t>(sizeof(float)) > large_image;
-  return std::int64_t{is_large ? 128 : 1024} << 20;
-}
-
 ColumnGrid general_columns(const Grid& grid, const char* support) {
   return {grid.size[0],
           grid.size[1],
@@ -252,7 +244,9 @@ class GeneralCuda final : public ViewProjector {
     }
     const std::int64_t a_view =
         plane_floats(here.rows_reached) + (is_cone() ? along_z_floats() : 0) + blur_->floats_a_view();
-    const std::int64_t held = bytes_at_once(grid_) / (a_view * static_cast<std::int64_t>(sizeof(float)));
+    const auto image_bytes = static_cast<std::size_t>(grid_.voxels()) * sizeof(float);
+    const std::int64_t held = static_cast<std::int64_t>(bytes_of_general_planes(image_bytes)) /
+                              (a_view * static_cast<std::int64_t>(sizeof(float)));
     const int group = static_cast<int>(std::clamp<std::int64_t>(held, 1, std::min(all, most)));
     for (int first = 0; first < all; first += group)
       work(GeneralGroup{on_device, first, std::min(group, all - first), here.first_row, here.rows_reached, radius_mm,

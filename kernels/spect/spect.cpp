@@ -96,19 +96,20 @@ std::size_t rotation_projector_bytes(std::size_t image, PsfForm form, bool atten
     if (attenuation) held += 2 * bytes;
     if (form == PsfForm::fft) held += 2 * bytes;  // half of each plane's frequencies, of planes with margins
   } else {
-    constexpr double large_image = 32 << 20, mib = 1 << 20, padded = 1.25, with_margins = 1.5;
+    constexpr double mib = 1 << 20, padded = 1.25, with_margins = 1.5;
     constexpr double bytes_a_footprint = 12, usual_views = 180;
-    const bool is_large = bytes > large_image;
+    const bool is_large = image > large_image_bytes;
     const double view = with_margins * bytes, all_views = usual_views * view;
-    const auto at_once = [&](double most) { return std::max(view, std::min(most * mib, all_views)); };
+    const auto at_once = [&](double most_bytes) { return std::max(view, std::min(most_bytes, all_views)); };
     const double footprints = bytes_a_footprint * usual_views * std::pow(bytes / sizeof(float), 2.0 / 3);
     held = 2 * padded * bytes + footprints;
     if (form == PsfForm::fft || form == PsfForm::table) {
       constexpr double steps = 3;  // whose planes of a view the general projector has: before and after two of them
-      held += std::max(steps * view, at_once(is_large ? 128 : 256));  // general_cuda.cu
-      if (form == PsfForm::fft) held += view;                         // spectra
+      held += std::max(steps * view, at_once(static_cast<double>(bytes_of_general_planes(image))));
+      if (form == PsfForm::fft) held += view;  // spectra
     } else {
-      held += at_once(is_large ? 240 : 1024) + std::min((is_large ? 48 : 128) * mib, all_views);  // spect_cuda.cu
+      held +=
+          at_once((is_large ? 240 : 1024) * mib) + std::min((is_large ? 48 : 128) * mib, all_views);  // spect_cuda.cu
     }
     if (attenuation) held += (1 + padded) * bytes + footprints;
   }

@@ -12,6 +12,15 @@ namespace tofstream {
 inline constexpr std::size_t most_bytes_of_planes_cpu = std::size_t{256} << 20;
 inline constexpr std::size_t most_views_a_group_cpu = 8;
 
+/// Bytes from which on an image is a large one for a GPU, and those of planes that the general projector writes there
+/// at once: more is faster, since launches are longer (share/benchmarks, 'SPECT on the H200'); large images, of 256
+/// voxels along each axis, shall stay within 1.5 GiB.
+inline constexpr std::size_t large_image_bytes = std::size_t{32} << 20;
+constexpr std::size_t bytes_of_general_planes(std::size_t image_bytes) {
+  constexpr std::size_t of_large = std::size_t{128} << 20, of_small = std::size_t{1} << 30;
+  return image_bytes > large_image_bytes ? of_large : of_small;
+}
+
 std::unique_ptr<ViewProjector> make_rotation_cpu(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
 std::unique_ptr<ViewProjector> make_rotation_cuda(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
 /// The same for all settings: slower, by the rotated planes of a group of views in memory.

@@ -71,6 +71,14 @@ TEST_CASE("a recording becomes a sinogram by convert, which is inspected and rec
   CHECK(norm((1 / weight) * sum - Vec3d{25, -15, 6}) < 3);  // of voxels of 5 mm
 }
 
+TEST_CASE("convert to a format without a place for efficiencies says that they are left out") {
+  const Sinogram scan;
+  const CommandResult done =
+      run_command(fmt::format("convert --quiet {} {}", scan.recording.string(), (scan.folder / "list.cdh").string()));
+  REQUIRE_MESSAGE(done.code == 0, done.err);
+  CHECK_MESSAGE(done.err.find("efficiencies of its scanner's pairs") != std::string::npos, done.err);
+}
+
 TEST_CASE("images go from NIfTI to Interfile and back by convert, and commands take either") {
   const TemporaryFolder folder;
   const auto nifti = folder / "mu.nii.gz", interfile = folder / "mu.hv", back = folder / "back.nii.gz";

@@ -81,6 +81,12 @@ void convert_events(const ConvertOptions& options) {
         fmt::format("{} holds bins with counts, and {} holds events one by one: bins are not made into "
                     "events",
                     options.from, to.words));
+  if (from.has_efficiencies && to.efficiencies.empty())
+    fmt::print(
+        stderr,
+        "warning: {}: efficiencies of its scanner's pairs, if its header has them, are left out: {} has no place for "
+        "them, and a reconstruction of it takes all pairs alike\n",
+        options.from, to.words);
   const std::string text =
       fmt::format("pipeline: convert\ngadgets:\n{}  file: {{use: {}, from: {}}}\n", from.read, to.writer, from.last);
   const fs::path output = fs::absolute(options.to);

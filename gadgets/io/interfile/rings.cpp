@@ -99,8 +99,7 @@ std::vector<Vec3> cylinder(const ScannerFigures& figures) {
   return positions;
 }
 
-// Values that are alike within `apart`, in order: the number of each value's group. `ascending` = false: from the
-// greatest on.
+// Puts values that are alike within `apart` into groups, in ascending order: the number of each value's group.
 std::vector<int> groups_of(const std::vector<double>& values, double apart, int& count) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -180,7 +180,7 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
              end_count = static_cast<std::int64_t>(plan.ends.size());
   auto spectra = Buffer<float>::zeros(Memory::device, line_count * plan.spectrum.steps);
 
-  // Of legs: the more, the less often are spectra read and written.
+  // The more legs are held, the less often are spectra read and written.
   const std::int64_t most_bytes = std::min(std::int64_t{1} << 30, static_cast<std::int64_t>(free_device_bytes() / 4));
   const std::int64_t a_point =
       end_count * (static_cast<std::int64_t>(sizeof(Leg)) + law.steps * static_cast<std::int64_t>(sizeof(float)));
