@@ -108,7 +108,7 @@ struct SingleScatterGadget {
     return {.device_bytes = wants_cuda(p.backend) ? least : 0,
             .note =
                 "holds the image, its mu map, and what lies between scatter points and detectors: some hundred MB, "
-                "on a GPU up to a quarter of what is free there, 1 GiB at most, and its lines' spectra, 1.4 GiB in a "
+                "on a GPU up to a quarter of what is free there, 4 GiB at most, and its lines' spectra, 1.2 GiB in a "
                 "total-body scanner"};
   }
 

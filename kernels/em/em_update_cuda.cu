@@ -1,10 +1,10 @@
 // The EM image update on a CUDA device: see em_update.hpp.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/cuda/elementwise.cuh"
+#include "kernels/cuda/faults.cuh"
 #include "kernels/em/em_voxel.hpp"
 
 namespace tofstream::detail {
@@ -30,39 +30,16 @@ __global__ void invert_subset(SubsetArrays arrays, std::int64_t voxels) {
   if (v < voxels) arrays.invert(v);
 }
 
-/// Counts that are nearly always 0, in memory of the host, which the device reaches: nothing is to be cleared, copied or
-/// asked for on the device in each update.
-template <int count>
-class Faults {
- public:
-  Faults() : words_(Memory::pinned, count) { words_.clear(); }
-  unsigned long long* words() { return words_.data(); }
-  /// Once all that is queued is done.
-  std::array<std::int64_t, count> read(Stream stream) const {
-    synchronize(stream);
-    std::array<std::int64_t, count> found{};
-    std::ranges::transform(words_.span(), found.begin(), [](auto word) { return static_cast<std::int64_t>(word); });
-    return found;
-  }
-
- private:
-  Buffer<unsigned long long> words_;
-};
-
 __global__ void update(EmArrays arrays, std::int64_t voxels, unsigned long long* replaced) {
   const std::int64_t v = elementwise::element();
-  const int bad = v < voxels ? update_voxel(arrays, v) : 0;
-  const int sum = __syncthreads_count(bad);
-  if (threadIdx.x == 0 && sum > 0) atomicAdd(replaced, static_cast<unsigned long long>(sum));
+  count_fault(replaced, v < voxels ? update_voxel(arrays, v) : 0);
 }
 
 __global__ void update_penalised(PenalisedArrays arrays, std::int64_t voxels, unsigned long long* faults) {
   const std::int64_t v = elementwise::element();
   const VoxelFaults here = v < voxels ? update_voxel(arrays, v) : VoxelFaults{};
-  const int not_finite = __syncthreads_count(here.not_finite), limited = __syncthreads_count(here.limited);
-  if (threadIdx.x != 0) return;
-  if (not_finite > 0) atomicAdd(&faults[0], static_cast<unsigned long long>(not_finite));
-  if (limited > 0) atomicAdd(&faults[1], static_cast<unsigned long long>(limited));
+  count_fault(&faults[0], here.not_finite);
+  count_fault(&faults[1], here.limited);
 }
 
 }  // namespace

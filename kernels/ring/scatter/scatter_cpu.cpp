@@ -24,7 +24,7 @@ LegTable follow_legs(const ScatterPlan& plan, std::size_t first, std::size_t cou
   made.activity.resize(made.legs.size() * steps);
   tbb::parallel_for(std::size_t{0}, made.legs.size(), [&](std::size_t n) {
     made.legs[n] =
-        plan.law.follow(plan.points[first + n / ends].at, plan.ends[n % ends], made.activity.data() + n * steps);
+        plan.law.follow(plan.points[first + n / ends].at, plan.ends[n % ends], made.activity.data() + n * steps, 1);
   });
   return made;
 }
@@ -79,7 +79,7 @@ std::vector<float> scatter_on_cpu(const ScatterPlan& plan, const ScatterProgress
   tbb::parallel_for(std::size_t{0}, lines, [&](std::size_t n) {
     for (int t = 0; t < plan.tof_samples; ++t)
       values[static_cast<std::size_t>(t) * lines + n] =
-          plan.spectrum.sample(spectra.data() + n * steps,
+          plan.spectrum.sample(spectra.data() + n * steps, 1,
                                plan.tof_response.data() + static_cast<std::size_t>(t) * steps) *
           plan.inverse_own[n];
   });

@@ -1,6 +1,6 @@
 // Single scatter's samples on a GPU: see scatter_plan.hpp. Legs of some points are followed by a thread each; then a
-// warp has a line, whose spectrum it keeps in shared memory: its lanes look up the factors of 32 points, and take the
-// bins of one point's two legs in turn. All sums are in a fixed order.
+// thread has a line, whose spectrum it keeps in shared memory while it goes from point to point. Neighbouring lines have
+// one end in common and neighbouring other ends, of which all that is read lies side by side. All sums are in a fixed order.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +15,7 @@ namespace tofstream::ring_scatter {
 
 namespace {
 
-constexpr int scatter_lanes = 32, leg_threads = 128, most_warps = 8, sample_threads = 128;
-constexpr unsigned whole_warp = ~0u;
+constexpr int lines_a_block = 32, leg_threads = 128, sample_threads = 128;
 
 /// A plan in memory of the device, and what lies between some of its points and all ends.
 struct DevicePlan {
@@ -29,109 +28,80 @@ struct DevicePlan {
   AngleTable table;
   SpectrumLaw spectrum;
   int end_count, line_count, tof_samples;
-  int apart;        // lines of neighbouring warps, which so have an end in common
+  int apart;        // lines of neighbouring threads, which so have an end in common
   Leg* legs;        // [point][end]
-  float* activity;  // [point][end][step]
-  float* spectra;   // [line][step]
+  float* activity;  // [point][step][end]
+  float* spectra;   // [step][line in the order of blocks]
+
+  __device__ Leg leg(int point, std::uint32_t end) const { return legs[std::int64_t{point} * end_count + end]; }
+  __device__ float* activity_along(int point, std::uint32_t end) const {
+    return activity + std::int64_t{point} * law.steps * end_count + end;
+  }
+  __device__ std::int64_t line_of(int number) const {
+    const int rows = line_count / apart;
+    return std::int64_t{number % rows} * apart + number / rows;
+  }
 };
 
 __global__ void __launch_bounds__(leg_threads, 8) follow_legs(DevicePlan plan, int first_point, std::int64_t legs) {
   const std::int64_t n = std::int64_t{blockIdx.x} * leg_threads + threadIdx.x;
   if (n >= legs) return;
   const int point = static_cast<int>(n / plan.end_count), end = static_cast<int>(n % plan.end_count);
-  plan.legs[n] =
-      plan.law.follow(plan.points[first_point + point].at, plan.ends[end], plan.activity + n * plan.law.steps);
+  plan.legs[n] = plan.law.follow(plan.points[first_point + point].at, plan.ends[end],
+                                 plan.activity_along(point, end), plan.end_count);
 }
 
-/// A leg's steps as a warp adds them: bin i gets what lies `sign` (i - at) steps along the leg.
-struct LegOfLine {
-  StepsInSpectrum in;
-  std::int64_t activity = 0;  // where it begins
-
-  __device__ LegOfLine from_lane(int lane) const {
-    LegOfLine of;
-    of.in.at = __shfl_sync(whole_warp, in.at, lane);
-    of.in.low = __shfl_sync(whole_warp, in.low, lane);
-    of.in.high = __shfl_sync(whole_warp, in.high, lane);
-    of.in.begin = __shfl_sync(whole_warp, in.begin, lane);
-    of.in.end = __shfl_sync(whole_warp, in.end, lane);
-    of.activity = __shfl_sync(whole_warp, activity, lane);
-    return of;
+/// Adds a leg's activity to a line's spectrum, whose steps lie lines_a_block apart.
+template <int sign>
+__device__ void add_leg(const StepsInSpectrum& in, const float* activity, std::ptrdiff_t apart, float* spectrum) {
+  if (in.end <= in.begin) return;
+  float before = 0;
+  float* bin = spectrum + (in.at + sign * in.begin + (sign < 0)) * lines_a_block;
+  const float of_step = sign > 0 ? in.low : in.high, of_before = sign > 0 ? in.high : in.low;
+#pragma unroll 4
+  for (int k = in.begin; k < in.end; ++k, bin += sign * lines_a_block) {
+    const float here = activity[k * apart];
+    *bin += of_step * here + of_before * before;
+    before = here;
   }
-  /// All lanes of a warp call; each bin is one lane's.
-  template <int sign>
-  __device__ void add(const float* activities, int lane, float* spectrum) const {
-    if (in.end <= in.begin) return;
-    const float* const of_step = activities + activity;
-    const int first = sign > 0 ? in.at + in.begin : in.at - in.end + 1, bins = in.end - in.begin + 1;
-    for (int n = lane; n < bins; n += scatter_lanes) {
-      const int bin = first + n, k = sign * (bin - in.at), before = k - sign;  // whose low and high shares it gets
-      float sum = spectrum[bin];
-      if (k >= in.begin && k < in.end) sum += in.low * of_step[k];
-      if (before >= in.begin && before < in.end) sum += in.high * of_step[before];
-      spectrum[bin] = sum;
-    }
-    __syncwarp();  // the next leg's bins are other lanes'
-  }
-};
+  *bin += of_before * before;
+}
 
-__global__ void __launch_bounds__(most_warps* scatter_lanes) add_points(DevicePlan plan, int first_point, int points) {
-  extern __shared__ float spectra[];
-  const int warp = static_cast<int>(threadIdx.x) / scatter_lanes, lane = static_cast<int>(threadIdx.x) % scatter_lanes;
-  const int number = static_cast<int>(blockIdx.x * (blockDim.x / scatter_lanes)) + warp;
+__global__ void __launch_bounds__(lines_a_block) add_points(DevicePlan plan, int first_point, int points) {
+  extern __shared__ float spectra[];  // [step][line of the block]
+  float* const spectrum = spectra + threadIdx.x;
+  const int number = static_cast<int>(blockIdx.x) * lines_a_block + static_cast<int>(threadIdx.x);
   if (number >= plan.line_count) return;
-  const int rows = plan.line_count / plan.apart;
-  const std::int64_t n = std::int64_t{number % rows} * plan.apart + number / rows;
   const int steps = plan.spectrum.steps;
   const bool has_tof = plan.spectrum.has_tof();
-  float* const spectrum = spectra + warp * steps;
-  float* const kept = plan.spectra + n * steps;
-  for (int i = lane; i < steps; i += scatter_lanes) spectrum[i] = kept[i];
-  __syncwarp();
-  const ScatterLine line = plan.lines[n];
-  float without_tof = 0;
-  for (int begin = 0; begin < points; begin += scatter_lanes) {
-    const int point = begin + lane;
-    LegOfLine of_a, of_b;
-    if (point < points) {
-      const std::int64_t at_a = std::int64_t{point} * plan.end_count + line.a,
-                         at_b = std::int64_t{point} * plan.end_count + line.b;
-      const Leg a = plan.legs[at_a], b = plan.legs[at_b];
-      const PairFactors factors = PairFactors::of(plan.table, plan.points[first_point + point].weight, a, b);
-      of_a.activity = at_a * plan.law.steps;
-      of_b.activity = at_b * plan.law.steps;
-      if (!has_tof) {
-        if (a.end > 0) without_tof += factors.of_a * plan.activity[of_a.activity];
-        if (b.end > 0) without_tof += factors.of_b * plan.activity[of_b.activity];
-      } else if (factors.of_a != 0 || factors.of_b != 0) {
-        const double middle = plan.spectrum.middle(a, b);
-        of_a.in = StepsInSpectrum::of<-1>(a, factors.of_a, middle - 0.5, steps);
-        of_b.in = StepsInSpectrum::of<1>(b, factors.of_b, middle + 0.5, steps);
-      }
-    }
-    for (int p = 0; has_tof && p < min(scatter_lanes, points - begin); ++p) {
-      of_a.from_lane(p).add<-1>(plan.activity, lane, spectrum);
-      of_b.from_lane(p).add<1>(plan.activity, lane, spectrum);
+  float* const kept = plan.spectra + number;  // [step][number]
+  for (int i = 0; i < steps; ++i) spectrum[i * lines_a_block] = kept[std::int64_t{i} * plan.line_count];
+  const ScatterLine line = plan.lines[plan.line_of(number)];
+  for (int point = 0; point < points; ++point) {
+    const Leg a = plan.leg(point, line.a), b = plan.leg(point, line.b);
+    const float* const along_a = plan.activity_along(point, line.a);
+    const float* const along_b = plan.activity_along(point, line.b);
+    const PairFactors factors = PairFactors::of(plan.table, plan.points[first_point + point].weight, a, b);
+    if (!has_tof) {
+      if (a.end > 0) spectrum[0] += factors.of_a * along_a[0];
+      if (b.end > 0) spectrum[0] += factors.of_b * along_b[0];
+    } else if (factors.of_a != 0 || factors.of_b != 0) {
+      const double middle = plan.spectrum.middle(a, b);
+      add_leg<-1>(StepsInSpectrum::of<-1>(a, factors.of_a, middle - 0.5, steps), along_a, plan.end_count, spectrum);
+      add_leg<1>(StepsInSpectrum::of<1>(b, factors.of_b, middle + 0.5, steps), along_b, plan.end_count, spectrum);
     }
   }
-  if (!has_tof) {
-    for (int apart = scatter_lanes / 2; apart > 0; apart /= 2)
-      without_tof += __shfl_xor_sync(whole_warp, without_tof, apart);
-    if (lane == 0) kept[0] = spectrum[0] + without_tof;
-    return;
-  }
-  for (int i = lane; i < steps; i += scatter_lanes) kept[i] = spectrum[i];
+  for (int i = 0; i < steps; ++i) kept[std::int64_t{i} * plan.line_count] = spectrum[i * lines_a_block];
 }
 
 __global__ void __launch_bounds__(sample_threads) make_samples(DevicePlan plan, float* values) {
   const std::int64_t n = std::int64_t{blockIdx.x} * sample_threads + threadIdx.x;
   if (n >= std::int64_t{plan.line_count} * plan.tof_samples) return;
-  // Neighbouring threads have samples of one line.
-  const int t = static_cast<int>(n % plan.tof_samples);
-  const std::int64_t line = n / plan.tof_samples;
+  const int number = static_cast<int>(n % plan.line_count), t = static_cast<int>(n / plan.line_count);
+  const std::int64_t line = plan.line_of(number);
   const float* const response = plan.tof_response + std::int64_t{t} * plan.spectrum.steps;
   values[std::int64_t{t} * plan.line_count + line] =
-      plan.spectrum.sample(plan.spectra + line * plan.spectrum.steps, response) * plan.inverse_own[line];
+      plan.spectrum.sample(plan.spectra + number, plan.line_count, response) * plan.inverse_own[line];
 }
 
 unsigned blocks_for(std::int64_t items, int a_block) {
@@ -153,15 +123,20 @@ Buffer<float> on_device(RayView& image) {
   return made;
 }
 
-/// As many lines a block as its spectra have room for.
-int warps_of(const SpectrumLaw& spectrum) {
-  constexpr std::size_t most_bytes = std::size_t{48} << 10;  // what a block may have without asking
-  const std::size_t a_line = static_cast<std::size_t>(spectrum.steps) * sizeof(float);
-  const auto warps = static_cast<int>(std::min<std::size_t>(most_bytes / a_line, most_warps));
-  if (warps == 0)
+/// Of a block's spectra.
+int shared_bytes_of(const SpectrumLaw& spectrum) {
+  constexpr int a_step = lines_a_block * static_cast<int>(sizeof(float));
+  int device = 0, most = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "ask for shared memory");
+  if (spectrum.steps > most / a_step)
     throw std::invalid_argument("scatter with ToF in " + std::to_string(spectrum.steps) +
-                                " steps is too fine for a GPU: take backend: cpu");
-  return warps;
+                                " steps is too fine for this GPU, which has room for " +
+                                std::to_string(most / a_step) + ": take backend: cpu");
+  const int bytes = spectrum.steps * a_step;
+  check_cuda(cudaFuncSetAttribute(add_points, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+             "get shared memory for spectra of scatter");
+  return bytes;
 }
 
 }  // namespace
@@ -181,7 +156,7 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
   auto spectra = Buffer<float>::zeros(Memory::device, line_count * plan.spectrum.steps);
 
   // The more legs are held, the less often are spectra read and written.
-  const std::int64_t most_bytes = std::min(std::int64_t{1} << 30, static_cast<std::int64_t>(free_device_bytes() / 4));
+  const std::int64_t most_bytes = std::min(std::int64_t{4} << 30, static_cast<std::int64_t>(free_device_bytes() / 4));
   const std::int64_t a_point =
       end_count * (static_cast<std::int64_t>(sizeof(Leg)) + law.steps * static_cast<std::int64_t>(sizeof(float)));
   const auto all = static_cast<std::int64_t>(plan.points.size());
@@ -203,16 +178,15 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
                          legs.data(),
                          activity.data(),
                          spectra.data()};
-  const int warps = warps_of(plan.spectrum);
-  const std::size_t bytes = static_cast<std::size_t>(warps * plan.spectrum.steps) * sizeof(float);
+  const auto bytes = static_cast<std::size_t>(shared_bytes_of(plan.spectrum));
   for (std::int64_t first = 0; first < all; first += at_once) {
     const std::int64_t count = std::min(at_once, all - first);
     if (progress) progress(first);
     follow_legs<<<blocks_for(count * end_count, leg_threads), leg_threads>>>(there, static_cast<int>(first),
                                                                              count * end_count);
     check_launch("follow the legs of scattered photons");
-    add_points<<<blocks_for(line_count, warps), static_cast<unsigned>(warps * scatter_lanes), bytes>>>(
-        there, static_cast<int>(first), static_cast<int>(count));
+    add_points<<<blocks_for(line_count, lines_a_block), lines_a_block, bytes>>>(there, static_cast<int>(first),
+                                                                                static_cast<int>(count));
     check_launch("add up what scatter points give to lines");
   }
   const std::int64_t samples = line_count * plan.tof_samples;

@@ -60,7 +60,7 @@ struct RayView {
 };
 
 /// What lies between a scatter point and a detector.
-struct Leg {
+struct alignas(16) Leg {  // a GPU loads it by halves
   Vec3 direction;  // from the point
   float length_mm = 0;
   float response = 0;  // of the detector to the point, 1/mm^2
@@ -85,8 +85,8 @@ struct LegLaw {
   double sample_mm = 1;
 
   /// Of a point and a detector. `activity_of_steps` gets the integrals of activity of the steps from the leg's begin to
-  /// its end; what stands before and behind them means nothing.
-  TOFSTREAM_HOST_DEVICE Leg follow(Vec3d from, Vec3d end, float* activity_of_steps) const {
+  /// its end, `apart` floats from one to the next; what stands before and behind them means nothing.
+  TOFSTREAM_HOST_DEVICE Leg follow(Vec3d from, Vec3d end, float* activity_of_steps, std::ptrdiff_t apart) const {
     const double length = norm(end - from);
     const Vec3d direction = (1 / length) * (end - from);
     const double way_out = box.way_out_mm(from, direction), way = way_out < length ? way_out : length;
@@ -109,7 +109,7 @@ struct LegLaw {
       if (k + 1 < samples && next == step) continue;
       if (leg.end == 0) leg.begin = step;
       if (of_step != 0 || leg.end > leg.begin) {
-        activity_of_steps[step] = of_step;
+        activity_of_steps[step * apart] = of_step;
         leg.end = step + 1;
       }
       of_step = 0;
@@ -181,11 +181,11 @@ struct SpectrumLaw {
   TOFSTREAM_HOST_DEVICE double middle(const Leg& a, const Leg& b) const {
     return 0.5 * static_cast<double>(a.length_mm - b.length_mm) / step_mm + half_steps;
   }
-  /// A sample of a spectrum whose response to each step is `response`.
-  TOFSTREAM_HOST_DEVICE float sample(const float* spectrum, const float* response) const {
+  /// A sample of a spectrum, whose steps lie `apart` floats apart; `response` has its response to each step.
+  TOFSTREAM_HOST_DEVICE float sample(const float* spectrum, std::ptrdiff_t apart, const float* response) const {
     if (!has_tof()) return spectrum[0];
     double sum = 0;
-    for (int j = 0; j < steps; ++j) sum += static_cast<double>(response[j] * spectrum[j]);
+    for (int j = 0; j < steps; ++j) sum += static_cast<double>(response[j] * spectrum[j * apart]);
     return static_cast<float>(sum);
   }
 };

@@ -229,7 +229,9 @@ void SingleScatter::set_spectrum(const ScatterSampling& sampling, ring_scatter::
   constexpr double steps_a_sigma = 3;
   ring_scatter::SpectrumLaw& spectrum = plan.spectrum;
   spectrum.step_mm = sampling.tof_sigma_mm / steps_a_sigma;
-  spectrum.half_steps = static_cast<int>(std::ceil(2 * detectors_.radius_mm / spectrum.step_mm));
+  // What lies further out than six sigma beyond the samples is none of theirs.
+  const double last_mm = 0.5 * (plan.tof_samples - 1) * static_cast<double>(lattice.tof_mm) + 6 * sampling.tof_sigma_mm;
+  spectrum.half_steps = static_cast<int>(std::ceil(last_mm / spectrum.step_mm));
   spectrum.steps = 2 * spectrum.half_steps + 2;
   // Shares of two steps spread by h^2/6 on average, a leg's step by h^2/12.
   const double variance = sampling.tof_sigma_mm * sampling.tof_sigma_mm - 0.25 * spectrum.step_mm * spectrum.step_mm;
