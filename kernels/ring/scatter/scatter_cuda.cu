@@ -47,24 +47,30 @@ __global__ void __launch_bounds__(leg_threads, 8) follow_legs(DevicePlan plan, i
   const std::int64_t n = std::int64_t{blockIdx.x} * leg_threads + threadIdx.x;
   if (n >= legs) return;
   const int point = static_cast<int>(n / plan.end_count), end = static_cast<int>(n % plan.end_count);
-  plan.legs[n] = plan.law.follow(plan.points[first_point + point].at, plan.ends[end],
-                                 plan.activity_along(point, end), plan.end_count);
+  plan.legs[n] = plan.law.follow(plan.points[first_point + point].at, plan.ends[end], plan.activity_along(point, end),
+                                 plan.end_count);
 }
 
-/// Adds a leg's activity to a line's spectrum, whose steps lie lines_a_block apart.
+/// Adds a leg's activity to a line's spectrum, whose steps lie lines_a_block apart. Some steps are loaded at once: a load
+/// takes as long as hundreds of additions.
 template <int sign>
 __device__ void add_leg(const StepsInSpectrum& in, const float* activity, std::ptrdiff_t apart, float* spectrum) {
   if (in.end <= in.begin) return;
+  constexpr int at_once = 8;
+  const float of_step = sign > 0 ? in.low : in.high, of_before = sign > 0 ? in.high : in.low;
   float before = 0;
   float* bin = spectrum + (in.at + sign * in.begin + (sign < 0)) * lines_a_block;
-  const float of_step = sign > 0 ? in.low : in.high, of_before = sign > 0 ? in.high : in.low;
-#pragma unroll 4
-  for (int k = in.begin; k < in.end; ++k, bin += sign * lines_a_block) {
-    const float here = activity[k * apart];
-    *bin += of_step * here + of_before * before;
-    before = here;
+  for (int begin = in.begin; begin <= in.end; begin += at_once) {
+    float here[at_once];
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) here[k] = begin + k < in.end ? __ldg(activity + (begin + k) * apart) : 0;
+#pragma unroll
+    for (int k = 0; k < at_once; ++k) {
+      if (begin + k <= in.end) bin[sign * k * lines_a_block] += of_step * here[k] + of_before * before;
+      before = here[k];
+    }
+    bin += sign * at_once * lines_a_block;
   }
-  *bin += of_before * before;
 }
 
 __global__ void __launch_bounds__(lines_a_block) add_points(DevicePlan plan, int first_point, int points) {
@@ -77,8 +83,12 @@ __global__ void __launch_bounds__(lines_a_block) add_points(DevicePlan plan, int
   float* const kept = plan.spectra + number;  // [step][number]
   for (int i = 0; i < steps; ++i) spectrum[i * lines_a_block] = kept[std::int64_t{i} * plan.line_count];
   const ScatterLine line = plan.lines[plan.line_of(number)];
+  Leg next_a = plan.leg(0, line.a), next_b = plan.leg(0, line.b);
   for (int point = 0; point < points; ++point) {
-    const Leg a = plan.leg(point, line.a), b = plan.leg(point, line.b);
+    const Leg a = next_a, b = next_b;
+    const int next = min(point + 1, points - 1);
+    next_a = plan.leg(next, line.a);
+    next_b = plan.leg(next, line.b);
     const float* const along_a = plan.activity_along(point, line.a);
     const float* const along_b = plan.activity_along(point, line.b);
     const PairFactors factors = PairFactors::of(plan.table, plan.points[first_point + point].weight, a, b);
@@ -131,8 +141,8 @@ int shared_bytes_of(const SpectrumLaw& spectrum) {
   check_cuda(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "ask for shared memory");
   if (spectrum.steps > most / a_step)
     throw std::invalid_argument("scatter with ToF in " + std::to_string(spectrum.steps) +
-                                " steps is too fine for this GPU, which has room for " +
-                                std::to_string(most / a_step) + ": take backend: cpu");
+                                " steps is too fine for this GPU, which has room for " + std::to_string(most / a_step) +
+                                ": take backend: cpu");
   const int bytes = spectrum.steps * a_step;
   check_cuda(cudaFuncSetAttribute(add_points, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
              "get shared memory for spectra of scatter");
@@ -147,7 +157,7 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
   const auto ends = on_device(plan.ends);
   const auto lines = on_device(plan.lines);
   const auto inverse_own = on_device(plan.inverse_own);
-  const auto scattered = on_device(plan.scattered), ratio = on_device(plan.ratio);
+  const auto angles = on_device(plan.angles);
   const auto tof_response = on_device(plan.tof_response);
   LegLaw law = plan.law;
   const auto mu = on_device(law.mu), activity_image = on_device(law.activity);
@@ -169,7 +179,7 @@ std::vector<float> scatter_on_cuda(const ScatterPlan& plan, const ScatterProgres
                          inverse_own.data(),
                          tof_response.data(),
                          law,
-                         {scattered.data(), ratio.data()},
+                         {angles.data()},
                          plan.spectrum,
                          static_cast<int>(end_count),
                          static_cast<int>(line_count),

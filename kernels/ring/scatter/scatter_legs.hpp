@@ -122,10 +122,15 @@ struct LegLaw {
 
 inline constexpr int angles_of_table = 2048;
 
+/// At one angle of scatter.
+struct alignas(16) AngleEntry {
+  double scattered = 0;  // p g per sr
+  double ratio = 0;      // r
+};
+
 /// By the cosine of the angle of scatter, from -1 to 1 in angles_of_table steps.
 struct AngleTable {
-  const double* scattered = nullptr;  // p g per sr
-  const double* ratio = nullptr;      // r
+  const AngleEntry* entries = nullptr;
 };
 
 /// What the activity along each leg of a pair is multiplied with.
@@ -138,9 +143,10 @@ struct PairFactors {
     const double at = 0.5 * (cosine + 1) * angles_of_table;
     const int node = at <= 0 ? 0 : (at < angles_of_table - 1.0 ? static_cast<int>(at) : angles_of_table - 1);
     const double beyond = at - node;
-    const double scattered = table.scattered[node] + beyond * (table.scattered[node + 1] - table.scattered[node]);
+    const AngleEntry low = table.entries[node], high = table.entries[node + 1];
+    const double scattered = low.scattered + beyond * (high.scattered - low.scattered);
     if (!(scattered > 1e-12)) return {};
-    const double ratio = table.ratio[node] + beyond * (table.ratio[node + 1] - table.ratio[node]);
+    const double ratio = low.ratio + beyond * (high.ratio - low.ratio);
     const double common = point_weight * scattered * static_cast<double>(a.response * b.response);
     const double of_a = static_cast<double>(a.attenuation), of_b = static_cast<double>(b.attenuation);
     return {static_cast<float>(common * std::exp(-of_a - ratio * of_b)),

@@ -20,12 +20,12 @@ struct ScatterPlan {
   int lines_apart = 1;             // lines so far apart differ by one step along z of one end
   std::vector<float> inverse_own;  // of each line, over its pair's own efficiency
   LegLaw law;                      // whose images lie on the host
-  std::vector<double> scattered, ratio;
+  std::vector<AngleEntry> angles;
   SpectrumLaw spectrum;
   std::vector<float> tof_response;  // [ToF sample][step of the spectrum]; empty without ToF
   int tof_samples = 1;
 
-  AngleTable table() const { return {scattered.data(), ratio.data()}; }
+  AngleTable table() const { return {angles.data()}; }
 };
 
 /// Called now and then with the number of points that are done.

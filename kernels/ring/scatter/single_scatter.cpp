@@ -188,8 +188,8 @@ void SingleScatter::set_table() {
   const double total = klein_nishina_total(electron_keV), share = energy.share(electron_keV);
   for (int n = 0; n <= ring_scatter::angles_of_table; ++n) {
     const double cosine = -1 + 2.0 * n / ring_scatter::angles_of_table, after_keV = scattered_keV(cosine);
-    scattered_.push_back(klein_nishina_per_sr(cosine) / total * energy.share(after_keV) / share);
-    ratio_.push_back(klein_nishina_total(after_keV) / total);
+    angles_.push_back({klein_nishina_per_sr(cosine) / total * energy.share(after_keV) / share,
+                       klein_nishina_total(after_keV) / total});
   }
 }
 
@@ -275,8 +275,7 @@ ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSamp
     throw std::invalid_argument("scatter by ToF needs the scanner's ToF resolution");
   ring_scatter::ScatterPlan plan;
   plan.points = points_;
-  plan.scattered = scattered_;
-  plan.ratio = ratio_;
+  plan.angles = angles_;
   set_lines(made, plan);
   set_spectrum(sampling, plan);
   set_legs(emitted, plan);

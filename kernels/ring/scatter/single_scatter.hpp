@@ -80,7 +80,7 @@ class SingleScatter {
   std::shared_ptr<const RayImage> mu_;
   ScatterDetectors detectors_;
   std::vector<ring_scatter::ScatterPoint> points_;
-  std::vector<double> scattered_, ratio_;  // by the angle's cosine: p g per sr, and r
+  std::vector<ring_scatter::AngleEntry> angles_;  // by the cosine
 };
 
 }  // namespace tofstream
