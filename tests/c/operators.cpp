@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "gadgets/step/projector_kinds.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/spect/spect.hpp"
 #include "tests/support/gpu.hpp"
 #include "tools/c/tofstream.h"
@@ -239,6 +240,53 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   CHECK(said(no_sigma, 3) == "lines.tof_sigma_mm and tof_bin_mm are 0 and 20: bins need both");
   CHECK(tof_em_step(of_lines, x.data(), nullptr, nullptr, nullptr, step.data(), nullptr, nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()) == "counts is null: an EM step of a sinogram needs its counts");
+}
+
+TEST_CASE("a reference takes and gives double, by the definition; others refuse it") {
+  Lines lines;
+  Grid grid{{12, 10, 8}, {8, 9, 10}, {-44, -40.5F, -35}};
+  const auto reference = make_joseph_reference(grid, {});
+  EventView view{.count = lines.events.count};
+  for (std::size_t end = 0; end < 6; ++end) view.ends[end] = lines.ends[end].data();
+  view.tof_mm = lines.tof_mm.data();
+  view.tof = {.sigma_mm = lines.events.tof_sigma_mm, .bin_width_mm = lines.events.tof_bin_mm};
+  const auto count = static_cast<std::size_t>(view.count);
+  std::vector<double> x(small_voxels), y(count), back(small_voxels), forward(count);
+  for (std::size_t v = 0; v < x.size(); ++v) x[v] = 1 + 1e-9 * static_cast<double>(v);  // floats would all be 1
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = 1 - 1e-9 * static_cast<double>(i);
+
+  tof_operator* made = nullptr;
+  REQUIRE_MESSAGE(tof_operator_of_events("joseph_projector", nullptr, &small_grid, &lines.events, nullptr, 0,
+                                         TOF_REFERENCE, &made) == TOF_OK,
+                  tof_error());
+  const Op exact(made);
+  tof_backend backend = TOF_CPU;
+  REQUIRE(tof_operator_shape(made, nullptr, nullptr, nullptr, &backend) == TOF_OK);
+  CHECK(backend == TOF_REFERENCE);
+  REQUIRE(tof_forward_double(made, x.data(), forward.data()) == TOF_OK);
+  REQUIRE(tof_adjoint_double(made, y.data(), back.data()) == TOF_OK);
+  CHECK(forward == reference->forward(view, x));
+  CHECK(back == reference->back(view, y));
+  tof_operator* part = nullptr;
+  REQUIRE(tof_operator_part(made, 1, 2, &part) == TOF_OK);
+  const Op second(part);
+  std::vector<double> half(count / 2);
+  REQUIRE(tof_forward_double(part, x.data(), half.data()) == TOF_OK);
+  CHECK(half == std::vector<double>(forward.begin() + static_cast<std::ptrdiff_t>(count / 2), forward.end()));
+
+  // In single precision it is the reference too.
+  const std::vector<float> image = random_numbers(small_voxels, 3);
+  std::vector<float> found(count), expected(count);
+  REQUIRE(tof_forward(made, image.data(), found.data(), nullptr) == TOF_OK);
+  reference->forward(view, image.data(), expected.data());
+  CHECK(found == expected);
+
+  CHECK(tof_forward_double(made, x.data(), nullptr) == TOF_INVALID);
+  CHECK(tof_adjoint_double(made, x.data(), x.data()) == TOF_INVALID);
+  const Op fast = spect_operator();
+  std::vector<double> views(turn_pixels);
+  CHECK(tof_forward_double(fast.get(), x.data(), views.data()) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "op works in single precision: make it with TOF_REFERENCE for double");
 }
 
 TEST_CASE("without tof an operator takes its events as lines, and a sinogram has no bins") {
