@@ -242,6 +242,37 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   CHECK(std::string(tof_error()) == "counts is null: an EM step of a sinogram needs its counts");
 }
 
+TEST_CASE("the EM update in C is osem_update's: of a whole, and of a part that sees less") {
+  const Op op = spect_operator();
+  const auto random = random_numbers(2 * small_voxels, 4);
+  const std::vector<float> step(random.begin(), random.begin() + small_voxels);
+  std::vector<float> image(random.begin() + small_voxels, random.end()), s(small_voxels, 2), whole(small_voxels, 4);
+  s[3] = 0;                // that the whole does not see either
+  whole[3] = 0, s[7] = 0;  // that only this part does not see
+  const std::vector<float> before = image;
+  const auto update = [&](const float* of_whole) {
+    return tof_em_update(op.get(), step.data(), s.data(), of_whole, image.data(), nullptr);
+  };
+  REQUIRE_MESSAGE(update(nullptr) == TOF_OK, tof_error());
+  for (std::size_t v = 0; v < image.size(); ++v) CHECK(image[v] == (s[v] > 0 ? before[v] * 0.5F * step[v] : 0));
+  image = before;
+  REQUIRE_MESSAGE(update(whole.data()) == TOF_OK, tof_error());
+  CHECK(image[3] == 0);
+  CHECK(image[7] == before[7]);
+  CHECK(image[8] == before[8] * 0.5F * step[8]);
+
+  const auto refused = [&](tof_status status, const char* words) {
+    CHECK(status == TOF_INVALID);
+    CHECK_MESSAGE(std::string(tof_error()).find(words) != std::string::npos, tof_error());
+  };
+  refused(tof_em_update(op.get(), nullptr, s.data(), nullptr, image.data(), nullptr), "step is null");
+  refused(tof_em_update(nullptr, step.data(), s.data(), nullptr, image.data(), nullptr), "op");
+  s[5] = std::numeric_limits<float>::quiet_NaN();
+  refused(update(nullptr), "not finite");
+  s.assign(s.size(), 0);
+  refused(update(nullptr), "sensitivity");
+}
+
 TEST_CASE("a reference takes and gives double, by the definition; others refuse it") {
   Lines lines;
   Grid grid{{12, 10, 8}, {8, 9, 10}, {-44, -40.5F, -35}};

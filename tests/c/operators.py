@@ -142,6 +142,7 @@ def in_double():
         refused(TypeError, "image has the type float64, and must be float32", A, x)
         refused(TypeError, "em_step: an operator in double precision has only A", R.em_step, x)
         refused(TypeError, "sensitivity: an operator in double", R.sensitivity)
+    refused(MemoryError, "use a smaller image", tof.joseph, tof.Grid((4000, 4000, 4000), (1, 1, 1)), events, precision="double")
     refused(ValueError, "precision is 'half'", tof.joseph, grid, events, precision="half")
     refused(ValueError, "precision is 'double', and", tof.joseph, grid, events, precision="double", device="cuda")
 

@@ -35,6 +35,9 @@ const DoublePrecision<typename Data::View>& in_double_of(const MadeProjector<Dat
 
 std::string report_of(const GadgetRecord& record);
 
+/// Throws OutOfMemory where a reference's images would take more than there is, which the system might only notice later.
+void require_room_for_reference(const Grid& grid);
+
 /// Throws Wrong for a name or parameters that are not known, with the ones that may be meant, and what make throws.
 template <class Data>
 MadeProjector<Data> make_projector(const char* name, const char* parameters, const Grid& grid, Processor on,
@@ -55,6 +58,7 @@ MadeProjector<Data> make_projector(const char* name, const char* parameters, con
   if (on.is_reference) {
     if (!entry.make_reference)
       throw Wrong(fmt::format("backend is TOF_REFERENCE, and '{}' has no reference in double precision", name));
+    require_room_for_reference(grid);
     auto reference = entry.make_reference(params.get(), grid, geometry, context);
     made.projector = std::move(reference.projector);
     made.in_double = std::move(reference.in_double);

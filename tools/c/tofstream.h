@@ -187,6 +187,13 @@ TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float
  * folder); TOF_INVALID where they do not name a scanner. */
 TOF_API tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream);
 
+/* The EM update: image = image step / sensitivity, in place, as osem_update does it; arrays of the operator's images, where it
+ * works. `sensitivity`: of the data that `step` is of. Voxels where it is below a thousandth of its maximum become 0. Where
+ * the data are a part of a scan that sees voxels differently, such as some views, `whole` is the sensitivity of the whole:
+ * then voxels become 0 where that is small, and stay where only the part's is. null: the same. Complete on return. */
+TOF_API tof_status tof_em_update(tof_operator* op, const float* step, const float* sensitivity, const float* whole,
+                                 float* image, void* stream);
+
 /* What became of events: deposited + beyond_acceptance + outside + no_line = all. */
 typedef struct tof_deposited {
   size_t size; /* sizeof(tof_deposited) */
