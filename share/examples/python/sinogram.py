@@ -14,10 +14,10 @@ truth = np.where((x - 19.5) ** 2 + (y - 19.5) ** 2 < 15**2, 100, 0) + np.where((
 # Lines from edge to edge of a circle of 350 mm radius: [angle, plane, distance from the axis], ends of (x, y, z) in mm.
 angle, plane, distance = np.meshgrid(np.pi / 32 * np.arange(32), [-8, 0, 8], 8.0 * np.arange(-19.5, 20), indexing="ij")
 half = np.sqrt(350**2 - distance**2)
-ends = [np.stack([distance * -np.sin(angle) + side * half * np.cos(angle),
-                  distance * np.cos(angle) + side * half * np.sin(angle), plane], axis=-1).astype(np.float32)
-        for side in (-1, 1)]
-S = tof.joseph(grid, tof.Lors(*ends, tof_bins=(9, 40.0, 25.0)))  # 9 bins of 40 mm, a resolution of 25 mm (sigma)
+start, end = (np.stack([distance * -np.sin(angle) + side * half * np.cos(angle),
+                        distance * np.cos(angle) + side * half * np.sin(angle), plane], axis=-1).astype(np.float32)
+              for side in (-1, 1))
+S = tof.joseph(grid, tof.Lors(start, end, tof_bins=(9, 40.0, 25.0)))  # 9 bins of 40 mm, a resolution of 25 mm (sigma)
 
 expected = 1e-3 * S(truth.astype(np.float32))  # 1e-3 counts of a mm of 1
 background = np.full(S.out_shape, 0.1 * expected.mean(), np.float32)
