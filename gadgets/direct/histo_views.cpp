@@ -47,10 +47,9 @@ LinesOfViews terms_of_lines(const Grid& grid, const EventDirections& directions,
   return {made.lines.all, made.lines.drawn, made.accepted};
 }
 
-TOFSTREAM_KIND(EventViews, EventViews{.name = "histo_images",
-                                      .set_of = histo_set,
-                                      .lay_down = lay_down_events,
-                                      .terms = terms_of_lines});
+TOFSTREAM_KIND(EventViews,
+               EventViews{
+                   .name = "histo_images", .set_of = histo_set, .lay_down = lay_down_events, .terms = terms_of_lines});
 
 }  // namespace
 }  // namespace tofstream

@@ -71,8 +71,7 @@ ProjectorEntry<Data> projector_entry(const char* name) {
       .more = Data::template more<Type>()};
   if constexpr (requires { &Type::make_reference; })
     entry.make_reference = [](const void* params, const Grid& grid, const Geometry& geometry, Context& context) {
-      const std::shared_ptr made =
-          Type::make_reference(*static_cast<const Params*>(params), grid, geometry, context);
+      const std::shared_ptr made = Type::make_reference(*static_cast<const Params*>(params), grid, geometry, context);
       return typename ProjectorEntry<Data>::Reference{made, made};
     };
   return entry;

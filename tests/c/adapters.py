@@ -61,13 +61,14 @@ def scipy():
 
 
 def in_double():
-    """Operators of each family in double precision, small, as gradcheck projects once for each number of their arrays."""
+    """Operators of each family in double precision, small: gradcheck projects once for each number of their arrays."""
     tiny = tof.Grid((4, 3, 3), (8, 9, 10))
     ends, double = ring_ends(9), dict(precision="double")
     time = dict(tof_mm=np.linspace(-20, 20, 9, dtype=np.float32), tof_sigma_mm=25.0, tof_bin_mm=10.0)
     timed, bins = tof.Events.from_lors(*ends, **time), [end.reshape(3, 3, 3) for end in ends]
     z, zero = np.linspace(-100, 100, 9, dtype=np.float32), np.zeros(9, np.float32)
-    strips = tof.Events(scanner="jpet_strip", x1=zero, y1=zero + 130, z1=z, x2=zero, y2=zero - 130, z2=z[::-1].copy(), **time)
+    strips = tof.Events(scanner="jpet_strip", x1=zero, y1=zero + 130, z1=z, x2=zero, y2=zero - 130, z2=z[::-1].copy(),
+                        **time)
     yield turn(on=tiny, detector=(3, 2), mu=np.full(tiny.shape, 0.1, np.float32), **double)
     yield tof.joseph(tiny, timed, **double)
     yield tof.joseph(tiny, tof.Lors(*bins, tof_bins=(3, 20.0, 25.0)), **double)
@@ -93,9 +94,9 @@ def torch():
 
     A = turn()
     M = torch.tensor(matrix(A))
-    # The fast operators are float32, so a difference quotient with gradcheck's step of 1e-6 would be rounding alone. It is also
-    # linear, so that any step gives the derivative: with 1 the quotient is a column of A, to float32's precision. Sums of
-    # so many products differ by some 1e-6 of the matrix's largest value.
+    # The fast operators are float32, so a difference quotient with gradcheck's step of 1e-6 would be rounding alone.
+    # They are also linear, so that any step gives the derivative: with 1 the quotient is a column of A, to float32's
+    # precision. Sums of so many products differ by some 1e-6 of the matrix's largest value.
     near = dict(eps=1.0, atol=1e-5 * float(M.abs().max()), rtol=1e-4, nondet_tol=1e-6)
     events = tof.joseph(grid, ring(40))
     for operator in (A, A.T, events, events.T):
@@ -168,7 +169,8 @@ def cil_axes(images, views):
     even = turn(on=tof.Grid((5, 5, 5), (8, 8, 8)))
     other = ImageGeometry(5, 5, 5)
     other.set_labels(("horizontal_y", "vertical", "horizontal_x"))
-    refused(ValueError, "has the axes ('horizontal_y', 'vertical', 'horizontal_x'): set their order", even.as_cil, other, views)
+    refused(ValueError, "has the axes ('horizontal_y', 'vertical', 'horizontal_x'): set their order", even.as_cil, other,
+            views)
     K = even.as_cil(ImageGeometry(5, 5, 5), views)
     refused(ValueError, "must have ('vertical', 'horizontal_y', 'horizontal_x')", K.direct, other.allocate(1))
     refused(TypeError, "the container is complex", K.direct, ImageGeometry(5, 5, 5).allocate(1, dtype=np.complex64))

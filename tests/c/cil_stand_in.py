@@ -1,5 +1,5 @@
-"""A stand-in for CIL, which is not where most of the tests run: what as_cil() and its example use of it. It shows that our
-side keeps to that interface, and nothing about CIL itself; adapters.py takes CIL where it can be imported."""
+"""A stand-in for CIL, which is not where most of the tests run: what as_cil() and its example use of it. It shows that
+our side keeps to that interface, and nothing about CIL itself; adapters.py takes CIL where it can be imported."""
 
 import sys
 import types

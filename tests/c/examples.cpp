@@ -19,8 +19,8 @@ std::string library_folder() {
 // `script` may be followed by its arguments.
 CommandResult python(const std::string& script) {
   const std::string library = library_folder() + "/libtofstream.so.0";
-  return run_line("PYTHONPATH=" + (root / "tools/python").string() + "${PYTHONPATH:+:$PYTHONPATH} TOFSTREAM_LIBRARY=" + library + " " +
-                  python_with_numpy() + " " + (root / script).string());
+  return run_line("PYTHONPATH=" + (root / "tools/python").string() + "${PYTHONPATH:+:$PYTHONPATH} TOFSTREAM_LIBRARY=" +
+                  library + " " + python_with_numpy() + " " + (root / script).string());
 }
 
 // True where there is no Python with NumPy or no sources; the test must then return.

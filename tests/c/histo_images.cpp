@@ -146,9 +146,8 @@ TEST_CASE("the terms of a scanner in C are those of a run, attenuated where a ma
 
   tofstream::GadgetRecord record("histo");
   tofstream::Context context(record);
-  const auto scanner =
-      tofstream::petsird::to_scanner(
-          tofstream::formats::petsird_header_of(tofstream::find_shared("scanners", "demo_ring"), 0).header.scanner);
+  const auto scanner = tofstream::petsird::to_scanner(
+      tofstream::formats::petsird_header_of(tofstream::find_shared("scanners", "demo_ring"), 0).header.scanner);
   const tofstream::Grid grid{{20, 20, 8}, {8, 8, 8}, {-76, -76, -28}};
   const auto of_a_run = tofstream::histo_terms(grid, {6, 2, 30}, tofstream::HistoLattice::view, *scanner,
                                                {.most_lines = 200'000}, context);

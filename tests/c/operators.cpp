@@ -448,7 +448,8 @@ TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of
   auto moved = Buffer<float>::from(x).to(Memory::device);
   const auto step = again.to_vector();
   REQUIRE(tof_em_update(here.get(), step.data(), s.data(), nullptr, updated.data(), nullptr) == TOF_OK);
-  REQUIRE(tof_em_update(there.get(), again.data(), sensitivity.data(), sensitivity.data(), moved.data(), nullptr) == TOF_OK);
+  REQUIRE(tof_em_update(there.get(), again.data(), sensitivity.data(), sensitivity.data(), moved.data(), nullptr) ==
+          TOF_OK);
   const auto on_device = moved.to_vector();
   for (std::size_t v = 0; v < small_voxels; ++v) CHECK(on_device[v] == doctest::Approx(updated[v]).epsilon(1e-6));
   CHECK(tof_em_update(there.get(), again.data(), s.data(), nullptr, moved.data(), nullptr) == TOF_INVALID);

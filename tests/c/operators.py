@@ -110,8 +110,8 @@ def terms_of_a_scanner():
     counts = m * D(truth)
     x = tof.osem(D.split(3), counts, multiplicative=m, updates=60, image=np.ones(wide.shape, np.float32))
     assert np.linalg.norm(m * D(x) - counts) < 0.05 * np.linalg.norm(counts)
-    refused(ValueError, "multiplicative is given", tof.osem, [tof.joseph(wide, events)], multiplicative=np.ones(2, np.float32),
-            updates=1, image=np.ones(wide.shape, np.float32))
+    refused(ValueError, "multiplicative is given", tof.osem, [tof.joseph(wide, events)], updates=1,
+            multiplicative=np.ones(2, np.float32), image=np.ones(wide.shape, np.float32))
     refused(OSError, "no_such", D.multiplicative, "no_such")
     refused(ValueError, "most_lines is 10", D.multiplicative, "demo_ring", most_lines=10)
     refused(TypeError, "mu has the shape", D.multiplicative, "demo_ring", mu=water)
@@ -142,7 +142,7 @@ def in_double():
         refused(TypeError, "image has the type float64, and must be float32", A, x)
         refused(TypeError, "em_step: an operator in double precision has only A", R.em_step, x)
         refused(TypeError, "sensitivity: an operator in double", R.sensitivity)
-    refused(MemoryError, "use a smaller image", tof.joseph, tof.Grid((4000, 4000, 4000), (1, 1, 1)), events, precision="double")
+    refused(MemoryError, "use a smaller image", tof.joseph, tof.Grid((4000, 4000, 4000), (1, 1, 1)), events, **exact)
     refused(ValueError, "precision is 'half'", tof.joseph, grid, events, precision="half")
     refused(ValueError, "precision is 'double', and", tof.joseph, grid, events, precision="double", device="cuda")
 

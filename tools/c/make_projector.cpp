@@ -21,9 +21,10 @@ void require_room_for_reference(const Grid& grid) {
   const auto free = static_cast<double>(free_host_bytes());
   constexpr double bytes_a_GiB = 1 << 30;
   if (bytes > free)
-    throw OutOfMemory(fmt::format("a reference on {} voxels takes {:.1f} GiB of host memory ({:.1f} GiB are free): use a "
-                                  "smaller image",
-                                  grid.voxels(), bytes / bytes_a_GiB, free / bytes_a_GiB));
+    throw OutOfMemory(
+        fmt::format("a reference on {} voxels takes {:.1f} GiB of host memory ({:.1f} GiB are free): use a "
+                    "smaller image",
+                    grid.voxels(), bytes / bytes_a_GiB, free / bytes_a_GiB));
 }
 
 }  // namespace tofstream::c_api

@@ -23,7 +23,7 @@ struct MadeProjector {
   std::shared_ptr<const void> params;
   std::shared_ptr<typename Data::Projector> projector;
   std::shared_ptr<const DoublePrecision<typename Data::View>> in_double;  // of a reference, else null
-  std::string report;  // what it chose itself, "key: value" a line
+  std::string report;                                                     // what it chose itself, "key: value" a line
 };
 
 /// Throws Wrong where there is none: the operator is not a reference.

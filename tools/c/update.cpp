@@ -35,8 +35,9 @@ extern "C" tof_status tof_em_update(tof_operator* op, const float* step, const f
     require_memory(whole, on_device, "whole");
     op->work->run(on_device ? static_cast<Stream>(stream) : nullptr, [&](Stream here) {
       const Image own = image_of(of, sensitivity, here);
-      const Image inverse = whole ? inverse_sensitivity(own, image_of(of, whole, here), default_sensitivity_fraction, here)
-                                  : inverse_sensitivity(own, default_sensitivity_fraction, here);
+      const Image inverse =
+          whole ? inverse_sensitivity(own, image_of(of, whole, here), default_sensitivity_fraction, here)
+                : inverse_sensitivity(own, default_sensitivity_fraction, here);
       Image estimate = image_of(of, image, here);
       em_update(estimate, inverse, image_of(of, step, here), 1, here);
       const Memory memory = memory_of(of.backend());

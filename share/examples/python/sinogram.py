@@ -9,7 +9,8 @@ import tofstream as tof
 random = np.random.default_rng(1)
 grid = tof.Grid(size=(40, 40, 3), voxel_mm=(8, 8, 8))
 z, y, x = np.indices(grid.shape)
-truth = np.where((x - 19.5) ** 2 + (y - 19.5) ** 2 < 15**2, 100, 0) + np.where((x - 26) ** 2 + (y - 18) ** 2 < 16, 900, 0)
+truth = np.where((x - 19.5) ** 2 + (y - 19.5) ** 2 < 15**2, 100, 0)
+truth = truth + np.where((x - 26) ** 2 + (y - 18) ** 2 < 16, 900, 0)
 
 # Lines from edge to edge of a circle of 350 mm radius: [angle, plane, distance from the axis], ends of (x, y, z) in mm.
 angle, plane, distance = np.meshgrid(np.pi / 32 * np.arange(32), [-8, 0, 8], 8.0 * np.arange(-19.5, 20), indexing="ij")

@@ -23,7 +23,7 @@ def scipy_operator(operator: Any) -> Any:
 
 
 def torch_layer(operator: Any) -> Any:
-    """A torch.nn.Module that applies the operator to a tensor of shape in_shape and of the operator's dtype, on its device.
+    """A torch.nn.Module that applies the operator to a tensor of shape in_shape and its dtype, on its device.
 
     Its gradient is the transpose applied to the gradient that comes in; as both are linear, the gradient's gradient is
     the operator again, so it can be differentiated as often as one likes, forwards (jvp) too. Without a batch axis."""
@@ -134,8 +134,8 @@ def _filled(operator: Any, container: Any, domain: Any, geometry: Any, out: Any)
     if np.iscomplexobj(given):
         raise TypeError("the container is complex, and must be real")
     if given.shape != tuple(domain.shape) or _axes(container) != _axes(domain):
-        raise ValueError(f"the container has the axes {_axes(container)} of {given.shape}, and must have {_axes(domain)} of "
-                         f"{tuple(domain.shape)}")
+        raise ValueError(f"the container has the axes {_axes(container)} of {given.shape}, and must have "
+                         f"{_axes(domain)} of {tuple(domain.shape)}")
     found = operator(np.ascontiguousarray(given, operator.dtype).reshape(operator.in_shape))
     result = geometry.allocate(None) if out is None else out
     result.fill(found.reshape(geometry.shape))

@@ -19,8 +19,9 @@ from .structs import events_struct, mu_struct
 class HistoImages(Operator):
     """The operator of tof.direct: data are [view, z, s, t], t along the view, or [view, z, y, x] on the image's voxels.
 
-    Points differ in how many of a scanner's lines see them, and in attenuation: `multiplicative` of em_step, sensitivity
-    and osem has that, and multiplicative() makes it. Without it an image is not uniform where the activity is.
+    Points differ in how many of a scanner's lines see them, and in attenuation: `multiplicative` of em_step,
+    sensitivity and osem has that, and multiplicative() makes it. Without it an image is not uniform where the activity
+    is.
 
     deposited    what became of the events of the last deposit(): how many counted, and why others did not
     lines        of the last multiplicative(): all of the scanner's, those drawn, and those of these in a view
@@ -32,9 +33,9 @@ class HistoImages(Operator):
 
     def multiplicative(self, scanner: Union[str, os.PathLike[str]], *, mu: Any = None, mu_grid: Optional[Grid] = None,
                        most_lines: int = 50_000_000, like: Any = None) -> Any:
-        """The terms m_v of this scanner, of shape out_shape: of each point the back projection of the lines that belong to
-        its view, efficiency times attenuation each, as a run computes it. Then an image is in Bq/mL times the scan's
-        seconds. In a new array, where `like` lies.
+        """The terms m_v of this scanner, of shape out_shape: of each point the back projection of the lines that belong
+        to its view, efficiency times attenuation each, as a run computes it. With them an image is in Bq/mL times the
+        scan's seconds. In a new array, where `like` lies.
 
         scanner        of share/scanners, or a YAML file
         mu, mu_grid    attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's)
@@ -56,7 +57,8 @@ class HistoImages(Operator):
     def deposit(self, events: Events, out: Any = None, *, nearest: bool = False) -> Any:
         """The histo-images of these events, each at its most likely point: shared out to the eight points around it, or
         whole to the nearest one. In a new array, where the events' arrays lie, or in `out`. Their resolution is taken to
-        be the operator's tof_fwhm_ps. Raises ValueError for events without tof_mm. What split() makes has no deposit: some events have no view in a part."""
+        be the operator's tof_fwhm_ps. What split() makes has no deposit: some events have no view in a part. Raises
+        ValueError for events without tof_mm."""
         self._require_single("deposit")
         if not isinstance(events, Events):
             raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...)")

@@ -439,11 +439,12 @@ def ratio(numerator: ArrayT, denominator: Any) -> ArrayT:
 def osem(operators: Sequence[Operator], counts: Optional[ArrayT] = None, *, multiplicative: Optional[ArrayT] = None,
          additive: Optional[ArrayT] = None, updates: int, image: ArrayT) -> ArrayT:
     """So many updates of OSEM over the operators that split() made, subset after subset as far apart as can be:
-    x <- x / s_k A_k^T(m y / (m A_k x + b)), s_k = A_k^T m. Gives the new image; voxels that a subset does not see stay as
-    they are.
+    x <- x / s_k A_k^T(m y / (m A_k x + b)), s_k = A_k^T m. Gives the new image; voxels that a subset does not see stay
+    as they are.
 
-    Of events `counts` and `multiplicative` are left out, `additive` is divided by m, and a part has its share of their scanner's sensitivity:
-    values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL."""
+    Of events `counts` and `multiplicative` are left out, `additive` is divided by m, and a part has its share of their
+    scanner's sensitivity: values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL.
+    """
     order = _far_apart(len(operators))
     total = sum(operator.out_shape[0] for operator in operators)
     parts: Dict[int, Any] = {}
