@@ -14,6 +14,7 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/step/view_projector_kinds.hpp"
 #include "kernels/direct/direct.hpp"
+#include "kernels/direct/reference.hpp"
 #include "kernels/math/units.hpp"
 
 namespace tofstream {
@@ -84,10 +85,14 @@ struct DirectProjectorGadget {
 
   static std::unique_ptr<ViewProjector> make(const Params& p, const Grid& grid, Backend backend, const ViewSet& views,
                                              Context& context) {
-    require_same_centre(grid, views);
-    const DirectSettings made = settings(p, views);
-    context.report("tof_fwhm_mm", static_cast<double>(made.kernel.tof_sigma_mm) * fwhm_per_sigma);
-    return make_direct_projector(grid, views, made, backend);
+    return make_direct_projector(grid, views, checked_settings(p, grid, views, context), backend);
+  }
+  static std::unique_ptr<DirectReference> make_reference(const Params& p, const Grid& grid, const ViewSet& views,
+                                                         Context& context) {
+    const DirectSettings made = checked_settings(p, grid, views, context);
+    // Only one_stage cuts the kernel where it says; the others approximate all of it.
+    const auto cut = made.method == DirectOperator::one_stage ? ReferenceCut::ellipsoid : ReferenceCut::none;
+    return std::make_unique<DirectReference>(grid, views, made, cut);
   }
   /// The image that the histo-images are for; square where their lattice does not tell its shorter side.
   static Grid grid(const ViewSet& views, const GridWish& wish) {
@@ -111,6 +116,12 @@ struct DirectProjectorGadget {
   }
 
  private:
+  static DirectSettings checked_settings(const Params& p, const Grid& grid, const ViewSet& views, Context& context) {
+    require_same_centre(grid, views);
+    const DirectSettings made = settings(p, views);
+    context.report("tof_fwhm_mm", static_cast<double>(made.kernel.tof_sigma_mm) * fwhm_per_sigma);
+    return made;
+  }
   static DirectKernel kernel_of(const Params& p) {
     DirectKernel kernel{.cut_sigma = p.cut_sigma};
     for (const auto& [radius_mm, fwhm_mm] : p.lor_fwhm_at_mm) kernel.radial.push_back({radius_mm, fwhm_mm});

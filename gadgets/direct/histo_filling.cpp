@@ -9,12 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
-#include "gadgets/step/projector_kinds.hpp"
-#include "gadgets/step/scanner_lines.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/direct/direct.hpp"
-#include "kernels/direct/histo_sensitivity.hpp"
 #include "kernels/types/host_batch.hpp"
 
 namespace tofstream {
@@ -95,35 +93,14 @@ void HistoFilling::begin(const Scanner& scanner, Context& context) {
 }
 
 void HistoFilling::make_sensitivity(const Scanner& scanner, Context& context) {
-  HistoSensitivity sensitivity(*grid_, p_.views, p_.lattice);
-  const auto& joseph = table_of<ProjectorKind>().at("joseph_projector");
-  const auto projector =
-      joseph.make(joseph.default_params().get(), sensitivity.lattice_grid(), Backend::cpu, scanner, context);
-  terms_ = Buffer<float>::zeros(Memory::host, sensitivity.points());
-  std::int64_t used = 0;
-  const auto lay_down = [&](const EventView& lines, const float* values, double done) {
-    if (context.cancelled()) throw std::runtime_error("the run is being ended: the sensitivity is not computed");
-    used += sensitivity.add(lines, values, *projector, terms_.data());
-    context.progress(done, 1, "of the sensitivity");
-  };
-  const ScannerLinesCount count = lines_of(scanner).visit(
-      scanner, sensitivity.box(), {.most_lines = p_.most_lines, .mu_per_mm = mu_ ? &*mu_ : nullptr}, lay_down);
-  context.report("sensitivity_lines", count.drawn);
-  context.report("sensitivity_lines_accepted", used);
-  if (count.drawn < count.all)
-    context.log().info(fmt::format("the histo-images' sensitivity is from {} of {} lines", count.drawn, count.all));
-  require_lines_in_all_views();
-}
-
-void HistoFilling::require_lines_in_all_views() const {
-  const auto pixels = static_cast<std::size_t>(set_.pixels());
-  for (std::size_t v = 0; v < set_.places.size(); ++v) {
-    if (std::ranges::any_of(terms_.span().subspan(v * pixels, pixels), [](float term) { return term > 0; })) continue;
-    throw std::invalid_argument(
-        fmt::format("acceptance_deg: no line of the scanner is in the view at an azimuth of {:g} and a tilt of {:g} "
-                    "degrees: lower acceptance_deg, or take fewer views",
-                    set_.places[v].angle_deg, set_.places[v].tilt_deg));
-  }
+  HistoTerms made = histo_terms(*grid_, p_.views, p_.lattice, scanner,
+                                {.most_lines = p_.most_lines, .mu_per_mm = mu_ ? &*mu_ : nullptr}, context);
+  context.report("sensitivity_lines", made.lines.drawn);
+  context.report("sensitivity_lines_accepted", made.accepted);
+  if (made.lines.drawn < made.lines.all)
+    context.log().info(
+        fmt::format("the histo-images' sensitivity is from {} of {} lines", made.lines.drawn, made.lines.all));
+  terms_ = std::move(made.values);
 }
 
 void HistoFilling::require_depositable(const EventBatch& batch) {

@@ -103,7 +103,6 @@ class HistoFilling {
  private:
   void begin(const Scanner& scanner, Context& context);
   void make_sensitivity(const Scanner& scanner, Context& context);
-  void require_lines_in_all_views() const;
   void require_depositable(const EventBatch& batch);
   void note_time(const EventBatch& batch);
   DepositTally deposit(EventBatch batch);

@@ -1,6 +1,7 @@
 // Histo-images as views of events, for doors without a pipeline.
 #include <algorithm>
 
+#include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/step/event_views.hpp"
 #include "kernels/direct/deposit.hpp"
 #include "kernels/direct/direct.hpp"
@@ -38,7 +39,17 @@ LaidDown lay_down_events(const Grid& grid, const EventDirections& directions, co
   return {whole(tally.deposited), whole(tally.beyond_acceptance), whole(tally.outside), whole(tally.no_line)};
 }
 
-TOFSTREAM_KIND(EventViews, EventViews{.name = "histo_images", .set_of = histo_set, .lay_down = lay_down_events});
+LinesOfViews terms_of_lines(const Grid& grid, const EventDirections& directions, const Scanner& scanner,
+                            const ScannerLinesSettings& settings, float* terms, Context& context) {
+  const HistoTerms made =
+      histo_terms(grid, direct_views_of(directions), lattice_of(directions), scanner, settings, context);
+  std::ranges::copy(made.values.span(), terms);
+  return {made.lines.all, made.lines.drawn, made.accepted};
+}
+
+TOFSTREAM_KIND(EventViews,
+               EventViews{
+                   .name = "histo_images", .set_of = histo_set, .lay_down = lay_down_events, .terms = terms_of_lines});
 
 }  // namespace
 }  // namespace tofstream

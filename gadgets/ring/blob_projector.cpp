@@ -35,6 +35,11 @@ struct BlobProjector {
     if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
     return make_blob_projector(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic}, backend);
   }
+  static std::unique_ptr<ReferenceProjector> make_reference(const Params& p, const Grid& grid, const Scanner&,
+                                                            Context& context) {
+    if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
+    return make_blob_reference(grid, {p.tof_cut_sigma, p.cuda_path, p.deterministic});
+  }
   static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
                                          Context& context) {
     return pair_sensitivity<BlobProjector>("blob", p, scanner, projector, context);

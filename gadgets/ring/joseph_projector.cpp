@@ -39,8 +39,12 @@ struct JosephProjector {
   static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend, const Scanner&,
                                                  Context& context) {
     if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
-    return make_joseph_projector(
-        grid, {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic}, backend);
+    return make_joseph_projector(grid, settings(p), backend);
+  }
+  static std::unique_ptr<ReferenceProjector> make_reference(const Params& p, const Grid& grid, const Scanner&,
+                                                            Context& context) {
+    if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
+    return make_joseph_reference(grid, settings(p));
   }
   static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
                                          Context& context) {
@@ -48,6 +52,11 @@ struct JosephProjector {
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) { return pair_projector_bytes(p, image, 0); }
   static std::int64_t planned_from(const Params&) { return tofstream::planned_from(CudaPath::automatic, 20'000); }
+
+ private:
+  static JosephSettings settings(const Params& p) {
+    return {.edge = p.edges, .tof_cut_sigma = p.tof_cut_sigma, .deterministic = p.deterministic};
+  }
 };
 
 TOFSTREAM_PROJECTOR(JosephProjector, "joseph_projector",

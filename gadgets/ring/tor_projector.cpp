@@ -72,6 +72,11 @@ struct TorProjector {
     if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
     return make_tor_projector(grid, settings(p, choose(p, scanner, grid, context), grid), backend);
   }
+  static std::unique_ptr<ReferenceProjector> make_reference(const Params& p, const Grid& grid, const Scanner& scanner,
+                                                            Context& context) {
+    if (p.tof) warn_of_tof_cut(p.tof_cut_sigma, context);
+    return make_tor_reference(grid, settings(p, choose(p, scanner, grid, context), grid));
+  }
   static ListModeSensitivity sensitivity(const Params& p, const Scanner& scanner, ListModeProjector& projector,
                                          Context& context) {
     return pair_sensitivity<TorProjector>("tor", p, scanner, projector, context);

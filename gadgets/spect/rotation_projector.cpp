@@ -20,6 +20,7 @@
 #include "gadgets/step/view_projector_kinds.hpp"
 #include "kernels/math/units.hpp"
 #include "kernels/spect/inside_body.hpp"
+#include "kernels/spect/reference.hpp"
 #include "kernels/spect/spect.hpp"
 
 namespace tofstream {
@@ -77,15 +78,11 @@ struct RotationProjector {
 
   static std::unique_ptr<ViewProjector> make(const Params& p, const Grid& grid, Backend backend, const ViewSet& views,
                                              Context& context) {
-    const SpectSettings made = settings(p);
-    context.report("point_spread", in_words(made));
-    warn_of_another_energy(p, views, context);
-    if (made.mu_per_mm) require_overlap(made.mu_per_mm->grid, grid, p.mu_map);
-    if (made.form == PsfForm::none)
-      context.log().warning(
-          "no point spread: the image is blurred by the collimator. Name the camera (scanner: spect_lehr) or give psf");
-    if (made.mu_per_mm) warn_inside_body(views, *made.mu_per_mm, context);
-    return make_rotation_projector(grid, views, made, backend);
+    return make_rotation_projector(grid, views, checked_settings(p, grid, views, context), backend);
+  }
+  static std::unique_ptr<RotationReference> make_reference(const Params& p, const Grid& grid, const ViewSet& views,
+                                                           Context& context) {
+    return std::make_unique<RotationReference>(grid, views, checked_settings(p, grid, views, context));
   }
   static Grid grid(const ViewSet& views, const GridWish& wish) { return choose_view_grid(views, wish); }
   static ViewCalibration calibration(const Params& p) {
@@ -108,6 +105,18 @@ struct RotationProjector {
   static void check(const Params& p) { (void)settings(p); }
 
  private:
+  // Reports and warns of what is wrong with them for these views and this image.
+  static SpectSettings checked_settings(const Params& p, const Grid& grid, const ViewSet& views, Context& context) {
+    SpectSettings made = settings(p);
+    context.report("point_spread", in_words(made));
+    warn_of_another_energy(p, views, context);
+    if (made.mu_per_mm) require_overlap(made.mu_per_mm->grid, grid, p.mu_map);
+    if (made.form == PsfForm::none)
+      context.log().warning(
+          "no point spread: the image is blurred by the collimator. Name the camera (scanner: spect_lehr) or give psf");
+    if (made.mu_per_mm) warn_inside_body(views, *made.mu_per_mm, context);
+    return made;
+  }
   static void warn_inside_body(const ViewSet& views, const Image& mu_per_mm, Context& context) {
     const auto inside = views_inside_body(views, mu_per_mm);
     if (!inside) return;

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "core/gadget.hpp"
 #include "core/plugin/kind_table.hpp"
+#include "gadgets/step/scanner_lines.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/grid.hpp"
@@ -25,6 +27,11 @@ struct LaidDown {
   std::int64_t counted = 0, beyond_acceptance = 0, outside = 0, no_line = 0;
 };
 
+/// A scanner's lines: all, those that were drawn of them, and those of these that belong to a view.
+struct LinesOfViews {
+  std::int64_t all = 0, drawn = 0, accepted = 0;
+};
+
 struct EventViews {
   std::string name;
   /// What the views of an image are. Throws std::invalid_argument for what cannot be.
@@ -34,13 +41,18 @@ struct EventViews {
   /// std::invalid_argument for events without ToF.
   LaidDown (*lay_down)(const Grid& grid, const EventDirections& directions, const EventView& events, bool nearest,
                        float* counts, Backend backend, Stream stream) = nullptr;
+  /// terms = what each point's expectation is multiplied by for this scanner, [view][k][j][i] in host memory: the back
+  /// projection of the lines that belong to the view. Throws std::invalid_argument where a view has no line,
+  /// std::runtime_error where nobody knows the scanner's lines.
+  LinesOfViews (*terms)(const Grid& grid, const EventDirections& directions, const Scanner& scanner,
+                        const ScannerLinesSettings& settings, float* terms, Context& context) = nullptr;
 
   static constexpr KindWords called = {"kind of views of events", "kinds of views of events", "name"};
   const std::string& id() const { return name; }
   std::string problem() const {
-    return !name.empty() && set_of && lay_down
+    return !name.empty() && set_of && lay_down && terms
                ? ""
-               : "the kind of views of events '" + name + "' lacks its name, set_of or lay_down";
+               : "the kind of views of events '" + name + "' lacks its name, set_of, lay_down or terms";
   }
 };
 

@@ -13,6 +13,7 @@
 #include "core/gadget.hpp"
 #include "core/plugin/kind_table.hpp"
 #include "gadgets/step/step.hpp"
+#include "kernels/project/double_precision.hpp"
 
 namespace tofstream {
 
@@ -20,12 +21,18 @@ namespace tofstream {
 ///   Projector  what they are;
 ///   Geometry   what one is made for, beside a grid;
 ///   More       what else callers may ask of one, made by more<Type>();
+///   View       the data that they take;
 ///   called     what messages call them;
 ///   memory_note  what cannot be known of its memory before the run.
 template <class Data>
 struct ProjectorEntry {
   using Projector = typename Data::Projector;
   using Geometry = typename Data::Geometry;
+  /// One object, as a projector and in double precision.
+  struct Reference {
+    std::shared_ptr<Projector> projector;
+    std::shared_ptr<const DoublePrecision<typename Data::View>> in_double;
+  };
 
   std::string name;  // as the gadget's
   std::vector<ParamInfo> params;
@@ -35,6 +42,9 @@ struct ProjectorEntry {
   /// missing GPU.
   std::unique_ptr<Projector> (*make)(const void* params, const Grid& grid, Backend backend, const Geometry& geometry,
                                      Context& context) = nullptr;
+  /// The same operator by its definition, in double precision on one thread of the CPU. Null where there is none.
+  Reference (*make_reference)(const void* params, const Grid& grid, const Geometry& geometry,
+                              Context& context) = nullptr;
   typename Data::More more = {};
 
   static constexpr KindWords called = Data::called;
@@ -49,15 +59,22 @@ struct ProjectorEntry {
 template <class Data, class Type>
 ProjectorEntry<Data> projector_entry(const char* name) {
   using Params = typename Type::Params;
-  return {.name = name,
-          .params = detail::infos_from<Params>(Type::params),
-          .default_params = []() -> std::shared_ptr<void> { return std::make_shared<Params>(); },
-          .make =
-              [](const void* params, const Grid& grid, Backend backend, const typename Data::Geometry& geometry,
-                 Context& context) {
-                return Type::make(*static_cast<const Params*>(params), grid, backend, geometry, context);
-              },
-          .more = Data::template more<Type>()};
+  using Geometry = typename Data::Geometry;
+  ProjectorEntry<Data> entry{
+      .name = name,
+      .params = detail::infos_from<Params>(Type::params),
+      .default_params = []() -> std::shared_ptr<void> { return std::make_shared<Params>(); },
+      .make =
+          [](const void* params, const Grid& grid, Backend backend, const Geometry& geometry, Context& context) {
+            return Type::make(*static_cast<const Params*>(params), grid, backend, geometry, context);
+          },
+      .more = Data::template more<Type>()};
+  if constexpr (requires { &Type::make_reference; })
+    entry.make_reference = [](const void* params, const Grid& grid, const Geometry& geometry, Context& context) {
+      const std::shared_ptr made = Type::make_reference(*static_cast<const Params*>(params), grid, geometry, context);
+      return typename ProjectorEntry<Data>::Reference{made, made};
+    };
+  return entry;
 }
 
 /// The gadget of a projector. `Type` has
@@ -66,6 +83,8 @@ ProjectorEntry<Data> projector_entry(const char* name) {
 ///   static std::size_t bytes_held(const Params&, std::size_t image);  see step_memory(); `image`: bytes of one
 /// what Data::model() asks for besides, and may have
 ///   static void check(const Params&);  throws where no geometry and no image could make sense of it
+///   static std::unique_ptr<Reference> make_reference(const Params&, const Grid&, const Geometry&, Context&);
+///     `Reference`: a Projector that is DoublePrecision too; see ProjectorEntry
 ///   static std::int64_t planned_from(const Params&);  see StepSettings
 /// `Data` also has Inputs, which hold an `image`, and Step; data_of(inputs); and model<Type>(params).
 template <class Data, class Type>

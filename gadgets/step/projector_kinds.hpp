@@ -32,6 +32,7 @@ struct ListModeData {
 
   using Projector = ListModeProjector;
   using Geometry = Scanner;
+  using View = EventView;
   using Inputs = ProjectorInputs;
   using Step = ListModeStep;
   static constexpr KindWords called = {"projector", "projectors", "name"};

@@ -21,6 +21,7 @@ struct ViewData {
 
   using Projector = ViewProjector;
   using Geometry = ViewSet;
+  using View = Views;
   using Inputs = ViewProjectorInputs;
   using Step = ViewStep;
   static constexpr KindWords called = {"projector of views", "projectors of views", "name"};

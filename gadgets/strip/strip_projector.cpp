@@ -44,15 +44,16 @@ struct StripProjector {
 
   static std::unique_ptr<ListModeProjector> make(const Params& p, const Grid& grid, Backend backend,
                                                  const Scanner& scanner, Context& context) {
-    const StripSettings settings{.geometry = strip_geometry(scanner),
-                                 .resolution = p.resolution.resolution(),
-                                 .form = p.form,
-                                 .cuda_path = p.cuda_path};
-    auto projector = make_strip_projector(grid, settings, backend);
+    const StripSettings made = settings(p, scanner);
+    auto projector = make_strip_projector(grid, made, backend);
     if (backend == Backend::cuda)
-      if (const std::string why = why_strips_are_slow(grid, settings); !why.empty())
+      if (const std::string why = why_strips_are_slow(grid, made); !why.empty())
         context.log().warning("the slow path on CUDA: " + why);
     return projector;
+  }
+  static std::unique_ptr<ReferenceProjector> make_reference(const Params& p, const Grid& grid, const Scanner& scanner,
+                                                            Context&) {
+    return make_strip_reference(grid, settings(p, scanner));
   }
 
   // The probability that a decay in a pixel is recorded, as events per second for 1 Bq/mL in it; a probability of 1
@@ -72,6 +73,14 @@ struct StripProjector {
   static std::size_t bytes_held(const Params& p, std::size_t image) {
     if (wants_cuda(p.backend)) return memory_product(17, image);
     return memory_sum(image, cpu_projector_bytes(image, true, 2));
+  }
+
+ private:
+  static StripSettings settings(const Params& p, const Scanner& scanner) {
+    return {.geometry = strip_geometry(scanner),
+            .resolution = p.resolution.resolution(),
+            .form = p.form,
+            .cuda_path = p.cuda_path};
   }
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/direct/direct_projector.hpp"
+#include "kernels/project/double_precision.hpp"
 
 namespace tofstream {
 
@@ -16,15 +17,14 @@ enum class ReferenceCut {
   ellipsoid,  // as one_stage cuts them: at kernel.cut_sigma, around the widest radial factor
 };
 
-class DirectReference final : public DirectProjector {
+class DirectReference final : public DirectProjector, public DoublePrecision<Views> {
  public:
   /// Throws std::invalid_argument as validate() does; settings.method does not matter otherwise.
   DirectReference(const Grid& grid, const ViewSet& set, const DirectSettings& settings,
                   ReferenceCut cut = ReferenceCut::none);
 
-  /// K x, and K^T y.
-  std::vector<double> forward(const Views& views, std::span<const double> image) const;
-  std::vector<double> back(const Views& views, std::span<const double> values) const;
+  std::vector<double> forward(const Views& views, std::span<const double> image) const override;
+  std::vector<double> back(const Views& views, std::span<const double> values) const override;
 
   void forward(const Views& views, const float* image, float* expectation, Stream stream) override;
   void back(const Views& views, const float* values, float* image, Stream stream) override;

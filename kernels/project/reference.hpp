@@ -6,11 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "kernels/project/double_precision.hpp"
 #include "kernels/project/list_mode_projector.hpp"
 
 namespace tofstream {
 
-class ReferenceProjector : public ListModeProjector {
+class ReferenceProjector : public ListModeProjector, public DoublePrecision<EventView> {
  public:
   /// Throws std::invalid_argument for an invalid grid.
   explicit ReferenceProjector(const Grid& grid);
@@ -20,15 +21,15 @@ class ReferenceProjector : public ListModeProjector {
   /// times, its weights then add up.
   virtual void for_each_voxel(const EventView& events, std::int64_t i, const Visit& visit) const = 0;
 
-  /// A x and A^T y in double precision; y empty stands for ones.
-  std::vector<double> forward(const EventView& events, std::span<const double> image) const;
-  std::vector<double> back(const EventView& events, std::span<const double> values) const;
+  std::vector<double> forward(const EventView& events, std::span<const double> image) const override;
+  /// `values` empty stands for ones.
+  std::vector<double> back(const EventView& events, std::span<const double> values) const override;
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }
-  void forward(const EventView& events, const float* image, float* expectation, Stream stream) override;
-  void back(const EventView& events, const float* values, float* image, Stream stream) override;
-  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream) override;
+  void forward(const EventView& events, const float* image, float* expectation, Stream stream = nullptr) override;
+  void back(const EventView& events, const float* values, float* image, Stream stream = nullptr) override;
+  EmTally em_step(const EventView& events, const float* image, float* accumulator, Stream stream = nullptr) override;
 
  private:
   double line_sum(const EventView& events, std::int64_t i, std::span<const double> image) const;

@@ -7,19 +7,19 @@
 #include <span>
 #include <vector>
 
+#include "kernels/project/double_precision.hpp"
 #include "kernels/spect/lattice.hpp"
 #include "kernels/spect/plane_kernels.hpp"
 
 namespace tofstream {
 
-class RotationReference final : public ViewProjector {
+class RotationReference final : public ViewProjector, public DoublePrecision<Views> {
  public:
   /// Throws std::invalid_argument as validate() does.
   RotationReference(const Grid& grid, const ViewSet& set, const SpectSettings& settings);
 
-  /// A x, and A^T y.
-  std::vector<double> forward(const Views& views, std::span<const double> image) const;
-  std::vector<double> back(const Views& views, std::span<const double> values) const;
+  std::vector<double> forward(const Views& views, std::span<const double> image) const override;
+  std::vector<double> back(const Views& views, std::span<const double> values) const override;
 
   const Grid& grid() const override { return grid_; }
   Backend backend() const override { return Backend::cpu; }

@@ -61,7 +61,7 @@ class StripReference final : public ReferenceProjector {
 
 }  // namespace
 
-std::unique_ptr<ListModeProjector> make_strip_reference(const Grid& grid, const StripSettings& settings) {
+std::unique_ptr<ReferenceProjector> make_strip_reference(const Grid& grid, const StripSettings& settings) {
   return std::make_unique<StripReference>(grid, settings);
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/reference.hpp"
 #include "kernels/strip/geometry.hpp"
 #include "kernels/strip/kernel.hpp"
 #include "kernels/strip/resolution.hpp"
@@ -43,7 +43,7 @@ std::unique_ptr<ListModeProjector> make_strip_projector(const Grid& grid, const 
 std::string why_strips_are_slow(const Grid& grid, const StripSettings& settings);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of all other versions.
-std::unique_ptr<ListModeProjector> make_strip_reference(const Grid& grid, const StripSettings& settings);
+std::unique_ptr<ReferenceProjector> make_strip_reference(const Grid& grid, const StripSettings& settings);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

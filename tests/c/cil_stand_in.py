@@ -1,5 +1,5 @@
-"""A stand-in for CIL, which cannot be installed where the tests run: what as_cil() and its example use of it, as CIL's
-documentation describes it. It shows that our side keeps to that interface, and nothing about CIL itself."""
+"""A stand-in for CIL, which is not where most of the tests run: what as_cil() and its example use of it. It shows that
+our side keeps to that interface, and nothing about CIL itself; adapters.py takes CIL where it can be imported."""
 
 import sys
 import types
@@ -9,7 +9,7 @@ import numpy as np
 
 class DataContainer:
     def __init__(self, array, geometry):
-        self._array, self.geometry = array, geometry
+        self._array, self.geometry, self.dimension_labels = array, geometry, geometry.dimension_labels
 
     def as_array(self):
         return self._array
@@ -26,11 +26,15 @@ class Geometry:
 
 
 class ImageGeometry(Geometry):
+    dimension_labels = ("vertical", "horizontal_y", "horizontal_x")
+
     def __init__(self, voxel_num_x=0, voxel_num_y=0, voxel_num_z=0, voxel_size_x=1, voxel_size_y=1, voxel_size_z=1):
         self.shape = (voxel_num_z, voxel_num_y, voxel_num_x)
 
 
 class AcquisitionGeometry(Geometry):
+    dimension_labels = ("angle", "vertical", "horizontal")
+
     @staticmethod
     def create_Parallel3D():  # noqa: N802 (CIL's name)
         return AcquisitionGeometry()

@@ -116,6 +116,10 @@ def events_are_deposited_where_they_lie(library):
     assert np.abs(library.on_host(found) - expected).sum() < 1e-4 * expected.sum() + 8
     assert abs(gpu.deposited["deposited"] - cpu.deposited["deposited"]) <= 3
     refused(TypeError, "events lies in host memory, and the operator works on cuda", gpu.deposit, here)
+    terms = gpu.multiplicative("demo_ring", most_lines=100_000, like=found)
+    assert type(terms) is library.array
+    assert np.array_equal(library.on_host(terms), cpu.multiplicative("demo_ring", most_lines=100_000))
+    refused(TypeError, "out lies in host memory", gpu.multiplicative, "demo_ring")
 
 
 def arrays_are_used_where_they_lie(library):

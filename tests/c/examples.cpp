@@ -19,8 +19,8 @@ std::string library_folder() {
 // `script` may be followed by its arguments.
 CommandResult python(const std::string& script) {
   const std::string library = library_folder() + "/libtofstream.so.0";
-  return run_line("PYTHONPATH=" + (root / "tools/python").string() + " TOFSTREAM_LIBRARY=" + library + " " +
-                  python_with_numpy() + " " + (root / script).string());
+  return run_line("PYTHONPATH=" + (root / "tools/python").string() + "${PYTHONPATH:+:$PYTHONPATH} TOFSTREAM_LIBRARY=" +
+                  library + " " + python_with_numpy() + " " + (root / script).string());
 }
 
 // True where there is no Python with NumPy or no sources; the test must then return.
@@ -114,7 +114,7 @@ TEST_CASE("arrays of CuPy and PyTorch on a GPU are used where they lie, on the c
     if (!skip_without_modules(library + ", torch")) check_passes("tests/c/device_arrays.py " + library);
 }
 
-TEST_CASE("an operator keeps to the interface of CIL's, as a stand-in for CIL has it") {
+TEST_CASE("an operator is CIL's: adjoint, in PDHG and FISTA; a stand-in shows the interface where CIL is not there") {
   if (skip_python()) return;
   check_passes("tests/c/adapters.py cil");
 }
@@ -125,6 +125,15 @@ TEST_CASE("list-mode OSEM in Python finds its ball") {
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
   CHECK_MESSAGE(number_after(ran.out, "in the ball ") > 800, ran.out);
   CHECK_MESSAGE(number_after(ran.out, "outside ") < 20, ran.out);
+}
+
+TEST_CASE("OSEM of a sinogram in Python finds its ball") {
+  if (skip_python()) return;
+  const auto ran = python("share/examples/python/sinogram.py");
+  REQUIRE_MESSAGE(ran.code == 0, ran.err);
+  CHECK_MESSAGE(number_after(ran.out, "in the ball ") == doctest::Approx(1000).epsilon(0.1), ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "in the cylinder ") == doctest::Approx(100).epsilon(0.1), ran.out);
+  CHECK_MESSAGE(number_after(ran.out, "outside ") < 10, ran.out);
 }
 
 TEST_CASE("list-mode OSEM of a PETSIRD file in Python shows the phantom that the file is of") {

@@ -1,4 +1,5 @@
 // Histo-images by the C interface: their operator, the deposit of events, and what both refuse.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -8,6 +9,11 @@
 
 #include <doctest/doctest.h>
 
+#include "core/gadget/gadget_record.hpp"
+#include "gadgets/direct/histo_terms.hpp"
+#include "gadgets/io/petsird/to_scanner.hpp"
+#include "gadgets/io/shared_files.hpp"
+#include "gadgets/io/yaml/scanner_file.hpp"
 #include "tools/c/tofstream.h"
 
 namespace {
@@ -124,5 +130,55 @@ TEST_CASE("histo-images in C: what is wrong is told in one line") {
   with.events.tof_width_mm = nullptr;
   with.events.tof_mm = nullptr;
   CHECK(deposit(op.get()).find("time of flight") != std::string::npos);
+}
+
+TEST_CASE("the terms of a scanner in C are those of a run, attenuated where a map is given") {
+  const HistoOp op = histo_operator();
+  std::vector<float> terms(histo_points), attenuated(histo_points);
+  tof_lines what{.size = sizeof(tof_lines)};
+  const auto made = [&](const tof_array* mu, float* into) {
+    return tof_direction_terms(op.get(), "demo_ring", mu, 200'000, into, &what, nullptr);
+  };
+  REQUIRE_MESSAGE(made(nullptr, terms.data()) == TOF_OK, tof_error());
+  CHECK(what.accepted > 0);
+  CHECK(what.accepted <= what.drawn);
+  CHECK(what.drawn < what.all);
+
+  tofstream::GadgetRecord record("histo");
+  tofstream::Context context(record);
+  const auto scanner = tofstream::petsird::to_scanner(
+      tofstream::formats::petsird_header_of(tofstream::find_shared("scanners", "demo_ring"), 0).header.scanner);
+  const tofstream::Grid grid{{20, 20, 8}, {8, 8, 8}, {-76, -76, -28}};
+  const auto of_a_run = tofstream::histo_terms(grid, {6, 2, 30}, tofstream::HistoLattice::view, *scanner,
+                                               {.most_lines = 200'000}, context);
+  CHECK(std::ranges::equal(of_a_run.values.span(), terms));
+  CHECK(of_a_run.accepted == what.accepted);
+
+  std::vector<float> water(20 * 20 * 8, 0.096F);
+  tof_array mu{.size = sizeof(tof_array), .name = "mu", .grid = histo_grid, .voxels = water.data()};
+  REQUIRE_MESSAGE(made(&mu, attenuated.data()) == TOF_OK, tof_error());
+  const std::size_t middle = (5 * 8 + 4) * 400 + 10 * 20 + 10;
+  CHECK(terms[middle] > 0);
+  CHECK(attenuated[middle] > 0);
+  CHECK(attenuated[middle] < 0.4F * terms[middle]);  // through 160 mm of water: exp(-1.5)
+
+  const auto refused = [&](tof_status status, const char* words) {
+    CHECK(status != TOF_OK);
+    const std::string error = tof_error();
+    CHECK_MESSAGE(error.find(words) != std::string::npos, error);
+    CHECK(error.find('\n') == std::string::npos);
+  };
+  refused(tof_direction_terms(op.get(), "demo_rng", nullptr, 0, terms.data(), nullptr, nullptr), "demo_rng");
+  refused(tof_direction_terms(op.get(), "jpet_strip", nullptr, 0, terms.data(), nullptr, nullptr),
+          "acceptance_deg: no line of the scanner is in the view");  // two strips have one
+  refused(tof_direction_terms(op.get(), nullptr, nullptr, 0, terms.data(), nullptr, nullptr), "scanner");
+  refused(tof_direction_terms(op.get(), "demo_ring", nullptr, 10, terms.data(), nullptr, nullptr), "most_lines is 10");
+  refused(tof_direction_terms(op.get(), "demo_ring", nullptr, 0, nullptr, nullptr, nullptr), "data is null");
+  water.assign(water.size(), 40);
+  refused(made(&mu, terms.data()), "memory:mu");
+  tof_operator* part = nullptr;
+  REQUIRE(tof_operator_part(op.get(), 0, 2, &part) == TOF_OK);
+  const HistoOp half(part);
+  refused(tof_direction_terms(part, "demo_ring", nullptr, 0, terms.data(), nullptr, nullptr), "take no part of it");
 }
 // SPDX-License-Identifier: Apache-2.0

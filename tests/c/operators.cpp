@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "gadgets/step/projector_kinds.hpp"
+#include "kernels/ring/joseph/joseph.hpp"
 #include "kernels/spect/spect.hpp"
 #include "tests/support/gpu.hpp"
 #include "tools/c/tofstream.h"
@@ -241,6 +242,84 @@ TEST_CASE("a sinogram's bins are the events in them, bit for bit, in stretches o
   CHECK(std::string(tof_error()) == "counts is null: an EM step of a sinogram needs its counts");
 }
 
+TEST_CASE("the EM update in C is osem_update's: of a whole, and of a part that sees less") {
+  const Op op = spect_operator();
+  const auto random = random_numbers(2 * small_voxels, 4);
+  const std::vector<float> step(random.begin(), random.begin() + small_voxels);
+  std::vector<float> image(random.begin() + small_voxels, random.end()), s(small_voxels, 2), whole(small_voxels, 4);
+  s[3] = 0;                // that the whole does not see either
+  whole[3] = 0, s[7] = 0;  // that only this part does not see
+  const std::vector<float> before = image;
+  const auto update = [&](const float* of_whole) {
+    return tof_em_update(op.get(), step.data(), s.data(), of_whole, image.data(), nullptr);
+  };
+  REQUIRE_MESSAGE(update(nullptr) == TOF_OK, tof_error());
+  for (std::size_t v = 0; v < image.size(); ++v) CHECK(image[v] == (s[v] > 0 ? before[v] * 0.5F * step[v] : 0));
+  image = before;
+  REQUIRE_MESSAGE(update(whole.data()) == TOF_OK, tof_error());
+  CHECK(image[3] == 0);
+  CHECK(image[7] == before[7]);
+  CHECK(image[8] == before[8] * 0.5F * step[8]);
+
+  const auto refused = [&](tof_status status, const char* words) {
+    CHECK(status == TOF_INVALID);
+    CHECK_MESSAGE(std::string(tof_error()).find(words) != std::string::npos, tof_error());
+  };
+  refused(tof_em_update(op.get(), nullptr, s.data(), nullptr, image.data(), nullptr), "step is null");
+  refused(tof_em_update(nullptr, step.data(), s.data(), nullptr, image.data(), nullptr), "op");
+  s[5] = std::numeric_limits<float>::quiet_NaN();
+  refused(update(nullptr), "not finite");
+  s.assign(s.size(), 0);
+  refused(update(nullptr), "sensitivity");
+}
+
+TEST_CASE("a reference takes and gives double, by the definition; others refuse it") {
+  Lines lines;
+  Grid grid{{12, 10, 8}, {8, 9, 10}, {-44, -40.5F, -35}};
+  const auto reference = make_joseph_reference(grid, {});
+  EventView view{.count = lines.events.count};
+  for (std::size_t end = 0; end < 6; ++end) view.ends[end] = lines.ends[end].data();
+  view.tof_mm = lines.tof_mm.data();
+  view.tof = {.sigma_mm = lines.events.tof_sigma_mm, .bin_width_mm = lines.events.tof_bin_mm};
+  const auto count = static_cast<std::size_t>(view.count);
+  std::vector<double> x(small_voxels), y(count), back(small_voxels), forward(count);
+  for (std::size_t v = 0; v < x.size(); ++v) x[v] = 1 + 1e-9 * static_cast<double>(v);  // floats would all be 1
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = 1 - 1e-9 * static_cast<double>(i);
+
+  tof_operator* made = nullptr;
+  REQUIRE_MESSAGE(tof_operator_of_events("joseph_projector", nullptr, &small_grid, &lines.events, nullptr, 0,
+                                         TOF_REFERENCE, &made) == TOF_OK,
+                  tof_error());
+  const Op exact(made);
+  tof_backend backend = TOF_CPU;
+  REQUIRE(tof_operator_shape(made, nullptr, nullptr, nullptr, &backend) == TOF_OK);
+  CHECK(backend == TOF_REFERENCE);
+  REQUIRE(tof_forward_double(made, x.data(), forward.data()) == TOF_OK);
+  REQUIRE(tof_adjoint_double(made, y.data(), back.data()) == TOF_OK);
+  CHECK(forward == reference->forward(view, x));
+  CHECK(back == reference->back(view, y));
+  tof_operator* part = nullptr;
+  REQUIRE(tof_operator_part(made, 1, 2, &part) == TOF_OK);
+  const Op second(part);
+  std::vector<double> half(count / 2);
+  REQUIRE(tof_forward_double(part, x.data(), half.data()) == TOF_OK);
+  CHECK(half == std::vector<double>(forward.begin() + static_cast<std::ptrdiff_t>(count / 2), forward.end()));
+
+  // In single precision it is the reference too.
+  const std::vector<float> image = random_numbers(small_voxels, 3);
+  std::vector<float> found(count), expected(count);
+  REQUIRE(tof_forward(made, image.data(), found.data(), nullptr) == TOF_OK);
+  reference->forward(view, image.data(), expected.data());
+  CHECK(found == expected);
+
+  CHECK(tof_forward_double(made, x.data(), nullptr) == TOF_INVALID);
+  CHECK(tof_adjoint_double(made, x.data(), x.data()) == TOF_INVALID);
+  const Op fast = spect_operator();
+  std::vector<double> views(turn_pixels);
+  CHECK(tof_forward_double(fast.get(), x.data(), views.data()) == TOF_INVALID);
+  CHECK(std::string(tof_error()) == "op works in single precision: make it with TOF_REFERENCE for double");
+}
+
 TEST_CASE("without tof an operator takes its events as lines, and a sinogram has no bins") {
   const Lines lines;
   tof_events flat = lines.events;
@@ -364,6 +443,16 @@ TEST_CASE("on a GPU an operator works where its arrays lie, and refuses those of
   for (std::size_t i = 0; i < turn_pixels; ++i) CHECK(std::abs(found[i] - expected[i]) < 2e-6F * most);
   REQUIRE(tof_adjoint(there.get(), data.data(), again.data(), nullptr) == TOF_OK);
   CHECK(dot(again.to_vector(), x) == doctest::Approx(dot(found, found)).epsilon(1e-5));
+  std::vector<float> s(small_voxels, 2), updated = x;
+  const auto sensitivity = Buffer<float>::from(s).to(Memory::device);
+  auto moved = Buffer<float>::from(x).to(Memory::device);
+  const auto step = again.to_vector();
+  REQUIRE(tof_em_update(here.get(), step.data(), s.data(), nullptr, updated.data(), nullptr) == TOF_OK);
+  REQUIRE(tof_em_update(there.get(), again.data(), sensitivity.data(), sensitivity.data(), moved.data(), nullptr) ==
+          TOF_OK);
+  const auto on_device = moved.to_vector();
+  for (std::size_t v = 0; v < small_voxels; ++v) CHECK(on_device[v] == doctest::Approx(updated[v]).epsilon(1e-6));
+  CHECK(tof_em_update(there.get(), again.data(), s.data(), nullptr, moved.data(), nullptr) == TOF_INVALID);
   CHECK(tof_forward(there.get(), x.data(), data.data(), nullptr) == TOF_INVALID);
   CHECK(std::string(tof_error()).find("image lies in the host's memory, and the operator works on the GPU") == 0);
   CHECK(tof_forward(here.get(), image.data(), expected.data(), nullptr) == TOF_INVALID);

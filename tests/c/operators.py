@@ -90,6 +90,63 @@ def histo_images():
         None))
 
 
+def terms_of_a_scanner():
+    """m_v: on the image's lattice their sum is the scanner's sensitivity, and with them OSEM finds what a scan is of."""
+    wide = tof.Grid((20, 20, 8), (8, 8, 8))
+    D = tof.direct(wide, views=(6, 1), acceptance_deg=60, tof_fwhm_ps=300, lor_fwhm_mm=10, lattice="image",
+                   operator="one_stage")
+    m = D.multiplicative("demo_ring", most_lines=2_000_000)
+    assert m.shape == D.out_shape and m.dtype == np.float32 and 0 < D.lines["accepted"] <= D.lines["drawn"]
+    none = np.zeros(2, np.uint32)
+    events = tof.Events(scanner="demo_ring", detector1=none, detector2=none + 100)
+    s = tof.joseph(wide, events, sensitivity=dict(exact_pairs=0, sampled_pairs=2_000_000, cache=False)).sensitivity()
+    assert abs(m.sum() / s.sum() - 1) < 0.01 and abs(m.sum(0) / s - 1).max() < 0.1, (m.sum() / s.sum(), m.sum(0) / s)
+    water = np.full((1, 1, 1), 0.096, np.float32)
+    less = D.multiplicative("demo_ring", mu=water, mu_grid=tof.Grid((1, 1, 1), (100, 100, 100)), most_lines=100_000)
+    assert 0.3 < less[:, 4, 10, 10].mean() / m[:, 4, 10, 10].mean() < 0.5  # exp(-0.96) along an axis
+
+    truth = np.zeros(wide.shape, np.float32)
+    truth[2:6, 6:14, 6:14] = 100
+    counts = m * D(truth)
+    x = tof.osem(D.split(3), counts, multiplicative=m, updates=60, image=np.ones(wide.shape, np.float32))
+    assert np.linalg.norm(m * D(x) - counts) < 0.05 * np.linalg.norm(counts)
+    refused(ValueError, "multiplicative is given", tof.osem, [tof.joseph(wide, events)], updates=1,
+            multiplicative=np.ones(2, np.float32), image=np.ones(wide.shape, np.float32))
+    refused(OSError, "no_such", D.multiplicative, "no_such")
+    refused(ValueError, "most_lines is 10", D.multiplicative, "demo_ring", most_lines=10)
+    refused(TypeError, "mu has the shape", D.multiplicative, "demo_ring", mu=water)
+
+
+def in_double():
+    """By the definition: float64 in and out, near the fast operator, and nothing else than A and its transpose."""
+    events, views = lines(100), dict(angles_deg=[0, 45], radius_mm=120, detector=(14, 9), pixel_mm=(7, 8),
+                                     psf=dict(slope=0.02, sigma0_mm=2))
+    exact = dict(precision="double")
+    ends = [end.reshape(10, 10, 3) for end in (np.stack([events.x1, events.y1, events.z1], 1),
+                                               np.stack([events.x2, events.y2, events.z2], 1))]
+    sinogram = tof.Lors(*ends, tof_bins=(3, 40.0, 30.0))
+    for made in (lambda **p: tof.spect(grid, **views, **p), lambda **p: tof.joseph(grid, events, **p),
+                 lambda **p: tof.joseph(grid, sinogram, **p),
+                 lambda **p: tof.tor(grid, events, tube_width_voxels=3, fwhm_mm=8, **p)):
+        A, R = made(), made(**exact)
+        assert A.dtype == np.float32 and R.dtype == np.float64 and R.device == "cpu" and R.out_shape == A.out_shape
+        x, y = random.random(R.in_shape), random.random(R.out_shape)
+        assert R(x).dtype == R.T(y).dtype == np.float64
+        assert np.allclose(R(x), A(x.astype(np.float32)), rtol=1e-4, atol=1e-4 * R(x).max())
+        assert abs(np.vdot(R(x), y) / np.vdot(x, R.T(y)) - 1) < 1e-12
+        out = np.empty(R.out_shape)
+        assert R(x, out=out) is out and np.array_equal(out, R(x))
+        assert all(np.array_equal(part(x), R(x)[part.indices]) for part in R.split(2))
+        assert abs(R.norm() / A.norm() - 1) < 1e-4
+        refused(TypeError, "image has the type float32, and must be float64", R, x.astype(np.float32))
+        refused(TypeError, "image has the type float64, and must be float32", A, x)
+        refused(TypeError, "em_step: an operator in double precision has only A", R.em_step, x)
+        refused(TypeError, "sensitivity: an operator in double", R.sensitivity)
+    refused(MemoryError, "use a smaller image", tof.joseph, tof.Grid((4000, 4000, 4000), (1, 1, 1)), events, **exact)
+    refused(ValueError, "precision is 'half'", tof.joseph, grid, events, precision="half")
+    refused(ValueError, "precision is 'double', and", tof.joseph, grid, events, precision="double", device="cuda")
+
+
 def likelihood():
     A = turn()
     truth = random.random(A.in_shape, np.float32)
@@ -224,8 +281,8 @@ def many_operators():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000, "operators leave memory behind"
 
 
-for check in (adjointness, histo_images, likelihood, subsets, other_libraries, wrong_arrays, threads_and_forks, warnings_are_heard,
-              many_operators):
+for check in (adjointness, histo_images, terms_of_a_scanner, in_double, likelihood, subsets, other_libraries, wrong_arrays,
+              threads_and_forks, warnings_are_heard, many_operators):
     check()
 print("all passed")
 # SPDX-License-Identifier: Apache-2.0

@@ -226,6 +226,15 @@ def wrong_counts():
                 additive=np.array([1, value], np.float32))
 
 
+def another_release():
+    """A library of another version of the interface is refused when it is loaded."""
+    library = tof.operators.library
+    older = type("Older", (), {"tof_api_version": staticmethod(lambda: 7)})
+    older.tof_api_version.restype = None
+    refused(ImportError, "has version 7 of the C interface, and this package wants 1: install one release",
+            library._checked, older, "libtofstream.so.0")
+
+
 def wrong_geometry():
     def with_(**changed):
         return tof.spect(**{**dict(grid=grid, angles_deg=[0, 90], radius_mm=50, detector=(4, 4), pixel_mm=(8, 8)), **changed})
@@ -246,7 +255,7 @@ def wrong_geometry():
 
 
 for check in (many_operators, wrong_strides_and_types, other_libraries_by_dlpack, torch_tensors, other_device, wrong_counts,
-              wrong_geometry, dropped_handles, forked_children, two_threads, interrupts):
+              another_release, wrong_geometry, dropped_handles, forked_children, two_threads, interrupts):
     began = time.monotonic()
     check()
     print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)

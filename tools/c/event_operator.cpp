@@ -68,6 +68,15 @@ class EventOperator final : public Operator {
     detail::copy(image, memory_of(backend()), made.voxels.data(), Memory::host, made.voxels.bytes(), stream);
     synchronize(stream);
   }
+  bool is_reference() const override { return shared_->made.in_double != nullptr; }
+  std::vector<double> forward(std::span<const double> image) override {
+    const std::lock_guard lock(shared_->mutex);
+    return in_double_of(shared_->made).forward(events_, image);
+  }
+  std::vector<double> back(std::span<const double> data) override {
+    const std::lock_guard lock(shared_->mutex);
+    return in_double_of(shared_->made).back(events_, data);
+  }
   std::unique_ptr<Operator> part(int part, int parts) const override {
     const std::int64_t begin = events_.count * part / parts, end = events_.count * (part + 1) / parts;
     return std::make_unique<EventOperator>(shared_, events_.slice(begin, end - begin), first_ + begin);
@@ -98,16 +107,15 @@ class EventOperator final : public Operator {
 }  // namespace
 
 Made operator_of_events(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& given,
-                        std::shared_ptr<const NamedImages> arrays, Backend backend) {
+                        std::shared_ptr<const NamedImages> arrays, Processor on) {
   const tof_events events = events_of(given);
   auto shared = std::make_shared<SharedProjector>();
   shared->by = recorded_by(events.scanner);
   shared->arrays = std::move(arrays);
-  EventView view = view_of(events, *shared->by.scanner, memory_of(backend));
+  EventView view = view_of(events, *shared->by.scanner, memory_of(on.backend));
   if (view.multiplicative || view.additive)
     throw Wrong("events.multiplicative or additive is given: an operator's em_step takes them");
-  shared->made =
-      make_projector<ListModeData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->by.scanner);
+  shared->made = make_projector<ListModeData>(projector, parameters, grid_of(grid, "grid"), on, *shared->by.scanner);
   if (!shared->made.entry->more.uses_tof(shared->made.params.get())) view.tof_mm = view.tof_width_mm = nullptr;
   std::string report = shared->made.report;
   return {std::make_unique<EventOperator>(std::move(shared), view, 0), std::move(report)};

@@ -1,5 +1,6 @@
 // Operators of lines with bins of time of flight, as sinograms have them: see operator.hpp.
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -77,6 +78,28 @@ class LineOperator final : public Operator {
     const std::lock_guard lock(shared_->mutex);
     add(multiplicative, image, stream);
   }
+  bool is_reference() const override { return shared_->made.in_double != nullptr; }
+  std::vector<double> forward(std::span<const double> image) override {
+    const std::lock_guard lock(shared_->mutex);
+    const auto& reference = in_double_of(shared_->made);
+    std::vector<double> data;
+    for_each_stretch(nullptr, [&](const EventView& events, std::int64_t /*first*/) {
+      const std::vector<double> part = reference.forward(events, image);
+      data.insert(data.end(), part.begin(), part.end());
+    });
+    return data;
+  }
+  std::vector<double> back(std::span<const double> data) override {
+    const std::lock_guard lock(shared_->mutex);
+    const auto& reference = in_double_of(shared_->made);
+    std::vector<double> image(static_cast<std::size_t>(grid().voxels()), 0.0);
+    for_each_stretch(nullptr, [&](const EventView& events, std::int64_t first) {
+      const auto values = data.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(events.count));
+      const std::vector<double> part = reference.back(events, values);
+      std::ranges::transform(image, part, image.begin(), std::plus<>());
+    });
+    return image;
+  }
   std::unique_ptr<Operator> part(int part, int parts) const override {
     const std::int64_t begin = lines_.count * part / parts, end = lines_.count * (part + 1) / parts;
     return std::make_unique<LineOperator>(shared_, lines_.slice(begin, end - begin), bins_, tof_, first_ + begin);
@@ -126,7 +149,7 @@ TofModel tof_of_bins(const tof_events& lines, std::int32_t bins) {
 }  // namespace
 
 Made operator_of_lines(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& given,
-                       std::int32_t bins, Backend backend) {
+                       std::int32_t bins, Processor on) {
   const tof_events lines = events_of(given);
   if (lines.tof_mm || lines.tof_width_mm) throw Wrong("lines.tof_mm is given: a sinogram's lines have bins");
   if (lines.multiplicative || lines.additive)
@@ -134,9 +157,8 @@ Made operator_of_lines(const char* projector, const char* parameters, const tof_
   const TofModel tof = tof_of_bins(lines, bins);
   auto shared = std::make_shared<SharedLineProjector>();
   shared->by = recorded_by(lines.scanner);
-  const EventView view = view_of(lines, *shared->by.scanner, memory_of(backend));
-  shared->made =
-      make_projector<ListModeData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->by.scanner);
+  const EventView view = view_of(lines, *shared->by.scanner, memory_of(on.backend));
+  shared->made = make_projector<ListModeData>(projector, parameters, grid_of(grid, "grid"), on, *shared->by.scanner);
   if (bins > 0 && !shared->made.entry->more.uses_tof(shared->made.params.get()))
     throw Wrong(fmt::format("bins is {}, and tof is false: give 0 bins for lines without ToF", bins));
   std::string report = shared->made.report;

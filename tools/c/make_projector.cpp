@@ -15,5 +15,17 @@ std::string report_of(const GadgetRecord& record) {
   return text;
 }
 
+void require_room_for_reference(const Grid& grid) {
+  constexpr double images = 3;  // its own, the one that comes in, and a sum
+  const double bytes = images * sizeof(double) * static_cast<double>(grid.voxels());
+  const auto free = static_cast<double>(free_host_bytes());
+  constexpr double bytes_a_GiB = 1 << 30;
+  if (bytes > free)
+    throw OutOfMemory(
+        fmt::format("a reference on {} voxels takes {:.1f} GiB of host memory ({:.1f} GiB are free): use a "
+                    "smaller image",
+                    grid.voxels(), bytes / bytes_a_GiB, free / bytes_a_GiB));
+}
+
 }  // namespace tofstream::c_api
 // SPDX-License-Identifier: Apache-2.0

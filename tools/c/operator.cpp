@@ -6,12 +6,16 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "gadgets/io/memory_images.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
 #include "kernels/project/wrong_count.hpp"
 #include "tools/c/event_arrays.hpp"
 #include "tools/c/guard.hpp"
@@ -19,17 +23,20 @@
 namespace tofstream::c_api {
 namespace {
 
-Backend backend_of(tof_backend given) {
+Processor processor_of(tof_backend given) {
   switch (given) {
     case TOF_CPU:
-      return Backend::cpu;
+      return {};
     case TOF_CUDA:
       require_cuda();
-      return Backend::cuda;
+      return {.backend = Backend::cuda};
     case TOF_AUTO:
-      return why_no_cuda().empty() ? Backend::cuda : Backend::cpu;
+      return {.backend = why_no_cuda().empty() ? Backend::cuda : Backend::cpu};
+    case TOF_REFERENCE:
+      return {.is_reference = true};
   }
-  throw Wrong(fmt::format("backend is {}: it is TOF_CPU, TOF_CUDA or TOF_AUTO", static_cast<int>(given)));
+  throw Wrong(
+      fmt::format("backend is {}: it is TOF_CPU, TOF_CUDA, TOF_AUTO or TOF_REFERENCE", static_cast<int>(given)));
 }
 
 std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_t count) {
@@ -65,7 +72,8 @@ void on_stream(const tof_operator& op, void* callers, const Queue& queue) {
 }
 
 // Throws Wrong unless the operator and the arrays are there, in its memory.
-Operator& checked(tof_operator* op, const float* in, const char* in_name, const float* out, const char* out_name) {
+template <class Number>
+Operator& checked(tof_operator* op, const Number* in, const char* in_name, const Number* out, const char* out_name) {
   require_handle(op, "op");
   require_given(in, in_name);
   require_given(out, out_name);
@@ -73,6 +81,11 @@ Operator& checked(tof_operator* op, const float* in, const char* in_name, const 
   require_memory(out, is_on_device(*op), out_name);
   if (in == out) throw Wrong(fmt::format("{} and {} are one array", in_name, out_name));
   return *op->made.op;
+}
+
+std::int64_t data_of(const Operator& op) {
+  const auto shape = op.data_shape();
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 // "[1, 2, 3]": where a datum lies in the operator's shape.
@@ -88,9 +101,7 @@ void check_data(const tof_operator& handle, const float* data, const char* name,
   require_memory(data, is_on_device(handle), name);
   if (!data) return;
   const Operator& op = *handle.made.op;
-  const auto shape = op.data_shape();
-  const std::int64_t count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  const std::int64_t wrong = first_wrong_count(data, count, op.backend(), stream);
+  const std::int64_t wrong = first_wrong_count(data, data_of(op), op.backend(), stream);
   if (wrong < 0) return;
   float value = 0;
   detail::copy(&value, Memory::host, data + wrong, memory_of(op.backend()), sizeof(value), stream);
@@ -152,7 +163,7 @@ tof_status tof_operator_of_events(const char* projector, const char* parameters,
     require_given(made, "made");
     const auto images = images_of(arrays, array_count);
     const MemoryImages known(images);
-    give(operator_of_events(projector, parameters, *grid, *events, images, backend_of(backend)), made);
+    give(operator_of_events(projector, parameters, *grid, *events, images, processor_of(backend)), made);
   });
 }
 
@@ -162,7 +173,7 @@ tof_status tof_operator_of_lines(const char* projector, const char* parameters, 
     require_given(grid, "grid");
     require_given(lines, "lines");
     require_given(made, "made");
-    give(operator_of_lines(projector, parameters, *grid, *lines, bins, backend_of(backend)), made);
+    give(operator_of_lines(projector, parameters, *grid, *lines, bins, processor_of(backend)), made);
   });
 }
 
@@ -174,7 +185,7 @@ tof_status tof_operator_of_views(const char* projector, const char* parameters, 
     require_given(views, "views");
     require_given(made, "made");
     const MemoryImages images(images_of(arrays, array_count));
-    give(operator_of_views(projector, parameters, *grid, *views, backend_of(backend)), made);
+    give(operator_of_views(projector, parameters, *grid, *views, processor_of(backend)), made);
   });
 }
 
@@ -184,7 +195,7 @@ tof_status tof_operator_of_directions(const char* projector, const char* paramet
     require_given(grid, "grid");
     require_given(directions, "directions");
     require_given(made, "made");
-    give(operator_of_directions(projector, parameters, *grid, *directions, backend_of(backend)), made);
+    give(operator_of_directions(projector, parameters, *grid, *directions, processor_of(backend)), made);
   });
 }
 
@@ -225,7 +236,7 @@ tof_status tof_operator_shape(const tof_operator* op, int64_t image[3], int64_t 
       image[axis] = grid.size[2 - axis] * (axis == 0 ? grid.lattices() : 1);
     if (data) std::ranges::copy(shape, data);
     if (data_axes) *data_axes = op->made.op->data_axes();
-    if (backend) *backend = is_on_device(*op) ? TOF_CUDA : TOF_CPU;
+    if (backend) *backend = op->made.op->is_reference() ? TOF_REFERENCE : is_on_device(*op) ? TOF_CUDA : TOF_CPU;
   });
 }
 
@@ -247,6 +258,20 @@ tof_status tof_adjoint(tof_operator* op, const float* data, float* image, void* 
       clear_image(projector, image, here);
       projector.back(data, image, here);
     });
+  });
+}
+
+tof_status tof_forward_double(tof_operator* op, const double* image, double* data) {
+  return guarded([&] {
+    Operator& reference = checked(op, image, "image", data, "data");
+    std::ranges::copy(reference.forward(std::span(image, static_cast<std::size_t>(reference.grid().voxels()))), data);
+  });
+}
+
+tof_status tof_adjoint_double(tof_operator* op, const double* data, double* image) {
+  return guarded([&] {
+    Operator& reference = checked(op, data, "data", image, "image");
+    std::ranges::copy(reference.back(std::span(data, static_cast<std::size_t>(data_of(reference)))), image);
   });
 }
 
@@ -309,6 +334,39 @@ tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t neare
       what->beyond_acceptance = found.beyond_acceptance;
       what->outside = found.outside;
       what->no_line = found.no_line;
+    });
+  });
+}
+
+tof_status tof_direction_terms(tof_operator* op, const char* scanner, const tof_array* mu, int64_t most_lines,
+                               float* data, tof_lines* what, void* stream) {
+  return guarded([&] {
+    require_handle(op, "op");
+    require_given(scanner, "scanner");
+    require_given(data, "data");
+    require_memory(data, is_on_device(*op), "data");
+    if (what) require_size(what->size, sizeof(tof_lines), sizeof(tof_lines), "what");
+    ScannerLinesSettings settings;
+    constexpr std::int64_t fewest = 1000;
+    if (most_lines != 0 && most_lines < fewest)
+      throw Wrong(fmt::format("most_lines is {}: it must be at least {}, or 0 for {}", most_lines, fewest,
+                              settings.most_lines));
+    if (most_lines != 0) settings.most_lines = most_lines;
+    std::optional<Image> map;
+    if (mu) {
+      const MemoryImages known(images_of(mu, 1));
+      const std::string name = fmt::format("memory:{}", mu->name);
+      map = read_mu_map(name);
+      require_per_cm(name, *map);
+      settings.mu_per_mm = &*map;
+    }
+    const RecordedBy by = recorded_by(scanner);
+    on_stream(*op, stream, [&](Stream here) {
+      const LinesOfViews found = op->made.op->terms(*by.scanner, settings, data, here);
+      if (!what) return;
+      what->all = found.all;
+      what->drawn = found.drawn;
+      what->accepted = found.accepted;
     });
   });
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@
 #include "tools/c/tofstream.h"
 
 namespace tofstream::c_api {
+
+/// Where a projector works, and whether it is the reference in double precision.
+struct Processor {
+  Backend backend = Backend::cpu;
+  bool is_reference = false;
+};
 
 class Operator {
  public:
@@ -40,9 +47,15 @@ class Operator {
                                float* accumulator, Stream stream) = 0;
   /// Adds to the image.
   virtual void add_sensitivity(const float* multiplicative, float* image, Stream stream) = 0;
+  /// In double precision, of a reference. Others throw Wrong.
+  virtual bool is_reference() const = 0;
+  virtual std::vector<double> forward(std::span<const double> image) = 0;
+  virtual std::vector<double> back(std::span<const double> data) = 0;
   virtual std::unique_ptr<Operator> part(int part, int parts) const = 0;
   /// Of histo-images: data = those of the events. Others throw Wrong.
   virtual LaidDown deposit(const EventView& events, bool nearest, float* data, Stream stream);
+  /// Of histo-images: data = what the scanner's lines make of each point (EventViews::terms). Others throw Wrong.
+  virtual LinesOfViews terms(const Scanner& scanner, const ScannerLinesSettings& settings, float* data, Stream stream);
 };
 
 struct Made {
@@ -52,13 +65,13 @@ struct Made {
 
 /// They throw Wrong, and what reading parameters, scanners and making a projector throw.
 Made operator_of_events(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& events,
-                        std::shared_ptr<const NamedImages> arrays, Backend backend);
+                        std::shared_ptr<const NamedImages> arrays, Processor on);
 Made operator_of_lines(const char* projector, const char* parameters, const tof_grid& grid, const tof_events& given,
-                       std::int32_t bins, Backend backend);
+                       std::int32_t bins, Processor on);
 Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
-                       Backend backend);
+                       Processor on);
 Made operator_of_directions(const char* projector, const char* parameters, const tof_grid& grid,
-                            const tof_directions& directions, Backend backend);
+                            const tof_directions& directions, Processor on);
 
 /// Throws Wrong for a grid that cannot be.
 Grid grid_of(const tof_grid& given, const char* argument);

@@ -46,7 +46,12 @@ TOF_API const char* tof_why_no_cuda(void);
 typedef void (*tof_log_call)(void* user, int32_t level, const char* line);
 TOF_API tof_status tof_log(tof_log_call call, void* user, const char* level);
 
-typedef enum tof_backend { TOF_CPU = 0, TOF_CUDA = 1, TOF_AUTO = 2 /* CUDA where there is a device */ } tof_backend;
+typedef enum tof_backend {
+  TOF_CPU = 0,
+  TOF_CUDA = 1,
+  TOF_AUTO = 2,     /* CUDA where there is a device */
+  TOF_REFERENCE = 3 /* the CPU, one thread, double precision, by the definition: slow, to test the others with */
+} tof_backend;
 
 /* An image's voxels, all but the blobs of blob_projector. */
 typedef struct tof_grid {
@@ -160,6 +165,9 @@ TOF_API const char* tof_operator_report(const tof_operator* op);
 TOF_API tof_status tof_forward(tof_operator* op, const float* image, float* data, void* stream);
 /* image = A^T data. Queued as forward is. */
 TOF_API tof_status tof_adjoint(tof_operator* op, const float* data, float* image, void* stream);
+/* The same with numbers of double precision in host memory, of an operator that was made with TOF_REFERENCE. */
+TOF_API tof_status tof_forward_double(tof_operator* op, const double* image, double* data);
+TOF_API tof_status tof_adjoint_double(tof_operator* op, const double* data, double* image);
 /* Prepares what forward, adjoint and em_step of these data would prepare each time. Complete on return. */
 TOF_API tof_status tof_plan(tof_operator* op, void* stream);
 
@@ -179,6 +187,13 @@ TOF_API tof_status tof_em_step(tof_operator* op, const float* image, const float
  * folder); TOF_INVALID where they do not name a scanner. */
 TOF_API tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float* image, void* stream);
 
+/* The EM update: image = image step / sensitivity, in place, as osem_update does it; arrays of the operator's images, where it
+ * works. `sensitivity`: of the data that `step` is of. Voxels where it is below a thousandth of its maximum become 0. Where
+ * the data are a part of a scan that sees voxels differently, such as some views, `whole` is the sensitivity of the whole:
+ * then voxels become 0 where that is small, and stay where only the part's is. null: the same. Complete on return. */
+TOF_API tof_status tof_em_update(tof_operator* op, const float* step, const float* sensitivity, const float* whole,
+                                 float* image, void* stream);
+
 /* What became of events: deposited + beyond_acceptance + outside + no_line = all. */
 typedef struct tof_deposited {
   size_t size; /* sizeof(tof_deposited) */
@@ -193,6 +208,20 @@ typedef struct tof_deposited {
  * may be null. */
 TOF_API tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t nearest, float* data,
                                tof_deposited* what, void* stream);
+
+/* Lines of a scanner: all, those drawn of them, and those of these that belong to a view. */
+typedef struct tof_lines {
+  size_t size; /* sizeof(tof_lines) */
+  int64_t all, drawn, accepted;
+} tof_lines;
+/* data = m_v, by which the expectation of each point of histo-images is multiplied (share/doc/direct.md): the back
+ * projection of the scanner's lines that belong to the point's view, efficiency times attenuation each, as a run
+ * computes it. With it as `multiplicative`, counts of an image in Bq/mL are those of a second. Of all of an operator's
+ * views, not of a part's. `mu` (1/cm on any grid, in host memory) attenuates; null: nothing does. More lines than
+ * `most_lines` (0: 50 million) are sampled. Computed on the CPU, and complete on return; `what` may be null. TOF_INVALID
+ * where a view has no line. */
+TOF_API tof_status tof_direction_terms(tof_operator* op, const char* scanner, const tof_array* mu, int64_t most_lines,
+                                       float* data, tof_lines* what, void* stream);
 
 /* A pipeline that runs while its program goes on. Its calls may come from any thread. */
 typedef struct tof_pipeline tof_pipeline;

@@ -17,7 +17,7 @@ namespace {
 
 struct SharedViewProjector {
   std::shared_ptr<const ViewSet> set;
-  std::shared_ptr<ViewProjector> projector;
+  MadeProjector<ViewData> made;
   std::mutex mutex;
 };
 
@@ -30,8 +30,8 @@ class ViewOperator : public Operator {
     synchronize(nullptr);
   }
 
-  const Grid& grid() const override { return shared_->projector->grid(); }
-  Backend backend() const override { return shared_->projector->backend(); }
+  const Grid& grid() const override { return projector().grid(); }
+  Backend backend() const override { return projector().backend(); }
   std::array<std::int64_t, 4> data_shape() const override {
     const auto views = static_cast<std::int64_t>(numbers_.size());
     const int* const size = shared_->set->size;
@@ -43,11 +43,11 @@ class ViewOperator : public Operator {
 
   void forward(const float* image, float* data, Stream stream) override {
     const std::lock_guard lock(shared_->mutex);
-    shared_->projector->forward(views(), image, data, stream);
+    projector().forward(views(), image, data, stream);
   }
   void back(const float* data, float* image, Stream stream) override {
     const std::lock_guard lock(shared_->mutex);
-    shared_->projector->back(views(), data, image, stream);
+    projector().back(views(), data, image, stream);
   }
   void plan(Stream /*stream*/) override {}  // rotation needs none
   std::int64_t em_step(const float* image, const float* y, const float* multiplicative, const float* additive,
@@ -58,7 +58,7 @@ class ViewOperator : public Operator {
     with.counts = y;
     with.multiplicative = multiplicative;
     with.additive = additive;
-    shared_->projector->em_step(with, image, accumulator, stream);
+    projector().em_step(with, image, accumulator, stream);
     if (backend() == Backend::cuda) synchronize(stream);
     return -1;
   }
@@ -66,7 +66,16 @@ class ViewOperator : public Operator {
     const std::lock_guard lock(shared_->mutex);
     Views with = views();
     with.multiplicative = multiplicative;
-    shared_->projector->add_sensitivity(with, image, stream);
+    projector().add_sensitivity(with, image, stream);
+  }
+  bool is_reference() const override { return shared_->made.in_double != nullptr; }
+  std::vector<double> forward(std::span<const double> image) override {
+    const std::lock_guard lock(shared_->mutex);
+    return in_double_of(shared_->made).forward(views(), image);
+  }
+  std::vector<double> back(std::span<const double> data) override {
+    const std::lock_guard lock(shared_->mutex);
+    return in_double_of(shared_->made).back(views(), data);
   }
   std::unique_ptr<Operator> part(int part, int parts) const override {
     std::vector<std::int32_t> chosen;
@@ -76,6 +85,7 @@ class ViewOperator : public Operator {
   }
 
  private:
+  ViewProjector& projector() const { return *shared_->made.projector; }
   Views views() const {
     Views views;
     views.views = static_cast<int>(records_.size());
@@ -103,6 +113,18 @@ class DirectionsOperator final : public ViewOperator {
     return event_views().lay_down(grid(), directions_, events, nearest, data, backend(), stream);
   }
 
+  LinesOfViews terms(const Scanner& scanner, const ScannerLinesSettings& settings, float* data,
+                     Stream stream) override {
+    const auto shape = data_shape();
+    Buffer<float> made(Memory::host, shape[0] * shape[1] * shape[2] * shape[3]);
+    GadgetRecord record("tof_direction_terms");
+    Context context(record);
+    const LinesOfViews lines = event_views().terms(grid(), directions_, scanner, settings, made.data(), context);
+    detail::copy(data, memory_of(backend()), made.data(), Memory::host, made.bytes(), stream);
+    synchronize(stream);
+    return lines;
+  }
+
   static const EventViews& event_views() { return table_of<EventViews>().at("histo_images"); }
 
  private:
@@ -117,23 +139,33 @@ std::vector<std::int32_t> all_of(const ViewSet& set) {
 
 }  // namespace
 
+namespace {
+
+constexpr auto* of_all_directions =
+    "op has no histo-images of all directions: make it by tof_operator_of_directions, and take no part of it";
+
+}  // namespace
+
 LaidDown Operator::deposit(const EventView&, bool, float*, Stream) {
-  throw Wrong(
-      "op has no histo-images of all directions: make it by tof_operator_of_directions, and take no part of it");
+  throw Wrong(of_all_directions);
+}
+
+LinesOfViews Operator::terms(const Scanner&, const ScannerLinesSettings&, float*, Stream) {
+  throw Wrong(of_all_directions);
 }
 
 Made operator_of_views(const char* projector, const char* parameters, const tof_grid& grid, const tof_views& views,
-                       Backend backend) {
+                       Processor on) {
   auto shared = std::make_shared<SharedViewProjector>();
   shared->set = view_set_of(views);
-  auto made = make_projector<ViewData>(projector, parameters, grid_of(grid, "grid"), backend, *shared->set);
-  shared->projector = std::move(made.projector);
+  shared->made = make_projector<ViewData>(projector, parameters, grid_of(grid, "grid"), on, *shared->set);
   const auto all = all_of(*shared->set);
-  return {std::make_unique<ViewOperator>(std::move(shared), all), std::move(made.report)};
+  std::string report = shared->made.report;
+  return {std::make_unique<ViewOperator>(std::move(shared), all), std::move(report)};
 }
 
 Made operator_of_directions(const char* projector, const char* parameters, const tof_grid& given_grid,
-                            const tof_directions& given, Backend backend) {
+                            const tof_directions& given, Processor on) {
   require_size(given.size, sizeof(tof_directions), sizeof(tof_directions), "directions");
   const Grid grid = grid_of(given_grid, "grid");
   const EventDirections directions{given.azimuths, given.tilts, given.acceptance_deg, given.on_image != 0};
@@ -145,10 +177,10 @@ Made operator_of_directions(const char* projector, const char* parameters, const
   }
   auto shared = std::make_shared<SharedViewProjector>();
   shared->set = std::move(set);
-  auto made = make_projector<ViewData>(projector, parameters, grid, backend, *shared->set);
-  shared->projector = std::move(made.projector);
+  shared->made = make_projector<ViewData>(projector, parameters, grid, on, *shared->set);
   const auto all = all_of(*shared->set);
-  return {std::make_unique<DirectionsOperator>(std::move(shared), all, directions), std::move(made.report)};
+  std::string report = shared->made.report;
+  return {std::make_unique<DirectionsOperator>(std::move(shared), all, directions), std::move(report)};
 }
 
 }  // namespace tofstream::c_api

@@ -26,7 +26,7 @@ std::unique_ptr<ListModeProjector> make_blob_projector(const Grid& grid, const B
   return tor::make_projector(grid, tor_settings(grid, settings), backend);
 }
 
-std::unique_ptr<ListModeProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings) {
+std::unique_ptr<ReferenceProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings) {
   return tor::make_reference(grid, tor_settings(grid, settings));
 }
 

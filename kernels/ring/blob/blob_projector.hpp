@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "kernels/project/cuda_path.hpp"
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/reference.hpp"
 
 namespace tofstream {
 
@@ -23,7 +23,7 @@ struct BlobSettings {
 std::unique_ptr<ListModeProjector> make_blob_projector(const Grid& grid, const BlobSettings& settings, Backend backend);
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of all other versions.
-std::unique_ptr<ListModeProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings);
+std::unique_ptr<ReferenceProjector> make_blob_reference(const Grid& grid, const BlobSettings& settings);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

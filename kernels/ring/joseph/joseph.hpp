@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "kernels/project/cuda_path.hpp"
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/reference.hpp"
 
 namespace tofstream {
 
@@ -35,7 +35,7 @@ std::unique_ptr<ListModeProjector> make_joseph_projector(const Grid& grid, const
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of
 /// all other versions.
-std::unique_ptr<ListModeProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings);
+std::unique_ptr<ReferenceProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

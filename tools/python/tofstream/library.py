@@ -80,6 +80,10 @@ class _Deposited(_c.Structure):
     ]
 
 
+class _Lines(_c.Structure):
+    _fields_ = [("size", _c.c_size_t), *((name, _c.c_int64) for name in ("all", "drawn", "accepted"))]
+
+
 class _Array(_c.Structure):
     _fields_ = [("size", _c.c_size_t), ("name", _c.c_char_p), ("grid", _Grid), ("voxels", _c.c_void_p)]
 
@@ -123,10 +127,13 @@ _SIGNATURES = {
     "tof_operator_shape": [_p, _p, _p, _p, _p],
     "tof_forward": [_p, _p, _p, _p],
     "tof_adjoint": [_p, _p, _p, _p],
+    "tof_forward_double": [_p, _p, _p],
+    "tof_adjoint_double": [_p, _p, _p],
     "tof_plan": [_p, _p],
     "tof_em_step": [_p, _p, _p, _p, _p, _p, _p, _p],
     "tof_sensitivity": [_p, _p, _p, _p],
     "tof_deposit": [_p, _p, _i32, _p, _p, _p],
+    "tof_direction_terms": [_p, _text, _p, _i64, _p, _p, _p],
     "tof_pipeline_start": [_p, _p],
     "tof_pipeline_room": [_p, _c.c_double, _p],
     "tof_pipeline_send_events": [_p, _p, _c.c_double, _c.c_double],

@@ -19,6 +19,7 @@ from .structs import events_struct, mu_arrays
 
 ArrayT = TypeVar("ArrayT")  # of NumPy, CuPy or PyTorch: what comes out is of the library of what went in
 _BACKENDS = {"cpu": 0, "cuda": 1}
+_REFERENCE = 3
 _forks = 0  # how often this process is a child's child: an operator belongs to the process that made it
 
 
@@ -74,9 +75,13 @@ class Operator:
     results are of the library of what was given, or go into `out`.
 
     in_shape, out_shape    of the image (z, y, x), and of the data: (views, w, u), (views, z, s, t), or (events,)
+    dtype                  of arrays: numpy.float32; float64 where the operator was made with precision="double", which
+                           has A and its transpose alone
     indices                which data of the whole these are, where split() made the operator
     report                 what the projector chose itself, by name
     """
+
+    _cil_labels: Optional[Tuple[str, ...]] = ("angle", "vertical", "horizontal")  # of data with three axes
 
     def __init__(self, handle: Any, keeps: Tuple[Any, ...] = ()) -> None:
         self._handle, self._keeps, self._forks = handle, keeps, _forks
@@ -89,6 +94,7 @@ class Operator:
         self.in_shape: Tuple[int, ...] = tuple(image)
         self.out_shape: Tuple[int, ...] = tuple(data)[: axes.value]
         self.device = "cuda" if backend.value == 1 else "cpu"
+        self.dtype: Any = np.float64 if backend.value == _REFERENCE else np.float32
         self._ones: Any = None
 
     @property
@@ -145,6 +151,7 @@ class Operator:
         """A^T m of views or of a sinogram (m: 1 where it is left out), in a new array: where `multiplicative` or `like`
         lies. A list of events gives the sensitivity of all lines that their scanner records, in events per second of
         1 Bq/mL, as a run computes it; it is kept in the user's cache folder."""
+        self._require_single("sensitivity")
         sample = multiplicative if multiplicative is not None else like
         place = HOST if sample is None else self._place_of(sample, "like" if multiplicative is None else "multiplicative")
         weights = None if multiplicative is None else self._data(multiplicative, "multiplicative")
@@ -177,7 +184,7 @@ class Operator:
     def norm(self, iterations: int = 20, *, like: Any = None) -> float:
         """The largest singular value, by so many power iterations; an estimate from below."""
         place = HOST if like is None else place_of(like, "like")
-        image, value = place.full(self.in_shape, 1), 0.0
+        image, value = place.full(self.in_shape, 1, self.dtype), 0.0
         for _ in range(iterations):
             image = self.adjoint(self(image))
             value = float((image * image).sum()) ** 0.5
@@ -199,6 +206,7 @@ class Operator:
         return adapters.cil_operator(self, image_geometry, acquisition_geometry)
 
     def _em_step(self, image: Any, counts: Any, multiplicative: Any, additive: Any, out: Any) -> Tuple[Any, int]:
+        self._require_single("em_step")
         place = self._place_of(image, "image")
         result = place.empty(self.in_shape) if out is None else out
         optional = {"counts": counts, "multiplicative": multiplicative, "additive": additive}
@@ -211,10 +219,13 @@ class Operator:
 
     def _map(self, function: str, given: Any, name: str, shape: Any, out: Any, out_shape: Any) -> Any:
         place = self._place_of(given, name)
-        address = pointer(given, name, shape)
-        result = place.empty(out_shape) if out is None else out
+        address = pointer(given, name, shape, self.dtype)
+        result = place.empty(out_shape, self.dtype) if out is None else out
         with self._used():
-            call(function, self._handle, address, self._target(result, out_shape), place.stream())
+            if self.dtype is np.float32:
+                call(function, self._handle, address, self._target(result, out_shape), place.stream())
+            else:
+                call(f"{function}_double", self._handle, address, self._target(result, out_shape))
         return result
 
     def _place_of(self, array: Any, name: str) -> Any:
@@ -233,7 +244,11 @@ class Operator:
 
     def _target(self, array: Any, shape: Any) -> int:
         self._place_of(array, "out")
-        return target(array, "out", shape)
+        return target(array, "out", shape, self.dtype)
+
+    def _require_single(self, name: str) -> None:
+        if self.dtype is not np.float32:
+            raise TypeError(f"{name}: an operator in double precision has only A and its transpose")
 
     def _require_alive(self) -> None:
         if self._forks != _forks:
@@ -249,12 +264,15 @@ class Operator:
 class Sinogram(Operator):
     """The operator of tof.Lors: data have the shape of the lines, and an axis of their ToF bins."""
 
-    def __init__(self, projector: str, grid: Grid, lors: Lors, device: Optional[str], parameters: Dict[str, Any]) -> None:
-        self._made_by = projector, grid, lors, device, parameters
+    _cil_labels = None  # axes are the caller's
+
+    def __init__(self, projector: str, grid: Grid, lors: Lors, device: Optional[str], precision: str,
+                 parameters: Dict[str, Any]) -> None:
+        self._made_by = projector, grid, lors, device, precision, parameters
         lines, handle = lors.events(), ctypes.c_void_p()
         call("tof_operator_of_lines", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-             ctypes.byref(events_struct(lines)), lors.bins, _backend(_device_of(lines.arrays(), device)),
-             ctypes.byref(handle))
+             ctypes.byref(events_struct(lines)), lors.bins,
+             _backend(_device_of(lines.arrays(), device), precision), ctypes.byref(handle))
         super().__init__(handle, tuple(lines.arrays().values()))
         self.out_shape = (*lors.shape, *self.out_shape[1:])
         self._first = np.arange(len(lors))
@@ -265,12 +283,12 @@ class Sinogram(Operator):
 
     def split(self, parts: int) -> List[Operator]:
         """So many operators of interleaved parts of the first axis: `indices` says which."""
-        projector, grid, lors, device, parameters = self._made_by
+        projector, grid, lors, device, precision, parameters = self._made_by
         if not 1 <= parts <= len(lors):
             raise ValueError(f"parts is {parts}: it must be in [1, {len(lors)}], as the lines have along their first axis")
         made: List[Operator] = []
         for part in range(parts):
-            operator = Sinogram(projector, grid, lors[part::parts], device, parameters)
+            operator = Sinogram(projector, grid, lors[part::parts], device, precision, parameters)
             operator._first = self._first[part::parts]
             made.append(operator)
         return made
@@ -293,6 +311,7 @@ class Adjoint:
 
     def __init__(self, of: Operator) -> None:
         self._of, self.in_shape, self.out_shape, self.device = of, of.out_shape, of.in_shape, of.device
+        self.dtype = of.dtype
 
     def __call__(self, data: ArrayT, out: Optional[ArrayT] = None) -> ArrayT:
         return self._of.adjoint(data, out)
@@ -336,10 +355,14 @@ def _mu_arrays(mu: Any, grid: Grid, parameters: Dict[str, Any]) -> Any:
     return mu_arrays(mu, grid, parameters)
 
 
-def _backend(device):
+def _backend(device, precision):
     if device not in _BACKENDS:
         raise ValueError(f"device is {device!r}: it is 'cpu' or 'cuda'")
-    return _BACKENDS[device]
+    if precision not in ("single", "double"):
+        raise ValueError(f"precision is {precision!r}: it is 'single' or 'double'")
+    if precision == "double" and device != "cpu":
+        raise ValueError("precision is 'double', and an operator in double precision works on the CPU")
+    return _REFERENCE if precision == "double" else _BACKENDS[device]
 
 
 def _device_of(arrays, device):
@@ -355,13 +378,14 @@ def _yaml(parameters):
 
 def camera(projector: str, grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int],
            pixel_mm: Sequence[float], mu: Any = None, mu_grid: Optional[Grid] = None, device: str = "cpu",
-           **parameters: Any) -> Operator:
+           precision: str = "single", **parameters: Any) -> Operator:
     """The projector of this name, with its parameters, for a gamma camera's views; tof.spect is one of them.
 
     angles_deg         of each view: 0 at the patient's back, 90 at the patient's left
     radius_mm          from the axis to the collimator's face: one for all, or one a view
     detector, pixel_mm pixels of a view and their edges along (u, w); data are [view, w, u]
     mu                 attenuation in 1/cm [z, y, x], on `mu_grid` (the image's where it is left out); NumPy
+    precision          'double': by the definition in float64, slow, A and its transpose alone
     parameters         of the projector's gadget, by name; those that are None stay at their defaults
 
     All views count alike; where their times differ, `multiplicative` of em_step and sensitivity has them.
@@ -379,19 +403,20 @@ def camera(projector: str, grid: Grid, *, angles_deg: Any, radius_mm: Any, detec
     arrays, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_views", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(views), arrays, count, _backend(device), ctypes.byref(handle))
+         ctypes.byref(views), arrays, count, _backend(device, precision), ctypes.byref(handle))
     return Operator(handle)
 
 
 def list_mode(projector: str, grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
-              device: Optional[str] = None, **parameters: Any) -> Operator:
+              device: Optional[str] = None, precision: str = "single", **parameters: Any) -> Operator:
     """The list-mode projector of this name, with its parameters, for these events, or for the tof.Lors of a sinogram;
     tof.joseph and others are it by name. The operator works where the events' arrays lie. `mu` [z, y, x] in 1/cm, on
-    `mu_grid` (the image's where it is left out), attenuates the sensitivity of a list; NumPy."""
+    `mu_grid` (the image's where it is left out), attenuates the sensitivity of a list; NumPy. `precision` "double": by
+    its definition in float64, slow, A and its transpose alone."""
     if isinstance(events, Lors):
         if mu is not None:
             raise ValueError("lines of a sinogram take no mu: multiply their data")
-        return Sinogram(projector, grid, events, device, parameters)
+        return Sinogram(projector, grid, events, device, precision, parameters)
     if not isinstance(events, Events):
         raise TypeError(f"events is a {type(events).__name__}: give tof.Events(...), or tof.Lors(...) of a sinogram")
     if unknown := sorted({"multiplicative", "additive"} & events.arrays().keys()):
@@ -400,7 +425,8 @@ def list_mode(projector: str, grid: Grid, events: Union[Events, Lors], *, mu: An
     given, count = _mu_arrays(mu, mu_grid or grid, parameters)
     handle = ctypes.c_void_p()
     call("tof_operator_of_events", projector.encode(), _yaml(parameters), ctypes.byref(grid._struct()),
-         ctypes.byref(events_struct(events)), given, count, _backend(_device_of(arrays, device)), ctypes.byref(handle))
+         ctypes.byref(events_struct(events)), given, count, _backend(_device_of(arrays, device), precision),
+         ctypes.byref(handle))
     return Operator(handle, tuple(arrays.values()))
 
 
@@ -410,13 +436,15 @@ def ratio(numerator: ArrayT, denominator: Any) -> ArrayT:
     return (numerator / safe) * (denominator != 0)
 
 
-def osem(operators: Sequence[Operator], counts: Optional[ArrayT] = None, *, additive: Optional[ArrayT] = None,
-         updates: int, image: ArrayT) -> ArrayT:
+def osem(operators: Sequence[Operator], counts: Optional[ArrayT] = None, *, multiplicative: Optional[ArrayT] = None,
+         additive: Optional[ArrayT] = None, updates: int, image: ArrayT) -> ArrayT:
     """So many updates of OSEM over the operators that split() made, subset after subset as far apart as can be:
-    x <- x / s_k A_k^T(y / (A_k x + b)). Gives the new image; voxels that a subset does not see stay as they are.
+    x <- x / s_k A_k^T(m y / (m A_k x + b)), s_k = A_k^T m. Gives the new image; voxels that a subset does not see stay
+    as they are.
 
-    Of events `counts` is left out, `additive` is divided by m, and a part has its share of their scanner's sensitivity:
-    values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL."""
+    Of events `counts` and `multiplicative` are left out, `additive` is divided by m, and a part has its share of their
+    scanner's sensitivity: values are then those of the sensitivity's image times the scan's duration, such as Bq s/mL.
+    """
     order = _far_apart(len(operators))
     total = sum(operator.out_shape[0] for operator in operators)
     parts: Dict[int, Any] = {}
@@ -424,11 +452,12 @@ def osem(operators: Sequence[Operator], counts: Optional[ArrayT] = None, *, addi
         k = order[update % len(operators)]
         if k not in parts:
             where = operators[k].indices
-            y, background = (None if array is None else _rows(array, where) for array in (counts, additive))
+            y, m, background = (None if array is None else _rows(array, where)
+                                for array in (counts, multiplicative, additive))
             share = 1 if counts is not None else len(where) / total
-            parts[k] = y, background, operators[k].sensitivity(like=image) * share
-        y, background, sensitivity = parts[k]
-        factor: Any = ratio(operators[k].em_step(image, y, additive=background), sensitivity)
+            parts[k] = y, m, background, operators[k].sensitivity(m, like=image) * share
+        y, m, background, sensitivity = parts[k]
+        factor: Any = ratio(operators[k].em_step(image, y, multiplicative=m, additive=background), sensitivity)
         updated = image * (factor * (sensitivity > 0) + (sensitivity <= 0))
         image = updated if str(updated.dtype).endswith("float32") else updated.astype(np.float32)
     return image

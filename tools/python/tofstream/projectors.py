@@ -16,7 +16,8 @@ from .operators import Grid, Operator, camera, list_mode
 
 
 def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
-          device: Optional[str] = None, tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
+          device: Optional[str] = None, precision: Literal["single", "double"] = "single",
+          tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
           sensitivity: Optional[Mapping[str, Any]] = None,
           cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
@@ -27,6 +28,7 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
     mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
+    precision          'double': by the definition in float64, slow, A and its transpose alone
 
     tof                (True): Use the events' time of flight, where they have it
     tof_cut_sigma      [1, 6] (3): Where the ToF Gaussian is cut
@@ -42,13 +44,14 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
-    return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, tof=tof,
-                     tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
+    return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
+                     tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
                      deterministic=deterministic, **unknown)
 
 
 def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float = 10,
            lattice: Literal["view", "image"] = "view", device: str = "cpu",
+           precision: Literal["single", "double"] = "single",
            operator: Optional[Literal["two_stage", "one_stage", "fft"]] = None,
            tof_fwhm_ps: Optional[float] = None,
            lor_fwhm_mm: Optional[Union[float, Sequence[Sequence[float]]]] = None,
@@ -64,10 +67,10 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     acceptance_deg     the most oblique lines
     lattice            'view': data are [view, z, s, t], t along the view; 'image': [view, z, y, x]
     device             'cpu' or 'cuda'
+    precision          'double': by the definition in float64, slow, A and its transpose alone
 
     tof_fwhm_ps is needed. lor_fwhm_mm may also be [(radius_mm, fwhm_mm), ...]. Efficiencies and attenuation of the
-    points' lines are `multiplicative` of em_step and sensitivity.
-
+    points' lines are `multiplicative` of em_step, sensitivity and osem: multiplicative() makes them of a scanner.
 
     operator           two_stage | one_stage | fft (two_stage): two_stage: resampled along the view, then convolved
                        along it; one_stage: a table of the kernel's points, for any kernel and lattice: image; fft:
@@ -88,15 +91,15 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     fft_spectrum       sampled | analytic (sampled): sampled: the very kernel; analytic: as published, with ripples
     """
     return histo_images("direct_projector", grid, views=views, acceptance_deg=acceptance_deg, lattice=lattice,
-                        device=device, operator=operator, tof_fwhm_ps=tof_fwhm_ps, lor_fwhm_mm=lor_fwhm_mm,
-                        lor_fwhm_at_mm=lor_fwhm_at_mm, axial_fwhm_mm=axial_fwhm_mm, parts=parts, cut_sigma=cut_sigma,
-                        fft_ends=fft_ends, fft_spectrum=fft_spectrum, **unknown)
+                        device=device, precision=precision, operator=operator, tof_fwhm_ps=tof_fwhm_ps,
+                        lor_fwhm_mm=lor_fwhm_mm, lor_fwhm_at_mm=lor_fwhm_at_mm, axial_fwhm_mm=axial_fwhm_mm,
+                        parts=parts, cut_sigma=cut_sigma, fft_ends=fft_ends, fft_spectrum=fft_spectrum, **unknown)
 
 
 def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
-           device: Optional[str] = None, edges: Optional[Literal["full", "clipped"]] = None,
-           tof: Optional[bool] = None, tof_cut_sigma: Optional[float] = None,
-           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
+           device: Optional[str] = None, precision: Literal["single", "double"] = "single",
+           edges: Optional[Literal["full", "clipped"]] = None, tof: Optional[bool] = None,
+           tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
            sensitivity: Optional[Mapping[str, Any]] = None, deterministic: Optional[bool] = None,
            **unknown: NoReturn) -> Operator:
     """Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass (joseph_projector).
@@ -104,6 +107,7 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
     mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
+    precision          'double': by the definition in float64, slow, A and its transpose alone
 
     edges              full | clipped (full): full: bilinear support up to the border; clipped: planes crossed outside
                        the side faces are dropped, as libparallelproj does
@@ -119,14 +123,15 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
-    return list_mode("joseph_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, edges=edges, tof=tof,
-                     tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, deterministic=deterministic,
-                     **unknown)
+    return list_mode("joseph_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
+                     edges=edges, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity,
+                     deterministic=deterministic, **unknown)
 
 
 def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int],
           pixel_mm: Sequence[float], mu: Any = None, mu_grid: Optional[Grid] = None, device: str = "cpu",
-          scanner: Optional[str] = None, psf: Optional[Mapping[str, Any]] = None,
+          precision: Literal["single", "double"] = "single", scanner: Optional[str] = None,
+          psf: Optional[Mapping[str, Any]] = None,
           psf_form: Optional[Literal["auto", "none", "separable", "incremental", "fft", "table"]] = None,
           rotation: Optional[Literal["auto", "interpolating", "conserving"]] = None,
           adjoint: Optional[Literal["exact", "paper"]] = None,
@@ -142,6 +147,7 @@ def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int
     detector, pixel_mm pixels of a view and their edges along (u, w); data are [view, w, u]
     mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's)
     device             'cpu' or 'cuda'
+    precision          'double': by the definition in float64, slow, A and its transpose alone
 
     scanner            (none): A camera of share/scanners, or a YAML file: its collimator's point spread and its
                        sensitivity; none: neither
@@ -162,13 +168,14 @@ def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int
                        absolute scale
     """
     return camera("rotation_projector", grid, angles_deg=angles_deg, radius_mm=radius_mm, detector=detector,
-                  pixel_mm=pixel_mm, mu=mu, mu_grid=mu_grid, device=device, scanner=scanner, psf=psf, psf_form=psf_form,
-                  rotation=rotation, adjoint=adjoint, mu_map=mu_map, support=support, cps_per_MBq=cps_per_MBq,
-                  **unknown)
+                  pixel_mm=pixel_mm, mu=mu, mu_grid=mu_grid, device=device, precision=precision, scanner=scanner,
+                  psf=psf, psf_form=psf_form, rotation=rotation, adjoint=adjoint, mu_map=mu_map, support=support,
+                  cps_per_MBq=cps_per_MBq, **unknown)
 
 
 def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
-           device: Optional[str] = None, form: Optional[Literal["full", "eq7", "gaussian"]] = None,
+           device: Optional[str] = None, precision: Literal["single", "double"] = "single",
+           form: Optional[Literal["full", "eq7", "gaussian"]] = None,
            resolution: Optional[Mapping[str, Any]] = None, sensitivity: Optional[bool] = None,
            cuda_path: Optional[Literal["automatic", "thread_per_event", "warp_per_event"]] = None,
            **unknown: NoReturn) -> Operator:
@@ -177,6 +184,7 @@ def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
     mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
+    precision          'double': by the definition in float64, slow, A and its transpose alone
 
     form               full | eq7 | gaussian (full): The kernel's form. full: knows that both photons hit the strips;
                        eq7: the published formula; gaussian: its fastest approximation, too low far from the centre
@@ -191,12 +199,13 @@ def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     cuda_path          automatic | thread_per_event | warp_per_event (automatic): On CUDA: automatic is the fastest,
                        the others are the paper's two
     """
-    return list_mode("strip_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, form=form,
-                     resolution=resolution, sensitivity=sensitivity, cuda_path=cuda_path, **unknown)
+    return list_mode("strip_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
+                     form=form, resolution=resolution, sensitivity=sensitivity, cuda_path=cuda_path, **unknown)
 
 
 def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
-        device: Optional[str] = None, tube_width_voxels: Optional[float] = None,
+        device: Optional[str] = None, precision: Literal["single", "double"] = "single",
+        tube_width_voxels: Optional[float] = None,
         response: Optional[Literal["gaussian", "bessel", "table"]] = None, fwhm_mm: Optional[float] = None,
         bessel_alpha: Optional[float] = None, table: Optional[Sequence[float]] = None,
         normalise: Optional[Literal["automatic", "none", "slice"]] = None, tof: Optional[bool] = None,
@@ -209,6 +218,7 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
     mu, mu_grid        attenuation in 1/cm [z, y, x], NumPy, and its grid (None: the image's), for sensitivity()
     device             'cpu' or 'cuda'; None: where the events' arrays lie
+    precision          'double': by the definition in float64, slow, A and its transpose alone
 
     tube_width_voxels  [0, 64] (0): Diameter of the tube in units of the largest voxel edge, at least 1; 0: as wide as
                        the response needs
@@ -236,7 +246,7 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
     """
-    return list_mode("tor_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device,
+    return list_mode("tor_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
                      tube_width_voxels=tube_width_voxels, response=response, fwhm_mm=fwhm_mm, bessel_alpha=bessel_alpha,
                      table=table, normalise=normalise, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
                      sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)

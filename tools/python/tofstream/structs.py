@@ -24,8 +24,12 @@ def mu_arrays(mu, grid, parameters):
     if mu is None:
         return None, 0
     parameters["mu_map"] = "memory:mu"
-    array = library.struct(library._Array, name=b"mu", grid=grid._struct(), voxels=pointer(mu, "mu", grid.shape))
-    return ctypes.byref(array), 1
+    return ctypes.byref(mu_struct(mu, grid)), 1
+
+
+def mu_struct(mu, grid):
+    """The struct of a map of attenuation on this grid. Raises TypeError for another shape, type or order."""
+    return library.struct(library._Array, name=b"mu", grid=grid._struct(), voxels=pointer(mu, "mu", grid.shape))
 
 
 def views_struct(views):
