@@ -11,7 +11,7 @@
 
 namespace tofstream {
 
-void validate(const ScatterEstimate& e) {
+std::size_t validate_lattice(const ScatterEstimate& e) {
   std::size_t samples = 1;
   for (const int n : e.size) {
     if (n < 1 || n > 4096)
@@ -25,6 +25,11 @@ void validate(const ScatterEstimate& e) {
   for (const float spacing : {e.radial_mm, e.axial_mm, e.tof_mm})
     if (!(spacing > 0 && std::isfinite(spacing)))
       throw std::invalid_argument(fmt::format("the samples of a scatter estimate cannot be {} mm apart", spacing));
+  return samples;
+}
+
+void validate(const ScatterEstimate& e) {
+  const std::size_t samples = validate_lattice(e);
   if (e.values.size() != samples)
     throw std::invalid_argument(
         fmt::format("a scatter estimate of {} samples has {} values", samples, e.values.size()));

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct ScatterEstimate {
 /// Throws std::invalid_argument, naming what is wrong: sizes that are not positive, differ for the two ends or do not
 /// fit the values, spacings that are not positive, values that are negative or not finite.
 void validate(const ScatterEstimate& estimate);
+/// Likewise, of the sizes and spacings alone; returns how many values belong to them.
+std::size_t validate_lattice(const ScatterEstimate& estimate);
 
 /// What interpolation in an estimate reads, passed by value: its samples lie in one kind of memory.
 struct ScatterView {

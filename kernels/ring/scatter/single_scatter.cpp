@@ -10,6 +10,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 
 #include "kernels/analysis/block_means.hpp"
 #include "kernels/ring/scatter/scatter_plan.hpp"
@@ -28,12 +29,6 @@ RayBox box_of(const RayBox& one, const RayBox& other) {
     box.high.set(axis, std::max(one.high[axis], other.high[axis]));
   }
   return box;
-}
-
-std::size_t samples_of(const ScatterEstimate& lattice) {
-  std::size_t samples = 1;
-  for (const int size : lattice.size) samples *= static_cast<std::size_t>(size);
-  return samples;
 }
 
 /// Scatter is smooth: voxels of 8 mm show all of it.
@@ -210,15 +205,16 @@ void SingleScatter::set_lines(const ScatterEstimate& lattice, ring_scatter::Scat
       for (int p = 0; p < angles; ++p)
         for (int s = 0; s < radial; ++s) plan.lines.push_back({end(s, p, a, 0), end(s, p, b, 1)});
   plan.lines_apart = radial * angles;
-  for (const ring_scatter::ScatterLine& line : plan.lines) {
-    const Vec3d from = plan.ends[line.a], to = plan.ends[line.b];
+  plan.inverse_own.resize(plan.lines.size());
+  tbb::parallel_for(std::size_t{0}, plan.lines.size(), [&](std::size_t n) {
+    const Vec3d from = plan.ends[plan.lines[n].a], to = plan.ends[plan.lines[n].b];
     const double length = norm(to - from);
     const Vec3d direction = (1 / length) * (to - from);
     // The pair's own efficiency but for 1 / (2 pi), which both have.
     const double own = ring_scatter::detector_response(detectors_.crystal, from, -1.0 * direction) *
                        ring_scatter::detector_response(detectors_.crystal, to, direction) / (length * length);
-    plan.inverse_own.push_back(static_cast<float>(1 / own));
-  }
+    plan.inverse_own[n] = static_cast<float>(1 / own);
+  });
 }
 
 // ToF is followed in steps that are fine beside its response; where a value falls between two, both have a share.
@@ -265,8 +261,7 @@ ScatterEstimate SingleScatter::estimate(const Image& activity, const ScatterSamp
   require_voxels(activity, "image");
   const RayImage emitted(in_coarse_voxels(activity));
   ScatterEstimate made = sampling.lattice;
-  made.values.assign(samples_of(made), 0.0f);
-  validate(made);
+  validate_lattice(made);
   const double reach = 0.5 * (made.size[0] - 1) * static_cast<double>(made.radial_mm);
   if (!(reach < 0.99 * detectors_.radius_mm))
     throw std::invalid_argument(fmt::format("scatter on lines {:.0f} mm from the axis, with detectors at {:.0f} mm",
