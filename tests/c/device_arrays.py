@@ -119,7 +119,9 @@ def events_are_deposited_where_they_lie(library):
     terms = gpu.multiplicative("demo_ring", most_lines=100_000, like=found)
     assert type(terms) is library.array
     assert np.array_equal(library.on_host(terms), cpu.multiplicative("demo_ring", most_lines=100_000))
-    refused(TypeError, "out lies in host memory", gpu.multiplicative, "demo_ring")
+    refused(TypeError, "like is missing: the operator works on cuda", gpu.multiplicative, "demo_ring")
+    refused(TypeError, "like is missing: the operator works on cuda", gpu.sensitivity)
+    refused(TypeError, "like is missing: the operator works on cuda", gpu.norm)
 
 
 def arrays_are_used_where_they_lie(library):

@@ -9,7 +9,6 @@ from typing import Any, Dict, Optional, Sequence, Union
 import numpy as np
 
 from . import library
-from .arrays import HOST
 from .data import Events
 from .library import call, struct
 from .operators import Grid, Operator, _backend, _whole_numbers, _yaml
@@ -44,7 +43,7 @@ class HistoImages(Operator):
         Computed on the CPU. Raises ValueError where a view has no line. What split() makes has none: take its
         `indices` of the whole's."""
         self._require_single("multiplicative")
-        place = HOST if like is None else self._place_of(like, "like")
+        place = self._place_like(like)
         data = place.empty(self.out_shape)
         array = None if mu is None else ctypes.byref(mu_struct(mu, mu_grid or self._grid))
         lines = struct(library._Lines)

@@ -152,8 +152,7 @@ class Operator:
         lies. A list of events gives the sensitivity of all lines that their scanner records, in events per second of
         1 Bq/mL, as a run computes it; it is kept in the user's cache folder."""
         self._require_single("sensitivity")
-        sample = multiplicative if multiplicative is not None else like
-        place = HOST if sample is None else self._place_of(sample, "like" if multiplicative is None else "multiplicative")
+        place = self._place_like(like) if multiplicative is None else self._place_of(multiplicative, "multiplicative")
         weights = None if multiplicative is None else self._data(multiplicative, "multiplicative")
         image = place.empty(self.in_shape)
         with self._used():
@@ -183,7 +182,7 @@ class Operator:
 
     def norm(self, iterations: int = 20, *, like: Any = None) -> float:
         """The largest singular value, by so many power iterations; an estimate from below."""
-        place = HOST if like is None else place_of(like, "like")
+        place = self._place_like(like)
         image, value = place.full(self.in_shape, 1, self.dtype), 0.0
         for _ in range(iterations):
             image = self.adjoint(self(image))
@@ -236,6 +235,12 @@ class Operator:
             where = "on a GPU" if place.on_gpu else "in host memory"
             raise TypeError(f"{name} lies {where}, and the operator works on {self.device}")
         return place
+
+    def _place_like(self, like: Any) -> Any:
+        """Of a new array."""
+        if like is None and self.device == "cuda":
+            raise TypeError("like is missing: the operator works on cuda, so name an array there, whose kind is taken")
+        return HOST if like is None else self._place_of(like, "like")
 
     def _data(self, array: Any, name: str) -> int:
         """The pointer of an array of the data's shape."""
