@@ -265,6 +265,7 @@ struct PetsirdDecoder : private petsird::Handler {
     if (!batch.delayed) {
       prompts_s_ += batch.duration_s;
       live_s_ += batch.duration_s * batch.exposure;
+      if (prompts_s_ > 0) context_->report("scan_s", prompts_s_);
     }
   }
 
@@ -317,7 +318,6 @@ struct PetsirdDecoder : private petsird::Handler {
 
   void report() {
     report_live_time();
-    if (prompts_s_ > 0) context_->report("scan_s", prompts_s_);
     const auto& counts = decoder_->counts();
     context_->report("prompts", static_cast<std::int64_t>(counts.prompts));
     context_->report("delayeds", static_cast<std::int64_t>(counts.delayeds));

@@ -212,7 +212,7 @@ void Step<Data>::report(const Projected& projected, const Image& estimate, Conte
   const UpdateStep& step = projected.step;
   context.progress(
       step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : static_cast<double>(step.update),
-      step.subsets * step.iterations, "updates");
+      step.subsets * step.iterations, updates_unit);
   context.report(updates_figure, ++updates_);
   context.report("planning_s", planning_s_);
   context.report("projecting_s", projecting_s_);

@@ -6,6 +6,8 @@ namespace tofstream {
 /// What every Step (step.hpp) reports: the subsets that it has projected for an update so far, those before a restart
 /// included.
 inline constexpr const char* updates_figure = "updates_projected";
+/// The unit of its progress: updates of all iterations.
+inline constexpr const char* updates_unit = "updates";
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -93,7 +93,6 @@ class EventContent final : public StreamContent {
 
   void finish(bool has_ended) override {
     constexpr std::byte end_mark[] = {std::byte{0}};
-    if (scan_s_ > 0) outlet_.context.report("scan_s", scan_s_);
     if (!has_ended || scanner_) return;
     if (!is_petsird_) emit_bytes(header_, 0);  // no data came at all: a decoder still learns of the scanner
     emit_bytes(end_mark, 0);
@@ -123,6 +122,7 @@ class EventContent final : public StreamContent {
     outlet_.context.books().received(frame.header.events);
     auto batch = std::make_shared<EventBatch>(std::get<EventBatch>(std::move(read)));
     if (!batch->delayed) scan_s_ += batch->duration_s;
+    if (scan_s_ > 0) outlet_.context.report("scan_s", scan_s_);
     batch->quantity = quantity_;
     outlet_.emit({.events = std::move(batch)});
   }

@@ -188,7 +188,7 @@ TEST_CASE("mypy and pyright accept the examples in Python and what they call") {
   std::string sources;
   for (const auto& entry : std::filesystem::directory_iterator(root / "share/examples/python"))
     sources += " " + entry.path().string();
-  for (const char* name : {"adapters", "declare", "memory", "operators", "picture", "projectors", "run", "views"})
+  for (const char* name : {"adapters", "declare", "memory", "operators", "picture", "progress", "projectors", "run", "views"})
     sources += " " + package + "/tofstream/" + name + ".py";
   std::ofstream(folder / "wrong.py") << "import tofstream as tof\n"
                                         "def wrong(grid: tof.Grid, events: tof.Events) -> None:\n"
@@ -233,6 +233,11 @@ TEST_CASE("notebooks are made of the examples, and two of them run and draw thei
   REQUIRE_MESSAGE(run.code == 0, run.err);
   for (const char* name : {"/mlem.ipynb", "/osem_listmode.ipynb"})
     CHECK_MESSAGE(text_of(ran + name).find("\"image/png\"") != std::string::npos, name);
+}
+
+TEST_CASE("a run in Python tells a callable how far it is, or draws it; what goes wrong there hangs nothing") {
+  if (skip_python()) return;
+  check_passes("tests/c/progress.py");
 }
 
 TEST_CASE("runs, feeds, sinograms and sensitivities in Python, and what goes wrong with them") {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -515,6 +516,15 @@ TEST_CASE("what the program warns of goes to the host, and nothing to the termin
   (void)spect_operator("");
   CHECK(heard.empty());
   CHECK(tof_log(hear, &heard, "loud") == TOF_INVALID);
+  int calls = 0;
+  const auto fail = [](void* user, std::int32_t, const char*) {
+    ++*static_cast<int*>(user);
+    throw std::runtime_error("mine");
+  };
+  REQUIRE(tof_log(fail, &calls, "warning") == TOF_OK);
+  (void)spect_operator("");
+  (void)spect_operator("");
+  CHECK(calls == 1);
   REQUIRE(tof_log(nullptr, nullptr, "warning") == TOF_OK);
 }
 

@@ -63,11 +63,13 @@ class FeedSource final : public GadgetInstance {
     Emit<LiveStream> emit(target);
     const StreamOutlet outlet{emit, context, {}};
     context.say_waiting("waiting for the program that is to send");
+    double scan_s = 0;
     while (auto batch = context.wait_outside([&] { return feed_->take(stop); })) {
       context.say_waiting("");
       if (batch->data.events) outlet.require_reader("events", "events of the program");
       if (batch->data.views) outlet.require_reader("views", "views of the program");
       context.books().received(batch->events);
+      if (batch->seconds > 0) context.report("scan_s", scan_s += batch->seconds);
       emit(std::move(batch->data));
     }
   }

@@ -23,6 +23,7 @@ struct Fed {
   LiveStream data;
   std::uint64_t events = 0;
   std::size_t bytes = 0;
+  double seconds = 0;  // of the scan
 };
 
 class Feed {

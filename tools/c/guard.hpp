@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <cxxabi.h>
+
 #include "tools/c/tofstream.h"
 
 namespace tofstream::c_api {
@@ -33,6 +35,19 @@ tof_status guarded(Call&& call) noexcept {
     return TOF_OK;
   } catch (...) {
     return note_exception();
+  }
+}
+
+/// Makes a call of the host's; false where an exception of C++ left it. The end of its thread goes on its way.
+template <class Call>
+bool returns(Call&& call) {
+  try {
+    call();
+    return true;
+  } catch (const abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    return false;
   }
 }
 

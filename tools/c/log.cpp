@@ -24,7 +24,7 @@ class CallbackSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     if (!call_) return;
     const std::string line = one_line({message.payload.data(), message.payload.size()});
-    call_(user_, static_cast<std::int32_t>(message.level), line.c_str());
+    if (!returns([&] { call_(user_, static_cast<std::int32_t>(message.level), line.c_str()); })) call_ = nullptr;
   }
   void flush_() override {}
 

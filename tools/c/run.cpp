@@ -1,8 +1,10 @@
 // The calls of pipelines: see tofstream.h.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -77,7 +79,8 @@ tof_status tof_pipeline_start(const tof_pipeline_setup* setup, tof_pipeline** ma
   return guarded([&] {
     require_given(setup, "setup");
     require_given(made, "made");
-    note_handle(*made = new tof_pipeline{RunningPipeline(adopted(*setup, "setup"))});
+    constexpr std::size_t without_progress = offsetof(tof_pipeline_setup, progress);
+    note_handle(*made = new tof_pipeline{RunningPipeline(adopted(*setup, "setup", without_progress))});
   });
 }
 
@@ -146,7 +149,7 @@ tof_status tof_pipeline_set(tof_pipeline* run, const char* setting) {
 tof_status tof_pipeline_report(tof_pipeline* run, char** report) {
   return guarded([&] {
     require_given(report, "report");
-    *report = copy_of(checked(run).report());
+    *report = copy_of(run_json(checked(run).state()));
   });
 }
 
@@ -163,7 +166,13 @@ tof_status tof_pipeline_wait(tof_pipeline* run, double wait_s, int32_t* is_over)
 }
 
 void tof_pipeline_drop(tof_pipeline* run) {
-  if (forget_handle(run)) delete run;
+  if (!forget_handle(run)) return;
+  if (!run->run.is_told_here()) {
+    delete run;
+    return;
+  }
+  // The run's end waits for this call of the host's to return. Without a thread the run is left to itself.
+  (void)guarded([&] { std::thread([run] { delete run; }).detach(); });
 }
 
 tof_status tof_run(const char* pipeline, const char* const* settings, size_t setting_count, const char* folder,

@@ -56,10 +56,14 @@ RunningPipeline::RunningPipeline(const tof_pipeline_setup& setup) {
   }
   connect_tap(pipeline, text_or_empty(setup.output), tap_);
   engine_ = std::make_unique<Engine>(std::move(pipeline), EngineOptions{.output_dir = setup.folder});
+  if (setup.progress)
+    calls_ = std::make_unique<ProgressCalls>(setup.progress, setup.progress_user, setup.progress_every_s,
+                                             [this] { return state(); });
   thread_ = std::thread([this] { run(); });
 }
 
 RunningPipeline::~RunningPipeline() {
+  if (calls_) calls_->stop();
   engine_->abort();
   thread_.join();
 }
@@ -73,6 +77,7 @@ void RunningPipeline::run() {
   }
   over_.notify_all();
   tap_->close();
+  if (calls_) calls_->finish();
 }
 
 Feed& RunningPipeline::feed() {
@@ -111,7 +116,11 @@ void RunningPipeline::send(const tof_events& given, double start_s, double durat
     batch.start_s = start_s + static_cast<double>(begin) * a_event_s;
     batch.duration_s = static_cast<double>(count) * a_event_s;
     const std::size_t bytes = batch.bytes();
-    put({{.events = std::make_shared<const EventBatch>(std::move(batch))}, static_cast<std::uint64_t>(count), bytes});
+    const double seconds = batch.duration_s;
+    put({{.events = std::make_shared<const EventBatch>(std::move(batch))},
+         static_cast<std::uint64_t>(count),
+         bytes,
+         seconds});
   }
 }
 
@@ -129,7 +138,7 @@ void RunningPipeline::send(const tof_view_counts& views) {
   ViewBatch batch = batch_of(views, plan(*views.plan));
   const std::uint64_t events = batch.event_count();
   const std::size_t bytes = batch.bytes();
-  put({{.views = std::make_shared<const ViewBatch>(std::move(batch))}, events, bytes});
+  put({{.views = std::make_shared<const ViewBatch>(std::move(batch))}, events, bytes, 0});
 }
 
 bool RunningPipeline::wait(std::chrono::duration<double> wait) {
@@ -139,9 +148,9 @@ bool RunningPipeline::wait(std::chrono::duration<double> wait) {
   return true;
 }
 
-std::string RunningPipeline::report() {
+RunReport RunningPipeline::state() {
   const std::lock_guard lock(mutex_);
-  return run_json(ended_ ? *ended_ : engine_->snapshot());
+  return ended_ ? *ended_ : engine_->snapshot();
 }
 
 }  // namespace tofstream::c_api

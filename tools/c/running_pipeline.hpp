@@ -13,6 +13,7 @@
 #include "tools/c/event_arrays.hpp"
 #include "tools/c/feed.hpp"
 #include "tools/c/output_tap.hpp"
+#include "tools/c/progress_calls.hpp"
 #include "tools/c/tofstream.h"
 
 namespace tofstream::c_api {
@@ -37,8 +38,10 @@ class RunningPipeline {
 
   /// Whether the run is over, once it is or after so long. Throws RunFailed where it failed.
   bool wait(std::chrono::duration<double> wait);
-  /// run.json, as of now.
-  std::string report();
+  /// As of now.
+  RunReport state();
+  /// Whether this is the thread on which the run's progress is told.
+  bool is_told_here() const { return calls_ && calls_->is_this_thread(); }
 
  private:
   void run();
@@ -58,6 +61,7 @@ class RunningPipeline {
   std::mutex mutex_;
   std::condition_variable over_;
   std::optional<RunReport> ended_;
+  std::unique_ptr<ProgressCalls> calls_;  // null: none
   std::thread thread_;
 };
 

@@ -41,7 +41,7 @@ TOF_API const char* tof_error(void);
 TOF_API const char* tof_why_no_cuda(void);
 
 /* What the program logs: `level` of a line is 2 (info), 3 (warning) or 4 (error). Called by any thread, one at a time;
- * it must not call back. Without one nothing is logged. `level`: "info", "warning", "error" or "off". A warning says what
+ * it must not call this library, and the run waits for it. An exception of C++ that leaves it ends its calls. Without one nothing is logged. `level`: "info", "warning", "error" or "off". A warning says what
  * is approximate, missing or slow, so a host shows it to its user. */
 typedef void (*tof_log_call)(void* user, int32_t level, const char* line);
 TOF_API tof_status tof_log(tof_log_call call, void* user, const char* level);
@@ -226,6 +226,37 @@ TOF_API tof_status tof_direction_terms(tof_operator* op, const char* scanner, co
 /* A pipeline that runs while its program goes on. Its calls may come from any thread. */
 typedef struct tof_pipeline tof_pipeline;
 
+typedef enum tof_phase {
+  TOF_PREPARING = 0, /* gadgets are made */
+  TOF_WAITING = 1,   /* for the first data */
+  TOF_RUNNING = 2,
+  TOF_STOPPING = 3, /* sources have been ended, and the rest drains */
+  TOF_ENDING = 4,   /* it was aborted or has failed */
+  TOF_OVER = 5
+} tof_phase;
+
+/* How far a run is. */
+typedef struct tof_progress {
+  size_t size;         /* of this struct in the library; a caller's header may know more members, or fewer */
+  int32_t phase;       /* a tof_phase */
+  double seconds;      /* since the run began */
+  double scan_seconds; /* of the scan that have been read; 0: not known, as of views */
+  uint64_t messages;   /* that gadgets have taken: they grow as long as anything moves */
+  uint64_t events;     /* that came from sources */
+  int64_t update, updates; /* subset k of n, all iterations: the last one that was projected. updates 0: the end is not
+                            * known, as of a live scan; update 0: none was */
+  double fraction;  /* from 0 to 1, of the gadget that is the least far of those that have begun and know their end, so that
+                     * it falls where another begins; -1: none knows */
+  const char* text; /* one line, as the program shows it at a terminal; may be "". Until the call returns */
+} tof_progress;
+
+/* Told by one thread of the run's own, from when it prepares on: never two calls at once, at most one in
+ * `progress_every_s`, and a last one with TOF_OVER when the run is over. The run does not wait for a call: while one lasts
+ * it goes on, no other is made, and tof_pipeline_wait may return before the last one. It may make any call, of this run
+ * too: tof_pipeline_drop there takes effect when it has returned. From another thread tof_pipeline_drop waits for it to
+ * return, and no call comes after that. An exception of C++ that leaves it is logged, and it is not called again. */
+typedef void (*tof_progress_call)(void* user, const tof_progress* progress);
+
 typedef struct tof_pipeline_setup {
   size_t size;          /* sizeof(tof_pipeline_setup) */
   const char* pipeline; /* a name of share/pipelines, or a YAML file */
@@ -235,6 +266,9 @@ typedef struct tof_pipeline_setup {
   const char* folder; /* where its files go, which must not hold another run */
   const char* feed;   /* a gadget that takes a live stream: this program sends in its place; null: it stays */
   const char* output; /* "gadget" or "gadget.output", whose images tof_pipeline_image gives; null: the last one with images */
+  tof_progress_call progress; /* null: none */
+  void* progress_user;        /* what it is given */
+  double progress_every_s;    /* at least 0.01; 0: 0.25 */
 } tof_pipeline_setup;
 
 /* Reads and checks the pipeline, and starts it on threads of its own. What is wrong with it is TOF_INVALID; what goes

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +19,7 @@
 #include "core/base/log.hpp"
 #include "core/base/printable.hpp"
 #include "core/pipeline/unread.hpp"
+#include "core/report/run_progress.hpp"
 #include "core/run/engine.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "tools/command/commands.hpp"
@@ -39,12 +39,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string duration(double seconds) {
-  const auto whole = std::llround(seconds);
-  return whole < 90 ? fmt::format("{} s", whole) : fmt::format("{} min {:02} s", whole / 60, whole % 60);
-}
-
-// One line that stands for the whole run: what each gadget that knows says of its progress, and the time left.
+// One line that stands for the whole run.
 class ProgressLine {
  public:
   explicit ProgressLine(const Engine& engine) : terminal_(::isatty(STDERR_FILENO) != 0) {
@@ -68,40 +63,12 @@ class ProgressLine {
       const RunReport now = engine.snapshot();
       // The log has said what it waits for: a file of lines need not repeat it while no data come.
       if (!terminal_ && now.phase == RunPhase::waiting) continue;
-      const std::string line = text(now);
+      const std::string line = run_progress(now).line;
       if (line.empty()) continue;
       fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", printable(line), terminal_ ? "" : "\n");
       std::fflush(stderr);
       shown_ = true;
     }
-  }
-
-  // The time is that since data came: the scan's, where one is live.
-  static std::string text(const RunReport& report) {
-    const double seconds = report.data_seconds > 0 ? report.data_seconds : report.seconds;
-    std::string line;
-    double slowest = 1;
-    bool waits = false;
-    for (const auto& gadget : report.gadgets) {
-      const Progress& p = gadget.progress;
-      if (p.done <= 0) continue;
-      if (!line.empty()) line += "   ";
-      line += p.total > 1    ? fmt::format("{}: {:.4g} of {:.4g} {}", gadget.name, p.done, p.total, p.unit)
-              : p.total == 1 ? fmt::format("{}: {:.0f}% {}", gadget.name, 100 * p.done, p.unit)
-                             : fmt::format("{}: {:.4g} {}", gadget.name, p.done, p.unit);
-      if (p.total > 0) slowest = std::min(slowest, p.done / p.total);
-    }
-    for (const auto& gadget : report.gadgets) {
-      if (gadget.waiting.empty()) continue;
-      waits = true;
-      line += fmt::format("{}{}: {}", line.empty() ? "" : "   ", gadget.name, gadget.waiting);
-    }
-    if (line.empty()) return line;
-    line += fmt::format("   {}", duration(seconds));
-    if (waits) return line;
-    if (slowest > 0.01 && slowest < 1)
-      line += fmt::format(", about {} left", duration(seconds * (1 - slowest) / slowest));
-    return line;
   }
 
   bool terminal_;

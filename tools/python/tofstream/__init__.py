@@ -27,6 +27,7 @@ from .histo import HistoImages, histo_images
 from .memory import empty, empty_like
 from .operators import Adjoint, Grid, Operator, camera, list_mode, osem, ratio
 from .picture import picture
+from .progress import Progress
 from .projectors import blobs, direct, joseph, spect, strips, tor
 from .run import Run, RunImage, run
 from .scanners import detector_positions
@@ -42,6 +43,7 @@ __all__ = [
     "Lors",
     "Operator",
     "Plan",
+    "Progress",
     "Run",
     "RunImage",
     "Views",

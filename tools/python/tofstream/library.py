@@ -88,6 +88,24 @@ class _Array(_c.Structure):
     _fields_ = [("size", _c.c_size_t), ("name", _c.c_char_p), ("grid", _Grid), ("voxels", _c.c_void_p)]
 
 
+class _Progress(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("phase", _c.c_int32),
+        ("seconds", _c.c_double),
+        ("scan_seconds", _c.c_double),
+        ("messages", _c.c_uint64),
+        ("events", _c.c_uint64),
+        ("update", _c.c_int64),
+        ("updates", _c.c_int64),
+        ("fraction", _c.c_double),
+        ("text", _c.c_void_p),
+    ]
+
+
+PROGRESS_CALL = _c.CFUNCTYPE(None, _c.c_void_p, _c.POINTER(_Progress))
+
+
 class _Setup(_c.Structure):
     _fields_ = [
         ("size", _c.c_size_t),
@@ -95,6 +113,9 @@ class _Setup(_c.Structure):
         ("settings", _c.POINTER(_c.c_char_p)),
         ("setting_count", _c.c_size_t),
         *((name, _c.c_char_p) for name in ("input", "folder", "feed", "output")),
+        ("progress", PROGRESS_CALL),
+        ("progress_user", _c.c_void_p),
+        ("progress_every_s", _c.c_double),
     ]
 
 

@@ -7,12 +7,13 @@ import json
 import os
 import tempfile
 import weakref
-from typing import Any, Dict, Iterator, Optional, Union
+from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 import numpy as np
 
-from . import library
+from . import library, progress as telling
 from .data import Events, Image
+from .progress import Progress
 from .structs import events_struct, views_struct
 from .views import Views
 
@@ -20,11 +21,12 @@ _MOMENT_S = 0.1  # a wait is cut in these, so that Ctrl-C is heard
 
 
 PathLike = Union[str, "os.PathLike[str]"]
+Told = Union[bool, Callable[[Progress], Any]]
 
 
 def run(pipeline: PathLike, out: Optional[PathLike] = None, *, input: Optional[PathLike] = None,  # noqa: A002
         set: Optional[Dict[str, Any]] = None, feed: Optional[str] = None,  # noqa: A002 (as `tofstream run` has them)
-        output: Optional[str] = None) -> Run:
+        output: Optional[str] = None, progress: Told = False) -> Run:
     """Starts a pipeline, and gives it as a Run.
 
     pipeline   a name (`tofstream docs which-pipeline`), or a YAML file
@@ -33,10 +35,13 @@ def run(pipeline: PathLike, out: Optional[PathLike] = None, *, input: Optional[P
     set        parameters, {"subsets.iterations": 5}
     feed       the gadget that takes a live stream, in whose place this program sends
     output     the gadget whose images it gives; None: the last one with images
+    progress   True: drawn, as tqdm's bar where it is installed, else as a line on stderr. Or a callable that is given a
+               Progress four times a second, on a thread of the run's own, never two at once, and once more at the end.
+               The run does not wait for it; one that raises is logged, and not called again
 
     A pipeline that cannot be is a ValueError. What goes wrong later is a RuntimeError of wait(), images() and `with`.
     """
-    return Run(pipeline, out, input, set or {}, feed, output)
+    return Run(pipeline, out, input, set or {}, feed, output, progress)
 
 
 class Run:
@@ -51,7 +56,10 @@ class Run:
     """
 
     def __init__(self, pipeline: PathLike, out: Optional[PathLike], input: Optional[PathLike],  # noqa: A002
-                 set: Dict[str, Any], feed: Optional[str], output: Optional[str]) -> None:  # noqa: A002
+                 set: Dict[str, Any], feed: Optional[str], output: Optional[str],  # noqa: A002
+                 progress: Told = False) -> None:
+        if not callable(progress) and not isinstance(progress, bool):
+            raise TypeError(f"progress is a {type(progress).__name__}: give True, False or a callable")
         if out is None:
             self._temporary = tempfile.TemporaryDirectory(prefix="tofstream-")
             out = self._temporary.name
@@ -62,8 +70,16 @@ class Run:
             setting_count=len(settings), input=_bytes(input), folder=self.folder.encode(), feed=_bytes(feed),
             output=_bytes(output))
         self._is_fed, self._handle = feed is not None, ctypes.c_void_p()
-        library.call("tof_pipeline_start", ctypes.byref(setup), ctypes.byref(self._handle))
-        self._drop = weakref.finalize(self, library.library().tof_pipeline_drop, self._handle)
+        self._listener = None
+        if progress is not False:
+            self._listener = telling.Listener(telling.bar() if progress is True else progress)
+            setup.progress, setup.progress_user = telling.tell, self._listener.key
+        try:
+            library.call("tof_pipeline_start", ctypes.byref(setup), ctypes.byref(self._handle))
+        except BaseException:
+            _forget(self._listener)
+            raise
+        self._drop = weakref.finalize(self, _drop, self._handle, self._listener)
 
     def send(self, data: Union[Events, Views], start_s: Optional[float] = None, duration_s: Optional[float] = None) -> None:
         """Sends events or views, whose arrays are copied; waits where the run has no room. Events were counted from
@@ -109,8 +125,13 @@ class Run:
         return bool(over.value)
 
     def wait(self) -> Dict[str, Any]:
-        """Waits for the end, and gives run.json. A run that failed is a RuntimeError."""
-        self._wait_until("tof_pipeline_wait")
+        """Waits for the end, and gives run.json. A run that failed is a RuntimeError. The last call of `progress` is
+        waited for too, but two seconds at most."""
+        try:
+            self._wait_until("tof_pipeline_wait")
+        finally:
+            if self._listener is not None and self.is_over:
+                self._listener.wait(most_s=2)
         return self.report
 
     def stop(self) -> None:
@@ -171,6 +192,16 @@ class RunImage(Image):
         from .picture import picture
 
         return bytes(picture(self))
+
+
+def _drop(handle, listener):
+    library.library().tof_pipeline_drop(handle)
+    _forget(listener)
+
+
+def _forget(listener):
+    if listener is not None:
+        listener.forget()
 
 
 def _bytes(path):
