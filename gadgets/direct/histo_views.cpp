@@ -1,6 +1,7 @@
 // Histo-images as views of events, for doors without a pipeline.
 #include <algorithm>
 
+#include "gadgets/direct/histo_randoms.hpp"
 #include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/step/event_views.hpp"
 #include "kernels/direct/deposit.hpp"
@@ -47,9 +48,26 @@ LinesOfViews terms_of_lines(const Grid& grid, const EventDirections& directions,
   return {made.lines.all, made.lines.drawn, made.accepted};
 }
 
-TOFSTREAM_KIND(EventViews,
-               EventViews{
-                   .name = "histo_images", .set_of = histo_set, .lay_down = lay_down_events, .terms = terms_of_lines});
+void lay_down_randoms(const Grid& grid, const EventDirections& directions, const RandomsOfViews& given, float* counts,
+                      Context& context) {
+  HistoRandoms randoms({.from = given.delayeds ? HistoRandomsFrom::delayeds : HistoRandomsFrom::rate,
+                        .rate_cps = given.rate_cps});
+  randoms.begin(given.scanner);
+  if (given.delayeds) randoms.take_delayeds(*given.delayeds, context);
+  randoms.note_window({.window_mm = given.window_mm});
+  const HistoRandomsPlace place{.grid = grid,
+                                .views = direct_views_of(directions),
+                                .lattice = lattice_of(directions),
+                                .most_lines = given.most_lines};
+  const Buffer<float> made = randoms.lay_down(place, given.seconds, context);
+  std::ranges::copy(made.span(), counts);
+}
+
+TOFSTREAM_KIND(EventViews, EventViews{.name = "histo_images",
+                                      .set_of = histo_set,
+                                      .lay_down = lay_down_events,
+                                      .terms = terms_of_lines,
+                                      .randoms = lay_down_randoms});
 
 }  // namespace
 }  // namespace tofstream

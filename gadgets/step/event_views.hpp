@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/gadget.hpp"
@@ -32,6 +33,16 @@ struct LinesOfViews {
   std::int64_t all = 0, drawn = 0, accepted = 0;
 };
 
+/// Random coincidences of a scan, uniform over ToF, and how they are known.
+struct RandomsOfViews {
+  std::shared_ptr<const Scanner> scanner;
+  double seconds = 0;                    // of the scan
+  const EventBatch* delayeds = nullptr;  // its delayed coincidences, with their scanner; null: rate_cps
+  double rate_cps = 0;                   // of all lines together, shared out by efficiency
+  float window_mm = 0;                   // TofModel::window_mm
+  std::int64_t most_lines = ScannerLinesSettings{}.most_lines;
+};
+
 struct EventViews {
   std::string name;
   /// What the views of an image are. Throws std::invalid_argument for what cannot be.
@@ -46,13 +57,17 @@ struct EventViews {
   /// std::runtime_error where nobody knows the scanner's lines.
   LinesOfViews (*terms)(const Grid& grid, const EventDirections& directions, const Scanner& scanner,
                         const ScannerLinesSettings& settings, float* terms, Context& context) = nullptr;
+  /// counts = the expected randoms at each point, [view][k][j][i] in host memory. Throws std::invalid_argument for
+  /// randoms that cannot be, std::runtime_error where nobody knows those of the scanner's lines.
+  void (*randoms)(const Grid& grid, const EventDirections& directions, const RandomsOfViews& randoms, float* counts,
+                  Context& context) = nullptr;
 
   static constexpr KindWords called = {"kind of views of events", "kinds of views of events", "name"};
   const std::string& id() const { return name; }
   std::string problem() const {
-    return !name.empty() && set_of && lay_down && terms
+    return !name.empty() && set_of && lay_down && terms && randoms
                ? ""
-               : "the kind of views of events '" + name + "' lacks its name, set_of, lay_down or terms";
+               : "the kind of views of events '" + name + "' lacks its name, set_of, lay_down, terms or randoms";
   }
 };
 

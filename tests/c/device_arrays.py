@@ -120,6 +120,10 @@ def events_are_deposited_where_they_lie(library):
     assert type(terms) is library.array
     assert np.array_equal(library.on_host(terms), cpu.multiplicative("demo_ring", most_lines=100_000))
     refused(TypeError, "like is missing: the operator works on cuda", gpu.multiplicative, "demo_ring")
+    how = dict(seconds=10, rate_cps=5000, window_mm=900, most_lines=100_000)
+    randoms = gpu.additive("demo_ring", **how, like=found)
+    assert type(randoms) is library.array
+    assert np.array_equal(library.on_host(randoms), cpu.additive("demo_ring", **how))
     refused(TypeError, "like is missing: the operator works on cuda", gpu.sensitivity)
     refused(TypeError, "like is missing: the operator works on cuda", gpu.norm)
 

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 
 #include "core/gadget/gadget_record.hpp"
+#include "gadgets/direct/histo_randoms.hpp"
 #include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/io/shared_files.hpp"
@@ -180,5 +181,82 @@ TEST_CASE("the terms of a scanner in C are those of a run, attenuated where a ma
   REQUIRE(tof_operator_part(op.get(), 0, 2, &part) == TOF_OK);
   const HistoOp half(part);
   refused(tof_direction_terms(part, "demo_ring", nullptr, 0, terms.data(), nullptr, nullptr), "take no part of it");
+}
+
+TEST_CASE("the randoms of a scan in C are those of a run, from a rate and from delayed coincidences") {
+  const HistoOp op = histo_operator();
+  std::vector<float> of_rate(histo_points), of_delayeds(histo_points);
+  tof_randoms from{.size = sizeof(tof_randoms),
+                   .scanner = "demo_ring",
+                   .seconds = 10,
+                   .rate_cps = 500,
+                   .window_mm = 900,
+                   .most_lines = 100'000};
+  REQUIRE_MESSAGE(tof_direction_randoms(op.get(), &from, of_rate.data(), nullptr) == TOF_OK, tof_error());
+  std::vector<std::uint32_t> first, second;
+  std::mt19937 random(9);
+  std::uniform_int_distribution<std::uint32_t> detector(0, 6143);
+  for (int i = 0; i < 5000; ++i) first.push_back(detector(random)), second.push_back(detector(random));
+  tof_events delayeds{
+      .size = sizeof(tof_events), .count = 5000, .detector1 = first.data(), .detector2 = second.data()};
+  from.delayeds = &delayeds;
+  from.rate_cps = 0;
+  REQUIRE_MESSAGE(tof_direction_randoms(op.get(), &from, of_delayeds.data(), nullptr) == TOF_OK, tof_error());
+
+  tofstream::GadgetRecord record("histo");
+  tofstream::Context context(record);
+  const auto scanner = tofstream::petsird::to_scanner(
+      tofstream::formats::petsird_header_of(tofstream::find_shared("scanners", "demo_ring"), 0).header.scanner);
+  const tofstream::HistoRandomsPlace place{
+      .grid = {{20, 20, 8}, {8, 8, 8}, {-76, -76, -28}}, .views = {6, 2, 30}, .most_lines = 100'000};
+  const auto of_a_run = [&](const tofstream::HistoRandomsParams& params, bool with_delayeds) {
+    tofstream::HistoRandoms randoms(params);
+    randoms.begin(scanner);
+    randoms.note_window({.window_mm = 900});
+    if (with_delayeds) {
+      tofstream::EventBatch batch{.count = 5000, .scanner = scanner};
+      batch.detectors = scanner->detectors;
+      batch.detector1 = tofstream::Buffer<std::uint32_t>::from(first);
+      batch.detector2 = tofstream::Buffer<std::uint32_t>::from(second);
+      randoms.take_delayeds(batch, context);
+    }
+    return randoms.lay_down(place, 10, context);
+  };
+  CHECK(std::accumulate(of_rate.begin(), of_rate.end(), 0.0) > 0);
+  CHECK(std::ranges::equal(of_a_run({.from = tofstream::HistoRandomsFrom::rate, .rate_cps = 500}, false).span(), of_rate));
+  CHECK(std::ranges::equal(of_a_run({.from = tofstream::HistoRandomsFrom::delayeds}, true).span(), of_delayeds));
+
+  const auto refused = [&](const char* words) {
+    CHECK(tof_direction_randoms(op.get(), &from, of_rate.data(), nullptr) != TOF_OK);
+    const std::string error = tof_error();
+    CHECK_MESSAGE(error.find(words) != std::string::npos, error);
+    CHECK(error.find('\n') == std::string::npos);
+  };
+  from.rate_cps = 1;
+  refused("from.rate_cps is 1, and from.delayeds are given: give one of them");
+  from.rate_cps = 0;
+  delayeds.scanner = "jpet_strip";
+  refused("from.delayeds.scanner is 'jpet_strip', and from.scanner 'demo_ring': give one");
+  delayeds.scanner = nullptr;
+  first[7] = 7000;
+  refused("events.detector1[7] is 7000");
+  delayeds.detector1 = nullptr;
+  refused("from.delayeds has no detector1 and detector2");
+  from.delayeds = nullptr;
+  refused("give one of them");
+  from.rate_cps = 5;
+  from.seconds = -1;
+  refused("from.seconds is -1: it must be positive");
+  from.seconds = 1;
+  from.scanner = "no_such";
+  refused("no_such");
+  from.scanner = "demo_ring";
+  from.size = 3;
+  refused("from.size is 3");
+  from.size = sizeof(tof_randoms);
+  tof_operator* part = nullptr;
+  REQUIRE(tof_operator_part(op.get(), 0, 2, &part) == TOF_OK);
+  const HistoOp half(part);
+  CHECK(tof_direction_randoms(part, &from, of_rate.data(), nullptr) == TOF_INVALID);
 }
 // SPDX-License-Identifier: Apache-2.0

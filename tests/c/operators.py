@@ -117,6 +117,42 @@ def terms_of_a_scanner():
     refused(TypeError, "mu has the shape", D.multiplicative, "demo_ring", mu=water)
 
 
+def randoms_of_a_scan():
+    """b_v: in proportion to time and rate, the same from delayeds as from their rate, and what OSEM needs beside m_v."""
+    wide = tof.Grid((20, 20, 8), (8, 8, 8))
+    D = tof.direct(wide, views=(6, 1), acceptance_deg=60, tof_fwhm_ps=300, lor_fwhm_mm=10)
+    lines = dict(most_lines=200_000)
+    b = D.additive("demo_ring", 10, rate_cps=5000, window_mm=900, **lines)
+    assert b.shape == D.out_shape and b.dtype == np.float32 and b.min() >= 0 and 0 < b.sum() < 50000
+    assert np.allclose(D.additive("demo_ring", 20, rate_cps=2500, window_mm=900, **lines), b, rtol=1e-5)
+    assert np.allclose(2 * D.additive("demo_ring", 10, rate_cps=5000, window_mm=1800, **lines), b, rtol=1e-5)
+    assert D.additive("demo_ring", 10, rate_cps=5000, **lines).sum() > 0  # over the scanner's own window
+    pairs = random.integers(0, 6144, (2, 50000)).astype(np.uint32)
+    delayeds = tof.Events(detector1=pairs[0], detector2=pairs[1])
+    fitted = D.additive("demo_ring", 10, delayeds=delayeds, window_mm=900, **lines)
+    assert abs(fitted.sum() / b.sum() - 1) < 0.05, fitted.sum() / b.sum()
+
+    m = D.multiplicative("demo_ring", **lines)
+    truth = np.zeros(wide.shape, np.float32)
+    truth[2:6, 6:14, 6:14] = 1
+    true = m * D(truth)
+    b *= true.sum() / b.sum()  # as many randoms as trues
+    start = np.ones(wide.shape, np.float32)
+    with_b, without = (tof.osem(D.split(3), true + b, multiplicative=m, additive=additive, updates=45, image=start)
+                       for additive in (b, None))
+    inside = truth > 0
+    assert abs(with_b[inside].mean() - 1) < 0.05 and abs(with_b.sum() / truth.sum() - 1) < 0.05
+    assert without.sum() > 2 * truth.sum()
+    refused(ValueError, "give one of them", D.additive, "demo_ring", 10)
+    refused(ValueError, "give one of them", D.additive, "demo_ring", 10, rate_cps=5, delayeds=delayeds)
+    refused(ValueError, "from.seconds is 0", D.additive, "demo_ring", 0, rate_cps=5)
+    refused(ValueError, "from.window_mm is -1", D.additive, "demo_ring", 1, rate_cps=5, window_mm=-1)
+    refused(ValueError, "has no detector1", D.additive, "demo_ring", 1, delayeds=tof.Events.from_lors(
+        np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32)))
+    refused(ValueError, "from.most_lines is 10", D.additive, "demo_ring", 1, rate_cps=5, most_lines=10)
+    refused(TypeError, "delayeds is a ndarray", D.additive, "demo_ring", 1, delayeds=pairs)
+
+
 def in_double():
     """By the definition: float64 in and out, near the fast operator, and nothing else than A and its transpose."""
     events, views = lines(100), dict(angles_deg=[0, 45], radius_mm=120, detector=(14, 9), pixel_mm=(7, 8),
@@ -281,7 +317,7 @@ def many_operators():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000, "operators leave memory behind"
 
 
-for check in (adjointness, histo_images, terms_of_a_scanner, in_double, likelihood, subsets, other_libraries, wrong_arrays,
+for check in (adjointness, histo_images, terms_of_a_scanner, randoms_of_a_scan, in_double, likelihood, subsets, other_libraries, wrong_arrays,
               threads_and_forks, warnings_are_heard, many_operators):
     check()
 print("all passed")

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,12 +14,31 @@
 #include <fmt/ranges.h>
 
 #include "gadgets/io/memory_images.hpp"
-#include "gadgets/io/nifti/mu_map.hpp"
 #include "kernels/project/wrong_count.hpp"
 #include "tools/c/event_arrays.hpp"
 #include "tools/c/guard.hpp"
 
 namespace tofstream::c_api {
+
+std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_t count) {
+  NamedImages images;
+  if (count > 0) require_given(arrays, "arrays");
+  for (std::size_t i = 0; i < count; ++i) {
+    require_size(arrays[i].size, sizeof(tof_array), sizeof(tof_array), "arrays");
+    require_given(arrays[i].name, "arrays.name");
+    require_given(arrays[i].voxels, "arrays.voxels");
+    require_memory(arrays[i].voxels, false, "arrays.voxels");
+    Image image = Image::zeros(grid_of(arrays[i].grid, "arrays.grid"));
+    std::copy_n(arrays[i].voxels, image.grid.voxels(), image.voxels.data());
+    images.insert_or_assign(arrays[i].name, std::move(image));
+  }
+  return std::make_shared<const NamedImages>(std::move(images));
+}
+
+bool is_on_device(const tof_operator& op) {
+  return op.made.op->backend() == Backend::cuda;
+}
+
 namespace {
 
 Processor processor_of(tof_backend given) {
@@ -39,36 +57,11 @@ Processor processor_of(tof_backend given) {
       fmt::format("backend is {}: it is TOF_CPU, TOF_CUDA, TOF_AUTO or TOF_REFERENCE", static_cast<int>(given)));
 }
 
-std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_t count) {
-  NamedImages images;
-  if (count > 0) require_given(arrays, "arrays");
-  for (std::size_t i = 0; i < count; ++i) {
-    require_size(arrays[i].size, sizeof(tof_array), sizeof(tof_array), "arrays");
-    require_given(arrays[i].name, "arrays.name");
-    require_given(arrays[i].voxels, "arrays.voxels");
-    require_memory(arrays[i].voxels, false, "arrays.voxels");
-    Image image = Image::zeros(grid_of(arrays[i].grid, "arrays.grid"));
-    std::copy_n(arrays[i].voxels, image.grid.voxels(), image.voxels.data());
-    images.insert_or_assign(arrays[i].name, std::move(image));
-  }
-  return std::make_shared<const NamedImages>(std::move(images));
-}
-
 void give(Made made, std::shared_ptr<WorkStream> work, tof_operator** out) {
   note_handle(*out = new tof_operator{std::move(work), std::move(made)});
 }
 void give(Made made, tof_operator** out) {
   give(std::move(made), std::make_shared<WorkStream>(), out);
-}
-
-bool is_on_device(const tof_operator& op) {
-  return op.made.op->backend() == Backend::cuda;
-}
-
-// Calls queue(stream) where the operator's work is queued between the caller's.
-template <class Queue>
-void on_stream(const tof_operator& op, void* callers, const Queue& queue) {
-  op.work->run(is_on_device(op) ? static_cast<Stream>(callers) : nullptr, queue);
 }
 
 // Throws Wrong unless the operator and the arrays are there, in its memory.
@@ -311,65 +304,6 @@ tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float*
   });
 }
 
-tof_status tof_deposit(tof_operator* op, const tof_events* events, int32_t nearest, float* data, tof_deposited* what,
-                       void* stream) {
-  return guarded([&] {
-    require_handle(op, "op");
-    require_given(events, "events");
-    require_given(data, "data");
-    require_memory(data, is_on_device(*op), "data");
-    if (what) require_size(what->size, sizeof(tof_deposited), sizeof(tof_deposited), "what");
-    const tof_events given = events_of(*events);
-    const RecordedBy by = recorded_by(given.scanner);
-    const EventView view = view_of(given, *by.scanner, memory_of(op->made.op->backend()));
-    if (!view.has_tof()) throw Wrong("events.tof_mm is null: histo-images need events with time of flight");
-    if (view.tof_width_mm)
-      throw Wrong("events.tof_width_mm is given, and histo-images have one resolution: reconstruct these in list mode");
-    if (view.multiplicative || view.additive)
-      throw Wrong("events.multiplicative or additive is given: an operator's em_step takes them, for its histo-images");
-    on_stream(*op, stream, [&](Stream here) {
-      const LaidDown found = op->made.op->deposit(view, nearest != 0, data, here);
-      if (!what) return;
-      what->deposited = found.counted;
-      what->beyond_acceptance = found.beyond_acceptance;
-      what->outside = found.outside;
-      what->no_line = found.no_line;
-    });
-  });
-}
-
-tof_status tof_direction_terms(tof_operator* op, const char* scanner, const tof_array* mu, int64_t most_lines,
-                               float* data, tof_lines* what, void* stream) {
-  return guarded([&] {
-    require_handle(op, "op");
-    require_given(scanner, "scanner");
-    require_given(data, "data");
-    require_memory(data, is_on_device(*op), "data");
-    if (what) require_size(what->size, sizeof(tof_lines), sizeof(tof_lines), "what");
-    ScannerLinesSettings settings;
-    constexpr std::int64_t fewest = 1000;
-    if (most_lines != 0 && most_lines < fewest)
-      throw Wrong(fmt::format("most_lines is {}: it must be at least {}, or 0 for {}", most_lines, fewest,
-                              settings.most_lines));
-    if (most_lines != 0) settings.most_lines = most_lines;
-    std::optional<Image> map;
-    if (mu) {
-      const MemoryImages known(images_of(mu, 1));
-      const std::string name = fmt::format("memory:{}", mu->name);
-      map = read_mu_map(name);
-      require_per_cm(name, *map);
-      settings.mu_per_mm = &*map;
-    }
-    const RecordedBy by = recorded_by(scanner);
-    on_stream(*op, stream, [&](Stream here) {
-      const LinesOfViews found = op->made.op->terms(*by.scanner, settings, data, here);
-      if (!what) return;
-      what->all = found.all;
-      what->drawn = found.drawn;
-      what->accepted = found.accepted;
-    });
-  });
-}
 
 }  // extern "C"
 // SPDX-License-Identifier: Apache-2.0

@@ -56,6 +56,8 @@ class Operator {
   virtual LaidDown deposit(const EventView& events, bool nearest, float* data, Stream stream);
   /// Of histo-images: data = what the scanner's lines make of each point (EventViews::terms). Others throw Wrong.
   virtual LinesOfViews terms(const Scanner& scanner, const ScannerLinesSettings& settings, float* data, Stream stream);
+  /// Of histo-images: data = the randoms that are expected at each point (EventViews::randoms). Others throw Wrong.
+  virtual void randoms(const RandomsOfViews& randoms, float* data, Stream stream);
 };
 
 struct Made {
@@ -82,4 +84,19 @@ struct tof_operator {
   std::shared_ptr<tofstream::WorkStream> work;  // parts, which share a projector, share it; it outlives all of them
   tofstream::c_api::Made made;
 };
+
+namespace tofstream::c_api {
+
+/// Copies. Throws Wrong for an array that cannot be, or is not in host memory.
+std::shared_ptr<const NamedImages> images_of(const tof_array* arrays, std::size_t count);
+
+bool is_on_device(const tof_operator& op);
+
+/// Calls queue(stream) where the operator's work is queued between the caller's.
+template <class Queue>
+void on_stream(const tof_operator& op, void* callers, const Queue& queue) {
+  op.work->run(is_on_device(op) ? static_cast<Stream>(callers) : nullptr, queue);
+}
+
+}  // namespace tofstream::c_api
 // SPDX-License-Identifier: Apache-2.0

@@ -223,6 +223,22 @@ typedef struct tof_lines {
 TOF_API tof_status tof_direction_terms(tof_operator* op, const char* scanner, const tof_array* mu, int64_t most_lines,
                                        float* data, tof_lines* what, void* stream);
 
+/* The random coincidences of a scan, and how they are known: by delayeds, or by their rate. */
+typedef struct tof_randoms {
+  size_t size; /* sizeof(tof_randoms) */
+  const char* scanner;
+  double seconds;             /* of the scan */
+  const tof_events* delayeds; /* its delayed coincidences: detector1 and detector2, in host memory; null: rate_cps */
+  double rate_cps;            /* of all the scanner's lines together, shared out by efficiency; 0: delayeds */
+  float window_mm;            /* all ToF that a coincidence may have, from end to end; 0: the scanner's */
+  int64_t most_lines;         /* more are sampled; 0: 50 million */
+} tof_randoms;
+/* data = b_v, the randoms that are expected at each point of histo-images in these seconds: those of each line are spread
+ * evenly over its window, and laid down as those of tof_direction_terms are, as a run does it (share/doc/direct.md). They
+ * are `additive` beside its `multiplicative`. Of all of an operator's views, not of a part's. Computed on the CPU, and
+ * complete on return. */
+TOF_API tof_status tof_direction_randoms(tof_operator* op, const tof_randoms* from, float* data, void* stream);
+
 /* A pipeline that runs while its program goes on. Its calls may come from any thread. */
 typedef struct tof_pipeline tof_pipeline;
 

@@ -115,19 +115,33 @@ class DirectionsOperator final : public ViewOperator {
 
   LinesOfViews terms(const Scanner& scanner, const ScannerLinesSettings& settings, float* data,
                      Stream stream) override {
-    const auto shape = data_shape();
-    Buffer<float> made(Memory::host, shape[0] * shape[1] * shape[2] * shape[3]);
-    GadgetRecord record("tof_direction_terms");
-    Context context(record);
-    const LinesOfViews lines = event_views().terms(grid(), directions_, scanner, settings, made.data(), context);
-    detail::copy(data, memory_of(backend()), made.data(), Memory::host, made.bytes(), stream);
-    synchronize(stream);
+    LinesOfViews lines;
+    make_on_host("tof_direction_terms", data, stream, [&](float* made, Context& context) {
+      lines = event_views().terms(grid(), directions_, scanner, settings, made, context);
+    });
     return lines;
+  }
+
+  void randoms(const RandomsOfViews& randoms, float* data, Stream stream) override {
+    make_on_host("tof_direction_randoms", data, stream, [&](float* made, Context& context) {
+      event_views().randoms(grid(), directions_, randoms, made, context);
+    });
   }
 
   static const EventViews& event_views() { return table_of<EventViews>().at("histo_images"); }
 
  private:
+  template <class Make>
+  void make_on_host(const char* name, float* data, Stream stream, Make&& make) const {
+    const auto shape = data_shape();
+    Buffer<float> made(Memory::host, shape[0] * shape[1] * shape[2] * shape[3]);
+    GadgetRecord record(name);
+    Context context(record);
+    make(made.data(), context);
+    detail::copy(data, memory_of(backend()), made.data(), Memory::host, made.bytes(), stream);
+    synchronize(stream);
+  }
+
   EventDirections directions_;
 };
 
@@ -151,6 +165,10 @@ LaidDown Operator::deposit(const EventView&, bool, float*, Stream) {
 }
 
 LinesOfViews Operator::terms(const Scanner&, const ScannerLinesSettings&, float*, Stream) {
+  throw Wrong(of_all_directions);
+}
+
+void Operator::randoms(const RandomsOfViews&, float*, Stream) {
   throw Wrong(of_all_directions);
 }
 

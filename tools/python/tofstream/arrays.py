@@ -81,7 +81,9 @@ def pointer(array: Any, name: str, shape: Any = None, dtype: Any = np.float32) -
         return _torch_pointer(array, name)
     if not array.flags.c_contiguous:
         raise TypeError(f"{name} is not C-contiguous: give np.ascontiguousarray({name})")
-    return array.__array_interface__["data"][0] if place.library == "numpy" else array.data.ptr
+    if place.library == "numpy":
+        return array.__array_interface__["data"][0]
+    return array.data.ptr  # pyright: ignore[reportAttributeAccessIssue]  (CuPy's)
 
 
 def _torch_pointer(tensor, name):

@@ -1,6 +1,7 @@
 """Between tofstream's headers and what a gadget takes and returns, with every mistake said in one line."""
 
 from types import SimpleNamespace
+from typing import Any, Dict, Optional
 
 import numpy as np
 
@@ -49,10 +50,10 @@ def from_header(kind, header, arena, lease):
 
 def _events(header, arena, lease):
     count = header["count"]
-    arrays = {name: arena.lent(at, count, TYPES[name], lease) for name, at in header["arrays"].items()}
+    arrays: Dict[str, Any] = {name: arena.lent(at, count, TYPES[name], lease) for name, at in header["arrays"].items()}
     if count == 0:
         arrays = {name: np.empty(0, TYPES[name]) for name in ("detector1", "detector2", "tof_mm")}
-    numbers = {name: header[name] for name in ("start_s", "duration_s", "tof_sigma_mm", "tof_bin_mm")}
+    numbers: Dict[str, Any] = {name: header[name] for name in ("start_s", "duration_s", "tof_sigma_mm", "tof_bin_mm")}
     events = Events(**numbers, **arrays)
     events.scanner = header.get("scanner")
     if positions := header.get("positions"):
@@ -61,13 +62,14 @@ def _events(header, arena, lease):
     return events
 
 
-_plan = None  # of the views that were lent last
+_plan: Optional[Plan] = None  # of the views that were lent last
 
 
 def _views(header, arena, lease):
     global _plan
     if plan := header.get("plan"):
         _plan = Plan._from_header(plan)
+    assert _plan is not None  # the first views bring theirs
     shape = (len(header["index"]), *_plan.size[::-1])
     views = Views(_plan, header["index"], None, exposure=header["exposure"], window=header["window"])
     for name, at in header["arrays"].items():

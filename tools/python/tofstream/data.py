@@ -1,12 +1,17 @@
 """Events and images as a gadget sees them: NumPy arrays with a few numbers beside them."""
 
+from __future__ import annotations
+
+from typing import Any, Dict, Optional
+
 import numpy as np
 
 from . import memory
 
 _ENDS = ("x1", "y1", "z1", "x2", "y2", "z2")
-TYPES = {"detector1": np.dtype(np.uint32), "detector2": np.dtype(np.uint32), "arrival": np.dtype(np.uint32)}
-TYPES.update(dict.fromkeys(_ENDS + ("tof_mm", "tof_width_mm", "multiplicative", "additive"), np.dtype(np.float32)))
+_FLOATS = _ENDS + ("tof_mm", "tof_width_mm", "multiplicative", "additive")
+TYPES: Dict[str, np.dtype[Any]] = {name: np.dtype(np.uint32) for name in ("detector1", "detector2", "arrival")}
+TYPES.update({name: np.dtype(np.float32) for name in _FLOATS})
 
 
 class Events:
@@ -29,7 +34,8 @@ class Events:
             setattr(self, name, arrays.get(name))
         self.start_s, self.duration_s = start_s, duration_s
         self.tof_sigma_mm, self.tof_bin_mm = tof_sigma_mm, tof_bin_mm
-        self.detector_positions, self.scanner = None, scanner
+        self.detector_positions: Optional[np.ndarray] = None
+        self.scanner = scanner
 
     @classmethod
     def from_lors(cls, start_mm, end_mm, **others):
@@ -144,7 +150,8 @@ class Image:
         self.voxels, self.voxel_mm = voxels, tuple(voxel_mm)
         if origin_mm is None:  # the middle of the image is the middle of the scanner
             origin_mm = [-0.5 * (n - 1) * edge for n, edge in zip(np.shape(voxels)[::-1], voxel_mm)]
-        self.origin_mm, self.step = tuple(origin_mm), None
+        self.origin_mm = tuple(origin_mm)
+        self.step: Any = None
 
     def replace(self, voxels):
         """The same grid with other voxels."""

@@ -20,7 +20,7 @@ class HistoImages(Operator):
 
     Points differ in how many of a scanner's lines see them, and in attenuation: `multiplicative` of em_step,
     sensitivity and osem has that, and multiplicative() makes it. Without it an image is not uniform where the activity
-    is.
+    is. Beside it, additive() makes the randoms.
 
     deposited    what became of the events of the last deposit(): how many counted, and why others did not
     lines        of the last multiplicative(): all of the scanner's, those drawn, and those of these in a view
@@ -51,6 +51,34 @@ class HistoImages(Operator):
             call("tof_direction_terms", self._handle, os.fspath(scanner).encode(), array, most_lines,
                  self._target(data, self.out_shape), ctypes.byref(lines), place.stream())
         self.lines = {name: getattr(lines, name) for name in ("all", "drawn", "accepted")}
+        return data
+
+    def additive(self, scanner: Union[str, os.PathLike[str]], seconds: float, *, delayeds: Optional[Events] = None,
+                 rate_cps: Optional[float] = None, window_mm: Optional[float] = None, most_lines: int = 50_000_000,
+                 like: Any = None) -> Any:
+        """The terms b_v, of shape out_shape: the randoms that are expected at each point in these seconds of the scan, in
+        counts. Those of a line are spread evenly over its coincidence window. In a new array, where `like` lies.
+
+        scanner        of share/scanners, or a YAML file
+        delayeds       the scan's delayed coincidences, with detector1 and detector2 in host memory: a factor for each
+                       detector is fitted to them
+        rate_cps       instead: randoms per second of all the scanner's lines together, shared out by efficiency
+        window_mm      all ToF that a coincidence may have, from end to end; None: the scanner's
+        most_lines     more are sampled, about so many
+
+        Computed on the CPU. What split() makes has none: take its `indices` of the whole's."""
+        self._require_single("additive")
+        if delayeds is not None and not isinstance(delayeds, Events):
+            raise TypeError(f"delayeds is a {type(delayeds).__name__}: give tof.Events(...)")
+        place = self._place_like(like)
+        data = place.empty(self.out_shape)
+        given = struct(library._Randoms, scanner=os.fspath(scanner).encode(), seconds=seconds, rate_cps=rate_cps or 0,
+                       window_mm=window_mm or 0, most_lines=most_lines)
+        if delayeds is not None:
+            given.delayeds = ctypes.pointer(events_struct(delayeds))
+        with self._used():
+            call("tof_direction_randoms", self._handle, ctypes.byref(given), self._target(data, self.out_shape),
+                 place.stream())
         return data
 
     def deposit(self, events: Events, out: Any = None, *, nearest: bool = False) -> Any:

@@ -84,6 +84,18 @@ class _Lines(_c.Structure):
     _fields_ = [("size", _c.c_size_t), *((name, _c.c_int64) for name in ("all", "drawn", "accepted"))]
 
 
+class _Randoms(_c.Structure):
+    _fields_ = [
+        ("size", _c.c_size_t),
+        ("scanner", _c.c_char_p),
+        ("seconds", _c.c_double),
+        ("delayeds", _c.POINTER(_Events)),
+        ("rate_cps", _c.c_double),
+        ("window_mm", _c.c_float),
+        ("most_lines", _c.c_int64),
+    ]
+
+
 class _Array(_c.Structure):
     _fields_ = [("size", _c.c_size_t), ("name", _c.c_char_p), ("grid", _Grid), ("voxels", _c.c_void_p)]
 
@@ -155,6 +167,7 @@ _SIGNATURES = {
     "tof_sensitivity": [_p, _p, _p, _p],
     "tof_deposit": [_p, _p, _i32, _p, _p, _p],
     "tof_direction_terms": [_p, _text, _p, _i64, _p, _p, _p],
+    "tof_direction_randoms": [_p, _p, _p, _p],
     "tof_pipeline_start": [_p, _p],
     "tof_pipeline_room": [_p, _c.c_double, _p],
     "tof_pipeline_send_events": [_p, _p, _c.c_double, _c.c_double],

@@ -29,7 +29,7 @@ class Script:
         """Runs the script and constructs its gadget."""
         sys.path.insert(0, os.path.dirname(self.path))  # for modules beside it
         spec = importlib.util.spec_from_file_location(os.path.splitext(self.name)[0], self.path)
-        if spec is None:
+        if spec is None or spec.loader is None:
             raise BadScript("the script's name must end in .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module

@@ -93,7 +93,7 @@ class Worker:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m tofstream.worker", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tofstream.worker", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("script")
     parser.add_argument("--endpoint", required=True)
     parser.add_argument("--arena", type=int, required=True)
