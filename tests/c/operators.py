@@ -121,7 +121,7 @@ def randoms_of_a_scan():
     """b_v: in proportion to time and rate, the same from delayeds as from their rate, and what OSEM needs beside m_v."""
     wide = tof.Grid((20, 20, 8), (8, 8, 8))
     D = tof.direct(wide, views=(6, 1), acceptance_deg=60, tof_fwhm_ps=300, lor_fwhm_mm=10)
-    lines = dict(most_lines=200_000)
+    lines = dict(most_lines=50_000)
     b = D.additive("demo_ring", 10, rate_cps=5000, window_mm=900, **lines)
     assert b.shape == D.out_shape and b.dtype == np.float32 and b.min() >= 0 and 0 < b.sum() < 50000
     assert np.allclose(D.additive("demo_ring", 20, rate_cps=2500, window_mm=900, **lines), b, rtol=1e-5)

@@ -31,6 +31,11 @@ ends = [np.float32(np.stack([200 * np.cos(a), 200 * np.sin(a), random.uniform(-3
 time = random.uniform(-60, 60, 500).astype(np.float32)
 events = tof.Events.from_lors(*ends, tof_mm=time, tof_sigma_mm=30.0, tof_bin_mm=20.0)
 J, T = tof.joseph(grid, events), tof.tor(grid, events, tube_width_voxels=3, fwhm_mm=8)
+exact = tof.joseph(grid, events, precision="double")(x.astype(np.float64))
+D = tof.direct(tof.Grid((16, 16, 6), (8, 8, 8)), views=(6, 1), acceptance_deg=60, tof_fwhm_ps=300, lor_fwhm_mm=10)
+keep(exact=exact.astype(np.float32), deposited=D.deposit(events), histo=D(np.ones(D.in_shape, np.float32)),
+     m=D.multiplicative("demo_ring", most_lines=20000),
+     b=D.additive("demo_ring", 10, rate_cps=500, window_mm=900, most_lines=20000))
 lines = np.ascontiguousarray(np.concatenate([ends[0].T, ends[1].T, time[None]]))
 keep(lines=lines, joseph=J(x), joseph_adjoint=J.adjoint(J(x)), tor=T(x), tor_adjoint=T.adjoint(T(x)),
      joseph_step=J.em_step(x, additive=np.ones(500, np.float32)))

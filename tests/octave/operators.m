@@ -296,6 +296,86 @@ function count = operators_alive()
   [~, ~, ~, ~, count] = tofstream_mex('version');
 end
 
+function in_double()
+  grid = small_grid();
+  tubes = struct('tube_width_voxels', 3, 'fwhm_mm', 8);
+  events = some_lines(true);
+  histo = {struct('views', [4 1], 'acceptance_deg', 30), struct('tof_fwhm_ps', 300, 'lor_fwhm_mm', 10)};
+  square = struct('size', [10 10 6], 'voxel_mm', [8 8 8]);
+  pairs_of = {{tof_spect(grid, a_camera(), 'double'), a_turn()}, ...
+              {tof_joseph(grid, events, struct(), 'double'), tof_joseph(grid, events)}, ...
+              {tof_tor(grid, events, tubes, 'double'), tof_tor(grid, events, tubes)}, ...
+              {tof_direct(square, histo{:}, 'double'), tof_direct(square, histo{:})}};
+  for i = 1:numel(pairs_of)
+    [D, A] = pairs_of{i}{:};
+    assert(D.precision, 'double');
+    assert(A.precision, 'single');
+    x = rand(D.in_size);
+    y = rand(D.out_size);
+    exact = D * x;
+    assert(class(exact), 'double');
+    assert(dot_of(exact, y) / dot_of(x, D' * y), 1, 1e-12);
+    near = A * x;
+    assert(norm(near(:) - exact(:)) < 0.05 * norm(exact(:)));  % DIRECT's two stages approximate the kernel
+    assert(D * single(x), D * double(single(x)));
+    refused('tofstream:invalid', 'em_step is of operators in single precision', @() em_step(D, x, y));
+    refused('tofstream:invalid', 'sensitivity is of operators in single precision', @() sensitivity(D));
+    refused('tofstream:invalid', 'image is int8, and must be full, real and double', @() D * int8(x));
+    halves = split(D, 2);
+    assert(halves{1}.precision, 'double');
+  end
+  refused('tofstream:invalid', 'precision is ''half''', @() tof_spect(grid, a_camera(), 'half'));
+end
+
+function histo_images()
+  grid = struct('size', [16 16 6], 'voxel_mm', [8 8 8]);
+  directions = struct('views', [6 1], 'acceptance_deg', 60);
+  D = tof_direct(grid, directions, struct('tof_fwhm_ps', 300, 'lor_fwhm_mm', 10));
+  assert(D.out_size, [16 16 6 6]);
+  x = rand(D.in_size, 'single');
+  y = rand(D.out_size, 'single');
+  assert(dot_of(D * x, y) / dot_of(x, D' * y), 1, 1e-5);
+  [h, what] = deposit(D, some_lines(true));
+  assert(what.deposited + what.beyond_acceptance + what.outside + what.no_line, 400);
+  assert(sum(double(h(:))), what.deposited, 1e-3);
+  whole = deposit(D, some_lines(true), 'nearest', true);
+  assert(whole, round(whole));
+  few = {'most_lines', 50000};
+  [m, lines] = multiplicative(D, 'demo_ring', few{:});
+  assert(size(m), D.out_size);
+  assert(lines.accepted <= lines.drawn && lines.drawn < lines.all && lines.accepted > 0);
+  water = struct('size', [1 1 1], 'voxel_mm', [200 200 200]);
+  less = multiplicative(D, 'demo_ring', 'mu', 0.096, 'mu_grid', water, few{:});
+  assert(sum(less(:)) < 0.6 * sum(m(:)));
+  b = additive(D, 'demo_ring', 10, 'rate_cps', 500, 'window_mm', 900, few{:});
+  assert(size(b), D.out_size);
+  assert(additive(D, 'demo_ring', 20, 'rate_cps', 250, 'window_mm', 900, few{:}), b, -1e-4);
+  delayeds = struct('detector1', uint32(floor(6144 * rand(5000, 1))), 'detector2', uint32(floor(6144 * rand(5000, 1))));
+  fitted = additive(D, 'demo_ring', 10, 'delayeds', delayeds, 'window_mm', 900, few{:});
+  assert(sum(fitted(:)) / sum(b(:)), 1, 0.1);
+  truth = zeros(D.in_size, 'single');
+  truth(5:12, 5:12, 2:5) = 1;
+  b = b * (sum((m .* (D * truth))(:)) / sum(b(:)));
+  counts = m .* (D * truth) + b;
+  found = tof_osem(D, counts, 'subsets', 3, 'updates', 30, 'multiplicative', m, 'additive', b);
+  again = m .* (D * found) + b;
+  assert(norm(double(again(:) - counts(:))) < 0.1 * norm(double(counts(:))));
+  refused('tofstream:invalid', 'seconds is -1', @() additive(D, 'demo_ring', -1, 'rate_cps', 5));
+  refused('tofstream:invalid', 'give one of them', @() additive(D, 'demo_ring', 1));
+  refused('tofstream:invalid', 'rate is not known: settings are delayeds, rate_cps', ...
+          @() additive(D, 'demo_ring', 1, 'rate', 5));
+  refused('tofstream:invalid', 'multiplicative is of histo-images', @() multiplicative(a_turn(), 'demo_ring'));
+  refused('tofstream:invalid', 'op has no histo-images', @() deposit(a_turn(), some_lines(true)));
+  halves = split(D, 2);
+  refused('tofstream:invalid', 'take no part of it', @() multiplicative(halves{1}, 'demo_ring'));
+  refused('tofstream:invalid', 'lattice is ''polar''', ...
+          @() tof_direct(grid, struct('lattice', 'polar'), struct('tof_fwhm_ps', 300)));
+  refused('tofstream:invalid', 'directions.azimuths is not known', @() tof_direct(grid, struct('azimuths', 3), struct()));
+  refused('tofstream:invalid', 'tof_fwhm_ps', @() tof_direct(grid, directions, struct()));
+  refused('tofstream:invalid', 'multiplicative is 16 x 16', ...
+          @() tof_osem(D, counts, 'multiplicative', ones(16, 16, 'single')));
+end
+
 function many_operators()
   before = operators_alive();
   A = a_turn();
@@ -318,7 +398,7 @@ end
 warning('off', 'all');
 rand('twister', 1);
 checks = {@adjointness, @likelihood, @subsets, @doubles_become_single, @wrong_arrays, @wrong_makings, ...
-          @warnings_are_heard, @the_paper, @forks, @whole_runs, @many_operators};
+          @warnings_are_heard, @the_paper, @forks, @in_double, @histo_images, @whole_runs, @many_operators};
 for i = 1:numel(checks)
   checks{i}();
 end

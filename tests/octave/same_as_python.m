@@ -20,8 +20,8 @@ A = tof_spect(grid, struct('angles_deg', 24 * (0:14), 'radius_mm', 120, 'detecto
 counts = kept(folder, 'counts', A.out_size);
 same(folder, 'forward', A * x);
 same(folder, 'adjoint', A' * counts);
-additive = kept(folder, 'additive', A.out_size);
-same(folder, 'osem', tof_osem(A, counts, 'subsets', 7, 'updates', 10, 'additive', additive));
+background = kept(folder, 'additive', A.out_size);
+same(folder, 'osem', tof_osem(A, counts, 'subsets', 7, 'updates', 10, 'additive', background));
 
 lines = kept(folder, 'lines', [500 7]);
 events = struct('tof_sigma_mm', 30, 'tof_bin_mm', 20);
@@ -36,5 +36,12 @@ same(folder, 'joseph_adjoint', J' * (J * x));
 same(folder, 'tor', T * x);
 same(folder, 'tor_adjoint', T' * (T * x));
 same(folder, 'joseph_step', em_step(J, x, [], ones(500, 1, 'single')));
+same(folder, 'exact', single(tof_joseph(grid, events, struct(), 'double') * double(x)));
+D = tof_direct(struct('size', [16 16 6], 'voxel_mm', [8 8 8]), struct('views', [6 1], 'acceptance_deg', 60), ...
+               struct('tof_fwhm_ps', 300, 'lor_fwhm_mm', 10));
+same(folder, 'deposited', deposit(D, events));
+same(folder, 'histo', D * ones(D.in_size, 'single'));
+same(folder, 'm', multiplicative(D, 'demo_ring', 'most_lines', 20000));
+same(folder, 'b', additive(D, 'demo_ring', 10, 'rate_cps', 500, 'window_mm', 900, 'most_lines', 20000));
 disp('same bits');
 % SPDX-License-Identifier: Apache-2.0

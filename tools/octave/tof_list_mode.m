@@ -1,4 +1,4 @@
-function A = tof_list_mode(projector, grid, events, parameters)
+function A = tof_list_mode(projector, grid, events, parameters, precision)
 % TOF_LIST_MODE  The list-mode projector of this gadget's name, with its parameters, for these events.
 %
 %   A = tof_list_mode(projector, grid, events, parameters) is an operator (help tof_operator) from images (x, y, z) to
@@ -15,34 +15,15 @@ function A = tof_list_mode(projector, grid, events, parameters)
 %   events.tof_sigma_mm, events.tof_bin_mm
 %                              resolution (not FWHM) and bin; without them, the scanner's
 %
+% A fifth argument 'double' gives the operator by its definition in double precision (help tof_operator).
+%
 % Arrays are single (double is converted in a copy), and the operator keeps those that it is given: changing yours
 % afterwards does not change it.
   if nargin < 4, parameters = struct(); end
+  if nargin < 5, precision = 'single'; end
   require_struct(parameters, 'parameters', {}, 'any');
-  detectors = {'detector1', 'detector2'};
-  floats = {'x1', 'y1', 'z1', 'x2', 'y2', 'z2', 'tof_mm', 'tof_width_mm'};
-  numbers = {'tof_sigma_mm', 'tof_bin_mm'};
-  require_struct(events, 'events', {}, [{'scanner'}, detectors, floats, numbers]);
-  keeps = cell(1, 10);
-  names = [detectors, floats];
-  count = 0;
-  for i = 1:numel(names)
-    if isfield(events, names{i})
-      keeps{i} = events.(names{i});
-      if i > 2 && isa(keeps{i}, 'double') && isreal(keeps{i}) && ~issparse(keeps{i})
-        keeps{i} = single(keeps{i});
-      end
-      count = max(count, numel(keeps{i}));
-    end
-  end
-  scanner = '';
-  if isfield(events, 'scanner'), scanner = events.scanner; end
-  tof = {0, 0};
-  for i = 1:2
-    if isfield(events, numbers{i}), tof{i} = events.(numbers{i}); end
-  end
+  [of_events, keeps] = event_arguments(events, 'events');
   over_grid = grid_arguments(grid, 'grid');
-  A = tof_operator(call('events', projector, as_yaml(parameters), over_grid{:}, scanner, count, keeps{:}, tof{:}), ...
-                   keeps);
+  A = tof_operator(call('events', projector, as_yaml(parameters), over_grid{:}, of_events{:}, precision), keeps);
 end
 % SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,6 @@
 classdef tof_operator
-% TOF_OPERATOR  A linear map A from an image to data: what tof_spect, tof_joseph, tof_tor and tof_list_mode make.
+% TOF_OPERATOR  A linear map A from an image to data: what tof_spect, tof_joseph, tof_tor, tof_list_mode and
+% tof_direct make.
 %
 %   A * x                  data = A x, of an image x
 %   A' * y                 image = the transpose of A applied to data y
@@ -16,30 +17,39 @@ classdef tof_operator
 %                          events one after the other
 %   indices(A)             which data of the whole a part has, from 1
 %   plan(A)                prepares what each later call of these data would prepare; gives A
-%   A.in_size, A.out_size  sizes of the image (x, y, z), and of the data: (u, w, view), or (events, 1)
+%   deposit(A, events), multiplicative(A, scanner), additive(A, scanner, seconds)
+%                          of histo-images: help tof_direct
+%   A.in_size, A.out_size  sizes of the image (x, y, z), and of the data: (u, w, view), (t, s, z, view), or (events, 1)
+%   A.precision            'single' or 'double'
 %   A.report               what the projector chose itself, as a struct
 %   size(A)                [number of data, number of voxels]
 %
-% Arrays are single, and go to the library as they lie in memory. Double is converted to single in a copy; results are
+% An operator of precision 'double' is the definition in double precision, the reference of the others: on one thread, and
+% slow. It has A * x and A' * y alone. Its arrays are double (single is converted), and its results too.
+%
+% Arrays of the others are single, and go to the library as they lie in memory. Double is converted to single in a copy; results are
 % single. Other types, sparse, complex and gpuArray are errors. An operator works on the CPU. Copies share it, and it
 % is dropped when the last of them is cleared.
   properties (SetAccess = private)
     in_size
     out_size
+    precision
   end
   properties (Access = private)
     identity
     owner            % drops the operator when the last copy is cleared
     keeps            % arrays of events, which the library reads in place
+    grid             % of histo-images
     is_adjoint = false
   end
   methods
-    function A = tof_operator(identity, keeps)
+    function A = tof_operator(identity, keeps, grid)
       % Made by tof_spect and its like.
       A.identity = identity;
       A.owner = onCleanup(@() tofstream_mex('drop', identity));
       A.keeps = keeps;
-      [A.in_size, A.out_size] = call('shape', identity);
+      if nargin > 2, A.grid = grid; end
+      [A.in_size, A.out_size, A.precision] = call('shape', identity);
     end
 
     function y = mtimes(A, x)
@@ -66,12 +76,14 @@ classdef tof_operator
       if nargin < 4, additive = []; end
       if nargin < 5, multiplicative = []; end
       require_forward(A, 'em_step');
+      require_single(A, 'em_step');
       [image, rejected] = call('em_step', A.identity, x, counts, additive, multiplicative);
     end
 
     function image = sensitivity(A, multiplicative)
       if nargin < 2, multiplicative = []; end
       require_forward(A, 'sensitivity');
+      require_single(A, 'sensitivity');
       image = call('sensitivity', A.identity, multiplicative);
     end
 
@@ -87,8 +99,34 @@ classdef tof_operator
       end
       parts = cell(1, n);
       for k = 1:n
-        parts{k} = tof_operator(call('part', A.identity, [k - 1, n]), A.keeps);
+        parts{k} = tof_operator(call('part', A.identity, [k - 1, n]), A.keeps, A.grid);
       end
+    end
+
+    function [data, what] = deposit(A, events, varargin)
+      given = settings_of(struct('nearest', false), varargin);
+      require_forward(A, 'deposit');
+      require_single(A, 'deposit');
+      of_events = event_arguments(events, 'events');
+      [data, counts] = call('deposit', A.identity, of_events{:}, double(given.nearest));
+      what = struct('deposited', counts(1), 'beyond_acceptance', counts(2), 'outside', counts(3), 'no_line', counts(4));
+    end
+
+    function [data, lines] = multiplicative(A, scanner, varargin)
+      given = settings_of(struct('mu', [], 'mu_grid', A.grid, 'most_lines', 50e6), varargin);
+      require_histo_images(A, 'multiplicative');
+      over_mu = grid_arguments(given.mu_grid, 'mu_grid');
+      [data, counts] = call('multiplicative', A.identity, scanner, over_mu{:}, given.mu, given.most_lines);
+      lines = struct('all', counts(1), 'drawn', counts(2), 'accepted', counts(3));
+    end
+
+    function data = additive(A, scanner, seconds, varargin)
+      given = settings_of(struct('delayeds', [], 'rate_cps', 0, 'window_mm', 0, 'most_lines', 50e6), varargin);
+      require_histo_images(A, 'additive');
+      of_delayeds = {};
+      if ~isempty(given.delayeds), of_delayeds = event_arguments(given.delayeds, 'delayeds'); end
+      data = call('additive', A.identity, scanner, seconds, given.rate_cps, given.window_mm, given.most_lines, ...
+                  double(~isempty(given.delayeds)), of_delayeds{:});
     end
 
     function numbers = indices(A)
@@ -126,6 +164,20 @@ classdef tof_operator
     end
   end
   methods (Access = private)
+    function require_single(A, name)
+      if strcmp(A.precision, 'double')
+        error('tofstream:invalid', '%s is of operators in single precision: one in double has A * x and A'' * y alone', name);
+      end
+    end
+
+    function require_histo_images(A, name)
+      require_forward(A, name);
+      require_single(A, name);
+      if isempty(A.grid)
+        error('tofstream:invalid', '%s is of histo-images: make the operator by tof_direct', name);
+      end
+    end
+
     function require_forward(A, name)
       if A.is_adjoint
         error('tofstream:invalid', '%s is of A, not of its transpose', name);

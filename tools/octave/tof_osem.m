@@ -1,58 +1,56 @@
 function image = tof_osem(A, counts, varargin)
-% TOF_OSEM  OSEM over the views of A: x <- x / s_k A_k'(y / (A_k x + b)), with each subset's own sensitivity s_k.
+% TOF_OSEM  OSEM over the views of A: x <- x / s_k A_k'(m y / (m A_k x + b)), with each subset's own sensitivity s_k.
 %
 %   x = tof_osem(A, counts, 'subsets', 8, 'updates', 60)
 %
-%   subsets    parts of the views that each cover the circle; 1, which is MLEM, where it is left out
-%   updates    with one subset each; as many as there are subsets where it is left out
-%   additive   expected background b in counts, of the counts' size
-%   image      to begin with; ones where it is left out
+%   subsets         parts of the views that each cover the circle; 1, which is MLEM, where it is left out
+%   updates         with one subset each; as many as there are subsets where it is left out
+%   multiplicative  m, of the counts' size; 1 where it is left out. Histo-images need it (help tof_direct)
+%   additive        expected background b in counts, of the counts' size
+%   image           to begin with; ones where it is left out
 %
 % The subsets follow one another as far apart as can be: 1 5 3 7 2 4 6 8. Voxels that a subset does not see stay as
 % they are.
-  [subsets, updates, additive, image] = settings_of(A, varargin);
-  require_size(A, counts, 'counts');
-  if ~isempty(additive), require_size(A, additive, 'additive'); end
-  parts = split(A, subsets);
-  order = far_apart(subsets);
-  data = cell(1, subsets);
-  for update = 1:updates
-    k = order(mod(update - 1, subsets) + 1);
+  given = settings_of(struct('subsets', 1, 'updates', [], 'multiplicative', [], 'additive', [], ...
+                             'image', ones(A.in_size, 'single')), varargin);
+  if isempty(given.updates), given.updates = given.subsets; end
+  arrays = {counts, given.additive, given.multiplicative};
+  names = {'counts', 'additive', 'multiplicative'};
+  for i = 1:numel(arrays)
+    if i == 1 || ~isempty(arrays{i}), require_size(A, arrays{i}, names{i}); end
+  end
+  parts = split(A, given.subsets);
+  order = far_apart(given.subsets);
+  data = cell(1, given.subsets);
+  image = single(given.image);
+  for update = 1:given.updates
+    k = order(mod(update - 1, given.subsets) + 1);
     if isempty(data{k})
-      views = indices(parts{k});
-      data{k} = {views_of(counts, views), views_of(additive, views), sensitivity(parts{k})};
+      of_views = cellfun(@(array) views_of(array, indices(parts{k})), arrays, 'UniformOutput', false);
+      data{k} = [of_views, {sensitivity(parts{k}, of_views{3})}];
     end
-    s = data{k}{3};
-    factor = tof_ratio(em_step(parts{k}, image, data{k}{1:2}), s);
+    s = data{k}{4};
+    factor = tof_ratio(em_step(parts{k}, image, data{k}{1:3}), s);
     image = image .* (factor .* (s > 0) + (s <= 0));
   end
 end
 
-function [subsets, updates, additive, image] = settings_of(A, pairs)
-  given = struct('subsets', 1, 'updates', [], 'additive', [], 'image', ones(A.in_size, 'single'));
-  names = fieldnames(given)';
-  if mod(numel(pairs), 2) ~= 0 || ~iscellstr(pairs(1:2:end))
-    error('tofstream:invalid', 'settings are pairs of a name (%s) and a value', strjoin(names, ', '));
-  end
-  for i = 1:2:numel(pairs)
-    if ~isfield(given, pairs{i})
-      error('tofstream:invalid', '%s is not known: settings are %s', pairs{i}, strjoin(names, ', '));
-    end
-    given.(pairs{i}) = pairs{i + 1};
-  end
-  [subsets, updates, additive, image] = deal(given.subsets, given.updates, given.additive, single(given.image));
-  if isempty(updates), updates = subsets; end
-end
-
 function require_size(A, array, name)
-  if ndims(array) > 3 || ~isequal([size(array, 1), size(array, 2), size(array, 3)], A.out_size)
-    error('tofstream:invalid', '%s is %s, and must be %s', name, in_words(size(array)), in_words(A.out_size));
+  wanted = A.out_size;
+  found = size(array);
+  found(end + 1:numel(wanted)) = 1;
+  if ~isequal(found, wanted(:)')
+    error('tofstream:invalid', '%s is %s, and must be %s', name, in_words(size(array)), in_words(wanted));
   end
 end
 
+% Views are the last axis, the third or the fourth.
 function some = views_of(array, views)
   some = [];
-  if ~isempty(array)
+  if isempty(array), return, end
+  if ndims(array) > 3
+    some = single(array(:, :, :, views));
+  else
     some = single(array(:, :, views));
   end
 end

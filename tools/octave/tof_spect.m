@@ -1,4 +1,4 @@
-function A = tof_spect(grid, camera)
+function A = tof_spect(grid, camera, precision)
 % TOF_SPECT  A gamma camera's views by the rotation projector.
 %
 %   A = tof_spect(grid, camera) is an operator (help tof_operator) from images (x, y, z) to views (u, w, view).
@@ -16,7 +16,10 @@ function A = tof_spect(grid, camera)
 %   camera.*                   any other parameter of rotation_projector: psf_form, rotation, support, cps_per_MBq,
 %                              scanner, adjoint ... (tofstream gadgets rotation_projector)
 %
+% A third argument 'double' gives the operator by its definition in double precision (help tof_operator).
+%
 % All views count alike; where their times differ, `multiplicative` of em_step and sensitivity has them.
+  if nargin < 3, precision = 'single'; end
   required = {'angles_deg', 'radius_mm', 'detector', 'pixel_mm'};
   require_struct(camera, 'camera', required, 'any');
   [mu, mu_grid] = deal([], grid);
@@ -38,6 +41,6 @@ function A = tof_spect(grid, camera)
   over_grid = grid_arguments(grid, 'grid');
   over_mu = grid_arguments(mu_grid, 'camera.mu_grid');
   A = tof_operator(call('views', 'rotation_projector', as_yaml(parameters), over_grid{:}, camera.angles_deg, radius, ...
-                        camera.detector, camera.pixel_mm, over_mu{:}, mu), {});
+                        camera.detector, camera.pixel_mm, over_mu{:}, mu, precision), {});
 end
 % SPDX-License-Identifier: Apache-2.0

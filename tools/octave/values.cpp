@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <type_traits>
 
 namespace tofstream::octave {
 namespace {
@@ -47,7 +48,24 @@ std::int64_t whole_of(double number, const char* name, double largest) {
   refuse(std::string(name) + " is " + words + ", and must be a whole number");
 }
 
-mxArray* make_doubles(std::size_t rows, std::size_t columns, const std::vector<double>& numbers) {
+template <class From, class To>
+void convert(const mxArray* value, std::vector<To>& copy) {
+  const auto* const first = static_cast<const From*>(mxGetData(value));
+  const std::size_t count = mxGetNumberOfElements(value);
+  copy.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) copy.push_back(static_cast<To>(first[i]));
+}
+
+mxArray* make_zeros(const Shape& shape, const char* type) {
+  mxArray* arguments[] = {make_row({shape.begin(), shape.end()}), mxCreateString(type)};
+  mxArray* made = nullptr;
+  mxArray* const problem = mexCallMATLABWithTrap(1, &made, 2, arguments, "zeros");
+  for (mxArray* argument : arguments) mxDestroyArray(argument);
+  if (problem || !made) throw Refused("no_memory", "there is no memory for an array of " + in_words(shape));
+  return made;
+}
+
+mxArray* make_matrix(std::size_t rows, std::size_t columns, const std::vector<double>& numbers) {
   mxArray* const made = mxCreateDoubleMatrix(rows, columns, mxREAL);
   std::copy(numbers.begin(), numbers.end(), static_cast<double*>(mxGetData(made)));
   return made;
@@ -125,22 +143,32 @@ std::vector<std::int32_t> Arguments::wholes(const char* name, std::size_t count)
   return all;
 }
 
-Floats Arguments::floats(const char* name, const Shape& shape) {
+template <class Number>
+Numbers<Number> Arguments::array_of(const char* name, const Shape& shape) {
+  constexpr bool wants_double = std::is_same_v<Number, double>;
   const mxArray* const value = next(name);
   const bool is_double = is_real_array(value, mxDOUBLE_CLASS);
   if (!is_double && !is_real_array(value, mxSINGLE_CLASS))
-    refuse(std::string(name) + " is " + type_of(value) + ", and must be full, real and single (double is converted)");
+    refuse(std::string(name) + " is " + type_of(value) + ", and must be full, real and " +
+           (wants_double ? "double (single" : "single (double") + " is converted)");
   if (const Shape given = shape_of(value); !is_same(given, shape))
     refuse(std::string(name) + " is " + in_words(given) + ", and must be " + in_words(shape));
-  Floats floats;
-  if (is_double) {
-    const auto* const first = static_cast<const double*>(mxGetData(value));
-    floats.copy_.reserve(mxGetNumberOfElements(value));
-    for (std::size_t i = 0; i < mxGetNumberOfElements(value); ++i) floats.copy_.push_back(static_cast<float>(first[i]));
-  } else {
-    floats.given_ = static_cast<const float*>(mxGetData(value));
-  }
-  return floats;
+  Numbers<Number> numbers;
+  if (is_double == wants_double)
+    numbers.given_ = static_cast<const Number*>(mxGetData(value));
+  else if (is_double)
+    convert<double>(value, numbers.copy_);
+  else
+    convert<float>(value, numbers.copy_);
+  return numbers;
+}
+
+Floats Arguments::floats(const char* name, const Shape& shape) {
+  return array_of<float>(name, shape);
+}
+
+Doubles Arguments::doubles(const char* name, const Shape& shape) {
+  return array_of<double>(name, shape);
 }
 
 Floats Arguments::optional_floats(const char* name, const Shape& shape) {
@@ -181,11 +209,11 @@ mxArray* make_texts(const std::vector<std::string>& texts) {
 }
 
 mxArray* make_column(const std::vector<double>& numbers) {
-  return make_doubles(numbers.size(), 1, numbers);
+  return make_matrix(numbers.size(), 1, numbers);
 }
 
 mxArray* make_row(const std::vector<double>& numbers) {
-  return make_doubles(1, numbers.size(), numbers);
+  return make_matrix(1, numbers.size(), numbers);
 }
 
 mxArray* make_identity(std::uint64_t identity) {
@@ -195,16 +223,19 @@ mxArray* make_identity(std::uint64_t identity) {
 }
 
 mxArray* make_singles(const Shape& shape) {
-  mxArray* arguments[] = {make_row({shape.begin(), shape.end()}), mxCreateString("single")};
-  mxArray* made = nullptr;
-  mxArray* const problem = mexCallMATLABWithTrap(1, &made, 2, arguments, "zeros");
-  for (mxArray* argument : arguments) mxDestroyArray(argument);
-  if (problem || !made) throw Refused("no_memory", "there is no memory for an array of " + in_words(shape));
-  return made;
+  return make_zeros(shape, "single");
+}
+
+mxArray* make_doubles(const Shape& shape) {
+  return make_zeros(shape, "double");
 }
 
 float* singles_of(mxArray* array) {
   return static_cast<float*>(mxGetData(array));
+}
+
+double* doubles_of(mxArray* array) {
+  return static_cast<double*>(mxGetData(array));
 }
 
 }  // namespace tofstream::octave

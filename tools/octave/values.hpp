@@ -31,17 +31,20 @@ std::string in_words(const Shape& shape);
 Shape shape_of(const mxArray* value);
 bool is_same(Shape a, Shape b);
 
-/// The numbers of an array in single precision: in place where they are single, in a copy where they are double.
-class Floats {
+/// The numbers of a single or double array: in place where they are of this type, else in a copy.
+template <class Number>
+class Numbers {
  public:
-  Floats() = default;
-  const float* data() const { return copy_.empty() ? given_ : copy_.data(); }
+  Numbers() = default;
+  const Number* data() const { return copy_.empty() ? given_ : copy_.data(); }
 
  private:
   friend class Arguments;
-  const float* given_ = nullptr;
-  std::vector<float> copy_;
+  const Number* given_ = nullptr;
+  std::vector<Number> copy_;
 };
+using Floats = Numbers<float>;
+using Doubles = Numbers<double>;
 
 /// The arguments of a call, taken one after the other. Each function throws Refused where the next one is missing or
 /// is not what it names.
@@ -58,6 +61,7 @@ class Arguments {
   std::vector<double> numbers(const char* name, std::optional<std::size_t> count = {});
   /// An array of this shape.
   Floats floats(const char* name, const Shape& shape);
+  Doubles doubles(const char* name, const Shape& shape);
   /// The same, or null pointers for an empty one.
   Floats optional_floats(const char* name, const Shape& shape);
   /// `count` numbers in place, which therefore must be single (uint32); null for an empty array.
@@ -65,6 +69,8 @@ class Arguments {
   const std::uint32_t* uint32_in_place(const char* name, std::size_t count);
 
  private:
+  template <class Number>
+  Numbers<Number> array_of(const char* name, const Shape& shape);
   const mxArray* next(const char* name);
   const void* in_place(const char* name, std::size_t count, mxClassID type, const char* type_name);
 
@@ -82,7 +88,9 @@ mxArray* make_identity(std::uint64_t identity);
 /// Zeros in single precision. Octave copies what mxCreateNumericArray made when a call returns it; it takes this as
 /// it is.
 mxArray* make_singles(const Shape& shape);
+mxArray* make_doubles(const Shape& shape);
 float* singles_of(mxArray* array);
+double* doubles_of(mxArray* array);
 
 }  // namespace tofstream::octave
 // SPDX-License-Identifier: Apache-2.0
