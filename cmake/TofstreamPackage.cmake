@@ -69,7 +69,9 @@ install(FILES ${CMAKE_BINARY_DIR}/tofstreamConfig.cmake ${CMAKE_BINARY_DIR}/tofs
 
 # What an installation holds and a build makes, without tests and benchmarks.
 add_custom_target(installed_parts DEPENDS tofstream tofstream_c written_by_tofstream)
-if(TARGET viewer)
-  add_dependencies(installed_parts viewer)
-endif()
+foreach(part viewer tofstream_mex)  # where Node.js, or Octave's compiler, is
+  if(TARGET ${part})
+    add_dependencies(installed_parts ${part})
+  endif()
+endforeach()
 # SPDX-License-Identifier: Apache-2.0
