@@ -234,6 +234,11 @@ TEST_CASE("notebooks are made of the examples, and two of them run and draw thei
     CHECK_MESSAGE(text_of(ran + name).find("\"image/png\"") != std::string::npos, name);
 }
 
+TEST_CASE("each call that a user of Python types works as it is typed") {
+  if (skip_python()) return;
+  check_passes("tests/c/every_call.py");
+}
+
 TEST_CASE("a run in Python tells a callable how far it is, or draws it; what goes wrong there hangs nothing") {
   if (skip_python()) return;
   check_passes("tests/c/progress.py");
