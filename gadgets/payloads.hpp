@@ -35,7 +35,7 @@ struct ByteBlock {
 struct UpdateStep {
   int iteration = 1;  // from 1; 0: no update, the image stays what it is
   int iterations = 1;
-  int subset = 0;   // from 0, in time order
+  int subset = 0;   // its place in the iteration, from 0
   int subsets = 0;  // 0 while a live stream has not ended
   bool ends_iteration = false;
   bool last = false;        // no update follows

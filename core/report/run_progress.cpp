@@ -53,7 +53,8 @@ RunProgress run_progress(const RunReport& report) {
   const double seconds = report.data_seconds > 0 ? report.data_seconds : report.seconds;
   line += "   " + whole_seconds(seconds);
   const double done = progress.fraction.value_or(1);
-  if (!waits && done > 0.01 && done < 1) line += fmt::format(", about {} left", whole_seconds(seconds * (1 - done) / done));
+  if (!waits && done > 0.01 && done < 1)
+    line += fmt::format(", about {} left", whole_seconds(seconds * (1 - done) / done));
   return progress;
 }
 

@@ -50,8 +50,8 @@ LinesOfViews terms_of_lines(const Grid& grid, const EventDirections& directions,
 
 void lay_down_randoms(const Grid& grid, const EventDirections& directions, const RandomsOfViews& given, float* counts,
                       Context& context) {
-  HistoRandoms randoms({.from = given.delayeds ? HistoRandomsFrom::delayeds : HistoRandomsFrom::rate,
-                        .rate_cps = given.rate_cps});
+  HistoRandoms randoms(
+      {.from = given.delayeds ? HistoRandomsFrom::delayeds : HistoRandomsFrom::rate, .rate_cps = given.rate_cps});
   randoms.begin(given.scanner);
   if (given.delayeds) randoms.take_delayeds(*given.delayeds, context);
   randoms.note_window({.window_mm = given.window_mm});

@@ -21,6 +21,7 @@
 #include "gadgets/subset/live_update.hpp"
 #include "gadgets/subset/live_updates.hpp"
 #include "gadgets/subset/order_file.hpp"
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/recorded_order.hpp"
 #include "gadgets/subset/subset_data.hpp"
 #include "gadgets/subset/subset_quantity.hpp"
@@ -43,6 +44,8 @@ struct LiveHisto {
     int subsets = 20;
     int iterations = 3;
     Final final = Final::converged;
+    PassRule final_order = PassRule::farthest;
+    std::int64_t seed = 1;
     std::filesystem::path order = update_log_name;
     std::filesystem::path follow;
     std::filesystem::path resume_from;
@@ -67,6 +70,8 @@ struct LiveHisto {
       param<&Params::final>("final",
                             "What follows the end of the scan. converged: the updates that groups still lack; offline: "
                             "a reconstruction from the start image, as of histo_deposit; none: nothing"),
+      param<&Params::final_order>("final_order", final_order_words),
+      param<&Params::seed>("seed", at_least(0), pass_seed_words),
       param<&Params::order>("order", in_run_folder, order_words),
       param<&Params::follow>("follow", reads_file, follow_words),
       param<&Params::resume_from>("resume_from", resume_words),
@@ -84,6 +89,7 @@ struct LiveHisto {
         subsets_(p.subsets),
         iterations_(p.iterations),
         final_(p.final),
+        final_order_{p.final_order, p.seed},
         recorded_(p.follow, p.resume_from, &require_possible),
         file_(p.order, context) {
     if (p.randoms.from != HistoRandomsFrom::none && p.final != Final::offline)
@@ -244,6 +250,7 @@ struct LiveHisto {
     if (final_ == Final::none) return;
     const AsOf all{seen_, histo_.exposed_s()};
     if (final_ == Final::offline && !offline_ && !context.stopping()) restart(emit, context);
+    if (final_ == Final::offline) warn_of_order(final_order_, order_->groups(), context);
     while (!context.stopping()) {
       const auto group = final_ == Final::offline ? next_offline() : order_->next();
       if (!group) return;
@@ -256,7 +263,12 @@ struct LiveHisto {
   std::optional<int> next_offline() const {
     // An order that was followed may have had more.
     if (*offline_ >= std::int64_t{iterations_} * order_->groups()) return std::nullopt;
-    return static_cast<int>(*offline_ % order_->groups());
+    const int all = order_->groups();
+    const auto iteration = static_cast<int>(*offline_ / all) + 1;
+    const auto place = static_cast<std::size_t>(*offline_ % all);
+    const std::vector<int> in_turn = farthest_apart(subsets_);  // as order_ has them
+    const auto at = std::ranges::find(in_turn, pass_order(final_order_, all, iteration)[place]);
+    return static_cast<int>(at - in_turn.begin());
   }
 
   void restart(Emit<ViewSubset>& emit, Context& context) {
@@ -291,10 +303,11 @@ struct LiveHisto {
         .iterations = 0, .subset = group, .update = ++updates_, .replayed = order_->new_events_of(group) == 0};
     if (!offline_) return step;
     const int all = order_->groups();
+    step.subset = static_cast<int>(*offline_ % all);
     step.iteration = static_cast<int>(*offline_ / all) + 1;
     step.iterations = iterations_;
     step.subsets = all;
-    step.ends_iteration = group + 1 == all;
+    step.ends_iteration = step.subset + 1 == all;
     step.last = step.ends_iteration && step.iteration == iterations_;
     return step;
   }
@@ -333,6 +346,7 @@ struct LiveHisto {
   HistoFilling histo_;
   int subsets_, iterations_;
   Final final_;
+  PassOrder final_order_;
   RecordedOrder recorded_;
   OrderFile file_;
   std::shared_ptr<const ViewSet> set_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gadgets/subset/live_update.hpp"
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 
 namespace tofstream {
@@ -42,6 +43,10 @@ class LiveOrder {
   bool is_rest(int k) const { return has_rest_ && k + 1 == arrived(); }
   /// Subsets in a pass over all; a rest belongs to the subset before it.
   int in_a_pass() const { return arrived() - (has_rest_ ? 1 : 0); }
+  /// The subsets of a pass as they follow one another.
+  std::vector<int> pass(const PassOrder& order, int iteration) const {
+    return pass_order(order, in_a_pass(), iteration);
+  }
   /// The update with subset k of a pass.
   LiveUpdate update_with(int k) const {
     const int count = has_rest_ && k + 1 == in_a_pass() ? 2 : 1;

@@ -27,6 +27,8 @@ struct LiveSubsets {
     int iterations = 3;
     int window = 16;
     Final final = Final::converged;
+    PassRule final_order = PassRule::sequential;
+    std::int64_t seed = 1;
     double deadline_ms = 0;
     std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
     std::filesystem::path order = update_log_name;
@@ -49,6 +51,8 @@ struct LiveSubsets {
       param<&Params::final>("final",
                             "What follows the end of the scan. converged: the updates that each subset still lacks; "
                             "offline: a reconstruction from the start image, as of a file; none: nothing"),
+      param<&Params::final_order>("final_order", final_order_words),
+      param<&Params::seed>("seed", at_least(0), pass_seed_words),
       param<&Params::deadline_ms>(
           "deadline_ms", at_least(0), unit("ms"),
           "Longest time from the last event of a subset to the estimate that includes it; 0: no deadline"),

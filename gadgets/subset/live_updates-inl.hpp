@@ -151,9 +151,13 @@ void LiveUpdates<Data, Order>::finish(Emit<Subset<Data>>& emit, Context& context
   if (p_.final == Final::none || subsets_.empty()) return;
   if (p_.final == Final::offline && !context.stopping()) {
     if (!offline_) restart(emit, context);
+    warn_of_order(p_.final_order, order_.in_a_pass(), context);
     const auto all = static_cast<std::int64_t>(p_.iterations) * order_.in_a_pass();
-    while (*offline_ < all && !context.stopping())
-      send(order_.update_with(static_cast<int>(*offline_ % order_.in_a_pass())), emit, context);
+    while (*offline_ < all && !context.stopping()) {
+      const auto iteration = static_cast<int>(*offline_ / order_.in_a_pass()) + 1;
+      const auto place = static_cast<std::size_t>(*offline_ % order_.in_a_pass());
+      send(order_.update_with(order_.pass(p_.final_order, iteration)[place]), emit, context);
+    }
   }
   if (!context.stopping()) return;
   context.log().info("stopped: the estimate is written as it is, without what `final` asks for");
@@ -230,6 +234,7 @@ UpdateStep LiveUpdates<Data, Order>::step_of(const LiveUpdate& update) {
                   .replayed = !update.is_new};
   if (!offline_) return step;
   const int all = order_.in_a_pass();
+  step.subset = static_cast<int>(*offline_ % all);
   step.iteration = static_cast<int>(*offline_ / all) + 1;
   step.iterations = p_.iterations;
   step.subsets = all;

@@ -39,12 +39,14 @@ struct LiveSettings {
   std::filesystem::path order = {};  // file of the order, in the run's folder; empty: none
   std::filesystem::path follow = {};
   std::filesystem::path resume_from = {};
+  PassOrder final_order = {};  // of the passes of Final::offline
 };
 
 /// From a gadget's parameters of these names.
 template <class Params>
 LiveSettings live_settings(const Params& p) {
-  return {p.iterations, p.window, p.final, p.deadline_ms, p.degrade, p.order, p.follow, p.resume_from};
+  return {p.iterations, p.window, p.final,       p.deadline_ms,          p.degrade,
+          p.order,      p.follow, p.resume_from, {p.final_order, p.seed}};
 }
 
 /// `Data`: see Subset. `Order`: says which parts of the scan the next update is with, by the public functions of

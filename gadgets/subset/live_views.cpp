@@ -1,5 +1,6 @@
 // The subsets of a live reconstruction of views: each view is in the image as soon as it has come, with the views that
 // look from other sides, by the rules of view_order.hpp and live_updates.hpp.
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -21,6 +22,8 @@ struct LiveViews {
     int least_views = 6;
     int iterations = 3;
     Final final = Final::converged;
+    PassRule final_order = PassRule::farthest;
+    std::int64_t seed = 1;
     double deadline_ms = 0;
     std::vector<Degrade> degrade = {Degrade::no_idle_iterations, Degrade::larger_subsets};
     std::filesystem::path order = update_log_name;
@@ -40,6 +43,8 @@ struct LiveViews {
       param<&Params::final>("final",
                             "What follows the end of the scan. converged: the updates that views still lack; offline: "
                             "a reconstruction from the start image, as of a file; none: nothing"),
+      param<&Params::final_order>("final_order", final_order_words),
+      param<&Params::seed>("seed", at_least(0), pass_seed_words),
       param<&Params::deadline_ms>("deadline_ms", at_least(0), unit("ms"),
                                   "Longest time from a view to the estimate that includes it; 0: no deadline"),
       param<&Params::degrade>("degrade", "What to give up, step by step, while the deadline is not met"),
@@ -86,7 +91,8 @@ struct LiveViews {
             .degrade = p.degrade,
             .order = p.order,
             .follow = p.follow,
-            .resume_from = p.resume_from};
+            .resume_from = p.resume_from,
+            .final_order = {p.final_order, p.seed}};
   }
 
   // One batch of many views keeps a GPU busy; a batch of each would not.

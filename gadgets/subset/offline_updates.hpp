@@ -1,7 +1,8 @@
-// The updates of an offline reconstruction, whatever kind of data its subsets are of: each subset goes out as it comes,
-// and all of them again, in the same order, for every further iteration.
+// The updates of an offline reconstruction, whatever kind of data its subsets are of: each subset goes out as it comes, or
+// all in an order of their own once they have come, and all of them again for every further iteration.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 #include "gadgets/subset/subset_data.hpp"
 
@@ -23,6 +25,7 @@ struct OfflineSettings {
   // A subset goes out only when the next one has come: a rest may still join it, and while it is projected, the next
   // one can be copied to a GPU.
   bool holds_last = false;
+  PassOrder order = {};
 };
 
 /// `Data`: see Subset.
@@ -41,7 +44,13 @@ class OfflineUpdates {
   }
 
   /// How many subsets come in all, if this is known before the first.
-  void expect(int subsets) { expected_ = subsets; }
+  void expect(int subsets) { expect(subsets, {}); }
+  /// The same where some of `subsets` have no data: those that come are `numbers`, ascending.
+  void expect(int subsets, std::vector<int> numbers) {
+    expected_ = numbers.empty() ? subsets : static_cast<int>(numbers.size());
+    numbered_ = subsets;
+    numbers_ = std::move(numbers);
+  }
 
   /// One more subset, of these data. A rest joins the one before it, which must still be held.
   void arrive(StoredSubset<Data> subset, const MessageInfo& data, Emit<Subset<Data>>& emit, Context& context) {
@@ -52,61 +61,93 @@ class OfflineUpdates {
     }
     subsets_.push_back(std::move(subset));
     came_.push_back(data);
+    if (settings_.order.rule != PassRule::sequential) return;  // until all have come
     send_first_pass(subsets_.size() - (settings_.holds_last ? 1 : 0), emit, context);
   }
 
   /// The stream has ended: the subset that is held goes out, then the further iterations, unless a stop cuts them
   /// short.
   void finish(Emit<Subset<Data>>& emit, Context& context) {
+    if (settings_.order.rule != PassRule::sequential && expected_ == 0) expect(static_cast<int>(subsets_.size()));
+    warn_of_order(settings_.order, numbered_ > 0 ? numbered_ : static_cast<int>(subsets_.size()), context);
     send_first_pass(subsets_.size(), emit, context);
     const int count = static_cast<int>(subsets_.size());
     for (int iteration = 2; iteration <= settings_.iterations; ++iteration)
-      for (int k = 0; k < count; ++k) {
-        if (context.stopping()) return say_stopped(iteration, k, context);
-        send(iteration, k, count, emit, context);
+      for (int place = 0; place < count; ++place) {
+        if (context.stopping()) return say_stopped(iteration, place, context);
+        send(iteration, place, count, emit, context);
       }
   }
 
  private:
+  // The subset at a place of a pass.
+  std::size_t subset_at(int iteration, int place) {
+    if (settings_.order.rule == PassRule::sequential) return static_cast<std::size_t>(place);
+    if (std::exchange(pass_of_, iteration) != iteration) pass_ = pass(iteration);
+    return static_cast<std::size_t>(pass_[static_cast<std::size_t>(place)]);
+  }
+
+  std::vector<int> pass(int iteration) const {
+    const int numbered = numbered_ > 0 ? numbered_ : static_cast<int>(subsets_.size());
+    std::vector<int> order = pass_order(settings_.order, numbered, iteration);
+    if (numbers_.empty()) return order;
+    std::vector<int> of_those_that_came;
+    for (const int number : order)
+      if (const auto at = std::ranges::find(numbers_, number); at != numbers_.end())
+        of_those_that_came.push_back(static_cast<int>(at - numbers_.begin()));
+    return of_those_that_came;
+  }
+
   void send_first_pass(std::size_t end, Emit<Subset<Data>>& emit, Context& context) {
     while (sent_ < end) send(1, static_cast<int>(sent_++), expected_, emit, context);
   }
 
   // A replay is no answer to any event: its times are the newest that are in.
-  void send(int iteration, int k, int count, Emit<Subset<Data>>& emit, Context& context) {
-    const MessageInfo& own = came_[static_cast<std::size_t>(k)];
+  void send(int iteration, int place, int count, Emit<Subset<Data>>& emit, Context& context) {
+    const MessageInfo& own = came_[subset_at(iteration, place)];
     MessageInfo data = iteration == 1 ? own : came_.back();
     data.first_event = own.first_event;
     data.end_event = own.end_event;
     context.made_from(data);
-    emit(next(iteration, k, count));
+    emit(next(iteration, place, count));
   }
 
   // `count`: the subsets of an iteration; 0: not known. A subset that goes out for the last time is no longer kept.
-  Subset<Data> next(int iteration, int k, int count) {
-    const bool ends = count > 0 && k + 1 == count;
+  Subset<Data> next(int iteration, int place, int count) {
+    const bool ends = count > 0 && place + 1 == count;
     const bool last_time = iteration == settings_.iterations;
-    StoredSubset<Data>& stored = subsets_[static_cast<std::size_t>(k)];
-    const UpdateStep step{iteration, settings_.iterations, k, count, ends, ends && last_time, ++updates_};
+    StoredSubset<Data>& stored = subsets_[subset_at(iteration, place)];
+    const UpdateStep step{iteration, settings_.iterations, place, count, ends, ends && last_time, ++updates_};
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
-    const auto following = static_cast<std::size_t>(ends ? 0 : k + 1);
-    if (following < subsets_.size() && !subsets_[following].batches.empty())
-      subset.next_batch = subsets_[following].batches.front();
+    subset.next_batch = first_batch_after(iteration, place, ends);
     subset.quantity = quantity_();
     if (last_time) stored.batches.clear();
     return subset;
   }
 
-  void say_stopped(int iteration, int k, Context& context) {
+  // Null where it has not come, or none follows.
+  std::shared_ptr<const Data> first_batch_after(int iteration, int place, bool ends) {
+    const int following = ends ? 0 : place + 1;
+    if (following >= static_cast<int>(subsets_.size())) return nullptr;
+    if (ends && iteration == settings_.iterations) return nullptr;
+    const auto& batches = subsets_[subset_at(ends ? iteration + 1 : iteration, following)].batches;
+    return batches.empty() ? nullptr : batches.front();
+  }
+
+  void say_stopped(int iteration, int place, Context& context) {
     context.log().info(fmt::format("stopped in iteration {} of {}, after {} of {} subsets", iteration,
-                                   settings_.iterations, k, subsets_.size()));
+                                   settings_.iterations, place, subsets_.size()));
     context.report("iterations_left_out", settings_.iterations - iteration + 1);
   }
 
   OfflineSettings settings_;
   std::function<std::shared_ptr<const Quantity>()> quantity_;
   bool is_announced_ = false;
-  int expected_ = 0;
+  int expected_ = 0;          // subsets that come; 0: not known
+  int numbered_ = 0;          // subsets with those that have no data
+  std::vector<int> numbers_;  // of those that come; empty: all
+  std::vector<int> pass_;     // of the iteration pass_of_
+  int pass_of_ = 0;
   std::vector<StoredSubset<Data>> subsets_;
   std::vector<MessageInfo> came_;  // of each subset
   std::size_t sent_ = 0;           // in the first iteration

@@ -41,6 +41,8 @@ struct SubsetBuilder {
     double seconds = 0;
     std::int64_t least_events = 0;
     int iterations = 1;
+    PassRule order = PassRule::sequential;
+    std::int64_t seed = 1;
     BackendChoice backend = BackendChoice::automatic;
     double reference_s = 1;
     double device_reserve_gib = 4;
@@ -48,32 +50,34 @@ struct SubsetBuilder {
     std::filesystem::path spill_folder;
     ImageParams image;
   };
-  static constexpr auto params =
-      describe(param<&Params::subsets>("subsets", range(0, 100000),
-                                       "Cut the whole stream into this many subsets, once it has ended"),
-               param<&Params::cut>("cut",
-                                   "Of `subsets`: time: consecutive events each; interleaved: every subset has each "
-                                   "so many-th event, so that it covers the whole scan and stands for an equal share"),
-               param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
-               param<&Params::seconds>("seconds", at_least(0), unit("s"),
-                                       "Or: a subset as soon as this much scan time has come"),
-               param<&Params::least_events>("least_events", at_least(0),
-                                            "A subset grows until it has at least this many; what is left at the end "
-                                            "of the stream joins the last one; there may then be fewer than `subsets`"),
-               param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
-               param<&Params::backend>("backend", "Where the subsets will be projected"),
-               param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
-               param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
-               param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
-               param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
-               param<&Params::image>("image", "The image, for which room is left on the GPU"));
+  static constexpr auto params = describe(
+      param<&Params::subsets>("subsets", range(0, 100000),
+                              "Cut the whole stream into this many subsets, once it has ended"),
+      param<&Params::cut>("cut",
+                          "Of `subsets`: time: consecutive events each; interleaved: every subset has each "
+                          "so many-th event, so that it covers the whole scan and stands for an equal share"),
+      param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
+      param<&Params::seconds>("seconds", at_least(0), unit("s"),
+                              "Or: a subset as soon as this much scan time has come"),
+      param<&Params::least_events>("least_events", at_least(0),
+                                   "A subset grows until it has at least this many; what is left at the end "
+                                   "of the stream joins the last one; there may then be fewer than `subsets`"),
+      param<&Params::iterations>("iterations", range(1, 10000), "Passes over all subsets"),
+      param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
+      param<&Params::backend>("backend", "Where the subsets will be projected"),
+      param<&Params::reference_s>("reference_s", range(0, 1e9), unit("s"), reference_words),
+      param<&Params::device_reserve_gib>("device_reserve_gib", at_least(0), unit("GiB"), device_reserve_words),
+      param<&Params::host_reserve_gib>("host_reserve_gib", at_least(0), unit("GiB"), host_reserve_words),
+      param<&Params::spill_folder>("spill_folder", spilling_is_operators, spill_folder_words),
+      param<&Params::image>("image", "The image, for which room is left on the GPU"));
   // Subsets share the events that are held; their number is not known before the scan.
   static MemoryNeed memory(const Params& p) {
     return {.message_bytes = memory_product(static_cast<std::size_t>(p.events), event_bytes),
             .gives_on_device = wants_cuda(p.backend),
             .lower = "events",
-            .note = p.iterations == 1 && p.subsets == 0 ? "holds the events of a few subsets, 12 to 28 B each"
-                                                        : keeps_events_note};
+            .note = p.iterations == 1 && p.subsets == 0 && p.order == PassRule::sequential
+                        ? "holds the events of a few subsets, 12 to 28 B each"
+                        : keeps_events_note};
   }
   static constexpr bool own_thread = true;  // emits every iteration from flush, held back by the edge
   static constexpr bool harmless = true;
@@ -82,8 +86,9 @@ struct SubsetBuilder {
       : p_(p),
         store_(store_settings(p)),
         cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
-        updates_({.iterations = p.iterations, .holds_last = p.subsets > 0 || p.least_events > 0},
-                 [this] { return p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity(); }) {
+        updates_(
+            {.iterations = p.iterations, .holds_last = p.subsets > 0 || p.least_events > 0, .order = {p.order, p.seed}},
+            [this] { return p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity(); }) {
     if (p.subsets == 0 && p.reference_s == 0)
       throw std::invalid_argument(
           "reference_s: 0 counts the decays of the whole scan, whose length only `subsets` waits for: set 1");

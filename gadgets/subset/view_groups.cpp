@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 
@@ -32,20 +31,6 @@ std::vector<int> view_groups(const ViewSet& set, int subsets) {
   for (std::size_t rank = 0; rank < views; ++rank)
     groups[by_angle[rank]] = static_cast<int>(rank % static_cast<std::size_t>(subsets));
   return groups;
-}
-
-std::vector<int> farthest_apart(int subsets) {
-  std::vector<int> order{0};
-  std::vector<int> nearest(static_cast<std::size_t>(subsets), std::numeric_limits<int>::max());  // of those in `order`
-  while (order.size() < static_cast<std::size_t>(subsets)) {
-    for (int k = 0; k < subsets; ++k) {
-      const int apart = std::abs(k - order.back());
-      int& distance = nearest[static_cast<std::size_t>(k)];
-      distance = std::min({distance, apart, subsets - apart});
-    }
-    order.push_back(static_cast<int>(std::ranges::max_element(nearest) - nearest.begin()));
-  }
-  return order;
 }
 
 }  // namespace tofstream

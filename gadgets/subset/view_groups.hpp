@@ -1,4 +1,5 @@
-// Which views of a scan are reconstructed together, and in which order the groups follow one another.
+// Which views of a scan are reconstructed together. Neighbouring groups look from nearly the same sides, so an update with
+// the next one would tell little that is new: pass_order.hpp has the order.
 #pragma once
 
 #include <vector>
@@ -11,10 +12,6 @@ namespace tofstream {
 /// that each group covers the circle, whichever head saw a view and whenever. Groups differ by one view at most.
 /// Throws std::invalid_argument for fewer views than groups.
 std::vector<int> view_groups(const ViewSet& set, int subsets);
-
-/// The groups 0 to subsets - 1, each as far as can be, on the circle of groups, from those before it: 0 4 2 6 1 5 3 7.
-/// Neighbouring groups look from nearly the same sides, so an update with the next one would tell little that is new.
-std::vector<int> farthest_apart(int subsets);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

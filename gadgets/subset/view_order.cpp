@@ -54,10 +54,10 @@ int ViewOrder::iteration_of(const LiveUpdate& update) const {
   return least + 1;
 }
 
-std::vector<int> ViewOrder::pass() const {
+std::vector<int> ViewOrder::pass(const PassOrder& order, int iteration) const {
   std::vector<int> groups;
   if (views_.empty()) return groups;
-  for (const int group : farthest_apart(settings_.subsets))
+  for (const int group : pass_order(order, settings_.subsets, iteration))
     if (std::ranges::any_of(views_, [&](const Seen& seen) { return seen.group == group; })) groups.push_back(group);
   return groups;
 }
@@ -75,7 +75,7 @@ std::optional<LiveUpdate> ViewOrder::next_replay() const {
 }
 
 std::optional<LiveUpdate> ViewOrder::next_missing() const {
-  const std::vector<int> groups = pass();
+  const std::vector<int> groups = pass(while_live, 1);
   const int count = static_cast<int>(groups.size());
   const auto last = static_cast<int>(std::ranges::find(groups, last_group_) - groups.begin());
   for (int step = 1; step <= count; ++step) {

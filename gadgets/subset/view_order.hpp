@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gadgets/subset/live_update.hpp"
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/stored_subset.hpp"
 #include "kernels/types/views.hpp"
 
@@ -31,9 +32,10 @@ class ViewOrder {
   void arrive(const StoredSubset<ViewBatch>& view);
   int arrived() const { return static_cast<int>(views_.size()); }
   /// Updates of a pass over all views, once the scan has ended: the groups that have views.
-  int in_a_pass() const { return static_cast<int>(pass().size()); }
-  /// The update with group k of a pass, in the order that view_subsets has.
-  LiveUpdate update_with(int k) const { return with_group(pass()[static_cast<std::size_t>(k)], settings_.subsets); }
+  int in_a_pass() const { return static_cast<int>(pass(while_live, 1).size()); }
+  /// The groups of a pass that have views, as they follow one another; those of view_subsets in the same order.
+  std::vector<int> pass(const PassOrder& order, int iteration) const;
+  LiveUpdate update_with(int group) const { return with_group(group, settings_.subsets); }
   int updates_of(int k) const { return views_[static_cast<std::size_t>(k)].updates; }
   int iteration_of(const LiveUpdate& update) const;
   int subset_of(const LiveUpdate& update) const { return view(update.first()).group; }
@@ -57,6 +59,8 @@ class ViewOrder {
   void note(const LiveUpdate& update);
 
  private:
+  static constexpr PassOrder while_live{PassRule::farthest};
+
   struct Seen {
     int group = 0;  // of `subsets`
     int updates = 0;
@@ -66,7 +70,6 @@ class ViewOrder {
   const Seen& view(int k) const { return views_[static_cast<std::size_t>(k)]; }
   int live_groups() const;
   LiveUpdate with_group(int group, int groups) const;
-  std::vector<int> pass() const;
 
   ViewOrderSettings settings_;
   std::vector<int> groups_;  // of each view of the set

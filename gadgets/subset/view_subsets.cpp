@@ -1,6 +1,7 @@
 // The subsets of an offline reconstruction of views: all views of a scan, dealt out to groups that each cover the
 // circle, and sent by the rule of offline_updates.hpp.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,6 +21,8 @@ struct ViewSubsets {
   struct Params {
     int subsets = 8;
     int iterations = 1;
+    PassRule order = PassRule::farthest;
+    std::int64_t seed = 1;
     double reference_s = 1;
     BackendChoice backend = BackendChoice::automatic;
   };
@@ -28,6 +31,7 @@ struct ViewSubsets {
                               "Groups of views, an update each: every K-th view by angle, so that each covers the "
                               "circle; 1 is MLEM"),
       param<&Params::iterations>("iterations", range(1, 10000), "Passes over all groups"),
+      param<&Params::order>("order", pass_rule_words), param<&Params::seed>("seed", at_least(0), pass_seed_words),
       param<&Params::reference_s>("reference_s", range(1e-9, 1e9), unit("s"), reference_s_of_views_words),
       param<&Params::backend>("backend", "Where the views will be projected"));
   static MemoryNeed memory(const Params& p) {
@@ -40,7 +44,7 @@ struct ViewSubsets {
       : p_(p),
         backend_(p.backend),
         intake_(p.reference_s),
-        updates_({.iterations = p.iterations}, [this] { return intake_.quantity(); }) {}
+        updates_({.iterations = p.iterations, .order = {p.order, p.seed}}, [this] { return intake_.quantity(); }) {}
 
   void process(std::shared_ptr<const ViewBatch> views, Emit<ViewSubset>& emit, Context& context) {
     const auto taken = intake_.take(*views, context);
@@ -59,8 +63,10 @@ struct ViewSubsets {
     if (groups_.empty()) return;
     intake_.require_all(context);
     if (sensitivity_waits()) updates_.announce(announcement_of_all(), emit, context);
-    const std::vector<Group> groups = groups_in_order();
-    updates_.expect(static_cast<int>(groups.size()));
+    const std::vector<Group> groups = groups_with_views();
+    std::vector<int> numbers;
+    for (const Group& group : groups) numbers.push_back(group.number);
+    updates_.expect(p_.subsets, std::move(numbers));
     for (const Group& group : groups)
       updates_.arrive({.batches = joined(group.views, memory_of(backend_))}, group.data, emit, context);
     views_.clear();
@@ -86,14 +92,15 @@ struct ViewSubsets {
   }
 
   struct Group {
+    int number = 0;
     std::vector<const ViewBatch*> views;
     MessageInfo data;  // of the first view to the last one
   };
 
-  std::vector<Group> groups_in_order() const {
+  std::vector<Group> groups_with_views() const {
     std::vector<Group> groups;
-    for (const int number : farthest_apart(p_.subsets)) {
-      Group group;
+    for (int number = 0; number < p_.subsets; ++number) {
+      Group group{.number = number, .views = {}, .data = {}};
       for (std::size_t v = 0; v < views_.size(); ++v) {
         if (groups_[static_cast<std::size_t>(views_[v].records.front().view)] != number) continue;
         group.data = group.views.empty() ? came_[v] : data_between(group.data, came_[v]);

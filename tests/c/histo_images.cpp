@@ -197,8 +197,7 @@ TEST_CASE("the randoms of a scan in C are those of a run, from a rate and from d
   std::mt19937 random(9);
   std::uniform_int_distribution<std::uint32_t> detector(0, 6143);
   for (int i = 0; i < 5000; ++i) first.push_back(detector(random)), second.push_back(detector(random));
-  tof_events delayeds{
-      .size = sizeof(tof_events), .count = 5000, .detector1 = first.data(), .detector2 = second.data()};
+  tof_events delayeds{.size = sizeof(tof_events), .count = 5000, .detector1 = first.data(), .detector2 = second.data()};
   from.delayeds = &delayeds;
   from.rate_cps = 0;
   REQUIRE_MESSAGE(tof_direction_randoms(op.get(), &from, of_delayeds.data(), nullptr) == TOF_OK, tof_error());
@@ -223,7 +222,8 @@ TEST_CASE("the randoms of a scan in C are those of a run, from a rate and from d
     return randoms.lay_down(place, 10, context);
   };
   CHECK(std::accumulate(of_rate.begin(), of_rate.end(), 0.0) > 0);
-  CHECK(std::ranges::equal(of_a_run({.from = tofstream::HistoRandomsFrom::rate, .rate_cps = 500}, false).span(), of_rate));
+  CHECK(std::ranges::equal(of_a_run({.from = tofstream::HistoRandomsFrom::rate, .rate_cps = 500}, false).span(),
+                           of_rate));
   CHECK(std::ranges::equal(of_a_run({.from = tofstream::HistoRandomsFrom::delayeds}, true).span(), of_delayeds));
 
   const auto refused = [&](const char* words) {

@@ -168,6 +168,25 @@ TEST_CASE("live over ZeroMQ, then final: offline gives the offline pipeline's im
   CHECK(std::filesystem::exists(folder / "live/image.nii.gz"));
 }
 
+TEST_CASE("live, then final: offline in another order gives the image of the same order offline, bit for bit") {
+  const TemporaryFolder folder;
+  const auto in_order = [](const std::string& of, const std::string& key) {
+    return of + ", " + key + ": random, seed: 3";
+  };
+  const LiveRun anew =
+      run_live(pipeline(over_the_wire(folder), in_order(std::string(live_subsets) + ", final: offline", "final_order")),
+               folder / "live");
+  const LiveRun once = run_live(pipeline(over_the_wire(folder), in_order(offline, "order")), folder / "offline");
+  CHECK(anew.image == once.image);
+  const LiveRun sequential = run_live(pipeline(over_the_wire(folder), offline), folder / "sequential");
+  CHECK(anew.image != sequential.image);
+  CHECK(anew.step.last);
+  const LiveRun followed =
+      run_live(pipeline(over_the_wire(folder), fmt::format("{}, follow: {}", live_subsets, (folder / "live").string())),
+               folder / "followed");
+  CHECK(followed.image == anew.image);  // by the order that was written, whatever the parameter
+}
+
 // The different order of updates changes the image less than counting statistics do (the same scan with another seed).
 TEST_CASE("the live image is the offline one within a part of the noise, from the activity of the first seconds on") {
   const TemporaryFolder folder;

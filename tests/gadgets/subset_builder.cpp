@@ -108,6 +108,35 @@ TEST_CASE("cut: interleaved gives every subset each so many-th event and an equa
                     doctest::Contains("cut: interleaved needs the whole stream: set subsets"));
 }
 
+TEST_CASE("subsets follow one another in an order of their own, once all have come") {
+  const auto firsts = [](const std::string& settings) {
+    RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{iterations: 2, backend: cpu, " + settings + "}");
+    for (int first = 0; first < 48; first += 6) gadget.send(numbered_batch(first, 6, first * 0.1, 0.6));
+    gadget.finish();
+    std::vector<int> found;
+    std::int64_t update = 0;
+    const auto subsets = gadget.out.all();
+    for (std::size_t s = 0; s < subsets.size(); ++s) {
+      found.push_back(numbers(*subsets[s]).front() / 6);
+      CHECK(subsets[s]->step.update == ++update);
+      CHECK(subsets[s]->step.subset == static_cast<int>(s % 8));  // its place
+      CHECK(subsets[s]->step.iteration == static_cast<int>(s / 8) + 1);
+      CHECK(subsets[s]->step.last == (s == 15));
+      CHECK(subsets[s]->event_count() == (s < 8 ? 6 : 0));
+      if (s != 15) CHECK(subsets[s]->next_batch == subsets[s + 1]->batches.front());
+    }
+    return found;
+  };
+  const std::vector<int> twice = {0, 4, 2, 6, 1, 5, 3, 7, 0, 4, 2, 6, 1, 5, 3, 7};
+  CHECK(firsts("subsets: 8, order: herman_meyer") == twice);
+  CHECK(firsts("events: 6, order: herman_meyer") == twice);  // they wait for the last
+  const std::vector<int> random = firsts("subsets: 8, order: random, seed: 3");
+  CHECK(random == firsts("subsets: 8, order: random, seed: 3"));
+  CHECK(random != firsts("subsets: 8, order: random, seed: 4"));
+  CHECK(!std::equal(random.begin(), random.begin() + 8, random.begin() + 8));
+  CHECK_THROWS_WITH(firsts("subsets: 8, order: backwards"), doctest::Contains("herman_meyer"));
+}
+
 TEST_CASE("subsets of unequal duration carry their share of the scan's time") {
   RegisteredGadgetTest<EventSubset> gadget("subset_builder", "{subsets: 2, reference_s: 0, backend: cpu}");
   gadget.send(numbered_batch(0, 10, 0, 1.0));   // ten events a second

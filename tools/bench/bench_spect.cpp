@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/view_groups.hpp"
 #include "kernels/cuda/cufft_library.hpp"
 #include "kernels/cuda/stopwatch.hpp"

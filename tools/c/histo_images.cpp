@@ -41,7 +41,8 @@ EventBatch delayeds_of(const tof_events& given, const RecordedBy& by, const char
   if (!delayeds.detector1 || !delayeds.detector2)
     throw Wrong("from.delayeds has no detector1 and detector2: randoms are estimated for each detector");
   if (delayeds.scanner && std::string(delayeds.scanner) != scanner)
-    throw Wrong(fmt::format("from.delayeds.scanner is '{}', and from.scanner '{}': give one", delayeds.scanner, scanner));
+    throw Wrong(
+        fmt::format("from.delayeds.scanner is '{}', and from.scanner '{}': give one", delayeds.scanner, scanner));
   delayeds.scanner = scanner;
   delayeds.tof_mm = delayeds.tof_width_mm = nullptr;  // randoms have none
   return batch_of(view_of(delayeds, *by.scanner, Memory::host), by);

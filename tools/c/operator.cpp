@@ -304,6 +304,5 @@ tof_status tof_sensitivity(tof_operator* op, const float* multiplicative, float*
   });
 }
 
-
 }  // extern "C"
 // SPDX-License-Identifier: Apache-2.0

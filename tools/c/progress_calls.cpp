@@ -26,12 +26,18 @@ std::chrono::duration<double> time_between(double every_s) {
 
 std::int32_t phase_of(RunPhase phase) {
   switch (phase) {
-    case RunPhase::preparing: return TOF_PREPARING;
-    case RunPhase::waiting: return TOF_WAITING;
-    case RunPhase::running: return TOF_RUNNING;
-    case RunPhase::stopping: return TOF_STOPPING;
-    case RunPhase::ending: return TOF_ENDING;
-    case RunPhase::over: break;
+    case RunPhase::preparing:
+      return TOF_PREPARING;
+    case RunPhase::waiting:
+      return TOF_WAITING;
+    case RunPhase::running:
+      return TOF_RUNNING;
+    case RunPhase::stopping:
+      return TOF_STOPPING;
+    case RunPhase::ending:
+      return TOF_ENDING;
+    case RunPhase::over:
+      break;
   }
   return TOF_OVER;
 }

@@ -157,6 +157,9 @@ TEST_CASE("live histo-images: `final: offline` gives the image of histo_deposit,
     CHECK(label_of(*last_image()->quantity) == words);
     CHECK((*last_image()->quantity)[Correction::randoms].state == randoms);
   }
+  const std::string final = ", final: offline, final_order: random, seed: 5";
+  const std::vector<float> in_another_order = runs.image(live_histo + final, "random", "waits: true");
+  CHECK(in_another_order != runs.image(live_histo + std::string(", final: offline"), "farthest", "waits: true"));
 }
 
 TEST_CASE("live histo-images: block RAMLA goes on where a run was killed, and comes to the same image") {

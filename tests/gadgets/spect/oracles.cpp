@@ -9,6 +9,7 @@
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/spect/io/camera_yaml.hpp"
+#include "gadgets/subset/pass_order.hpp"
 #include "gadgets/subset/view_groups.hpp"
 #include "kernels/analysis/inner_product.hpp"
 #include "kernels/analysis/roi.hpp"
