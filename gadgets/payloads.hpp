@@ -42,6 +42,7 @@ struct UpdateStep {
   std::int64_t update = 0;  // its number in the run, from 1; 0: not counted
   bool replayed = false;    // its events were reconstructed before, whatever the iteration
   bool restart = false;     // discards the estimate: the start image comes out
+  int number = 0;           // of the subset, the same in each iteration, whatever its place
 };
 
 /// The data of one update, in batches of the size that a projector takes, and their share of the reference time.

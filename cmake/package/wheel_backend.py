@@ -1,5 +1,5 @@
-"""What pip calls to make a wheel of this tree (PEP 517): scikit-build-core where it is installed, else setuptools, which
-setup.py tells what to build with CMake. Both put the same files into the wheel.
+"""What pip calls to make a wheel of this tree (PEP 517): scikit-build-core where it is installed, else setuptools,
+which setup.py tells what to build with CMake. Both put the same files into the wheel.
 
 setuptools also makes wheels for other machines (`--build-option=--plat-name=manylinux_...`, tools/package) and editable
 installations, whose package finds the build folder."""

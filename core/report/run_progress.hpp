@@ -8,11 +8,11 @@
 namespace tofstream {
 
 struct RunProgress {
-  // From 0 to 1: of the gadget that is the least far among those that have begun and know their end; none where none does.
-  // It falls where a further gadget begins.
+  // From 0 to 1: of the gadget that is the least far among those that have begun and know their end; none where none
+  // does. It falls where a further gadget begins.
   std::optional<double> fraction;
-  // One line: what each gadget says, and what it waits for; the time since data came, that of a live scan, or else since
-  // the run began; and the time left where it can be told. Empty where nobody says anything.
+  // One line: what each gadget says, and what it waits for; the time since data came, that of a live scan, or else
+  // since the run began; and the time left where it can be told. Empty where nobody says anything.
   std::string line;
 };
 

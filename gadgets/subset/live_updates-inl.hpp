@@ -231,7 +231,8 @@ UpdateStep LiveUpdates<Data, Order>::step_of(const LiveUpdate& update) {
                   .subset = order_.subset_of(update),
                   .subsets = 0,
                   .update = ++updates_,
-                  .replayed = !update.is_new};
+                  .replayed = !update.is_new,
+                  .number = order_.subset_of(update)};
   if (!offline_) return step;
   const int all = order_.in_a_pass();
   step.subset = static_cast<int>(*offline_ % all);

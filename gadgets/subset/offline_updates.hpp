@@ -1,5 +1,5 @@
-// The updates of an offline reconstruction, whatever kind of data its subsets are of: each subset goes out as it comes, or
-// all in an order of their own once they have come, and all of them again for every further iteration.
+// The updates of an offline reconstruction, whatever kind of data its subsets are of: each subset goes out as it comes,
+// or all in an order of their own once they have come, and all of them again for every further iteration.
 #pragma once
 
 #include <algorithm>
@@ -116,8 +116,10 @@ class OfflineUpdates {
   Subset<Data> next(int iteration, int place, int count) {
     const bool ends = count > 0 && place + 1 == count;
     const bool last_time = iteration == settings_.iterations;
-    StoredSubset<Data>& stored = subsets_[subset_at(iteration, place)];
-    const UpdateStep step{iteration, settings_.iterations, place, count, ends, ends && last_time, ++updates_};
+    const std::size_t number = subset_at(iteration, place);
+    StoredSubset<Data>& stored = subsets_[number];
+    UpdateStep step{iteration, settings_.iterations, place, count, ends, ends && last_time, ++updates_};
+    step.number = static_cast<int>(number);
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
     subset.next_batch = first_batch_after(iteration, place, ends);
     subset.quantity = quantity_();

@@ -29,8 +29,8 @@ inline constexpr auto final_order_words =
 inline constexpr auto pass_seed_words = "Of random: same seed, same orders";
 
 /// The subsets 0 to count - 1 as they follow one another in the pass `iteration`, from 1; each once.
-///   herman_meyer: the digits of the place, its radices the prime factors of `count` from the smallest, are read the other
-///   way round: 0 4 2 6 1 5 3 7. A prime number of subsets stays in sequence. Herman and Meyer 1993, for
+///   herman_meyer: the digits of the place, its radices the prime factors of `count` from the smallest, are read the
+///   other way round: 0 4 2 6 1 5 3 7. A prime number of subsets stays in sequence. Herman and Meyer 1993, for
 ///   projections; the order of the factors is ours.
 std::vector<int> pass_order(const PassOrder& order, int count, int iteration);
 

@@ -1,5 +1,5 @@
-// Which views of a scan are reconstructed together. Neighbouring groups look from nearly the same sides, so an update with
-// the next one would tell little that is new: pass_order.hpp has the order.
+// Which views of a scan are reconstructed together. Neighbouring groups look from nearly the same sides, so an update
+// with the next one would tell little that is new: pass_order.hpp has the order.
 #pragma once
 
 #include <vector>

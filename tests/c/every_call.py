@@ -1,5 +1,5 @@
-"""One of each call, as a user types it, with small sizes: run by examples.cpp. Ends with 'all passed', or at the first that
-fails. Other tests look at what they give."""
+"""One of each call, as a user types it, with small sizes: run by examples.cpp. Ends with 'all passed', or at the first
+that fails. Other tests look at what they give."""
 
 import importlib.util
 import os
@@ -81,8 +81,8 @@ def runs():
     assert images[-1].is_last and images[-1].iteration == 5
     d1, d2 = (random.integers(first, first + 3000, 30000, np.uint32) for first in (0, 3000))
     ev = tof.Events(scanner="demo_ring", detector1=d1, detector2=d2, tof_mm=np.zeros(30000, np.float32))
-    quick = {"projected.sensitivity": dict(exact_pairs=0, sampled_pairs=20000, cache=False), "subsets.least_events": 1000,
-             "subsets.final": "none", "image.voxel_mm": 16}
+    quick = {"projected.sensitivity": dict(exact_pairs=0, sampled_pairs=20000, cache=False),
+             "subsets.least_events": 1000, "subsets.final": "none", "image.voxel_mm": 16}
     with tof.run("live_osem", feed="feed", set=quick) as run:
         run.send(ev, start_s=0.0, duration_s=1.0)
         assert run.newest().voxels.max() > 0

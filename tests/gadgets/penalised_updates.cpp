@@ -1,5 +1,5 @@
-// Priors and the updates that take them, as gadgets of a pipeline: MAP-EM, whose objective never falls, and BSREM,
-// which ends at the same image; what a checkpoint holds of them; and files that do not fit.
+// Priors and the updates that take them, as gadgets of a pipeline: MAP-EM, whose objective never falls, BSREM and SVRG,
+// which end at the same image; what a checkpoint holds of them; and files that do not fit.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -39,6 +39,8 @@ struct PenalisedRun {
   std::string prior;  // empty: none
   std::string update = "use: map_em_update";
   int subsets = 1, iterations = 5;
+  std::string more;           // of subset_builder
+  std::string subset_gadget;  // in its place
 
   std::string pipeline() const {
     return fmt::format(R"(
@@ -47,15 +49,19 @@ backend: cpu
 image: {}
 gadgets:
   {}
-  subsets: {{use: subset_builder, from: photons, subsets: {}, iterations: {}, reference_s: 0}}
+  subsets: {{{}, from: photons}}
   projected: {{use: joseph_projector, from: {{events: subsets, image: estimate}},
     sensitivity: {{exact_pairs: 0, sampled_pairs: 100000, cache: false}}}}
   estimate: {{{}, from: {}}}
   kept: {{use: test_keep_penalised, from: estimate}}
 {})",
-                       image, data, subsets, iterations, update,
+                       image, data, subset_words(), update,
                        prior.empty() ? "projected" : "{projected: projected, penalty: prior}",
                        prior.empty() ? "" : fmt::format("  prior: {{{}, from: estimate}}\n", prior));
+  }
+  std::string subset_words() const {
+    if (!subset_gadget.empty()) return subset_gadget;
+    return fmt::format("use: subset_builder, subsets: {}, iterations: {}, reference_s: 0{}", subsets, iterations, more);
   }
   RunReport report() const {
     const TemporaryFolder folder;
@@ -150,7 +156,45 @@ TEST_CASE("BSREM ends at MAP-EM's image and objective") {
   }
 }
 
-TEST_CASE("BSREM takes a camera's views, each subset of which has a sensitivity of its own") {
+TEST_CASE("SVRG ends at MAP-EM's image with steps that stay as long, in any order of its subsets") {
+  for (const std::string& prior : {every_prior[0], every_prior[3]}) {
+    CAPTURE(prior);
+    const std::vector<float> map = result_of({.prior = prior, .update = "use: map_em_update", .iterations = 400}).image;
+    const auto apart = [&](const std::string& update, const std::string& more, int iterations) {
+      return relative_distance(
+          result_of({.prior = prior, .update = update, .subsets = 4, .iterations = iterations, .more = more}).image,
+          map);
+    };
+    const double svrg = apart("use: svrg_update", "", 80), random = apart("use: svrg_update", ", order: random", 80),
+                 alike = apart("use: bsrem_update, decay: 0", "", 80);
+    MESSAGE(prior, ": SVRG ", svrg, ", in random order ", random, ", BSREM with steps as long ", alike, " apart");
+    CHECK(svrg < 0.01);
+    CHECK(random < 0.01);
+    CHECK(svrg < 0.5 * alike);
+  }
+}
+
+TEST_CASE("SVRG with one subset is EM where there is no penalty, and stays where it is while it looks at an anchor") {
+  const auto em = result_of({.update = "use: osem_update", .iterations = 3}).image;
+  // Passes: EM's step, one for an anchor whose end is a step of all data, and a step of the one subset there is.
+  const auto svrg = result_of({.update = "use: svrg_update, offset: 0", .iterations = 3}).image;
+  CHECK(relative_distance(svrg, em) < 1e-5);
+  const std::string anchors = "use: svrg_update, anchor_every: 1";
+  const auto before = result_of({.update = anchors, .subsets = 4, .iterations = 1}).image;
+  const auto after = result_of({.update = anchors, .subsets = 4, .iterations = 2}).image;
+  CHECK(relative_distance(after, before) > 1e-3);  // by one step, at the end of the pass
+}
+
+TEST_CASE("SVRG refuses data that still come, and a checkpoint, which has no anchor") {
+  PenalisedRun live{.update = "use: svrg_update"};
+  live.subset_gadget = "use: live_subsets, seconds: 0.25, iterations: 3";
+  CHECK(error_of(live).find("svrg_update needs all data before it begins") != std::string::npos);
+  CHECK_THROWS_WITH(RegisteredGadgetTest<Estimate>(
+                        "svrg_update", "{backend: cpu, image: {size: [2, 1, 1], voxel_mm: 4}, resume_from: /tmp}"),
+                    doctest::Contains("a checkpoint does not hold the anchor's images"));
+}
+
+TEST_CASE("BSREM and SVRG take a camera's views, each subset of which has a sensitivity of its own") {
   const TemporaryFolder folder;
   const char* const pipeline = R"(
 backend: cpu
@@ -164,7 +208,7 @@ gadgets:
   estimate:  {use: UPDATE, from: {projected: projected, penalty: prior}, objective: true}
   kept:      {use: test_keep_penalised, from: estimate}
 )";
-  for (const std::string update : {"bsrem_update", "map_em_update"}) {
+  for (const std::string update : {"bsrem_update", "svrg_update", "map_em_update"}) {
     std::string text = pipeline;
     text.replace(text.find("UPDATE"), 6, update);
     const RunReport report =

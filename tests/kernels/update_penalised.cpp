@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/em/bsrem_update.hpp"
 #include "kernels/em/em_update.hpp"
+#include "kernels/em/image_sum.hpp"
 #include "kernels/em/map_em_update.hpp"
 #include "kernels/prior/prior.hpp"
 #include "tests/kernels/prior_support.hpp"
@@ -290,5 +292,46 @@ TEST_CASE("BSREM: two subsets of unequal time come to agree on MAP-EM's image") 
       }
     CHECK(difference(x.voxels.to_vector(), exact.voxels.to_vector()) < 5e-3);
   }
+}
+
+TEST_CASE("a difference of images is added, on a GPU as on the CPU, and images that do not fit are refused") {
+  const Grid grid = Grid::centred(7, 5, 3, {4, 4, 4});
+  const auto image = [&](float first, float step) {
+    std::vector<float> values(static_cast<std::size_t>(grid.voxels()));
+    for (std::size_t v = 0; v < values.size(); ++v) values[v] = first + step * static_cast<float>(v % 11);
+    return Image{grid, Buffer<float>::from(values)};
+  };
+  const Image start = image(2, 0.5F), plus = image(1, 3), minus = image(4, -1);
+  const auto added = [&](Memory memory, const Image* subtracted) {
+    Image sum = start.to(memory);
+    const Image there = plus.to(memory);
+    std::optional<Image> less;
+    if (subtracted) less = subtracted->to(memory);
+    add_difference(sum, 2.5, there, less ? &*less : nullptr);
+    return sum.voxels.to_vector();
+  };
+  const std::vector<float> both = added(Memory::host, &minus), one = added(Memory::host, nullptr);
+  for (std::int64_t v = 0; v < grid.voxels(); ++v) {
+    const double s = static_cast<double>(start.voxels[v]), p = static_cast<double>(plus.voxels[v]),
+                 m = static_cast<double>(minus.voxels[v]);
+    CHECK(both[static_cast<std::size_t>(v)] == doctest::Approx(s + 2.5 * (p - m)));
+    CHECK(one[static_cast<std::size_t>(v)] == doctest::Approx(s + 2.5 * p));
+  }
+  Image sum = start.to(Memory::host);
+  const Image other = Image::zeros(Grid::centred(7, 5, 4, {4, 4, 4}));
+  CHECK_THROWS_WITH_AS(add_difference(sum, 1, other), doctest::Contains("image that is added lies on another grid"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(add_difference(sum, 1, plus, &other), doctest::Contains("image that is subtracted"),
+                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(add_difference(sum, std::numeric_limits<double>::infinity(), plus),
+                       doctest::Contains("the factor is inf"), std::invalid_argument);
+  if (!gpu_or_skip()) return;
+  const std::vector<float> there = added(Memory::device, &minus), alone = added(Memory::device, nullptr);
+  for (std::size_t v = 0; v < both.size(); ++v) {
+    CHECK(there[v] == doctest::Approx(both[v]).epsilon(1e-6));
+    CHECK(alone[v] == doctest::Approx(one[v]).epsilon(1e-6));
+  }
+  CHECK_THROWS_WITH_AS(add_difference(sum, 1, plus.to(Memory::device)), doctest::Contains("in other memory"),
+                       std::invalid_argument);
 }
 // SPDX-License-Identifier: Apache-2.0

@@ -41,8 +41,9 @@ TOF_API const char* tof_error(void);
 TOF_API const char* tof_why_no_cuda(void);
 
 /* What the program logs: `level` of a line is 2 (info), 3 (warning) or 4 (error). Called by any thread, one at a time;
- * it must not call this library, and the run waits for it. An exception of C++ that leaves it ends its calls. Without one nothing is logged. `level`: "info", "warning", "error" or "off". A warning says what
- * is approximate, missing or slow, so a host shows it to its user. */
+ * it must not call this library, and the run waits for it. An exception of C++ that leaves it ends its calls. Without one
+ * nothing is logged. `level`: "info", "warning", "error" or "off". A warning says what is approximate, missing or slow, so
+ * a host shows it to its user. */
 typedef void (*tof_log_call)(void* user, int32_t level, const char* line);
 TOF_API tof_status tof_log(tof_log_call call, void* user, const char* level);
 
@@ -233,9 +234,9 @@ typedef struct tof_randoms {
   float window_mm;            /* all ToF that a coincidence may have, from end to end; 0: the scanner's */
   int64_t most_lines;         /* more are sampled; 0: 50 million */
 } tof_randoms;
-/* data = b_v, the randoms that are expected at each point of histo-images in these seconds: those of each line are spread
- * evenly over its window, and laid down as those of tof_direction_terms are, as a run does it (share/doc/direct.md). They
- * are `additive` beside its `multiplicative`. Of all of an operator's views, not of a part's. Computed on the CPU, and
+/* data = b_v, the randoms that are expected at each point of histo-images in these seconds: those of each line are
+ * spread evenly over its window, and laid down as those of tof_direction_terms are, as a run does it
+ * (share/doc/direct.md). They are `additive` beside its `multiplicative`. Of all of an operator's views, not of a part's. Computed on the CPU, and
  * complete on return. */
 TOF_API tof_status tof_direction_randoms(tof_operator* op, const tof_randoms* from, float* data, void* stream);
 
@@ -261,14 +262,14 @@ typedef struct tof_progress {
   uint64_t events;     /* that came from sources */
   int64_t update, updates; /* subset k of n, all iterations: the last one that was projected. updates 0: the end is not
                             * known, as of a live scan; update 0: none was */
-  double fraction;  /* from 0 to 1, of the gadget that is the least far of those that have begun and know their end, so that
-                     * it falls where another begins; -1: none knows */
+  double fraction;  /* from 0 to 1, of the gadget that is the least far of those that have begun and know their end, so
+                     * that it falls where another begins; -1: none knows */
   const char* text; /* one line, as the program shows it at a terminal; may be "". Until the call returns */
 } tof_progress;
 
 /* Told by one thread of the run's own, from when it prepares on: never two calls at once, at most one in
- * `progress_every_s`, and a last one with TOF_OVER when the run is over. The run does not wait for a call: while one lasts
- * it goes on, no other is made, and tof_pipeline_wait may return before the last one. It may make any call, of this run
+ * `progress_every_s`, and a last one with TOF_OVER when the run is over. The run does not wait for a call: while one
+ * lasts it goes on, no other is made, and tof_pipeline_wait may return before the last one. It may make any call, of this run
  * too: tof_pipeline_drop there takes effect when it has returned. From another thread tof_pipeline_drop waits for it to
  * return, and no call comes after that. An exception of C++ that leaves it is logged, and it is not called again. */
 typedef void (*tof_progress_call)(void* user, const tof_progress* progress);

@@ -1,5 +1,5 @@
-// `tofstream kappa SCAN --image IMAGE -o FILE`: the image with which a prior's resolution is even, by the pipeline `kappa`
-// or one of the user's that ends like it.
+// `tofstream kappa SCAN --image IMAGE -o FILE`: the image with which a prior's resolution is even, by the pipeline
+// `kappa` or one of the user's that ends like it.
 #include <filesystem>
 #include <memory>
 #include <string>

@@ -1,8 +1,8 @@
 function D = tof_direct(grid, directions, parameters, precision)
 % TOF_DIRECT  Histo-images (DIRECT): the image convolved with each view's kernel of time of flight and width.
 %
-%   D = tof_direct(grid, directions, parameters) is an operator (help tof_operator) from images (x, y, z) to histo-images
-%   (t, s, z, view), t along the view, or (x, y, z, view). The grid is that of tof_spect.
+%   D = tof_direct(grid, directions, parameters) is an operator (help tof_operator) from images (x, y, z) to
+%   histo-images (t, s, z, view), t along the view, or (x, y, z, view). The grid is that of tof_spect.
 %
 %   directions.views           [azimuths, tilts]: intervals of azimuth in [0, 180) degrees and of the co-polar angle
 %                              within the acceptance; [40 3] where it is left out

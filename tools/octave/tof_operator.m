@@ -24,8 +24,8 @@ classdef tof_operator
 %   A.report               what the projector chose itself, as a struct
 %   size(A)                [number of data, number of voxels]
 %
-% An operator of precision 'double' is the definition in double precision, the reference of the others: on one thread, and
-% slow. It has A * x and A' * y alone. Its arrays are double (single is converted), and its results too.
+% An operator of precision 'double' is the definition in double precision, the reference of the others: on one
+% thread, and slow. It has A * x and A' * y alone. Its arrays are double (single is converted), and its results too.
 %
 % Arrays of the others are single, and go to the library as they lie in memory. Double is converted to single in a copy; results are
 % single. Other types, sparse, complex and gpuArray are errors. An operator works on the CPU. Copies share it, and it
@@ -166,7 +166,8 @@ classdef tof_operator
   methods (Access = private)
     function require_single(A, name)
       if strcmp(A.precision, 'double')
-        error('tofstream:invalid', '%s is of operators in single precision: one in double has A * x and A'' * y alone', name);
+        error('tofstream:invalid', ...
+              '%s is of operators in single precision: one in double has A * x and A'' * y alone', name);
       end
     end
 

@@ -56,8 +56,8 @@ class HistoImages(Operator):
     def additive(self, scanner: Union[str, os.PathLike[str]], seconds: float, *, delayeds: Optional[Events] = None,
                  rate_cps: Optional[float] = None, window_mm: Optional[float] = None, most_lines: int = 50_000_000,
                  like: Any = None) -> Any:
-        """The terms b_v, of shape out_shape: the randoms that are expected at each point in these seconds of the scan, in
-        counts. Those of a line are spread evenly over its coincidence window. In a new array, where `like` lies.
+        """The terms b_v, of shape out_shape: the randoms that are expected at each point in these seconds of the scan,
+        in counts. Those of a line are spread evenly over its coincidence window. In a new array, where `like` lies.
 
         scanner        of share/scanners, or a YAML file
         delayeds       the scan's delayed coincidences, with detector1 and detector2 in host memory: a factor for each

@@ -28,8 +28,8 @@ class Progress:
     events     that came from sources
     update     the last subset that was projected, counted from 1 through all iterations; 0 before
     updates    how many there are; 0 where the end is not known, as of a live scan
-    fraction   from 0 to 1, of the gadget that is the least far of those that have begun and know their end; it falls where
-               another begins. None where none knows
+    fraction   from 0 to 1, of the gadget that is the least far of those that have begun and know their end; it falls
+               where another begins. None where none knows
     text       one line
     """
 
@@ -79,7 +79,8 @@ class Listener:
                 self._call(progress)
         except BaseException:  # SystemExit too: the thread is the library's
             self._call = None
-            logging.getLogger("tofstream").exception("the call that is told the run's progress failed: it is not made again")
+            logging.getLogger("tofstream").exception(
+                "the call that is told the run's progress failed: it is not made again")
         finally:
             if progress.is_over:
                 self._ended.set()

@@ -1,0 +1,14 @@
+// Sums of images of one grid, in the memory where they lie: what an update makes of several subsets' back projections.
+#pragma once
+
+#include "kernels/types/image.hpp"
+
+namespace tofstream {
+
+/// sum_j <- sum_j + factor (plus_j - minus_j), in place; `minus` null: 0. Complete on return. Throws
+/// std::invalid_argument for grids or memories that differ, and a factor that is not finite.
+void add_difference(Image& sum, double factor, const Image& plus, const Image* minus = nullptr,
+                    Stream stream = nullptr);
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
