@@ -76,7 +76,7 @@ class Anchor {
 
 struct SvrgUpdate {
   struct Params : UpdateParams {
-    double relaxation = 1;
+    double relaxation = 0.3;
     int warm_up = 1;
     int anchor_every = 3;
     double offset = 1e-3;
@@ -85,9 +85,10 @@ struct SvrgUpdate {
   };
   static constexpr auto params =
       describe(param<&Params::relaxation>("relaxation", range(1e-6, 1.9),
-                                          "Length of the steps, which stays; 1: those of EM where there is no penalty"),
+                                          "Length of the steps, which stays; 1: those of EM where there is one subset "
+                                          "and no penalty. Subsets of few data need shorter ones, or steps run away"),
                param<&Params::warm_up>("warm_up", range(0, 10000),
-                                       "Passes before the first anchor, with steps of BSREM of the same length"),
+                                       "Passes before the first anchor, with BSREM's steps of the same length"),
                param<&Params::anchor_every>("anchor_every", range(1, 10000),
                                             "Passes with steps after each pass for an anchor, in which the image stays "
                                             "until its end"),

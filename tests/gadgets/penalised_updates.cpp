@@ -166,18 +166,25 @@ TEST_CASE("SVRG ends at MAP-EM's image with steps that stay as long, in any orde
           map);
     };
     const double svrg = apart("use: svrg_update", "", 80), random = apart("use: svrg_update", ", order: random", 80),
-                 alike = apart("use: bsrem_update, decay: 0", "", 80);
-    MESSAGE(prior, ": SVRG ", svrg, ", in random order ", random, ", BSREM with steps as long ", alike, " apart");
+                 bsrem = apart("use: bsrem_update, decay: 0.3", "", 80);
+    MESSAGE(prior, ": SVRG ", svrg, ", in random order ", random, ", BSREM ", bsrem, " apart");
     CHECK(svrg < 0.01);
     CHECK(random < 0.01);
-    CHECK(svrg < 0.5 * alike);
+    CHECK(svrg < 0.5 * bsrem);
   }
+  // Of few events a subset is so unlike the others that long steps run away, which the run says.
+  const PenalisedResult away = result_of({.prior = every_prior[0],
+                                          .update = "use: svrg_update, relaxation: 1",
+                                          .subsets = 4,
+                                          .iterations = 80,
+                                          .more = ", order: random"});
+  CHECK(std::get<std::int64_t>(away.figures.at("bounded_voxels")) > 0);
 }
 
 TEST_CASE("SVRG with one subset is EM where there is no penalty, and stays where it is while it looks at an anchor") {
   const auto em = result_of({.update = "use: osem_update", .iterations = 3}).image;
   // Passes: EM's step, one for an anchor whose end is a step of all data, and a step of the one subset there is.
-  const auto svrg = result_of({.update = "use: svrg_update, offset: 0", .iterations = 3}).image;
+  const auto svrg = result_of({.update = "use: svrg_update, offset: 0, relaxation: 1", .iterations = 3}).image;
   CHECK(relative_distance(svrg, em) < 1e-5);
   const std::string anchors = "use: svrg_update, anchor_every: 1";
   const auto before = result_of({.update = anchors, .subsets = 4, .iterations = 1}).image;
