@@ -5,6 +5,7 @@ import inspect
 import os
 import sys
 import traceback
+from typing import Any
 
 from .convert import BadOutput
 from .declare import declared
@@ -33,7 +34,8 @@ class Script:
             raise BadScript("the script's name must end in .py")
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
+        loader: Any = spec.loader  # of Python 3.9 the types lack exec_module
+        loader.exec_module(module)
         if len(declared) != 1:
             names = ", ".join(made.__name__ for made in declared)
             raise BadScript(f"has {len(declared)} gadgets ({names}): put @gadget above one" if declared else
