@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/base/log.hpp"
+#include "core/base/muted_log.hpp"
 
 namespace tofstream {
 namespace {
@@ -22,13 +23,13 @@ std::uint64_t BookEntries::lost_total() const {
 }
 
 void Logger::debug(std::string_view text) const {
-  program_log().debug("{}: {}", *name_, one_line(text));
+  if (!MutedLog::is_on()) program_log().debug("{}: {}", *name_, one_line(text));
 }
 void Logger::info(std::string_view text) const {
-  program_log().info("{}: {}", *name_, one_line(text));
+  if (!MutedLog::is_on()) program_log().info("{}: {}", *name_, one_line(text));
 }
 void Logger::warning(std::string_view text) const {
-  program_log().warn("{}: {}", *name_, one_line(text));
+  if (!MutedLog::is_on()) program_log().warn("{}: {}", *name_, one_line(text));
 }
 
 }  // namespace tofstream

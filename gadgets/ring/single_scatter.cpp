@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "kernels/memory/devices.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 #include "kernels/ring/scatter/scatter_scanner.hpp"
 #include "kernels/ring/scatter/scatter_tails.hpp"
@@ -55,17 +57,18 @@ class ScatterTerms final : public AdditiveTerms<EventBatch> {
     // In the estimate's unit the reference time cancels: its image counts the decays of that time, and so do the terms.
     const EventTerms terms{
         .scatter = of_bins ? estimate_ : lines_, .exposure = batch.exposure, .reference_s = 1, .tof = tof_};
-    const std::lock_guard lock(mutex_);
     const Backend backend = on_host(batch.memory()) ? Backend::cpu : Backend::cuda;
-    if (!corrector_ || corrector_->backend() != backend) corrector_.emplace(backend);
-    corrector_->sum_additive(batch, terms, to);
+    const std::lock_guard lock(mutex_);
+    auto& corrector = correctors_[{backend, backend == Backend::cuda ? current_device() : 0}];
+    if (!corrector) corrector = std::make_unique<EventCorrector>(backend);
+    corrector->sum_additive(batch, terms, to);
   }
 
  private:
   std::shared_ptr<const ScatterEstimate> estimate_, lines_;
   bool tof_;
   mutable std::mutex mutex_;
-  mutable std::optional<EventCorrector> corrector_;
+  mutable std::map<std::pair<Backend, int>, std::unique_ptr<EventCorrector>> correctors_;  // by device
 };
 
 struct SingleScatterGadget {

@@ -106,6 +106,10 @@ class ListModeModel final : public SystemModel<EventBatch> {
 
   ListModeProjector& projector() override { return *projector_; }
 
+  std::unique_ptr<Projector<EventView>> another_projector(Context& context) const override {
+    return settings_.projector(projector_->grid(), projector_->backend(), *scanner_, context);
+  }
+
   EventView view(const EventBatch& batch) const override {
     EventView events = batch.view();
     if (!settings_.tof) events.tof_mm = nullptr;

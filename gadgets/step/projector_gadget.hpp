@@ -77,7 +77,7 @@ ProjectorEntry<Data> projector_entry(const char* name) {
   return entry;
 }
 
-/// The gadget of a projector. `Type` has
+/// The gadget of a projector, which several GPUs may share (division.hpp). `Type` has
 ///   Params, described by `params`, with `backend` and `log_likelihood`;
 ///   static std::unique_ptr<Projector> make(const Params&, const Grid&, Backend, const Geometry&, Context&);
 ///   static std::size_t bytes_held(const Params&, std::size_t image);  see step_memory(); `image`: bytes of one
@@ -90,12 +90,19 @@ ProjectorEntry<Data> projector_entry(const char* name) {
 template <class Data, class Type>
 class ProjectorGadget {
  public:
-  using Params = typename Type::Params;
-  static constexpr auto params = Type::params;
+  struct Params : Type::Params {
+    int ranks = 1;
+    int parts = 0;
+  };
+  static constexpr auto params =
+      Type::params + describe(param<&Params::ranks>("ranks", not_in_key, range(0, 64), ranks_words),
+                              param<&Params::parts>("parts", not_in_key, range(0, 64), parts_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    MemoryNeed need = step_memory(p.backend, Type::bytes_held(p, inputs[1]), inputs);
+    const auto for_parts = static_cast<std::size_t>(images_of_parts({p.ranks, p.parts}, is_deterministic(p)));
+    MemoryNeed need = step_memory(
+        p.backend, memory_sum(Type::bytes_held(p, inputs[1]), memory_product(for_parts, inputs[1])), inputs);
     need.note = Data::memory_note;
     return need;
   }
@@ -110,9 +117,15 @@ class ProjectorGadget {
 
  private:
   static StepSettings settings(const Params& p) {
-    StepSettings settings{.backend = p.backend, .log_likelihood = p.log_likelihood};
+    StepSettings settings{.backend = p.backend,
+                          .log_likelihood = p.log_likelihood,
+                          .division = division_of({p.ranks, p.parts}, p.backend, is_deterministic(p))};
     if constexpr (requires { Type::planned_from(p); }) settings.planned_from = Type::planned_from(p);
     return settings;
+  }
+  static bool is_deterministic(const Params& p) {
+    if constexpr (requires { p.deterministic; }) return p.deterministic;
+    return false;
   }
 
   typename Data::Step step_;

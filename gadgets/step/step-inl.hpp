@@ -1,10 +1,11 @@
 // One subset through a projector: the definitions of step.hpp, to include where a Step is made for a kind of data.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,14 +14,6 @@
 #include "kernels/analysis/inner_product.hpp"
 
 namespace tofstream {
-namespace detail {
-
-inline double seconds_since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
-}  // namespace detail
-
 template <class Data>
 Step<Data>::Step(StepSettings settings, std::unique_ptr<SystemModel<Data>> model)
     : settings_(settings), model_(std::move(model)) {}
@@ -32,21 +25,14 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
     throw std::runtime_error(
         "the additive terms belong to another estimate than the one that is projected: let their estimator read the "
         "same subsets and estimates as the projector, and give terms for each");
-  if (!is_prepared_) model_->prepare(subset, estimate, context);
-  is_prepared_ = true;
-  Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
-  const Pass pass{estimate, additive, back};
-  EmTally tally, tally_of_new;
-  for (std::size_t i = 0; i < subset.batches.size(); ++i) {
-    const auto& batch = subset.batches[i];
-    const bool is_new = i >= subset.first_new();
-    const EmTally of_batch = project(
-        batch, is_new, pass, [&] { begin_next_copy(subset, i + 1); }, context);
-    tally += of_batch;
-    if (is_new) tally_of_new += of_batch;
-    if (subset.step.iteration == subset.step.iterations) prepared_.erase(batch.get());
+  if (!ranks_) {
+    model_->prepare(subset, estimate, context);
+    ranks_.emplace(settings_.division, settings_.planned_from, *model_, context);
   }
-  note_new(tally_of_new, subset.step, estimate, context);
+  Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
+  const SubsetTally tally = ranks_->project({subset, *estimate.image, additive}, back, context);
+  without_plan_ += tally.without_plan;
+  note_new(tally.of_new, subset.step, estimate, context);
   std::optional<NamedCorrection> by_terms;
   if (additive) {
     note_terms(subset, *additive);
@@ -58,7 +44,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
                       .back_projection = std::make_shared<const Image>(std::move(back)),
                       .sensitivity = sensitivity.image,
                       .time_fraction = sensitivity.time_fraction,
-                      .tally = tally,
+                      .tally = tally.all,
                       .quantity = model_->quantity(subset, by_terms ? &*by_terms : nullptr, context),
                       .support = sensitivity.support,
                       .rejected = {static_cast<std::uint64_t>(all_new_.skipped), model_->words().missed}};
@@ -73,26 +59,6 @@ void Step<Data>::finish() const {
     throw std::runtime_error(fmt::format("nothing was reconstructed: all {} {} miss the image, {}; {}",
                                          all_new_.skipped, model_->words().data,
                                          grid_in_words(model_->projector().grid()), model_->missed().what_to_do));
-}
-
-// Takes a turn for each batch, so that a run with large subsets does not delay others.
-template <class Data>
-EmTally Step<Data>::project(const std::shared_ptr<const Data>& batch, bool is_new, const Pass& pass,
-                            const std::function<void()>& meanwhile, Context& context) {
-  const auto asked = std::chrono::steady_clock::now();
-  const auto turn = context.take_turn();
-  waiting_for_turn_s_ += detail::seconds_since(asked);
-  Prepared& prepared = prepare_batch(batch, pass.additive != nullptr, context);
-  if (is_new && lacks_plan(*batch, prepared)) ++without_plan_;
-  meanwhile();
-  const auto view = view_of(prepared, pass.additive);
-  const auto began = std::chrono::steady_clock::now();
-  const EmTally tally = model_->projector().planned_em_step(
-      prepared.plan.get(), view, pass.estimate.image->voxels.data(), pass.back.voxels.data());
-  // The step returns when its sums have come back from the GPU.
-  if (!on_host(pass.back.voxels.memory())) context.span("GPU", "em_step", began, std::chrono::steady_clock::now());
-  projecting_s_ += detail::seconds_since(began);
-  return tally;
 }
 
 template <class Data>
@@ -116,66 +82,6 @@ NamedCorrection Step<Data>::made_by_terms(const Additive<Data>& additive) const 
   if (made.record.state == CorrectionState::made && (ended_without_terms_ || !without_terms_.empty()))
     made.record = {CorrectionState::not_made, made.record.how + ", which some of the data have not met"};
   return made;
-}
-
-// Terms of prepared batches are looked up once for as long as they stay the same.
-template <class Data>
-ViewOf<Data> Step<Data>::view_of(Prepared& prepared, const Additive<Data>* additive) {
-  ViewOf<Data> view = model_->view(prepared.data());
-  if (!additive || !additive->terms) return view;
-  if (prepared.terms != additive->terms) {
-    const auto began = std::chrono::steady_clock::now();
-    additive->terms->write(prepared.data(), prepared.additive.data());
-    prepared.terms = additive->terms;
-    looking_up_terms_s_ += detail::seconds_since(began);
-  }
-  view.additive = prepared.additive.data();
-  return view;
-}
-
-// On a GPU, prepared batches are kept for later iterations while there is room for as much again. Data lie on the host
-// if the GPU had no room for them: they are copied for each pass, and their plan is dropped after it.
-template <class Data>
-typename Step<Data>::Prepared& Step<Data>::prepare_batch(const std::shared_ptr<const Data>& batch, bool has_terms,
-                                                         Context& context) {
-  if (const auto known = prepared_.find(batch.get()); known != prepared_.end()) return known->second;
-  std::erase_if(prepared_,
-                [](const auto& each) { return each.second.batch.use_count() == 1; });  // it is not sent again
-  const Memory memory = memory_of(settings_.backend);
-  if (!on_host(memory) && unkept_.copy.count > 0) synchronize(nullptr);  // copies are freed beside what reads them
-  unkept_ = {};
-  Prepared prepared{batch, {}, nullptr};
-  if (has_terms) prepared.additive = Buffer<float>(memory, batch->count);
-  if (!on_host(memory) && on_host(batch->memory())) {
-    prepared.copy = feed_.take(batch);
-    return unkept_ = std::move(prepared);
-  }
-  if (on_host(memory) && !on_host(batch->memory())) prepared.copy = batch->to(memory);
-  const auto began = std::chrono::steady_clock::now();
-  prepared.plan = model_->projector().plan(model_->view(prepared.data()));
-  if (!on_host(memory)) context.span("GPU", "plan", began, std::chrono::steady_clock::now());
-  planning_s_ += detail::seconds_since(began);
-  constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
-  if (on_host(memory) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
-  return prepared_.emplace(batch.get(), std::move(prepared)).first->second;
-}
-
-// Whether a batch that should have a plan got none. Batches on the host are planned in each pass and do not count.
-template <class Data>
-bool Step<Data>::lacks_plan(const Data& batch, const Prepared& prepared) const {
-  const bool expected = settings_.backend == Backend::cuda && !on_host(batch.memory()) && settings_.planned_from > 0 &&
-                        batch.count >= settings_.planned_from;
-  return expected && !prepared.plan;
-}
-
-// Copies the next batch from the host while one is projected on the GPU; at the end of a subset, the next subset's
-// first.
-template <class Data>
-void Step<Data>::begin_next_copy(const Subset<Data>& subset, std::size_t from) {
-  if (settings_.backend != Backend::cuda) return;
-  for (std::size_t i = from; i < subset.batches.size(); ++i)
-    if (on_host(subset.batches[i]->memory())) return feed_.begin(subset.batches[i]);
-  feed_.begin(subset.next_batch);
 }
 
 template <class Data>
@@ -214,22 +120,50 @@ void Step<Data>::report(const Projected& projected, const Image& estimate, Conte
       step.subsets > 0 ? (step.iteration - 1) * step.subsets + step.subset + 1 : static_cast<double>(step.update),
       step.subsets * step.iterations, updates_unit);
   context.report(updates_figure, ++updates_);
-  context.report("planning_s", planning_s_);
-  context.report("projecting_s", projecting_s_);
-  if (looking_up_terms_s_ > 0) context.report("looking_up_terms_s", looking_up_terms_s_);
-  if (constexpr double worth_telling_s = 0.001; waiting_for_turn_s_ > worth_telling_s)
-    context.report("waiting_for_turn_s", waiting_for_turn_s_);
-  if (without_plan_ > 0) context.report("without_plan", without_plan_);
-  if (feed_.copied_bytes() > 0) {
-    context.report("copied_to_gpu_gib", static_cast<double>(feed_.copied_bytes()) / 1073741824.0);
-    context.report("copying_to_gpu_s", feed_.copy_seconds());
-  }
+  report_times(context);
   if (!settings_.log_likelihood || step.subsets == 0) return;  // a live stream has no whole iterations
   iteration_ += projected.tally;
   iteration_.log_sum -= inner_product(*projected.sensitivity, estimate) * projected.time_fraction;
   if (!step.ends_iteration) return;
   context.append("log_likelihood", iteration_.log_sum);
   iteration_ = {};
+}
+
+// Times are those of the first rank; they are the others' too where the work is shared evenly.
+template <class Data>
+void Step<Data>::report_times(Context& context) const {
+  constexpr double worth_telling_s = 0.001;
+  const std::vector<RankFigures> ranks = ranks_->figures();
+  const ShareFigures& first = ranks.front().of_shares;
+  context.report("planning_s", first.planning_s);
+  context.report("projecting_s", first.projecting_s);
+  if (first.looking_up_terms_s > 0) context.report("looking_up_terms_s", first.looking_up_terms_s);
+  if (ranks_->waiting_for_turn_s() > worth_telling_s)
+    context.report("waiting_for_turn_s", ranks_->waiting_for_turn_s());
+  if (without_plan_ > 0) context.report("without_plan", without_plan_);
+  if (first.copied_bytes > 0) {
+    context.report("copied_to_gpu_gib", static_cast<double>(first.copied_bytes) / 1073741824.0);
+    context.report("copying_to_gpu_s", first.copying_s);
+  }
+  if (ranks.size() > 1) report_ranks(ranks, context);
+}
+
+template <class Data>
+void Step<Data>::report_ranks(const std::vector<RankFigures>& ranks, Context& context) const {
+  std::vector<std::string> devices;
+  std::vector<double> data, planning, projecting;
+  for (const RankFigures& rank : ranks) {
+    devices.push_back(rank.device.empty() ? "cpu" : rank.device);
+    data.push_back(static_cast<double>(rank.of_shares.data));
+    planning.push_back(rank.of_shares.planning_s);
+    projecting.push_back(rank.of_shares.projecting_s);
+  }
+  context.report("rank_devices", devices);
+  context.report("rank_data", data);
+  context.report("rank_planning_s", planning);
+  context.report("rank_projecting_s", projecting);
+  context.report("waiting_for_ranks_s", ranks_->waiting_s());
+  context.report("adding_up_ranks_s", ranks_->adding_s());
 }
 
 }  // namespace tofstream

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,11 @@ class SystemModel {
   virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
 
   virtual Projector<ViewOf<Data>>& projector() = 0;
+  /// The same projector once more, on the calling thread's current device, for those who share the work. Throws
+  /// std::logic_error where the model has no other.
+  virtual std::unique_ptr<Projector<ViewOf<Data>>> another_projector(Context&) const {
+    throw std::logic_error("this model of a scanner has one projector");
+  }
   /// The data as the projector takes them.
   virtual ViewOf<Data> view(const Data& data) const { return data.view(); }
   /// In the projector's memory.

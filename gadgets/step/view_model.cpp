@@ -115,6 +115,10 @@ class ViewModel final : public SystemModel<ViewBatch> {
 
   ViewProjector& projector() override { return *projector_; }
 
+  std::unique_ptr<Projector<Views>> another_projector(Context& context) const override {
+    return settings_.projector(projector_->grid(), projector_->backend(), *set_, context);
+  }
+
   SubsetSensitivity sensitivity(const ViewSubset& subset) override {
     if (subset.batches.empty()) return {whole_};
     if (set_->has_own_efficiencies() && !is_announced_whole_ && !subset.batches.front()->multiplicative.empty())

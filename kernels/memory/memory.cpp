@@ -21,6 +21,7 @@
 
 #include "kernels/cuda/check.hpp"
 #include "kernels/memory/block_pool.hpp"
+#include "kernels/memory/device_pool.hpp"
 #endif
 
 namespace tofstream {
@@ -123,40 +124,6 @@ double mib(std::size_t bytes) {
   return static_cast<double>(bytes) / 1048576.0;
 }
 
-// The program's own pool: the device's default pool is shared with whatever else lives in the process, such as CuPy or
-// PyTorch, and its attributes are not ours to set.
-cudaMemPool_t make_pool(int device) {
-  cudaMemPoolProps properties{};
-  properties.allocType = cudaMemAllocationTypePinned;
-  properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = device;
-  cudaMemPool_t pool = nullptr;
-  check_cuda(cudaMemPoolCreate(&pool, &properties), "make a memory pool");
-  // Memory that is given back stays with the program for its next request: else every synchronisation would return it
-  // to the driver, whose allocations take milliseconds.
-  std::uint64_t all = UINT64_MAX;
-  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all), "keep the device's memory");
-  // Memory that was given back on one stream goes to another when it is free, not before: else the other would wait, so
-  // that copies and kernels would hold each other up.
-  int no = 0;
-  check_cuda(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no),
-             "keep streams from waiting for each other's memory");
-  return pool;
-}
-
-// The current device's pool, made when it is first asked for. It is never destroyed: a buffer may live as long as the
-// process.
-cudaMemPool_t device_pool() {
-  static std::mutex mutex;
-  static std::map<int, cudaMemPool_t> pools;
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  const std::lock_guard lock(mutex);
-  cudaMemPool_t& pool = pools[device];
-  if (!pool) pool = make_pool(device);
-  return pool;
-}
-
 // The pages that page-locked memory takes: large ones where it fills one.
 struct Pages {
   explicit Pages(std::size_t wanted)
@@ -202,7 +169,7 @@ void* allocate_pinned(std::size_t bytes) {
 }
 
 void* allocate_device(std::size_t bytes, Stream stream) {
-  const cudaMemPool_t pool = device_pool();
+  const cudaMemPool_t pool = detail::device_pool();
   void* pointer = nullptr;
   cudaError_t status = cudaMallocFromPoolAsync(&pointer, bytes, pool, stream);
   if (status == cudaErrorMemoryAllocation) {  // until all that has been given back is free
@@ -234,8 +201,10 @@ std::string why_no_cuda() {
 
 std::string cuda_device_name() {
   if (!why_no_cuda().empty()) return {};
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
   cudaDeviceProp properties{};
-  check_cuda(cudaGetDeviceProperties(&properties, 0), "read the device's name");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's name");
   return properties.name;
 }
 
@@ -245,7 +214,7 @@ std::size_t free_device_bytes() {
   check_cuda(cudaMemGetInfo(&free_bytes, &total), "read the device's free memory");
   // Besides, what the pool holds for the program's next requests.
   std::uint64_t reserved = 0, used = 0;
-  const cudaMemPool_t pool = device_pool();
+  const cudaMemPool_t pool = detail::device_pool();
   check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "read the memory pool");
   check_cuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "read the memory pool");
   return free_bytes + (reserved - used);
@@ -257,12 +226,15 @@ std::size_t free_host_bytes() {
 }
 
 Stream copy_stream() {
-  static const Stream stream = [] {
-    cudaStream_t made = nullptr;
-    if (why_no_cuda().empty())
-      check_cuda(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "create a stream for copies");
-    return made;
-  }();
+  if (!why_no_cuda().empty()) return nullptr;
+  static std::mutex mutex;
+  static std::map<int, cudaStream_t> streams;
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  const std::lock_guard lock(mutex);
+  cudaStream_t& stream = streams[device];
+  if (!stream)
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream for copies");
   return stream;
 }
 

@@ -1,4 +1,4 @@
-// Brings batches of data from host memory to the GPU, each while the one before is projected: data that do not fit the
+// Brings batches of data from host memory to a GPU, each while the one before is projected: data that do not fit the
 // GPU are then projected at the speed of those that do, as long as the bus is faster than the projector.
 #pragma once
 
@@ -8,15 +8,34 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/memory/devices.hpp"
 #include "kernels/memory/memory.hpp"
+#include "kernels/types/parts.hpp"
 
 namespace tofstream {
 
-/// `Data`: an owned batch with memory(), bytes() and to(memory, stream), such as EventBatch.
+/// Data that can be cut into parts.
+template <class Data>
+concept Divisible = requires(const Data& data, Part part, Memory memory, Stream stream) {
+  part_of(data, part, memory, stream);
+  part_of(data.view(), part);
+};
+
+/// A copy of the part in the given memory. Data that cannot be cut are whole.
+template <class Data>
+Data copy_of(const Data& data, Part part, Memory memory, Stream stream = nullptr) {
+  if constexpr (Divisible<Data>)
+    if (!part.is_whole()) return part_of(data, part, memory, stream);
+  return data.to(memory, stream);
+}
+
+/// `Data`: an owned batch with memory(), bytes() and to(memory, stream), such as EventBatch; it can be cut into parts
+/// where there is a part_of(data, part, memory, stream).
 template <class Data>
 class DataFeed {
  public:
-  DataFeed() = default;
+  /// Brings this part of each batch to the device that is current where begin() is called.
+  explicit DataFeed(Part part = {}) : part_(part) {}
   /// Waits for a copy that has begun.
   ~DataFeed() {
     if (copy_.valid()) copy_.wait();
@@ -31,7 +50,10 @@ class DataFeed {
     if (!batch || batch == coming_ || !on_host(batch->memory())) return;
     if (copy_.valid()) copy_.wait();
     // On a thread of its own, since the driver blocks the caller while it copies from memory that is not pinned.
-    copy_ = std::async(std::launch::async, [batch] { return copy(*batch); });
+    copy_ = std::async(std::launch::async, [batch, part = part_, device = current_device()] {
+      use_device(device);
+      return copy(*batch, part);
+    });
     coming_ = batch;
   }
 
@@ -55,14 +77,15 @@ class DataFeed {
     Data data;
     double seconds = 0;
   };
-  static Copied copy(const Data& batch) {
+  static Copied copy(const Data& batch, Part part) {
     const auto began = std::chrono::steady_clock::now();
-    Copied copied{batch.to(Memory::device, copy_stream()), 0};
+    Copied copied{copy_of(batch, part, Memory::device, copy_stream()), 0};
     synchronize(copy_stream());
     copied.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return copied;
   }
 
+  Part part_;
   std::shared_ptr<const Data> coming_;
   std::future<Copied> copy_;
   std::size_t copied_bytes_ = 0;

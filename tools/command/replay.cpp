@@ -184,6 +184,7 @@ void add_replay(Command& app) {
       .takes_no_files();
   command.add_option("--backend", options->pipeline_options.backend, "Backend of the pipeline: cpu, cuda or auto")
       .suggests({"auto", "cpu", "cuda"});
+  add_ranks_option(command, options->pipeline_options);
   add_output_options(command, options->settings);
   command
       .add_option("--speed", options->speed,

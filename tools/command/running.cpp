@@ -149,6 +149,18 @@ void add_pipeline_options(Command& command, std::string& pipeline, PipelineOptio
       .suggests(suggest_settings)
       .takes_no_files();
   command.add_option("--backend", options.backend, "cpu, cuda or auto").suggests({"auto", "cpu", "cuda"});
+  add_ranks_option(command, options);
+}
+
+void add_ranks_option(Command& command, PipelineOptions& options) {
+  command
+      .add_option(
+          "--ranks",
+          [&options](const std::vector<std::string>& given) {
+            options.sets.push_back("ranks=" + (given.front() == "gpus" ? "0" : given.front()));
+          },
+          "Projectors that share the work, a GPU each: a number, or gpus for all of the host")
+      .suggests({"gpus", "2", "4", "8"});
 }
 
 void add_output_options(Command& command, RunSettings& settings) {

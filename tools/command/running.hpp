@@ -24,7 +24,10 @@ struct RunSettings {
   bool nvtx = false;             // mark the gadgets' calls for Nsight Systems
 };
 
-/// The pipeline argument, --input, --set and --backend, which `run` and `check` have alike.
+/// --ranks: the top-level key `ranks` of a pipeline.
+void add_ranks_option(Command& command, PipelineOptions& options);
+
+/// The pipeline argument, --input, --set, --backend and --ranks, which `run` and `check` have alike.
 void add_pipeline_options(Command& command, std::string& pipeline, PipelineOptions& options);
 
 /// --out, and --overwrite for a folder that holds another run.

@@ -1,0 +1,197 @@
+// A projector's share in a reconstruction: which part of each batch it projects, on which device, and what it keeps for
+// later iterations. Step (step.hpp) has one, or one for each rank (ranks.hpp).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "gadgets/additive.hpp"
+#include "gadgets/step/system_model.hpp"
+#include "kernels/project/data_feed.hpp"
+
+namespace tofstream {
+namespace detail {
+
+inline double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+}  // namespace detail
+
+/// What a share has done so far.
+struct ShareFigures {
+  std::int64_t data = 0;  // in all passes
+  double planning_s = 0;  // of plans made before a pass; others are part of the pass
+  double looking_up_terms_s = 0;
+  double projecting_s = 0;
+  std::size_t copied_bytes = 0;  // from the host to the GPU
+  double copying_s = 0;
+
+  ShareFigures& operator+=(const ShareFigures& other) {
+    data += other.data;
+    planning_s += other.planning_s;
+    looking_up_terms_s += other.looking_up_terms_s;
+    projecting_s += other.projecting_s;
+    copied_bytes += other.copied_bytes;
+    copying_s += other.copying_s;
+    return *this;
+  }
+};
+
+/// `Data`: see Subset; it also needs what DataFeed asks for, and `count`. Every call is made on the share's own thread,
+/// whose current device is the projector's.
+template <class Data>
+class Share {
+ public:
+  /// `projector` and `model` outlive the share. `has_batches`: batches in device memory lie on the projector's device.
+  Share(Projector<ViewOf<Data>>& projector, const SystemModel<Data>& model, Part part, bool has_batches)
+      : projector_(projector),
+        model_(model),
+        memory_(memory_of(projector.backend())),
+        part_(part),
+        has_batches_(has_batches),
+        feed_(part) {}
+
+  struct Result {
+    EmTally tally;
+    bool has_plan = false;
+  };
+  /// back += A^T(y / (A x + c/m)) of the share's part of the batch. `meanwhile` is called once the part is there, so
+  /// that another copy may begin.
+  Result em_step(const std::shared_ptr<const Data>& batch, const Additive<Data>* additive, const float* image,
+                 float* back, const std::function<void()>& meanwhile, Context& context);
+
+  /// Begins to copy a batch from the host, for a later em_step. Nothing to do where there is nothing to copy.
+  void begin_copy(const std::shared_ptr<const Data>& batch) {
+    if (on_host(memory_) || !batch || kept_of(batch)) return;
+    feed_.begin(batch);
+  }
+  /// The batch will not come again.
+  void forget(const std::shared_ptr<const Data>& batch) { kept_.erase(batch.get()); }
+
+  Part part() const { return part_; }
+  const ShareFigures& figures() const { return figures_; }
+
+ private:
+  // A batch in the projector's memory, and what the projector has prepared for it.
+  struct Prepared {
+    std::weak_ptr<const Data> batch;
+    bool is_copy = false;  // the batch lies in another memory
+    Data copy;             // of the part
+    std::unique_ptr<ProjectionPlan> plan;
+    Buffer<float> additive = {};  // of `terms`; has room for them where there will be some
+    std::shared_ptr<const AdditiveTerms<Data>> terms = {};
+
+    std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0) + additive.bytes(); }
+  };
+
+  Prepared* kept_of(const std::shared_ptr<const Data>& batch);
+  Prepared& prepare(const std::shared_ptr<const Data>& batch, bool has_terms, Context& context);
+  void copy_part(const std::shared_ptr<const Data>& batch, Prepared& prepared);
+  ViewOf<Data> view_of(const Data& batch, Prepared& prepared, const Additive<Data>* additive);
+  ViewOf<Data> part_in(const ViewOf<Data>& whole) const {
+    if constexpr (Divisible<Data>) return part_.is_whole() ? whole : part_of(whole, part_);
+    return whole;
+  }
+  // The name of a device in the run's trace.
+  std::string track() const { return part_.index == 0 ? "GPU" : "GPU of part " + std::to_string(part_.index); }
+
+  Projector<ViewOf<Data>>& projector_;
+  const SystemModel<Data>& model_;
+  Memory memory_;
+  Part part_;
+  bool has_batches_;
+  std::unordered_map<const Data*, Prepared> kept_;
+  Prepared unkept_;
+  DataFeed<Data> feed_;
+  ShareFigures figures_;
+};
+
+template <class Data>
+typename Share<Data>::Result Share<Data>::em_step(const std::shared_ptr<const Data>& batch,
+                                                  const Additive<Data>* additive, const float* image, float* back,
+                                                  const std::function<void()>& meanwhile, Context& context) {
+  Prepared& prepared = prepare(batch, additive != nullptr, context);
+  meanwhile();
+  const ViewOf<Data> view = view_of(*batch, prepared, additive);
+  if (view.count == 0) return {{}, true};  // of a small batch some parts have nothing
+  const auto began = std::chrono::steady_clock::now();
+  const EmTally tally = projector_.planned_em_step(prepared.plan.get(), view, image, back);
+  // The step returns when its sums have come back from the GPU.
+  if (!on_host(memory_)) context.span(track(), "em_step", began, std::chrono::steady_clock::now());
+  figures_.projecting_s += detail::seconds_since(began);
+  figures_.data += tally.used;
+  return {tally, prepared.plan != nullptr};
+}
+
+// Terms of prepared batches are looked up once for as long as they stay the same.
+template <class Data>
+ViewOf<Data> Share<Data>::view_of(const Data& batch, Prepared& prepared, const Additive<Data>* additive) {
+  const Data& data = prepared.is_copy ? prepared.copy : batch;
+  ViewOf<Data> view = model_.view(data);
+  if (additive && additive->terms) {
+    if (prepared.terms != additive->terms) {
+      const auto began = std::chrono::steady_clock::now();
+      additive->terms->write(data, prepared.additive.data());
+      prepared.terms = additive->terms;
+      figures_.looking_up_terms_s += detail::seconds_since(began);
+    }
+    view.additive = prepared.additive.data();
+  }
+  return prepared.is_copy ? view : part_in(view);
+}
+
+template <class Data>
+typename Share<Data>::Prepared* Share<Data>::kept_of(const std::shared_ptr<const Data>& batch) {
+  const auto known = kept_.find(batch.get());
+  // Another batch may lie where one lay that has gone.
+  return known != kept_.end() && known->second.batch.lock() == batch ? &known->second : nullptr;
+}
+
+// On a GPU, prepared batches are kept for later iterations while there is room for as much again. Data lie on the host
+// if the GPU had no room for them: they are copied for each pass, and their plan is dropped after it. A share of them
+// may find room.
+template <class Data>
+typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const Data>& batch, bool has_terms,
+                                                     Context& context) {
+  if (Prepared* const known = kept_of(batch)) return *known;
+  std::erase_if(kept_, [](const auto& each) { return each.second.batch.expired(); });  // they are not sent again
+  if (!on_host(memory_) && unkept_.is_copy) synchronize(nullptr);  // copies are freed beside what reads them
+  unkept_ = {};
+  Prepared prepared{.batch = batch};
+  copy_part(batch, prepared);
+  if (has_terms) prepared.additive = Buffer<float>(memory_, prepared.is_copy ? prepared.copy.count : batch->count);
+  if (part_.is_whole() && !on_host(memory_) && on_host(batch->memory())) return unkept_ = std::move(prepared);
+  const auto began = std::chrono::steady_clock::now();
+  const ViewOf<Data> view = prepared.is_copy ? model_.view(prepared.copy) : part_in(model_.view(*batch));
+  prepared.plan = projector_.plan(view);
+  if (!on_host(memory_)) context.span(track(), "plan", began, std::chrono::steady_clock::now());
+  figures_.planning_s += detail::seconds_since(began);
+  constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
+  if (on_host(memory_) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
+  return kept_.insert_or_assign(batch.get(), std::move(prepared)).first->second;
+}
+
+// Brings the part to the projector's memory, unless the batch lies there already.
+template <class Data>
+void Share<Data>::copy_part(const std::shared_ptr<const Data>& batch, Prepared& prepared) {
+  const bool is_there = on_host(memory_) ? on_host(batch->memory()) : !on_host(batch->memory()) && has_batches_;
+  if (is_there) return;
+  prepared.is_copy = true;
+  if (!on_host(memory_) && on_host(batch->memory())) {
+    prepared.copy = feed_.take(batch);
+    figures_.copied_bytes = feed_.copied_bytes();
+    figures_.copying_s = feed_.copy_seconds();
+    return;
+  }
+  prepared.copy = copy_of(*batch, part_, memory_);
+  synchronize(nullptr);
+}
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

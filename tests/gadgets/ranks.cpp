@@ -1,0 +1,310 @@
+// Several projectors that share each subset: the same sums as one projector's, bit for bit where they are
+// deterministic, and errors that name the rank.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/testing.hpp"
+#include "gadgets/additive.hpp"
+#include "gadgets/payloads.hpp"
+#include "gadgets/step/ranks.hpp"
+#include "gadgets/views.hpp"
+#include "kernels/memory/devices.hpp"
+#include "kernels/ring/simulate/random_pairs.hpp"
+#include "kernels/ring/simulate/ring_scanner.hpp"
+#include "tests/support/gpu.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+const Grid grid = Grid::centred(30, 30, 10, {8, 8, 8});
+
+std::shared_ptr<const Scanner> scanner() {
+  static const auto made = make_scanner({.inner_radius_mm = 200,
+                                         .modules_transaxial = 12,
+                                         .modules_axial = 2,
+                                         .crystals_transaxial = 8,
+                                         .crystals_axial = 8,
+                                         .module_pitch_axial_mm = 32,
+                                         .tof_fwhm_ps = 300,
+                                         .tof_bins = 41,
+                                         .tof_bin_ps = 50,
+                                         .min_sector_difference = 2});
+  return made;
+}
+
+/// Events enough for tiles, a batch with additive terms, and one that is smaller than the number of parts.
+std::shared_ptr<const EventSubset> event_subset(int iteration = 1) {
+  static const std::vector<std::shared_ptr<const EventBatch>> batches = [] {
+    std::vector<std::shared_ptr<const EventBatch>> made;
+    for (const std::int64_t count : {60'000, 30'001, 3}) {
+      EventBatch batch = random_pairs(scanner(), grid, count, static_cast<std::uint64_t>(count));
+      if (count == 30'001) {
+        batch.additive = Buffer<float>(Memory::host, count);
+        for (std::int64_t i = 0; i < count; ++i) batch.additive[i] = 0.001f * static_cast<float>(i % 7);
+      }
+      made.push_back(std::make_shared<const EventBatch>(std::move(batch)));
+    }
+    return made;
+  }();
+  EventSubset subset{.step = {.iteration = iteration, .iterations = 2, .subsets = 1, .ends_iteration = true},
+                     .batches = batches};
+  return std::make_shared<const EventSubset>(std::move(subset));
+}
+
+Estimate estimate_on(Memory memory) {
+  Image image = Image::filled(grid, 1);
+  for (std::int64_t v = 0; v < image.voxels.size(); ++v) image.voxels[v] += 0.01f * static_cast<float>(v % 97);
+  return {{.iteration = 0}, std::make_shared<const Image>(image.to(memory))};
+}
+
+struct Passed {
+  std::vector<float> back;
+  EmTally tally;
+  BookEntries books;
+  std::map<std::string, Figure> figures;
+};
+
+/// What the second of two iterations gives.
+Passed project(const std::string& parameters, bool on_gpu = false) {
+  RegisteredGadgetTest<Projected> projector(
+      "joseph_projector",
+      fmt::format("{{backend: {}, sensitivity: {{cache: false, sampled_pairs: 1000, exact_pairs: 0}}, {}}}",
+                  on_gpu ? "cuda" : "cpu", parameters));
+  const auto estimate = std::make_shared<const Estimate>(estimate_on(on_gpu ? Memory::device : Memory::host));
+  for (const int iteration : {1, 2})
+    projector.send(event_subset(iteration), estimate, std::shared_ptr<const Additive<EventBatch>>());
+  const Projected& last = *projector.out.all().back();
+  return {last.back_projection->voxels.to_vector(), last.tally, projector.context.recorded(),
+          projector.context.figures()};
+}
+
+double nrms(const std::vector<float>& a, const std::vector<float>& b) {
+  REQUIRE(a.size() == b.size());
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double d = double{a[i]} - double{b[i]};
+    difference += d * d;
+    size += double{b[i]} * double{b[i]};
+  }
+  return std::sqrt(difference / size);
+}
+
+void check_ranks_agree(bool on_gpu, int most) {
+  const Passed one = project("ranks: 1", on_gpu);
+  CHECK(one.tally.used > 80'000);
+  for (int ranks = 2; ranks <= most; ++ranks) {
+    CAPTURE(ranks);
+    const Passed several = project(fmt::format("ranks: {}", ranks), on_gpu);
+    CHECK(nrms(several.back, one.back) < 1e-6);
+    CHECK(several.tally.used == one.tally.used);
+    CHECK(several.tally.skipped == one.tally.skipped);
+    CHECK(several.tally.log_sum == doctest::Approx(one.tally.log_sum).epsilon(1e-9));
+    CHECK(several.books.reconstructed == one.books.reconstructed);
+    CHECK(several.books.rejected == one.books.rejected);
+    const auto& data = std::get<std::vector<double>>(several.figures.at("rank_data"));
+    REQUIRE(data.size() == static_cast<std::size_t>(ranks));
+    CHECK(*std::ranges::min_element(data) > 0.8 * *std::ranges::max_element(data));
+  }
+}
+
+void check_ranks_give_the_same_bits(bool on_gpu, const std::vector<int>& numbers) {
+  const Passed one = project("deterministic: true, ranks: 1, parts: 8", on_gpu);
+  for (const int ranks : numbers) {
+    CAPTURE(ranks);
+    const Passed several = project(fmt::format("deterministic: true, ranks: {}", ranks), on_gpu);
+    CHECK(several.back == one.back);
+    CHECK(several.tally.used == one.tally.used);
+  }
+  CHECK(nrms(one.back, project("deterministic: true", on_gpu).back) < 1e-6);
+}
+
+bool two_gpus_or_skip() {
+  if (!gpu_or_skip()) return false;
+  if (cuda_devices() > 1) return true;
+  MESSAGE("one GPU");
+  skip_test("second GPU", "TOFSTREAM_REQUIRE_GPUS");
+  return false;
+}
+
+std::string error_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("ranks on a CPU give the sums and the books of one projector") {
+  check_ranks_agree(false, 4);
+}
+
+TEST_CASE("deterministic sums do not depend on the number of ranks") {
+  check_ranks_give_the_same_bits(false, {2, 3, 4, 8});
+}
+
+TEST_CASE("ranks on two GPUs give the sums and the books of one") {
+  if (!two_gpus_or_skip()) return;
+  check_ranks_agree(true, 2);
+  check_ranks_give_the_same_bits(true, {2});
+}
+
+TEST_CASE("ranks that cannot be are refused before data flow") {
+  CHECK(error_of([] { project("ranks: 3, parts: 2"); }) ==
+        "parts: 2 leaves nothing for 1 of 3 ranks: write parts: 3 or more");
+  if (!gpu_or_skip()) return;
+  const int gpus = cuda_devices();
+  CHECK(error_of([&] { project(fmt::format("ranks: {}", gpus + 1), true); }) ==
+        fmt::format("ranks: {} needs as many GPUs, and this host has {}: write ranks: {}, or 0 for all there are",
+                    gpus + 1, gpus, gpus));
+}
+
+namespace {
+
+/// Numbers to be added up: each lies in a voxel of its own, and the projector of a rank can be told to fail.
+struct Numbers {
+  std::int64_t count = 0;
+  std::vector<float> values = {};
+  struct View {
+    std::int64_t count = 0, first = 0;
+    const float* values = nullptr;
+    const float* additive = nullptr;
+  };
+  Memory memory() const { return Memory::host; }
+  Numbers to(Memory, Stream = nullptr) const { return *this; }
+  View view() const { return {count, 0, values.data()}; }
+  std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
+  std::size_t bytes() const { return values.size() * sizeof(float); }
+};
+Numbers::View part_of(Numbers::View view, Part part) {
+  view.first = part.first(view.count);
+  view.values += view.first;
+  if (view.additive) view.additive += view.first;
+  view.count = part.size(view.count);
+  return view;
+}
+Numbers part_of(const Numbers& numbers, Part part, Memory, Stream) {
+  const auto first = numbers.values.begin() + part.first(numbers.count);
+  return {part.size(numbers.count), {first, first + part.size(numbers.count)}};
+}
+
+struct Adder final : Projector<Numbers::View> {
+  explicit Adder(const std::function<void()>& before) : before(before) {}
+  const std::function<void()>& before;
+  Grid at = Grid::centred(8, 1, 1, {1, 1, 1});
+
+  const Grid& grid() const override { return at; }
+  Backend backend() const override { return Backend::cpu; }
+  void forward(const Numbers::View&, const float*, float*, Stream) override {}
+  void back(const Numbers::View&, const float*, float*, Stream) override {}
+  EmTally em_step(const Numbers::View& view, const float* image, float* sum, Stream) override {
+    before();
+    for (std::int64_t i = 0; i < view.count; ++i)
+      sum[view.first + i] += view.values[i] * image[0] + (view.additive ? view.additive[i] : 0);
+    return {.used = view.count};
+  }
+};
+
+struct Terms final : AdditiveTerms<Numbers> {
+  void write(const Numbers& numbers, float* to) const override { std::fill_n(to, numbers.count, 100.0f); }
+};
+
+struct NumbersModel final : SystemModel<Numbers> {
+  std::function<void()> own = [] {}, others = [] {};
+  Adder adder{own};
+  void prepare(const Subset<Numbers>&, const Estimate&, Context&) override {}
+  Projector<Numbers::View>& projector() override { return adder; }
+  std::unique_ptr<Projector<Numbers::View>> another_projector(Context& context) const override {
+    context.log().warning("nobody reads this");
+    return std::make_unique<Adder>(others);
+  }
+  SubsetSensitivity sensitivity(const Subset<Numbers>&) override { return {}; }
+  std::shared_ptr<const Quantity> quantity(const Subset<Numbers>&, const NamedCorrection*, Context&) override {
+    return nullptr;
+  }
+  DataWords words() const override { return {"numbers", ""}; }
+  Missed missed() const override { return {}; }
+};
+
+Subset<Numbers> numbers() {
+  return {.step = {.iteration = 1, .iterations = 2},
+          .batches = {std::make_shared<const Numbers>(Numbers{8, {1, 2, 3, 4, 5, 6, 7, 8}})}};
+}
+
+}  // namespace
+
+TEST_CASE("each rank adds its part, with the terms that the data meet") {
+  NumbersModel model;
+  TestContext context;
+  Ranks<Numbers> ranks({.ranks = 3, .parts = 5}, 0, model, context);
+  Image back = Image::zeros(model.adder.grid());
+  const Image estimate = Image::filled(model.adder.grid(), 2);
+  const Additive<Numbers> terms{.of = {}, .terms = std::make_shared<const Terms>(), .corrects = {}};
+  const Subset<Numbers> subset = numbers();
+  const SubsetTally tally = ranks.project({subset, estimate, &terms}, back, context);
+  CHECK(tally.all.used == 8);
+  CHECK(tally.of_new.used == 8);
+  CHECK(back.voxels.to_vector() == std::vector<float>{102, 104, 106, 108, 110, 112, 114, 116});
+  const std::vector<RankFigures> figures = ranks.figures();
+  REQUIRE(figures.size() == 3);
+  CHECK(figures[0].of_shares.data + figures[1].of_shares.data + figures[2].of_shares.data == 8);
+}
+
+TEST_CASE("an error of a rank ends the pass with the rank's number, once all others have stopped") {
+  NumbersModel model;
+  TestContext context;
+  std::atomic<int> ended = 0;
+  Ranks<Numbers> ranks({.ranks = 4, .parts = 4}, 0, model, context);
+  Image back = Image::zeros(model.adder.grid());
+  const Image estimate = Image::filled(model.adder.grid(), 1);
+  const Subset<Numbers> subset = numbers();
+  std::atomic<int> next = 0;
+  model.others = [&] {
+    if (next++ == 0) throw std::runtime_error("the GPU has fallen off the bus");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ++ended;
+  };
+  const std::string error = error_of([&] { ranks.project({subset, estimate, nullptr}, back, context); });
+  CHECK(error.starts_with("rank "));
+  CHECK(error.ends_with(": the GPU has fallen off the bus"));
+  CHECK(ended == 2);
+  // One of the first rank has its own words.
+  model.others = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ++ended;
+  };
+  model.own = [] { throw std::runtime_error("no room"); };
+  CHECK(error_of([&] { ranks.project({subset, estimate, nullptr}, back, context); }) == "no room");
+  CHECK(ended == 5);
+}
+
+TEST_CASE("data that nothing cuts into parts have one rank") {
+  struct Whole {
+    std::int64_t count = 0;
+    Numbers::View view() const { return {}; }
+    Memory memory() const { return Memory::host; }
+    Whole to(Memory, Stream = nullptr) const { return *this; }
+    std::size_t bytes() const { return 0; }
+    std::uint64_t event_count() const { return 0; }
+  };
+  CHECK_FALSE(Divisible<Whole>);
+  CHECK(Divisible<Numbers>);
+  CHECK(Divisible<EventBatch>);
+  CHECK(Divisible<ViewBatch>);
+}
+// SPDX-License-Identifier: Apache-2.0
