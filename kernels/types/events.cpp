@@ -6,6 +6,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "kernels/memory/devices.hpp"
+
 namespace tofstream {
 
 DetectorTable::DetectorTable(std::span<const Vec3> positions_mm)
@@ -17,11 +19,12 @@ DetectorTable::DetectorTable(std::span<const Vec3> positions_mm)
 const Detector* DetectorTable::on(Memory memory) const {
   if (on_host(memory)) return host_.data();
   const std::lock_guard lock(mutex_);
-  if (device_.empty() && !host_.empty()) {
-    device_ = host_.to(Memory::device);  // kept for longer than a caller's stream
+  Buffer<Detector>& there = on_devices_[current_device()];
+  if (there.empty() && !host_.empty()) {
+    there = host_.to(Memory::device);  // kept for longer than a caller's stream
     synchronize(nullptr);
   }
-  return device_.data();
+  return there.data();
 }
 
 Memory EventBatch::memory() const {

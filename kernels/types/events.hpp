@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -26,20 +27,19 @@ struct alignas(16) Detector {
   float unused = 0;
 };
 
-/// The detectors of a scanner, with a copy on the CUDA device that is made at first use and kept.
-/// Thread-safe.
+/// The detectors of a scanner, with a copy on each CUDA device, which is made at first use and kept. Thread-safe.
 class DetectorTable {
  public:
   explicit DetectorTable(std::span<const Vec3> positions_mm);
   std::int64_t size() const { return host_.size(); }
   Vec3 position(std::uint32_t detector) const { return host_[detector].position_mm; }
-  /// The table in the given memory; the copy to a device is complete on return.
+  /// The table in the given memory, of the current device; the copy to a device is complete on return.
   const Detector* on(Memory memory) const;
 
  private:
   Buffer<Detector> host_;
   mutable std::mutex mutex_;
-  mutable Buffer<Detector> device_;
+  mutable std::map<int, Buffer<Detector>> on_devices_;
 };
 
 /// The Gaussian ToF response of a pair of detectors: sigma (not FWHM) in mm along the LOR; sigma 0

@@ -131,6 +131,52 @@ void check_ranks_give_the_same_bits(bool on_gpu, const std::vector<int>& numbers
   CHECK(nrms(one.back, project("deterministic: true", on_gpu).back) < 1e-6);
 }
 
+/// Six sides of a camera in two batches.
+std::shared_ptr<const ViewSubset> view_subset() {
+  ViewSet set;
+  set.size[0] = 16;
+  set.size[1] = 8;
+  set.pixel_mm = {8, 8, 8};
+  for (int v = 0; v < 6; ++v)
+    set.places.push_back({.angle_deg = 60.0f * static_cast<float>(v), .radius_mm = 150, .duration_s = 1.0 + v});
+  const auto shared = std::make_shared<const ViewSet>(std::move(set));
+  ViewSubset subset{.step = {.iteration = 1, .iterations = 2, .subsets = 1}, .batches = {}};
+  for (const std::vector<int>& views : {std::vector{0, 1, 2, 3}, std::vector{4, 5}}) {
+    ViewBatch batch{.set = shared};
+    for (const int v : views) batch.records.push_back({.view = v, .counts = 100});
+    batch.count = shared->pixels() * static_cast<std::int64_t>(views.size());
+    batch.weigh(6);
+    batch.counts = Buffer<float>(Memory::host, batch.count);
+    for (std::int64_t i = 0; i < batch.count; ++i) batch.counts[i] = static_cast<float>(i % 5);
+    subset.batches.push_back(std::make_shared<const ViewBatch>(std::move(batch)));
+  }
+  return std::make_shared<const ViewSubset>(std::move(subset));
+}
+
+Passed project_views(const std::string& parameters, bool on_gpu = false) {
+  RegisteredGadgetTest<Projected> projector(
+      "rotation_projector", fmt::format("{{backend: {}, {}}}", on_gpu ? "cuda" : "cpu", parameters));
+  const Memory memory = on_gpu ? Memory::device : Memory::host;
+  const auto estimate = std::make_shared<const Estimate>(Estimate{
+      {.iteration = 0}, std::make_shared<const Image>(Image::filled(Grid::centred(16, 16, 8, {8, 8, 8}), 1, memory))});
+  projector.send(view_subset(), estimate, std::shared_ptr<const Additive<ViewBatch>>());
+  const Projected& last = *projector.out.all().back();
+  return {last.back_projection->voxels.to_vector(), last.tally, projector.context.recorded(), {}};
+}
+
+void check_ranks_of_views_agree(bool on_gpu, int most) {
+  const Passed one = project_views("ranks: 1", on_gpu);
+  CHECK(one.tally.used > 0);
+  for (int ranks = 2; ranks <= most; ++ranks) {
+    CAPTURE(ranks);
+    for (const int parts : {ranks, 8}) {
+      const Passed several = project_views(fmt::format("ranks: {}, parts: {}", ranks, parts), on_gpu);
+      CHECK(nrms(several.back, one.back) < 1e-6);
+      CHECK(several.tally.used == one.tally.used);
+    }
+  }
+}
+
 bool two_gpus_or_skip() {
   if (!gpu_or_skip()) return false;
   if (cuda_devices() > 1) return true;
@@ -158,8 +204,13 @@ TEST_CASE("deterministic sums do not depend on the number of ranks") {
   check_ranks_give_the_same_bits(false, {2, 3, 4, 8});
 }
 
+TEST_CASE("ranks share the views of a camera") {
+  check_ranks_of_views_agree(false, 3);
+}
+
 TEST_CASE("ranks on two GPUs give the sums and the books of one") {
   if (!two_gpus_or_skip()) return;
+  check_ranks_of_views_agree(true, 2);
   check_ranks_agree(true, 2);
   check_ranks_give_the_same_bits(true, {2});
 }
