@@ -31,6 +31,13 @@ struct ByteBlock {
   std::size_t bytes() const { return data.size(); }
 };
 
+/// A stretch of the scan that has an image of its own.
+struct Frame {
+  int number = 0;  // from 1; 0: the scan is one image
+  int frames = 0;
+  double start_s = 0, duration_s = 0;  // scan time of its data
+};
+
 /// Where a subset stands in the run of updates.
 struct UpdateStep {
   int iteration = 1;  // from 1; 0: no update, the image stays what it is
@@ -43,6 +50,10 @@ struct UpdateStep {
   bool replayed = false;    // its events were reconstructed before, whatever the iteration
   bool restart = false;     // discards the estimate: the start image comes out
   int number = 0;           // of the subset, the same in each iteration, whatever its place
+  Frame frame = {};         // iterations and subsets are its own
+
+  /// Whether the frame's image is complete with this update.
+  bool ends_frame() const { return frame.number > 0 && ends_iteration && iteration == iterations; }
 };
 
 /// The data of one update, in batches of the size that a projector takes, and their share of the reference time.

@@ -11,6 +11,13 @@ Image read_image_file(const std::filesystem::path& path) {
   return interfile::is_image_header(path) ? interfile::read_image(path) : read_nifti(path);
 }
 
+std::vector<Image> read_image_frames(const std::filesystem::path& path) {
+  if (!interfile::is_image_header(path)) return read_nifti_volumes(path);
+  std::vector<Image> one;
+  one.push_back(interfile::read_image(path));
+  return one;
+}
+
 std::optional<Quantity> quantity_of_image_file(const std::filesystem::path& path) {
   if (interfile::is_image_header(path)) return {};
   return read_nifti_quantity(path);

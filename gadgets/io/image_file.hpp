@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "kernels/types/image.hpp"
 #include "kernels/types/quantity.hpp"
@@ -12,6 +13,8 @@ namespace tofstream {
 /// Reads an image, whose format its first bytes tell. Throws what read_nifti (nifti/nifti.hpp) and interfile::read_image
 /// (interfile/image_file.hpp) throw.
 Image read_image_file(const std::filesystem::path& path);
+/// The frames of a file, of which most have one. Throws likewise.
+std::vector<Image> read_image_frames(const std::filesystem::path& path);
 
 /// What an image says that its values are; Interfile says nothing. Throws as read_nifti_quantity does.
 std::optional<Quantity> quantity_of_image_file(const std::filesystem::path& path);

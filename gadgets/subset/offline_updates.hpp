@@ -26,6 +26,9 @@ struct OfflineSettings {
   // one can be copied to a GPU.
   bool holds_last = false;
   PassOrder order = {};
+  // Where these updates are one frame's, of several.
+  Frame frame = {};
+  std::int64_t updates_before = 0;
 };
 
 /// `Data`: see Subset.
@@ -34,7 +37,7 @@ class OfflineUpdates {
  public:
   /// `quantity`: what an image of all data so far shows.
   OfflineUpdates(OfflineSettings settings, std::function<std::shared_ptr<const Quantity>()> quantity)
-      : settings_(settings), quantity_(std::move(quantity)) {}
+      : settings_(settings), quantity_(std::move(quantity)), updates_(settings.updates_before) {}
 
   /// The scanner is known; only the first call counts. `like`: a batch without data.
   void announce(Data like, Emit<Subset<Data>>& emit, Context& context) {
@@ -64,6 +67,9 @@ class OfflineUpdates {
     if (settings_.order.rule != PassRule::sequential) return;  // until all have come
     send_first_pass(subsets_.size() - (settings_.holds_last ? 1 : 0), emit, context);
   }
+
+  /// Updates so far, of earlier frames too.
+  std::int64_t updates() const { return updates_; }
 
   /// The stream has ended: the subset that is held goes out, then the further iterations, unless a stop cuts them
   /// short.
@@ -118,8 +124,10 @@ class OfflineUpdates {
     const bool last_time = iteration == settings_.iterations;
     const std::size_t number = subset_at(iteration, place);
     StoredSubset<Data>& stored = subsets_[number];
-    UpdateStep step{iteration, settings_.iterations, place, count, ends, ends && last_time, ++updates_};
+    const bool is_last = ends && last_time && settings_.frame.number == settings_.frame.frames;
+    UpdateStep step{iteration, settings_.iterations, place, count, ends, is_last, ++updates_};
     step.number = static_cast<int>(number);
+    step.frame = settings_.frame;
     Subset<Data> subset{step, stored.batches, stored.time_fraction};
     subset.next_batch = first_batch_after(iteration, place, ends);
     subset.quantity = quantity_();

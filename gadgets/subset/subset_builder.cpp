@@ -1,16 +1,12 @@
 // The subsets of an offline list-mode reconstruction: sorted events grouped in time order, kept (on the GPU while they
 // fit, else in host memory, else on disk) and sent by the rule of offline_updates.hpp.
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,15 +17,9 @@
 #include "gadgets/subset/offline_updates.hpp"
 #include "gadgets/subset/store_params.hpp"
 #include "gadgets/subset/subset_cutter.hpp"
-#include "kernels/sort/partition.hpp"
+#include "gadgets/subset/whole_stream.hpp"
 
 namespace tofstream {
-
-/// How the whole stream is cut into subsets.
-enum class SubsetCut { time, interleaved };
-constexpr auto enum_names(SubsetCut) {
-  return names(SubsetCut::time, "time", SubsetCut::interleaved, "interleaved");
-}
 
 namespace {
 
@@ -53,9 +43,7 @@ struct SubsetBuilder {
   static constexpr auto params = describe(
       param<&Params::subsets>("subsets", range(0, 100000),
                               "Cut the whole stream into this many subsets, once it has ended"),
-      param<&Params::cut>("cut",
-                          "Of `subsets`: time: consecutive events each; interleaved: every subset has each "
-                          "so many-th event, so that it covers the whole scan and stands for an equal share"),
+      param<&Params::cut>("cut", subset_cut_words),
       param<&Params::events>("events", at_least(0), "Or: a subset as soon as this many events have come"),
       param<&Params::seconds>("seconds", at_least(0), unit("s"),
                               "Or: a subset as soon as this much scan time has come"),
@@ -88,7 +76,8 @@ struct SubsetBuilder {
         cutter_({p.events, p.seconds, p.least_events, p.reference_s}),
         updates_(
             {.iterations = p.iterations, .holds_last = p.subsets > 0 || p.least_events > 0, .order = {p.order, p.seed}},
-            [this] { return p_.subsets > 0 ? quantity_.get(reference_s_) : cutter_.quantity(); }) {
+            [this] { return p_.subsets > 0 ? waiting_.quantity() : cutter_.quantity(); }),
+        waiting_({p.subsets, p.cut, p.least_events, p.reference_s}) {
     if (p.subsets == 0 && p.reference_s == 0)
       throw std::invalid_argument(
           "reference_s: 0 counts the decays of the whole scan, whose length only `subsets` waits for: set 1");
@@ -102,7 +91,7 @@ struct SubsetBuilder {
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner) updates_.announce({.scanner = batch.scanner}, emit, context);
-    if (p_.subsets > 0) return wait_for_end(std::move(batch), context.message());
+    if (p_.subsets > 0) return waiting_.take(std::move(batch), context.message(), store_);
     for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) {
       updates_.arrive(std::move(subset), data_.ended_by(context.message()), emit, context);
       report(context);
@@ -111,11 +100,7 @@ struct SubsetBuilder {
 
   void flush(Emit<EventSubset>& emit, Context& context) {
     if (p_.subsets > 0) {
-      if (!waiting_.empty()) emptied_.give_to(waiting_.back());
-      if (p_.cut == SubsetCut::interleaved)
-        deal_stream_into_subsets(emit, context);
-      else
-        cut_stream_into_subsets(emit, context);
+      waiting_.cut(updates_, store_, emit, context);
     } else if (auto rest = cutter_.finish(store_)) {
       updates_.arrive(std::move(*rest), data_.ended_by(context.message()), emit, context);
     }
@@ -124,121 +109,6 @@ struct SubsetBuilder {
   }
 
  private:
-  void wait_for_end(EventBatch batch, const MessageInfo& message) {
-    quantity_.add(batch.quantity);
-    if (batch.count == 0) return emptied_.add(batch);
-    emptied_.give_to(batch);
-    waiting_.push_back(store_.hold(std::move(batch)));
-    came_.push_back(message);
-  }
-
-  // A subset's share of the whole stream: events up to `end`, and their time.
-  struct Share {
-    std::int64_t begin = 0, end = 0;
-    double seconds = 0, exposed_s = 0;
-  };
-
-  // Cuts the waiting events into equal subsets of consecutive events.
-  void cut_stream_into_subsets(Emit<EventSubset>& emit, Context& context) {
-    const std::vector<Share> shares = equal_shares();
-    const std::vector<double> time_fractions = share_reference_time(shares);
-    updates_.expect(static_cast<int>(shares.size()));
-    std::vector<EventBatch> open;
-    std::int64_t begin = 0;
-    std::size_t k = 0, first = 0;  // first: the batch in which the open subset begins
-    for (std::size_t last = 0; last < waiting_.size(); ++last) {
-      EventBatch& batch = waiting_[last];
-      const std::int64_t end = begin + batch.count;
-      std::vector<std::int64_t> cuts;
-      for (std::size_t j = k; shares[j].end < end; ++j) cuts.push_back(shares[j].end - begin);
-      auto pieces = split_by_arrival(std::move(batch), cuts, copy_stream());
-      batch = {};
-      for (auto& piece : pieces) {
-        begin += piece.count;
-        if (open.empty()) first = last;
-        open.push_back(std::move(piece));
-        if (begin < shares[k].end) continue;
-        StoredEvents subset = stored_subset(std::exchange(open, {}), store_);
-        subset.time_fraction = time_fractions[k++];
-        updates_.arrive(std::move(subset), data_between(came_[first], came_[last]), emit, context);
-      }
-    }
-    waiting_.clear();
-  }
-
-  // Deals the waiting events out to as many subsets as equal_shares() has, each of which stands for the same time.
-  void deal_stream_into_subsets(Emit<EventSubset>& emit, Context& context) {
-    if (waiting_.empty()) return;
-    const std::vector<Share> shares = equal_shares();
-    const std::vector<double> time_fractions = share_reference_time(shares);
-    const double equal_fraction =
-        std::accumulate(time_fractions.begin(), time_fractions.end(), 0.0) / static_cast<double>(time_fractions.size());
-    updates_.expect(static_cast<int>(shares.size()));
-    std::vector<std::vector<EventBatch>> open(shares.size());
-    std::int64_t begin = 0;
-    for (EventBatch& batch : waiting_) {
-      const std::int64_t first = std::exchange(begin, begin + batch.count);
-      auto pieces = deal_by_arrival(std::move(batch), static_cast<int>(shares.size()), first, copy_stream());
-      batch = {};
-      for (std::size_t k = 0; k < pieces.size(); ++k)
-        if (pieces[k].count > 0) open[k].push_back(store_.hold(std::move(pieces[k])));
-    }
-    const MessageInfo data = data_between(came_.front(), came_.back());
-    for (std::vector<EventBatch>& batches : open) {
-      StoredEvents subset = stored_subset(std::exchange(batches, {}), store_);
-      subset.time_fraction = equal_fraction;
-      updates_.arrive(std::move(subset), data, emit, context);
-    }
-    waiting_.clear();
-  }
-
-  // As many shares as subsets were asked for, or fewer: none is without an event, or has fewer than least_events.
-  std::vector<Share> equal_shares() const {
-    const std::int64_t total = std::accumulate(waiting_.begin(), waiting_.end(), std::int64_t{0},
-                                               [](std::int64_t sum, const EventBatch& b) { return sum + b.count; });
-    // Many subsets of few events would each set most of the image to zero, for good.
-    const std::int64_t subsets =
-        p_.least_events > 0 ? std::clamp<std::int64_t>(total / p_.least_events, 1, p_.subsets) : p_.subsets;
-    std::vector<Share> shares;
-    for (std::int64_t k = 1, begin = 0; k <= subsets; ++k) {  // without overflow for any count of events
-      const std::int64_t end = total / subsets * k + total % subsets * k / subsets;
-      if (end > begin) shares.push_back({begin, end});
-      begin = end;
-    }
-    std::size_t k = 0;
-    std::int64_t at = 0;
-    for (const EventBatch& batch : waiting_) {  // its events are spread evenly over its time
-      const std::int64_t batch_end = at + batch.count;
-      while (at < batch_end) {
-        const std::int64_t end = std::min(batch_end, shares[k].end);
-        const double seconds = batch.duration_s * static_cast<double>(end - at) / static_cast<double>(batch.count);
-        shares[k].seconds += seconds;
-        shares[k].exposed_s += seconds * batch.exposure;
-        at = end;
-        if (at == shares[k].end) ++k;
-      }
-    }
-    return shares;
-  }
-
-  // T_k / T over the whole scan; by number of events where the stream states no time.
-  std::vector<double> share_reference_time(const std::vector<Share>& shares) {
-    double total_s = 0;
-    bool timed = true;
-    for (const Share& share : shares) {
-      total_s += share.seconds;
-      timed = timed && share.seconds > 0;
-    }
-    const double reference_s = p_.reference_s > 0 ? p_.reference_s : total_s;
-    reference_s_ = timed ? reference_s : 0;
-    std::vector<double> fractions;
-    for (const Share& share : shares)
-      fractions.push_back(timed
-                              ? share.exposed_s / reference_s
-                              : static_cast<double>(share.end - share.begin) / static_cast<double>(shares.back().end));
-    return fractions;
-  }
-
   // Logs where events live as soon as this is more than one place, or the disk.
   void report(Context& context) {
     context.report("events_kept", store_.in_words());
@@ -251,15 +121,11 @@ struct SubsetBuilder {
   Params p_;
   EventStore store_;
   SubsetCutter cutter_;
-  SubsetQuantity quantity_;  // where the whole stream is cut at the end; otherwise the cutter has it
-  double reference_s_ = 0;   // of the whole stream, once it has ended; 0: it states no time
-  int said_ = 1;             // the last worth_saying that was logged
-  std::vector<EventBatch> waiting_;
-  std::vector<MessageInfo> came_;  // with which message each of them came
+  int said_ = 1;        // the last worth_saying that was logged
   SubsetData data_;                // of the subsets that the cutter ends
-  EmptiedTime emptied_;
   std::optional<bool> delayed_;  // whether the events are delayeds
   OfflineUpdates<EventBatch> updates_;
+  WholeStream waiting_;  // where the whole stream is cut at its end
 };
 
 TOFSTREAM_GADGET(SubsetBuilder, "subset_builder",

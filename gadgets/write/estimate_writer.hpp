@@ -50,10 +50,13 @@ inline std::string provenance_of(const Estimate& estimate, const MessageInfo& ev
   return provenance_json(context.control()->snapshot(), events, also);
 }
 
-/// "iteration 3"; of a live scan, which has no iterations before it has ended, "update 120".
+/// "iteration 3", "frame 2 of 24, iteration 3"; of a live scan, which has no iterations before it has ended, "update
+/// 120".
 inline std::string step_words(const UpdateStep& step) {
-  return step.subsets == 0 && step.update > 0 ? fmt::format("update {}", step.update)
-                                              : fmt::format("iteration {}", step.iteration);
+  if (step.subsets == 0 && step.update > 0) return fmt::format("update {}", step.update);
+  const std::string frame =
+      step.frame.number > 0 ? fmt::format("frame {} of {}, ", step.frame.number, step.frame.frames) : "";
+  return fmt::format("{}iteration {}", frame, step.iteration);
 }
 
 /// The figure that says how an image was filtered: see Estimate.
@@ -74,6 +77,7 @@ inline void report_image(const Estimate& estimate, Context& context) {
   if (step.subsets > 0 || step.update == 0) context.report("iteration", std::int64_t{step.iteration});
   if (step.subsets > 0) context.report("subsets", std::int64_t{step.subsets});
   if (step.update > 0) context.report("updates", step.update);
+  if (step.frame.number > 0) context.report("frames", std::int64_t{step.frame.number});
   if (!estimate.filtered.empty()) context.report(filtered_figure, estimate.filtered);
   if (!estimate.quantity) return;
   const Quantity& quantity = *estimate.quantity;
@@ -114,13 +118,15 @@ inline bool is_due(const Estimate& estimate, Every every, const std::vector<int>
          (iterations.empty() || std::ranges::find(iterations, estimate.step.iteration) != iterations.end());
 }
 
-/// `image.nii.gz` as `image_0003.nii.gz` (after iteration 3) or `image_0003_0007.nii.gz` (after its update 7).
+/// `image.nii.gz` as `image_0003.nii.gz` (after iteration 3) or `image_0003_0007.nii.gz` (after its update 7); of the
+/// second frame `image_frame_0002_0003.nii.gz`.
 inline std::filesystem::path numbered(const std::filesystem::path& file, const UpdateStep& step, Every every) {
   const std::string name = file.filename().string();
   const auto dot = std::min(name.find('.'), name.size());
   const std::string number = every == Every::update ? fmt::format("_{:04}_{:04}", step.iteration, step.subset + 1)
                                                     : fmt::format("_{:04}", step.iteration);
-  return file.parent_path() / (name.substr(0, dot) + number + name.substr(dot));
+  const std::string frame = step.frame.number > 0 ? fmt::format("_frame_{:04}", step.frame.number) : "";
+  return file.parent_path() / (name.substr(0, dot) + frame + number + name.substr(dot));
 }
 
 }  // namespace tofstream

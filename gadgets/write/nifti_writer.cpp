@@ -1,4 +1,5 @@
-// Writes estimates as NIfTI: the final image, and on request each iteration's or update's.
+// Writes estimates as NIfTI: the final image, or of a dynamic scan all frames, and on request each iteration's or
+// update's.
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -8,6 +9,7 @@
 #include "core/gadget.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/write/estimate_writer.hpp"
+#include "gadgets/write/frame_series.hpp"
 
 namespace tofstream {
 namespace {
@@ -25,9 +27,9 @@ struct NiftiWriter {
                param<&Params::at_iterations>("at_iterations", range(1, 10000), at_iterations_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
-  // Voxels go straight from the image to the file; the last image is a message that is kept.
+  // Voxels go straight from the image to the file; the last image is a message that is kept. Frames are kept too.
   static MemoryNeed memory(std::span<const std::size_t> inputs) {
-    return {.copy_bytes = inputs[0], .lower = "image.size"};
+    return {.copy_bytes = inputs[0], .lower = "image.size", .note = "of a dynamic scan, one image more for each frame"};
   }
 
   NiftiWriter(const Params& p, Context& context) : p_(p) {
@@ -43,10 +45,16 @@ struct NiftiWriter {
     if (estimate->step.iteration == 0) on_host(*estimate);  // reserves the memory for images to be written
     events_.take_in(context.message());
     if (is_due(*estimate, p_.every, p_.at_iterations)) write(numbered(p_.file, estimate->step, p_.every), context);
+    if (!estimate->step.ends_frame()) return;
+    if (frames_.is_empty()) context.output_file(frame_times_path(p_.file));
+    frames_.add(*estimate);
   }
 
   void flush(Context& context) {
-    if (last_ && last_->step.iteration > 0) write(p_.file, context);
+    if (!frames_.is_empty())
+      write_frames(context);
+    else if (last_ && last_->step.iteration > 0)
+      write(p_.file, context);
   }
 
  private:
@@ -60,12 +68,27 @@ struct NiftiWriter {
     return {};
   }
 
+  NiftiText text_of_last(Context& context) const {
+    return {.description = fmt::format("tofstream, {}{}", step_words(last_->step), label_of(*last_)),
+            .unit = unit_of(*last_),
+            .comment = provenance(context)};
+  }
+
   void write(const std::filesystem::path& file, Context& context) const {
     const std::filesystem::path target = context.output_file(file);
-    write_nifti(target, *on_host(*last_),
-                {.description = fmt::format("tofstream, {}{}", step_words(last_->step), label_of(*last_)),
-                 .unit = unit_of(*last_),
-                 .comment = provenance(context)});
+    write_nifti(target, *on_host(*last_), text_of_last(context));
+    report(target, context);
+  }
+
+  void write_frames(Context& context) const {
+    const std::filesystem::path target = context.output_file(p_.file);
+    const bool is_decay_corrected =
+        last_->quantity && (*last_->quantity)[Correction::decay].state == CorrectionState::made;
+    frames_.write(target, text_of_last(context), is_decay_corrected);
+    report(target, context);
+  }
+
+  void report(const std::filesystem::path& target, Context& context) const {
     context.report("file", target.string());
     report_image(*last_, context);
   }
@@ -73,9 +96,10 @@ struct NiftiWriter {
   Params p_;
   std::shared_ptr<const Estimate> last_;
   EventSpan events_;
+  FrameSeries frames_;
 };
 
-TOFSTREAM_GADGET(NiftiWriter, "nifti_writer", "Writes the image as NIfTI (float32, mm, RAS affine)");
+TOFSTREAM_GADGET(NiftiWriter, "nifti_writer", "Writes the image as NIfTI (float32, mm, RAS affine); frames as one 4D file, with their times as JSON");
 
 }  // namespace
 }  // namespace tofstream

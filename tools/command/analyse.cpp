@@ -1,7 +1,8 @@
 // `tofstream analyse`: regions of a phantom in reconstructed images. NEMA NU 2 contrast and background variability for
 // the image-quality phantom, spheres against the annulus about each (Ha et al. 2013) where a phantom has regions of
 // contrast, means against truth for others. Contrast-noise curves over iterations as a plot: of the first two kinds, or
-// as in Cui et al. 2011 (II.C.3) the ratio of two regions' means over the spread of the second.
+// as in Cui et al. 2011 (II.C.3) the ratio of two regions' means over the spread of the second. Of a dynamic image, the
+// regions' means over time.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -16,6 +17,7 @@
 
 #include "core/report/run_folder.hpp"
 #include "gadgets/io/image_file.hpp"
+#include "gadgets/io/nifti/frame_times.hpp"
 #include "gadgets/io/picture/plot.hpp"
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
@@ -294,6 +296,70 @@ void plot_contrast(const std::string& file, const ordered_json& studies, const P
              {.title = "Contrast and noise over iterations", .x_label = measure.noise, .y_label = measure.contrast});
 }
 
+// Mean activity of each region over time, a curve for each study and region.
+void plot_over_time(const std::string& file, const ordered_json& studies) {
+  std::vector<PlotSeries> curves;
+  for (const auto& study : studies) {
+    const std::size_t first = curves.size();
+    for (const auto& image : study["images"])
+      for (std::size_t i = 0; i < image["regions"].size(); ++i) {
+        if (curves.size() == first + i) {
+          curves.emplace_back();
+          curves.back().label = fmt::format("{} {}", study["label"].get<std::string>(),
+                                            image["regions"][i]["name"].get<std::string>());
+          curves.back().style = i;
+          curves.back().dashed = &study != &studies[0];
+        }
+        curves[first + i].x.push_back(image["start_s"].get<double>() + 0.5 * image["duration_s"].get<double>());
+        curves[first + i].y.push_back(image["regions"][i]["mean"].get<double>());
+      }
+  }
+  write_plot(file, curves, {.title = "Regions over time", .x_label = "scan time (s)", .y_label = "mean"});
+}
+
+// A file's images as measured: one, or each frame's, whose regions are then looked at one by one.
+std::vector<ordered_json> measured_images(const fs::path& file, const PhantomFile& phantom, const Measure& measure) {
+  const std::vector<Image> frames = read_image_frames(file);
+  if (frames.size() == 1) {
+    ordered_json image{{"file", file.string()}};
+    image.update(measure.measured(frames.front(), phantom));
+    return {std::move(image)};
+  }
+  const auto times = read_frame_times(file, frames.size());
+  if (!times)
+    throw std::runtime_error(fmt::format("{}: {} frames, and no {} that says when they were", file.string(),
+                                         frames.size(), frame_times_path(file).filename().string()));
+  std::vector<ordered_json> images;
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    images.push_back({{"file", file.string()},
+                      {"frame", f + 1},
+                      {"start_s", times->start_s[f]},
+                      {"duration_s", times->duration_s[f]}});
+    images.back().update(regions_json(frames[f], phantom));
+  }
+  return images;
+}
+
+void print_image(const ordered_json& image, const Measure& measure) {
+  fmt::print("\n{}", image["file"].get<std::string>());
+  if (!image.contains("frame")) {
+    fmt::print("\n");
+    return measure.print(image);
+  }
+  const double start_s = image["start_s"].get<double>();
+  fmt::print(", frame {} ({:g} to {:g} s)\n", image["frame"].get<int>(), start_s,
+             start_s + image["duration_s"].get<double>());
+  print_regions(image);
+}
+
+// Whether all images are frames, whose regions go over time.
+bool are_frames(const ordered_json& studies) {
+  for (const auto& study : studies)
+    for (const auto& image : study["images"])
+      if (!image.contains("frame")) return false;
+  return true;
+}
+
 void run(const AnalyseOptions& options) {
   const PhantomFile phantom =
       from_input([&] { return formats::read_phantom(find_shared("phantoms", options.phantom)); });
@@ -303,20 +369,19 @@ void run(const AnalyseOptions& options) {
   ordered_json studies = ordered_json::array();
   for (const Study& study : studies_of(options.images)) {
     ordered_json images = ordered_json::array();
-    for (const fs::path& file : study.files) {
-      ordered_json image{{"file", file.string()}};
-      image.update(from_input([&] { return measure.measured(read_image_file(file), phantom); }));
-      if (!options.json) {
-        fmt::print("\n{}\n", image["file"].get<std::string>());
-        measure.print(image);
+    for (const fs::path& file : study.files)
+      for (ordered_json& image : from_input([&] { return measured_images(file, phantom, measure); })) {
+        if (!options.json) print_image(image, measure);
+        images.push_back(std::move(image));
       }
-      images.push_back(std::move(image));
-    }
     studies.push_back({{"label", study.label}, {"images", std::move(images)}});
   }
   if (options.json) fmt::print("{}\n", ordered_json{{"studies", studies}}.dump(2));
   if (options.plot.empty()) return;
-  plot_contrast(options.plot, studies, phantom, measure);
+  if (are_frames(studies))
+    plot_over_time(options.plot, studies);
+  else
+    plot_contrast(options.plot, studies, phantom, measure);
   if (!options.json) fmt::print("\n{}\n", options.plot);
 }
 

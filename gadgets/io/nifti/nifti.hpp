@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kernels/types/image.hpp"
 
@@ -36,6 +37,9 @@ void write_nifti_volumes(const std::filesystem::path& path, const Grid& grid, st
 /// the file: not NIfTI-1, wrong dimensions, a voxel type we do not read, no position in space, an oblique affine,
 /// truncated, a voxel that is not finite.
 Image read_nifti(const std::filesystem::path& path);
+
+/// The same of a file that may be 4D: its volumes, of which a 3D file has one.
+std::vector<Image> read_nifti_volumes(const std::filesystem::path& path);
 
 /// The first comment extension of a NIfTI-1 file; empty where there is none.
 std::string read_nifti_comment(const std::filesystem::path& path);

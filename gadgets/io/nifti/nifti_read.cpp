@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -72,10 +73,12 @@ Placement place(const fs::path& path, const nifti_image& header) {
   return result;
 }
 
-void check_dimensions(const fs::path& path, const nifti_image& header) {
-  if (header.nx < 1 || header.ny < 1 || header.nz < 1 || header.ndim < 1 || header.ndim > 7)
+/// `first_of_one`: the first axis along which there is to be nothing but one image.
+void check_dimensions(const fs::path& path, const nifti_image& header, int first_of_one) {
+  if (header.nx < 1 || header.ny < 1 || header.nz < 1 || header.ndim < 1 || header.ndim > 7 ||
+      (header.ndim > 3 && header.dim[4] < 1))
     refuse_nifti(path, "its dimensions are broken");
-  for (int d = 4; d <= header.ndim; ++d)
+  for (int d = first_of_one; d <= header.ndim; ++d)
     if (header.dim[d] != 1)
       refuse_nifti(path, fmt::format("one 3D image is expected, this has {} along axis {}", header.dim[d], d));
 }
@@ -86,11 +89,9 @@ void check_finite(const fs::path& path, const Image& image) {
     if (!std::isfinite(voxels[v])) refuse_nifti(path, fmt::format("voxel {} is not a finite number", v));
 }
 
-}  // namespace
-
-Image read_nifti(const fs::path& path) {
+std::vector<Image> read_volumes(const fs::path& path, int first_of_one) {
   const detail::NiftiFile header = detail::open_nifti(path);
-  check_dimensions(path, *header);
+  check_dimensions(path, *header, first_of_one);
   const Placement placement = place(path, *header);
   const Grid& grid = placement.grid;
   std::int64_t step[3], start = 0;  // in memory, along the file's axes
@@ -102,12 +103,27 @@ Image read_nifti(const fs::path& path) {
     step[a] = -step[a];
   }
   detail::check_nifti_voxels(path, *header);
-  Image image{grid, Buffer<float>(Memory::host, grid.voxels())};
+  std::vector<Image> images;
+  const int volumes = header->ndim > 3 ? header->dim[4] : 1;
+  for (int v = 0; v < volumes; ++v) images.push_back({grid, Buffer<float>(Memory::host, grid.voxels())});
+  const std::int64_t lines = std::int64_t{size[1]} * size[2];
   detail::read_nifti_lines(path, *header, step[0], [&](std::int64_t line) {
-    return image.voxels.data() + start + line % size[1] * step[1] + line / size[1] * step[2];
+    const std::int64_t within = line % lines;
+    return images[static_cast<std::size_t>(line / lines)].voxels.data() + start + within % size[1] * step[1] +
+           within / size[1] * step[2];
   });
-  check_finite(path, image);
-  return image;
+  for (const Image& image : images) check_finite(path, image);
+  return images;
+}
+
+}  // namespace
+
+Image read_nifti(const fs::path& path) {
+  return std::move(read_volumes(path, 4).front());
+}
+
+std::vector<Image> read_nifti_volumes(const fs::path& path) {
+  return read_volumes(path, 5);
 }
 
 std::string read_nifti_comment(const fs::path& path) {

@@ -1,0 +1,39 @@
+// The images of a dynamic scan, kept until the last of them is there: a file of all frames.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "gadgets/io/nifti/frame_times.hpp"
+#include "gadgets/io/nifti/nifti.hpp"
+#include "gadgets/payloads.hpp"
+
+namespace tofstream {
+
+class FrameSeries {
+ public:
+  bool is_empty() const { return times_.start_s.empty(); }
+
+  /// One more frame's image. Throws std::bad_alloc where memory has no room for it.
+  void add(const Estimate& estimate) {
+    const auto image = on_host(estimate);
+    grid_ = image->grid;
+    voxels_.insert(voxels_.end(), image->voxels.span().begin(), image->voxels.span().end());
+    times_.start_s.push_back(estimate.step.frame.start_s);
+    times_.duration_s.push_back(estimate.step.frame.duration_s);
+  }
+
+  /// Writes all frames, and their times beside them. Throws as write_nifti_volumes and write_frame_times do.
+  void write(const std::filesystem::path& file, const NiftiText& text, bool is_decay_corrected) const {
+    write_nifti_volumes(file, grid_, voxels_, text);
+    write_frame_times(file, times_, text.unit, is_decay_corrected);
+  }
+
+ private:
+  Grid grid_;
+  std::vector<float> voxels_;
+  FrameTimes times_;
+};
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,68 @@
+// A dynamic scan as a user reconstructs it, and looks at its regions over time.
+#include "gadgets/io/nifti/nifti.hpp"
+#include "tests/command/command.hpp"
+
+using namespace tofstream;
+
+namespace {
+
+const std::filesystem::path& recording() {
+  static const TemporaryFolder folder;
+  static const std::filesystem::path file = folder / "scan.petsird";
+  if (!std::filesystem::exists(file)) {
+    const auto made = run_command(
+        "simulate --quiet --phantom uniform_cylinder --seconds 2 --set photons.activity_scale=1 --events 120000 "
+        "--no-attenuation -o " +
+        file.string());
+    REQUIRE_MESSAGE(made.code == 0, made.err);
+  }
+  return file;
+}
+
+CommandResult reconstruct(const std::filesystem::path& folder, const std::string& more) {
+  return run_command(
+      "run dynamic_osem --quiet --backend cpu --set image.size=[32,32,16] --set image.voxel_mm=[8,8,8] "
+      "--set events.batch_events=2000 --set projected.sensitivity.cache=false --set projected.sensitivity.exact_pairs=0 "
+      "--set projected.sensitivity.sampled_pairs=400000 --set subsets.subsets=2 --set subsets.iterations=3 "
+      "--set projected.deterministic=true --input " +
+      recording().string() + " --out " + folder.string() + " " + more);
+}
+
+}  // namespace
+
+TEST_CASE("frames of a dynamic scan become one file, whose regions keep their activity over time") {
+  const TemporaryFolder folder;
+  const auto inspected = run_command("inspect --json " + recording().string());
+  REQUIRE(inspected.code == 0);
+  const double seconds = inspected.json()["duration_s"];
+  const auto run = reconstruct(folder / "all", fmt::format("--set 'subsets.frames=[2x{:g}, {:g}]'", seconds / 4, seconds / 2));
+  REQUIRE_MESSAGE(run.code == 0, run.err);
+  const auto books = nlohmann::json::parse(text_of(folder / "all" / "run.json"))["books"];
+  CHECK(books["balanced"] == true);
+  CHECK(books["received"].get<int>() == books["reconstructed"].get<int>() + books["rejected_total"].get<int>());
+  const auto analysed = run_command("analyse --json --phantom uniform_cylinder --plot " +
+                                    (folder / "curves.png").string() + " " + (folder / "all").string());
+  REQUIRE_MESSAGE(analysed.code == 0, analysed.err);
+  const auto images = analysed.json()["studies"][0]["images"];
+  REQUIRE(images.size() == 3);
+  CHECK(images[2]["start_s"].get<double>() == doctest::Approx(seconds / 2).epsilon(1e-5));
+  for (const auto& image : images)
+    CHECK(image["regions"][0]["mean"].get<double>() ==
+          doctest::Approx(image["regions"][0]["truth"].get<double>()).epsilon(0.05));
+  CHECK(std::filesystem::file_size(folder / "curves.png") > 5000);
+  // The second frame alone is the second frame, bit for bit.
+  const auto alone =
+      reconstruct(folder / "alone", fmt::format("--set 'subsets.frames=[{:g}-{:g}]'", seconds / 4, seconds / 2));
+  REQUIRE_MESSAGE(alone.code == 0, alone.err);
+  const auto frames = read_nifti_volumes(folder / "all" / "image.nii.gz");
+  CHECK(frames[1].voxels.to_vector() == read_nifti(folder / "alone" / "image.nii.gz").voxels.to_vector());
+}
+
+TEST_CASE("frames that cannot be start nothing, and one line says why") {
+  const TemporaryFolder folder;
+  const auto run = reconstruct(folder / "none", "--set 'subsets.frames=[20-30, 25-40]'");
+  CHECK(run.code == 2);
+  CHECK(run.err.find("frames cannot overlap") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(folder / "none" / "image.nii.gz"));
+}
+// SPDX-License-Identifier: Apache-2.0
