@@ -103,8 +103,7 @@ struct DirectProjectorGadget {
   static ViewCalibration calibration(const Params&) {
     return {.keeps_unit = true,
             .remedy =
-                "histo_deposit takes mu_map and randoms; scatter is not corrected in DIRECT yet: "
-                "tofstream docs direct"};
+                "histo_deposit takes mu_map and randoms, direct_scatter estimates scatter: tofstream docs direct"};
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) {
     return direct_projector_bytes(image, p.method, wants_cuda(p.backend) ? Backend::cuda : Backend::cpu);

@@ -111,7 +111,30 @@ ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice
         {.angle_deg = static_cast<float>(views.azimuth_deg(v)), .tilt_deg = static_cast<float>(views.tilt_deg(v))});
   set.histo.lie_along_view = lattice == HistoLattice::view;
   set.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
+  set.histo.acceptance_deg = views.acceptance_deg;
   return set;
+}
+
+DirectViews direct_views_of(const ViewSet& set) {
+  const auto tilt = [](const ViewPlace& place) { return place.tilt_deg; };
+  const int places = static_cast<int>(set.places.size());
+  const auto azimuths = set.places.empty() ? 0 : std::ranges::count(set.places, tilt(set.places.front()), tilt);
+  DirectViews views{.azimuths = static_cast<int>(azimuths),
+                    .tilts = azimuths > 0 ? places / static_cast<int>(azimuths) : 0,
+                    .acceptance_deg = set.histo.acceptance_deg};
+  bool is_of_these = set.kind == ViewKind::histo_image && views.acceptance_deg > 0 && views.count() == places;
+  constexpr double rounding_deg = 1e-3;
+  for (int v = 0; is_of_these && v < places; ++v) {
+    const ViewPlace& place = set.places[static_cast<std::size_t>(v)];
+    is_of_these = std::abs(static_cast<double>(place.angle_deg) - views.azimuth_deg(v)) < rounding_deg &&
+                  std::abs(static_cast<double>(place.tilt_deg) - views.tilt_deg(v)) < rounding_deg;
+  }
+  if (!is_of_these)
+    throw std::invalid_argument(
+        "the views are not those of intervals of azimuth and co-polar angle: take histo-images as histo_deposit makes "
+        "them");
+  validate(views);
+  return views;
 }
 
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings) {

@@ -52,6 +52,9 @@ struct DirectSettings {
 /// std::invalid_argument for an invalid grid or views.
 ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice lattice);
 
+/// The views that a set of direct_view_set() is of. Throws std::invalid_argument for another one.
+DirectViews direct_views_of(const ViewSet& set);
+
 /// Throws std::invalid_argument, in one line that says what to change, unless the projector can be made of these.
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings);
 
