@@ -40,12 +40,19 @@ enum class FftSpectrum {
   analytic,  // a Gaussian, as published: the kernel then swings, and is negative in places
 };
 
+/// How two_stage divides a kernel.
+enum class TwoStageScheme {
+  footprint,  // the resampling is the radial factor, what is left is along t alone
+  paper,      // as published: an isotropic rotation, an elliptic Gaussian, and a rotation back (paper_two_stage.hpp)
+};
+
 struct DirectSettings {
   DirectKernel kernel;
   DirectOperator method = DirectOperator::two_stage;
   HistoLattice lattice = HistoLattice::view;
   FftEnds fft_ends = FftEnds::padded;
   FftSpectrum fft_spectrum = FftSpectrum::sampled;
+  TwoStageScheme scheme = TwoStageScheme::footprint;
 };
 
 /// The views' histo-images for an image: of ViewKind::histo_image, one place a view, in the views' order. Throws
