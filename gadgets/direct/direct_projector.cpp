@@ -26,6 +26,9 @@ constexpr auto enum_names(DirectOperator) {
 constexpr auto enum_names(FftEnds) {
   return names(FftEnds::padded, "padded", FftEnds::periodic, "periodic");
 }
+constexpr auto enum_names(TwoStageScheme) {
+  return names(TwoStageScheme::footprint, "footprint", TwoStageScheme::paper, "paper");
+}
 constexpr auto enum_names(FftSpectrum) {
   return names(FftSpectrum::sampled, "sampled", FftSpectrum::analytic, "analytic");
 }
@@ -53,6 +56,7 @@ struct DirectProjectorGadget {
     float cut_sigma = 4;
     FftEnds fft_ends = FftEnds::padded;
     FftSpectrum fft_spectrum = FftSpectrum::sampled;
+    TwoStageScheme scheme = TwoStageScheme::footprint;
     bool log_likelihood = false;
     BackendChoice backend = BackendChoice::automatic;
   };
@@ -80,6 +84,10 @@ struct DirectProjectorGadget {
                                "padded: beyond the image is nothing; periodic: what leaves it comes in from the other "
                                "side, as published"),
       param<&Params::fft_spectrum>("fft_spectrum", "sampled: the very kernel; analytic: as published, with ripples"),
+      param<&Params::scheme>("scheme",
+                             "Of two_stage. footprint: the resampling is the kernel across the view; paper: as "
+                             "published, for comparison: a rotation, an elliptic Gaussian and a rotation back, on "
+                             "lattice: image"),
       param<&Params::log_likelihood>("log_likelihood", "Report the log-likelihood of each update"),
       param<&Params::backend>("backend", "Where the projector runs"));
 
@@ -101,10 +109,9 @@ struct DirectProjectorGadget {
                       wish.centre_mm.value_or(views.histo.centre_mm));
   }
   static ViewCalibration calibration(const Params&) {
-    return {.keeps_unit = true,
-            .remedy =
-                "histo_deposit takes mu_map and randoms; scatter is not corrected in DIRECT yet: "
-                "tofstream docs direct"};
+    return {
+        .keeps_unit = true,
+        .remedy = "histo_deposit takes mu_map and randoms, direct_scatter estimates scatter: tofstream docs direct"};
   }
   static std::size_t bytes_held(const Params& p, std::size_t image) {
     return direct_projector_bytes(image, p.method, wants_cuda(p.backend) ? Backend::cuda : Backend::cpu);
@@ -137,7 +144,8 @@ struct DirectProjectorGadget {
                         .method = p.method,
                         .lattice = views.histo.lie_along_view ? HistoLattice::view : HistoLattice::image,
                         .fft_ends = p.fft_ends,
-                        .fft_spectrum = p.fft_spectrum};
+                        .fft_spectrum = p.fft_spectrum,
+                        .scheme = p.scheme};
     made.kernel.tof_sigma_mm = views.histo.tof_sigma_mm;
     if (p.tof_fwhm_ps)
       made.kernel.tof_sigma_mm =

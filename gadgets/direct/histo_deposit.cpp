@@ -22,6 +22,7 @@ struct HistoDepositGadget {
     DepositKind deposit = DepositKind::linear;
     std::filesystem::path mu_map;
     HistoRandomsParams randoms;
+    HistoScatterParams scatter;
     std::int64_t most_lines = 50'000'000;
     BackendChoice backend = BackendChoice::automatic;
   };
@@ -31,9 +32,8 @@ struct HistoDepositGadget {
       param<&Params::acceptance_deg>("acceptance_deg", range(0.01, 80), unit("degrees"), acceptance_words),
       param<&Params::lattice>("lattice", histo_lattice_words), param<&Params::deposit>("deposit", deposit_words),
       param<&Params::mu_map>("mu_map", reads_file, histo_mu_map_words),
-      param<&Params::randoms>("randoms",
-                              "Random coincidences, which histo-images then hold beside the counts; "
-                              "scatter is not corrected"),
+      param<&Params::randoms>("randoms", "Random coincidences, which histo-images then hold beside the counts"),
+      param<&Params::scatter>("scatter", histo_scatter_words),
       param<&Params::most_lines>("most_lines", range(1000, 2147483648.0), histo_most_lines_words),
       param<&Params::backend>("backend", "Where events are deposited; the sensitivity is computed on the CPU"));
   static constexpr bool own_thread = true;  // emits all views from flush

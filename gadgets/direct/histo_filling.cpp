@@ -28,10 +28,14 @@ float deposited_sigma_mm(const TofModel& tof) {
 
 MemoryNeed histo_memory(const HistoSettings& settings, std::size_t views_a_message, bool lives_there) {
   const auto views = static_cast<std::size_t>(settings.views.count());
-  const std::size_t arrays = settings.randoms.from == HistoRandomsFrom::none ? 2 : 3;  // counts, sensitivity, randoms
-  const std::size_t on_device = 2 + (lives_there ? arrays - 1 : 1);  // sums of 8 bytes, and terms or the counts
+  const std::size_t expected = settings.randoms.from != HistoRandomsFrom::none || !settings.scatter.file.empty();
+  const std::size_t arrays = 2 + expected;  // of views: counts, sensitivity, randoms and scatter
+  const std::size_t held = arrays + (settings.scatter.file.empty() ? 0 : 2);  // scatter apart, and what it is made from
+  // Sums of 8 bytes, and terms or the counts.
+  const std::size_t on_device =
+      2 + (lives_there ? 1 + (settings.randoms.from != HistoRandomsFrom::none) + !settings.scatter.file.empty() : 1);
   const std::size_t image = settings.image.bytes();
-  return {.host_bytes = memory_product(arrays * views, image),
+  return {.host_bytes = memory_product(held * views, image),
           .device_bytes = wants_cuda(settings.backend) ? memory_product(on_device * views, image) : 0,
           .message_bytes = memory_product(arrays * views_a_message, image),
           .gives_on_device = lives_there && wants_cuda(settings.backend),
@@ -56,6 +60,7 @@ void HistoFilling::add(EventBatch batch, Context& context) {
   note_time(batch);
   if (batch.scanner && !has_begun()) {
     randoms_.begin(batch.scanner);
+    scanner_ = batch.scanner;
     begin(*batch.scanner, context);
   }
   if (batch.count == 0) return;
@@ -82,6 +87,7 @@ void HistoFilling::begin(const Scanner& scanner, Context& context) {
   set_ = direct_view_set(grid, p_.views, p_.lattice);
   grid_ = grid;
   make_sensitivity(scanner, context);
+  lay_down_scatter(scanner, context);
   events_.assign(set_.places.size(), 0);
   if (backend_ == Backend::cuda) {
     on_device_.emplace(grid, p_.views, p_.lattice, p_.deposit);
@@ -103,6 +109,24 @@ void HistoFilling::make_sensitivity(const Scanner& scanner, Context& context) {
   terms_ = std::move(made.values);
 }
 
+// Once for all, for 1 s: it comes before the first event, and grows with the time alone.
+void HistoFilling::lay_down_scatter(const Scanner& scanner, Context& context) {
+  if (p_.scatter.file.empty()) return;
+  const auto estimate = scatter_of(scanner).read(p_.scatter.file);
+  Buffer<float> unattenuated;
+  if (mu_) {
+    context.log().info("the scatter's lines are laid down once more, without attenuation");
+    unattenuated = histo_terms(*grid_, p_.views, p_.lattice, scanner, {.most_lines = p_.most_lines}, context).values;
+  }
+  const HistoScatter laid(place(), scanner, (mu_ ? unattenuated : terms_).span());
+  scatter_ = Buffer<float>(Memory::host, terms_.size());
+  for (int v = 0; v < p_.views.count(); ++v)
+    laid.add(*estimate, v, 1, nullptr, scatter_.data() + v * laid.points_of_view(), Memory::host);
+  double rate = 0;
+  for (const float of_point : scatter_.span()) rate += static_cast<double>(of_point);
+  context.report("scatter_in_views_cps", rate);
+}
+
 void HistoFilling::require_depositable(const EventBatch& batch) {
   if (batch.tof_mm.empty() || !(batch.tof.sigma_mm > 0))
     throw std::runtime_error("histo-images need events with ToF: reconstruct others from list mode");
@@ -116,7 +140,7 @@ void HistoFilling::require_depositable(const EventBatch& batch) {
   if (!batch.additive.empty())
     throw std::runtime_error(
         "the events have terms for randoms or scatter of their own, which do not tell those of a whole line: leave "
-        "out randoms and scatter of event_corrections and give randoms here, or reconstruct from list mode");
+        "out randoms and scatter of event_corrections and give them here, or reconstruct from list mode");
   const float sigma_mm = deposited_sigma_mm(batch.tof);
   if (tof_sigma_mm_ == 0) tof_sigma_mm_ = sigma_mm;
   if (std::abs(sigma_mm - tof_sigma_mm_) > 1e-3f * tof_sigma_mm_)
@@ -151,7 +175,7 @@ void HistoFilling::report(Context& context) const {
 }
 
 void HistoFilling::lay_down_randoms(Context& context) {
-  additive_ = randoms_.lay_down({*grid_, p_.views, p_.lattice, p_.most_lines}, duration_s_, context);
+  additive_ = randoms_.lay_down(place(), duration_s_, context);
 }
 
 void HistoFilling::bring_to_host() {
@@ -164,6 +188,7 @@ void HistoFilling::bring_to_host() {
 std::shared_ptr<const ViewSet> HistoFilling::view_set(double start_s, double duration_s) const {
   auto set = std::make_shared<ViewSet>(set_);
   set->histo.tof_sigma_mm = tof_sigma_mm_;
+  set->histo.scanner = scanner_;
   for (ViewPlace& place : set->places) {
     place.start_s = start_s;
     place.duration_s = duration_s;
@@ -188,10 +213,12 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
     batch.counts = part(counts_);
     batch.multiplicative = part(terms_);
     if (!additive_.empty()) batch.additive = part(additive_);
+    add_scatter(batch);
     return batch;
   }
   if (device_terms_.empty()) device_terms_ = terms_.to(Memory::device);
   if (device_additive_.size() != additive_.size()) device_additive_ = additive_.to(Memory::device);
+  if (device_scatter_.empty() && !scatter_.empty()) device_scatter_ = scatter_.to(Memory::device);
   batch.index = batch.index.to(memory);
   batch.weight = batch.weight.to(memory);
   batch.counts = Buffer<float>(memory, batch.count);
@@ -199,8 +226,25 @@ ViewBatch HistoFilling::views(std::span<const int> numbers, std::shared_ptr<cons
     on_device_->copy_counts(numbers[v], 1, batch.counts.data() + static_cast<std::int64_t>(v) * pixels);
   batch.multiplicative = part(device_terms_);
   if (!device_additive_.empty()) batch.additive = part(device_additive_);
+  add_scatter(batch);
   synchronize(nullptr);
   return batch;
+}
+
+void HistoFilling::add_scatter(ViewBatch& batch) {
+  if (scatter_.empty()) return;
+  const float* const all = on_device_ ? device_scatter_.data() : scatter_.data();
+  const std::int64_t pixels = batch.set->pixels();
+  Buffer<float> sum(memory(), batch.count);
+  for (std::size_t v = 0; v < batch.records.size(); ++v) {
+    const ViewRecord& record = batch.records[v];
+    const double duration_s = batch.set->places[static_cast<std::size_t>(record.view)].duration_s;
+    const double seconds = (duration_s > 0 ? duration_s : 1) * record.exposure;
+    const auto at = static_cast<std::int64_t>(v) * pixels;
+    add_expected(batch.additive.empty() ? nullptr : batch.additive.data() + at, seconds, all + record.view * pixels,
+                 nullptr, pixels, sum.data() + at, memory());
+  }
+  batch.additive = std::move(sum);
 }
 
 ViewBatch HistoFilling::all_without_counts(std::shared_ptr<const ViewSet> set) const {
@@ -218,6 +262,7 @@ std::shared_ptr<const Quantity> HistoFilling::quantity() const {
   made->attenuated_by = {};
   if (!p_.mu_map.empty()) (*made)[Correction::attenuation] = {CorrectionState::made, p_.mu_map.string()};
   if (!additive_.empty()) (*made)[Correction::randoms] = {CorrectionState::made, randoms_.how()};
+  if (!scatter_.empty()) (*made)[Correction::scatter] = {CorrectionState::made, p_.scatter.file.string()};
   return made;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/gadget.hpp"
 #include "gadgets/direct/histo_randoms.hpp"
+#include "gadgets/direct/histo_scatter.hpp"
 #include "gadgets/parameters.hpp"
 #include "gadgets/views.hpp"
 #include "kernels/direct/deposit.hpp"
@@ -40,6 +41,8 @@ inline constexpr auto* deposit_words =
     "rings and slices where crystals and voxels have one pitch";
 inline constexpr auto* histo_mu_map_words =
     "NIfTI of attenuation (1/cm) on any grid: attenuates the histo-images' sensitivity; none: no attenuation";
+inline constexpr auto* histo_scatter_words =
+    "Scattered coincidences, of an estimate in a file; direct_scatter estimates them from the image instead";
 inline constexpr auto* histo_most_lines_words =
     "The sensitivity sums all of the scanner's lines where there are at most so many, else a sample of this size";
 
@@ -50,6 +53,7 @@ struct HistoSettings {
   DepositKind deposit = DepositKind::linear;
   std::filesystem::path mu_map;  // empty: no attenuation
   HistoRandomsParams randoms;
+  HistoScatterParams scatter;
   std::int64_t most_lines = 0;
   BackendChoice backend = BackendChoice::automatic;
 };
@@ -57,7 +61,10 @@ struct HistoSettings {
 /// From a gadget's parameters of these names.
 template <class Params>
 HistoSettings histo_settings(const Params& p) {
-  return {p.image,  {p.views[0], p.views[1], p.acceptance_deg}, p.lattice, p.deposit, p.mu_map, p.randoms, p.most_lines,
+  return {p.image,   {p.views[0], p.views[1], p.acceptance_deg},
+          p.lattice, p.deposit,
+          p.mu_map,  p.randoms,
+          p.scatter, p.most_lines,
           p.backend};
 }
 
@@ -103,6 +110,9 @@ class HistoFilling {
  private:
   void begin(const Scanner& scanner, Context& context);
   void make_sensitivity(const Scanner& scanner, Context& context);
+  void lay_down_scatter(const Scanner& scanner, Context& context);
+  HistoPlace place() const { return {*grid_, p_.views, p_.lattice, p_.most_lines}; }
+  void add_scatter(ViewBatch& batch);
   void require_depositable(const EventBatch& batch);
   void note_time(const EventBatch& batch);
   DepositTally deposit(EventBatch batch);
@@ -112,12 +122,14 @@ class HistoFilling {
   GadgetBackend backend_;
   HistoRandoms randoms_;
   std::optional<Image> mu_;
+  std::shared_ptr<const Scanner> scanner_;
   std::optional<Grid> grid_;
   ViewSet set_;
   std::optional<HistoDeposit> on_host_;
   std::optional<HistoDepositCuda> on_device_;
   Buffer<float> counts_, terms_, additive_;  // of all views, on the host
-  Buffer<float> device_terms_, device_additive_;
+  Buffer<float> scatter_;                    // likewise, for 1 s of exposure
+  Buffer<float> device_terms_, device_additive_, device_scatter_;
   std::vector<std::uint64_t> events_;
   DepositTally tally_;
   float tof_sigma_mm_ = 0;

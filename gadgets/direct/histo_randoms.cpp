@@ -53,7 +53,7 @@ std::shared_ptr<const Scanner> HistoRandoms::rates(double seconds) const {
                                                 : estimate_->from_delayeds(seconds);
 }
 
-Buffer<float> HistoRandoms::lay_down(const HistoRandomsPlace& place, double seconds, Context& context) const {
+Buffer<float> HistoRandoms::lay_down(const HistoPlace& place, double seconds, Context& context) const {
   if (!are_wanted()) return {};
   if (params_.from == HistoRandomsFrom::delayeds && delayeds_ == 0) {
     context.log().warning(

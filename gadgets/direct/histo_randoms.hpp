@@ -8,12 +8,10 @@
 
 #include "core/gadget.hpp"
 #include "core/value/params.hpp"
+#include "gadgets/direct/histo_place.hpp"
 #include "gadgets/step/line_randoms.hpp"
-#include "kernels/direct/direct_views.hpp"
-#include "kernels/direct/histo_lattice.hpp"
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/events.hpp"
-#include "kernels/types/grid.hpp"
 
 namespace tofstream {
 
@@ -33,14 +31,6 @@ struct HistoRandomsParams {
       param<&HistoRandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "The rate of all lines together"));
 };
 
-/// Where randoms are laid down.
-struct HistoRandomsPlace {
-  Grid grid;
-  DirectViews views;
-  HistoLattice lattice = HistoLattice::view;
-  std::int64_t most_lines = 0;  // ScannerLinesSettings::most_lines
-};
-
 class HistoRandoms {
  public:
   /// Throws std::invalid_argument where `rate_cps` and `from` do not go together.
@@ -54,7 +44,7 @@ class HistoRandoms {
   /// Notes how far ToF reaches. Throws std::runtime_error for events that do not say it, or say another one.
   void note_window(const TofModel& tof);
   /// The expected randoms of `seconds` at all views' points, [view][k][j][i]; empty where there are none to lay down.
-  Buffer<float> lay_down(const HistoRandomsPlace& place, double seconds, Context& context) const;
+  Buffer<float> lay_down(const HistoPlace& place, double seconds, Context& context) const;
   /// How they were estimated, for the image's record; empty where they were not.
   std::string how() const;
 

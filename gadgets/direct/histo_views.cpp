@@ -55,10 +55,10 @@ void lay_down_randoms(const Grid& grid, const EventDirections& directions, const
   randoms.begin(given.scanner);
   if (given.delayeds) randoms.take_delayeds(*given.delayeds, context);
   randoms.note_window({.window_mm = given.window_mm});
-  const HistoRandomsPlace place{.grid = grid,
-                                .views = direct_views_of(directions),
-                                .lattice = lattice_of(directions),
-                                .most_lines = given.most_lines};
+  const HistoPlace place{.grid = grid,
+                         .views = direct_views_of(directions),
+                         .lattice = lattice_of(directions),
+                         .most_lines = given.most_lines};
   const Buffer<float> made = randoms.lay_down(place, given.seconds, context);
   std::ranges::copy(made.span(), counts);
 }

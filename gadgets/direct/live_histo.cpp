@@ -40,6 +40,7 @@ struct LiveHisto {
     DepositKind deposit = DepositKind::linear;
     std::filesystem::path mu_map;
     HistoRandomsParams randoms;
+    HistoScatterParams scatter;
     std::int64_t most_lines = 50'000'000;
     int subsets = 20;
     int iterations = 3;
@@ -59,7 +60,8 @@ struct LiveHisto {
       param<&Params::mu_map>("mu_map", reads_file, histo_mu_map_words),
       param<&Params::randoms>("randoms",
                               "Random coincidences, corrected in the images that `final: offline` makes, and in none "
-                              "before the scan has ended; scatter is not corrected"),
+                              "before the scan has ended"),
+      param<&Params::scatter>("scatter", histo_scatter_words),
       param<&Params::most_lines>("most_lines", range(1000, 2147483648.0), histo_most_lines_words),
       param<&Params::subsets>("subsets", range(1, 1000),
                               "Groups of views, an update each; as many as there are views for block RAMLA"),

@@ -21,6 +21,7 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/step/renewals.hpp"
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
 #include "kernels/ring/scatter/scatter_scanner.hpp"
@@ -115,7 +116,8 @@ struct SingleScatterGadget {
                 "total-body scanner"};
   }
 
-  SingleScatterGadget(const Params& p, Context& context) : p_(checked(p)), path_(context.output_file(p.file)) {
+  SingleScatterGadget(const Params& p, Context& context)
+      : p_(checked(p)), path_(context.output_file(p.file)), renewals_(p.at_iterations, p.every_s) {
     mu_ = read_mu_map(p.mu_map);
     mu_checksum_ = checksum_of_mu_map(*mu_);
   }
@@ -137,7 +139,7 @@ struct SingleScatterGadget {
     if (!terms_ && said_.record.state == CorrectionState::not_needed) return;
     if (!terms_)
       return context.log().warning(
-          fmt::format("the image is not corrected for scatter: the run ended before {}", first_time()));
+          fmt::format("the image is not corrected for scatter: the run ended before {}", renewals_.first_time()));
     ScatterEstimate estimate = terms_->estimate();
     for (float& value : estimate.values) value /= static_cast<float>(reference_s_);
     write_scatter(path_, estimate);
@@ -149,15 +151,7 @@ struct SingleScatterGadget {
     const std::string name = p.file.string();
     if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
       throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
-    if (p.at_iterations.empty() || std::ranges::min(p.at_iterations) < 2)
-      throw std::invalid_argument(
-          "at_iterations: give at least one, from 2 on: there is no image of the data before the first has ended");
     return p;
-  }
-
-  std::string first_time() const {
-    const std::string iteration = fmt::format("iteration {}", std::ranges::min(p_.at_iterations));
-    return p_.every_s > 0 ? fmt::format("{} and before {:g} s of the scan", iteration, p_.every_s) : iteration;
   }
 
   void set_scanner(const Scanner& scanner) {
@@ -206,36 +200,24 @@ struct SingleScatterGadget {
 
   void begin_anew() {
     terms_ = nullptr;
-    iteration_ = 0;
-    due_s_ = p_.every_s;
+    renewals_.begin_anew();
     said_ = not_yet();
   }
 
   NamedCorrection not_yet() const {
     return {Correction::scatter,
-            {CorrectionState::not_made,
-             fmt::format("single scatter from iteration {} on", std::ranges::min(p_.at_iterations))}};
+            {CorrectionState::not_made, fmt::format("single scatter from iteration {} on", renewals_.first())}};
   }
 
-  // By the data alone, so that a replay renews where the run did.
   bool is_due(const EventSubset& subset) {
-    if (subset.step.iteration == 0) return false;
-    const bool is_new_iteration = subset.step.iteration != std::exchange(iteration_, subset.step.iteration);
-    if (is_new_iteration && std::ranges::find(p_.at_iterations, iteration_) != p_.at_iterations.end()) return true;
-    // A run that was resumed within an iteration has none of the scatter that it had.
-    if (!terms_ && iteration_ >= std::ranges::min(p_.at_iterations)) return true;
-    if (p_.every_s == 0 || subset.step.subsets > 0 || subset.batches.empty()) return false;
-    const EventBatch& last = *subset.batches.back();
-    if (last.start_s + last.duration_s < due_s_) return false;
-    due_s_ = last.start_s + last.duration_s + p_.every_s;
-    return true;
+    const EventBatch* const last = subset.batches.empty() ? nullptr : subset.batches.back().get();
+    return renewals_.are_due(subset.step, terms_ != nullptr, last ? last->start_s + last->duration_s : 0);
   }
 
   void renew(const UpdateStep& step, const Estimate& estimate, Context& context) {
     const auto began = std::chrono::steady_clock::now();
     warn_of_attenuation(estimate, context);
-    constexpr double reach_of_lines = 0.9;  // of the detectors' radius
-    const ScatterSampling sampling = ScatterSampling::of(reach_of_lines * scanner_.detectors.radius_mm,
+    const ScatterSampling sampling = ScatterSampling::of(reach_of_scatter_lines * scanner_.detectors.radius_mm,
                                                          scanner_.half_length_mm, p_.tof ? scanner_.tof_sigma_mm : 0);
     const auto points = static_cast<double>(scatter_->points());
     const auto progress = [&](std::int64_t done) {
@@ -331,9 +313,9 @@ struct SingleScatterGadget {
   std::optional<ScatterTails> tails_;
   int noted_iteration_ = 0;
   std::shared_ptr<const ScatterTerms> terms_;
+  Renewals renewals_;
   NamedCorrection said_ = not_yet();
-  int iteration_ = 0;
-  double due_s_ = p_.every_s, reference_s_ = 1;
+  double reference_s_ = 1;
   bool is_warned_ = false;
 };
 

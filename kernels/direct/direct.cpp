@@ -10,6 +10,7 @@
 
 #include "kernels/cuda/refuse.hpp"
 #include "kernels/direct/direct_backends.hpp"
+#include "kernels/direct/paper_two_stage.hpp"
 #include "kernels/direct/two_stage.hpp"
 #include "kernels/math/units.hpp"
 
@@ -54,6 +55,14 @@ void require_image_lattice(const char* method, HistoLattice lattice) {
         "operator {} takes histo-images on the image's lattice: take lattice image, or operator two_stage", method));
 }
 
+void require_paper_scheme(const DirectSettings& settings) {
+  if (settings.method != DirectOperator::two_stage)
+    throw std::invalid_argument("scheme paper is one of operator two_stage: take that operator, or leave scheme out");
+  if (settings.lattice != HistoLattice::image)
+    throw std::invalid_argument(
+        "scheme paper takes histo-images on the image's lattice: take lattice image, or scheme footprint");
+}
+
 void require_resampled(const char* name, double fwhm_mm, double least_voxels, double edge_mm) {
   constexpr double rounding = 1e-6;
   if (fwhm_mm < (1 - rounding) * least_voxels * edge_mm)
@@ -75,6 +84,7 @@ void validate_two_stage(const Grid& grid, const ViewSet& set, const DirectSettin
   require_resampled("kernel.axial_fwhm_mm", static_cast<double>(kernel.axial_fwhm_mm),
                     settings.lattice == HistoLattice::view ? least_sampled_fwhm : least_resampled_fwhm,
                     static_cast<double>(grid.voxel_mm.z));
+  if (settings.scheme == TwoStageScheme::paper) return validate_paper_scheme(grid, kernel);
   DirectKernel of_axis = kernel;  // the rest of the ToF response does not depend on the radius
   of_axis.radial.resize(1);
   const RadialProfiles profiles(of_axis, 0);
@@ -111,7 +121,30 @@ ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice
         {.angle_deg = static_cast<float>(views.azimuth_deg(v)), .tilt_deg = static_cast<float>(views.tilt_deg(v))});
   set.histo.lie_along_view = lattice == HistoLattice::view;
   set.histo.centre_mm = DirectLattice::of(grid, HistoLattice::image, {}).centre_mm.as<float>();
+  set.histo.acceptance_deg = views.acceptance_deg;
   return set;
+}
+
+DirectViews direct_views_of(const ViewSet& set) {
+  const auto tilt = [](const ViewPlace& place) { return place.tilt_deg; };
+  const int places = static_cast<int>(set.places.size());
+  const auto azimuths = set.places.empty() ? 0 : std::ranges::count(set.places, tilt(set.places.front()), tilt);
+  DirectViews views{.azimuths = static_cast<int>(azimuths),
+                    .tilts = azimuths > 0 ? places / static_cast<int>(azimuths) : 0,
+                    .acceptance_deg = set.histo.acceptance_deg};
+  bool is_of_these = set.kind == ViewKind::histo_image && views.acceptance_deg > 0 && views.count() == places;
+  constexpr double rounding_deg = 1e-3;
+  for (int v = 0; is_of_these && v < places; ++v) {
+    const ViewPlace& place = set.places[static_cast<std::size_t>(v)];
+    is_of_these = std::abs(static_cast<double>(place.angle_deg) - views.azimuth_deg(v)) < rounding_deg &&
+                  std::abs(static_cast<double>(place.tilt_deg) - views.tilt_deg(v)) < rounding_deg;
+  }
+  if (!is_of_these)
+    throw std::invalid_argument(
+        "the views are not those of intervals of azimuth and co-polar angle: take histo-images as histo_deposit makes "
+        "them");
+  validate(views);
+  return views;
 }
 
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings) {
@@ -119,6 +152,7 @@ void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settin
   validate(settings.kernel);
   validate_histo_set(grid, set, settings.lattice);
   require_inside_image(grid, settings.kernel);
+  if (settings.scheme == TwoStageScheme::paper) require_paper_scheme(settings);
   if (settings.method == DirectOperator::two_stage) validate_two_stage(grid, set, settings);
   if (settings.method == DirectOperator::one_stage) require_image_lattice("one_stage", settings.lattice);
   if (settings.method == DirectOperator::fft) validate_fft(settings);
@@ -137,6 +171,8 @@ std::unique_ptr<ViewProjector> make_direct_projector(const Grid& grid, const Vie
     case DirectOperator::two_stage:
       break;
   }
+  if (settings.scheme == TwoStageScheme::paper)
+    return is_cuda ? make_paper_two_stage_cuda(grid, set, settings) : make_paper_two_stage_cpu(grid, set, settings);
   return is_cuda ? make_two_stage_cuda(grid, set, settings) : make_two_stage_cpu(grid, set, settings);
 }
 
@@ -158,6 +194,9 @@ std::size_t direct_projector_bytes(std::size_t image, DirectOperator method, Bac
 
 #ifndef TOFSTREAM_HAVE_CUDA
 std::unique_ptr<ViewProjector> make_two_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&) {
+  refuse_cuda();
+}
+std::unique_ptr<ViewProjector> make_paper_two_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&) {
   refuse_cuda();
 }
 std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid&, const ViewSet&, const DirectSettings&) {

@@ -40,17 +40,27 @@ enum class FftSpectrum {
   analytic,  // a Gaussian, as published: the kernel then swings, and is negative in places
 };
 
+/// How two_stage divides a kernel.
+enum class TwoStageScheme {
+  footprint,  // the resampling is the radial factor, what is left is along t alone
+  paper,      // as published: an isotropic rotation, an elliptic Gaussian, and a rotation back (paper_two_stage.hpp)
+};
+
 struct DirectSettings {
   DirectKernel kernel;
   DirectOperator method = DirectOperator::two_stage;
   HistoLattice lattice = HistoLattice::view;
   FftEnds fft_ends = FftEnds::padded;
   FftSpectrum fft_spectrum = FftSpectrum::sampled;
+  TwoStageScheme scheme = TwoStageScheme::footprint;
 };
 
 /// The views' histo-images for an image: of ViewKind::histo_image, one place a view, in the views' order. Throws
 /// std::invalid_argument for an invalid grid or views.
 ViewSet direct_view_set(const Grid& grid, const DirectViews& views, HistoLattice lattice);
+
+/// The views that a set of direct_view_set() is of. Throws std::invalid_argument for another one.
+DirectViews direct_views_of(const ViewSet& set);
 
 /// Throws std::invalid_argument, in one line that says what to change, unless the projector can be made of these.
 void validate(const Grid& grid, const ViewSet& set, const DirectSettings& settings);

@@ -12,6 +12,11 @@ std::unique_ptr<ViewProjector> make_two_stage_cpu(const Grid& grid, const ViewSe
 std::unique_ptr<ViewProjector> make_direct_fft_cpu(const Grid& grid, const ViewSet& set,
                                                    const DirectSettings& settings);
 
+std::unique_ptr<ViewProjector> make_paper_two_stage_cpu(const Grid& grid, const ViewSet& set,
+                                                        const DirectSettings& settings);
+
+std::unique_ptr<ViewProjector> make_paper_two_stage_cuda(const Grid& grid, const ViewSet& set,
+                                                         const DirectSettings& settings);
 std::unique_ptr<ViewProjector> make_two_stage_cuda(const Grid& grid, const ViewSet& set,
                                                    const DirectSettings& settings);
 std::unique_ptr<ViewProjector> make_one_stage_cuda(const Grid& grid, const ViewSet& set,

@@ -14,6 +14,8 @@
 
 namespace tofstream {
 
+struct Scanner;
+
 enum class ViewKind { camera, histo_image };
 
 struct EnergyWindow {
@@ -38,6 +40,8 @@ struct HistoImages {
   bool lie_along_view = false;  // their lattice; else it is the image's
   Vec3 centre_mm;               // of the image that they are for
   float tof_sigma_mm = 0;       // of the events' ToF about its deposit; 0: not known
+  float acceptance_deg = 0;     // co-polar angles of their lines go so far either way; 0: not known
+  std::shared_ptr<const Scanner> scanner = nullptr;  // that recorded the events; null: not known
   friend bool operator==(const HistoImages&, const HistoImages&) = default;
 };
 

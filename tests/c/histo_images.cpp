@@ -206,7 +206,7 @@ TEST_CASE("the randoms of a scan in C are those of a run, from a rate and from d
   tofstream::Context context(record);
   const auto scanner = tofstream::petsird::to_scanner(
       tofstream::formats::petsird_header_of(tofstream::find_shared("scanners", "demo_ring"), 0).header.scanner);
-  const tofstream::HistoRandomsPlace place{
+  const tofstream::HistoPlace place{
       .grid = {{20, 20, 8}, {8, 8, 8}, {-76, -76, -28}}, .views = {6, 2, 30}, .most_lines = 100'000};
   const auto of_a_run = [&](const tofstream::HistoRandomsParams& params, bool with_delayeds) {
     tofstream::HistoRandoms randoms(params);

@@ -6,6 +6,9 @@
 
 namespace tofstream {
 
+/// Lines are sampled as far from the axis as this share of the detectors' radius.
+inline constexpr double reach_of_scatter_lines = 0.9;
+
 struct ScatterScanner {
   ScatterDetectors detectors;  // all on one cylinder, as deep as they are on average
   double half_length_mm = 0;   // from z = 0 to the farthest detector

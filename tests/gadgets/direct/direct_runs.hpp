@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -97,6 +98,21 @@ struct DirectPipeline {
                         subsets, update);
   }
 };
+
+/// Of the water's middle, radially and axially.
+inline double mean_of_water(const Image& image, float radius_mm = 60) {
+  double sum = 0;
+  int voxels = 0;
+  for (int k = 0; k < image.grid.size[2]; ++k)
+    for (int j = 0; j < image.grid.size[1]; ++j)
+      for (int i = 0; i < image.grid.size[0]; ++i) {
+        const Vec3 at = image.grid.centre(i, j, k);
+        if (std::hypot(at.x, at.y) > radius_mm || std::abs(at.z) > 16) continue;
+        sum += static_cast<double>(image.voxels[image.grid.index(i, j, k)]);
+        ++voxels;
+      }
+  return sum / voxels;
+}
 
 inline RunReport run_pipeline(const std::string& pipeline, const std::filesystem::path& folder) {
   last_image() = nullptr;

@@ -7,10 +7,9 @@
 #include "gadgets/step/line_randoms.hpp"
 #include "gadgets/step/scanner_lines.hpp"
 #include "gadgets/views.hpp"
-#include "kernels/direct/direct_views.hpp"
-#include "kernels/direct/histo_lattice.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/gadgets/direct/direct_runs.hpp"
+#include "tests/gadgets/direct/sum_over_pairs.hpp"
 
 namespace tofstream {
 namespace {
@@ -37,72 +36,6 @@ struct RingWithRandoms {
   }
 };
 
-/// What a pair's line adds at steps along it, each shared out to the points about it.
-class SumOverPairs {
- public:
-  SumOverPairs(const DirectViews& views, HistoLattice kind) : views_(views) {
-    for (int v = 0; v < views.count(); ++v)
-      lattices_.push_back(DirectLattice::of(grid, kind, ViewFrame::of(views.azimuth_deg(v), views.tilt_deg(v))));
-    counts.assign(static_cast<std::size_t>(views.count() * lattices_[0].points()), 0.0);
-    all.assign(static_cast<std::size_t>(views.count()), 0.0);
-  }
-
-  /// `offset`: in [0, 1), of the first step; another one for each line.
-  void add(const Lor& lor, double a_mm, double offset) {
-    const Vec3 along = lor.end2 - lor.end1;
-    const int view = view_of_line(views_, along).view;
-    if (view < 0) return;
-    const DirectLattice& lattice = lattices_[static_cast<std::size_t>(view)];
-    const auto steps = static_cast<int>(norm(along) / step_mm);
-    const double weight = a_mm * static_cast<double>(norm(along)) / steps;
-    for (int s = 0; s < steps; ++s) {
-      const auto share = static_cast<float>((s + offset) / steps);
-      const Vec3d at = lattice.coordinates((lor.end1 + share * along).as<double>());
-      if (!is_inside(lattice, at)) continue;
-      all[static_cast<std::size_t>(view)] += weight;
-      double* of_view = counts.data() + view * lattice.points();
-      for (int corner = 0; corner < 8; ++corner) share_out(lattice, at, corner, weight, of_view);
-    }
-  }
-
-  std::vector<double> counts, all;  // at points; within the lattice of each view
-
- private:
-  static constexpr double step_mm = 4;
-  static bool is_inside(const DirectLattice& lattice, Vec3d at) {
-    for (int axis = 0; axis < 3; ++axis)
-      if (!(at[axis] >= -0.5 && at[axis] < lattice.size[axis] - 0.5)) return false;
-    return true;
-  }
-  static void share_out(const DirectLattice& lattice, Vec3d at, int corner, double weight, double* counts) {
-    int point[3];
-    for (int axis = 0; axis < 3; ++axis) {
-      const int up = corner >> axis & 1;
-      const double below = std::floor(at[axis]);
-      weight *= up ? at[axis] - below : 1 - (at[axis] - below);
-      point[axis] = std::clamp(static_cast<int>(below) + up, 0, lattice.size[axis] - 1);
-    }
-    counts[lattice.index(point[0], point[1], point[2])] += weight;
-  }
-
-  DirectViews views_;
-  std::vector<DirectLattice> lattices_;
-};
-
-double mean_of_water(const Image& image) {
-  double sum = 0;
-  int voxels = 0;
-  for (int k = 0; k < image.grid.size[2]; ++k)
-    for (int j = 0; j < image.grid.size[1]; ++j)
-      for (int i = 0; i < image.grid.size[0]; ++i) {
-        const Vec3 at = image.grid.centre(i, j, k);
-        if (std::hypot(at.x, at.y) > 60 || std::abs(at.z) > 16) continue;
-        sum += static_cast<double>(image.voxels[image.grid.index(i, j, k)]);
-        ++voxels;
-      }
-  return sum / voxels;
-}
-
 }  // namespace
 
 TEST_CASE("the randoms of histo-images are those of all pairs, spread evenly along their lines") {
@@ -122,7 +55,7 @@ TEST_CASE("the randoms of histo-images are those of all pairs, spread evenly alo
     lines_of(*scanner).visit(*scanner, everywhere, {}, [&](const EventView& lines, const float*, double) {
       for (std::int64_t i = 0; i < lines.count; ++i) {
         const double golden = 0.618034 * static_cast<double>(i);
-        sum.add(lines.lor(i), a_mm, golden - std::floor(golden));
+        sum.add(lines.lor(i), golden - std::floor(golden), [&](const Lor&) { return a_mm; });
       }
     });
     const auto views = with.histo(fmt::format(", lattice: {}, randoms: {{from: rate, rate_cps: {}}}",

@@ -58,7 +58,8 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
            lor_fwhm_at_mm: Optional[Sequence[Sequence[float]]] = None,
            axial_fwhm_mm: Optional[float] = None, parts: Optional[Sequence[Mapping[str, Any]]] = None,
            cut_sigma: Optional[float] = None, fft_ends: Optional[Literal["padded", "periodic"]] = None,
-           fft_spectrum: Optional[Literal["sampled", "analytic"]] = None, **unknown: NoReturn) -> HistoImages:
+           fft_spectrum: Optional[Literal["sampled", "analytic"]] = None,
+           scheme: Optional[Literal["footprint", "paper"]] = None, **unknown: NoReturn) -> HistoImages:
     """Projects histo-images (DIRECT): the image convolved with each view's ToF, radial and axial kernel
     (direct_projector).
 
@@ -89,11 +90,15 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     fft_ends           padded | periodic (padded): padded: beyond the image is nothing; periodic: what leaves it comes
                        in from the other side, as published
     fft_spectrum       sampled | analytic (sampled): sampled: the very kernel; analytic: as published, with ripples
+    scheme             footprint | paper (footprint): Of two_stage. footprint: the resampling is the kernel across the
+                       view; paper: as published, for comparison: a rotation, an elliptic Gaussian and a rotation
+                       back, on lattice: image
     """
     return histo_images("direct_projector", grid, views=views, acceptance_deg=acceptance_deg, lattice=lattice,
                         device=device, precision=precision, operator=operator, tof_fwhm_ps=tof_fwhm_ps,
                         lor_fwhm_mm=lor_fwhm_mm, lor_fwhm_at_mm=lor_fwhm_at_mm, axial_fwhm_mm=axial_fwhm_mm,
-                        parts=parts, cut_sigma=cut_sigma, fft_ends=fft_ends, fft_spectrum=fft_spectrum, **unknown)
+                        parts=parts, cut_sigma=cut_sigma, fft_ends=fft_ends, fft_spectrum=fft_spectrum, scheme=scheme,
+                        **unknown)
 
 
 def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,

@@ -1,0 +1,338 @@
+// Single scatter of the estimate, renewed while histo-images are reconstructed, as what they hold of it.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/gadget.hpp"
+#include "gadgets/additive.hpp"
+#include "gadgets/direct/histo_scatter.hpp"
+#include "gadgets/direct/histo_terms.hpp"
+#include "gadgets/io/nifti/mu_map.hpp"
+#include "gadgets/parameters.hpp"
+#include "gadgets/step/renewals.hpp"
+#include "gadgets/views.hpp"
+#include "kernels/direct/direct.hpp"
+#include "kernels/direct/histo_tails.hpp"
+
+namespace tofstream {
+
+enum class HistoScatterFit { tails, none };
+constexpr auto enum_names(HistoScatterFit) {
+  return names(HistoScatterFit::tails, "tails", HistoScatterFit::none, "none");
+}
+
+namespace {
+
+struct DirectScatterInputs {
+  std::shared_ptr<const ViewSubset> views;
+  std::shared_ptr<const Estimate> image;
+  static constexpr bool takes_announcements = true;
+  static constexpr auto inputs =
+      ports(port<&DirectScatterInputs::views>("views"), port<&DirectScatterInputs::image>("image", feedback));
+};
+
+double exposed_times(const ViewBatch& batch, const ViewRecord& record) {
+  const double duration_s = batch.set->places[static_cast<std::size_t>(record.view)].duration_s;
+  return (duration_s > 0 ? duration_s / batch.reference_s : 1) * record.exposure;
+}
+
+/// The scanner's lines as histo-images see them, whatever is scattered.
+struct LaidLines {
+  Buffer<float> unattenuated;  // m0_v of all views, on the host
+  HistoScatter laid;
+
+  LaidLines(const HistoPlace& place, const Scanner& scanner, Buffer<float> terms)
+      : unattenuated(std::move(terms)), laid(place, scanner, std::as_const(unattenuated).span()) {}
+  LaidLines(const LaidLines&) = delete;
+  LaidLines& operator=(const LaidLines&) = delete;
+};
+
+/// An estimate as what histo-images hold, on whichever backend these lie.
+class HistoScatterTerms final : public AdditiveTerms<ViewBatch> {
+ public:
+  HistoScatterTerms(std::shared_ptr<const LaidLines> lines, std::shared_ptr<const LineScatter> scatter)
+      : lines_(std::move(lines)), scatter_(std::move(scatter)) {}
+
+  void set_factor(double factor) { factor_ = factor; }
+  double factor() const { return factor_; }
+  const LineScatter& scatter() const { return *scatter_; }
+  /// Of a view in so many times the reference time, to points in host memory.
+  void of_view(int view, double times, float* to) const {
+    lines_->laid.add(*scatter_, view, factor_ * times, nullptr, to, Memory::host);
+  }
+
+  void write(const ViewBatch& batch, float* to) const override {
+    const std::int64_t pixels = batch.set->pixels();
+    for (std::size_t v = 0; v < batch.records.size(); ++v) {
+      const auto at = static_cast<std::int64_t>(v) * pixels;
+      const float* before = batch.additive.empty() ? nullptr : batch.additive.data() + at;
+      lines_->laid.add(*scatter_, batch.records[v].view, factor_ * exposed_times(batch, batch.records[v]), before,
+                       to + at, batch.memory());
+    }
+  }
+
+ private:
+  std::shared_ptr<const LaidLines> lines_;
+  std::shared_ptr<const LineScatter> scatter_;
+  double factor_ = 1;
+};
+
+struct DirectScatterGadget {
+  struct Params {
+    std::filesystem::path mu_map;
+    std::vector<int> at_iterations = {2, 3};
+    HistoScatterFit fit = HistoScatterFit::tails;
+    double point_mm = 20;
+    std::int64_t most_lines = 50'000'000;
+    std::filesystem::path file = "scatter.nii.gz";
+    BackendChoice backend = BackendChoice::automatic;
+  };
+  static constexpr auto params = describe(
+      param<&Params::mu_map>("mu_map", required, reads_file, mu_map_words),
+      param<&Params::at_iterations>("at_iterations",
+                                    "Iterations, from 2 on, at whose beginning the scatter is made of the estimate; "
+                                    "until then there is none. While a live scan runs there is none either"),
+      param<&Params::fit>(
+          "fit",
+          "tails: multiplied by the factor that counts beside the body ask for, which makes up for coincidences with "
+          "more than one scatter; none: as it was computed"),
+      param<&Params::point_mm>(
+          "point_mm", range(2, 200), unit("mm"),
+          "Distance between scatter points: at most as large as the smallest hot object; half of it "
+          "takes eight times as long"),
+      param<&Params::most_lines>(
+          "most_lines", range(1000, 2147483648.0),
+          "Where histo-images see the scanner's lines, without attenuation, is from all of these "
+          "where there are at most so many, else from a sample of this size"),
+      param<&Params::file>("file", in_run_folder,
+                           "Name of the last estimate in the output folder, .nii or .nii.gz, which histo_deposit and "
+                           "event_corrections can read"),
+      param<&Params::backend>("backend", "Where the scatter is computed; the lines are laid down on the CPU"));
+  static constexpr bool own_thread = true;
+  static constexpr bool harmless = true;
+  static constexpr bool one_to_one = true;
+  static MemoryNeed memory(const Params& p) {
+    constexpr std::size_t least = std::size_t{256} << 20;
+    return {.device_bytes = wants_cuda(p.backend) ? least : 0,
+            .note =
+                "holds 4 B a point of all views on the host, the image and its mu map, and what lies between scatter "
+                "points and detectors: some hundred MB"};
+  }
+
+  DirectScatterGadget(const Params& p, Context& context)
+      : p_(checked(p)), path_(context.output_file(p.file)), renewals_(p.at_iterations), mu_(read_mu_map(p.mu_map)) {}
+
+  void process(DirectScatterInputs inputs, Emit<Additive<ViewBatch>>& emit, Context& context) {
+    const ViewSubset& subset = *inputs.views;
+    const Estimate& estimate = *inputs.image;
+    if (const ViewBatch* sample = subset.sample()) require_correctable(subset, *sample);
+    if (subset.step.restart) begin_anew();
+    if (estimate.image) {
+      if (!place_ && !subset.batches.empty() && subset.step.subsets > 0)
+        begin(*subset.batches.front(), *estimate.image);
+      note_tails(subset);
+      if (renewals_.are_due(subset.step, terms_ != nullptr) && !has_none(subset, context))
+        renew(subset, estimate, context);
+    }
+    emit(Additive<ViewBatch>{estimate.image, terms_, said_});
+  }
+
+  void flush(Context& context) {
+    if (!terms_ && said_.record.state == CorrectionState::not_needed) return;
+    if (!terms_)
+      return context.log().warning(
+          fmt::format("the image is not corrected for scatter: the run ended before {}", renewals_.first_time()));
+    terms_->scatter().write(path_, terms_->factor() / reference_s_);
+    context.report("file", path_.string());
+  }
+
+ private:
+  // What came of a view: the sums over its points beside the body.
+  struct TailOfView {
+    int view = 0;
+    double times = 0, counts = 0, other = 0;
+  };
+
+  static const Params& checked(const Params& p) {
+    const std::string name = p.file.string();
+    if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
+      throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
+    return p;
+  }
+
+  static void require_correctable(const ViewSubset& subset, const ViewBatch& sample) {
+    if (!sample.set->histo.scanner)
+      throw std::runtime_error(
+          "the histo-images do not say which scanner recorded their events, so nobody knows their scatter: take them "
+          "from histo_deposit or live_histo");
+    const CorrectionRecord* const scatter = subset.quantity ? &(*subset.quantity)[Correction::scatter] : nullptr;
+    if (scatter && scatter->state == CorrectionState::made)
+      throw std::runtime_error(fmt::format(
+          "the histo-images hold scatter already, of {}: leave out either that or this gadget", scatter->how));
+  }
+
+  void begin(const ViewBatch& sample, const Image& image) {
+    const ViewSet& set = *sample.set;
+    place_ = {image.grid, direct_views_of(set), set.histo.lie_along_view ? HistoLattice::view : HistoLattice::image,
+              p_.most_lines};
+    scanner_ = set.histo.scanner;
+    scatter_ = scatter_of(*scanner_).of_images(*scanner_, mu_, p_.point_mm);
+    if (p_.fit == HistoScatterFit::tails)
+      tails_.emplace(mu_, place_->grid, place_->views, place_->lattice,
+                     HistoTailsSettings{.tof_sigma_mm = static_cast<double>(set.histo.tof_sigma_mm)});
+  }
+
+  void begin_anew() {
+    terms_ = nullptr;
+    renewals_.begin_anew();
+    tails_of_views_.clear();
+    noted_iteration_ = 0;
+    said_ = not_yet();
+  }
+
+  NamedCorrection not_yet() const {
+    return {Correction::scatter,
+            {CorrectionState::not_made, fmt::format("single scatter from iteration {} on", renewals_.first())}};
+  }
+
+  // Simulated events may say that nothing was scattered.
+  bool has_none(const ViewSubset& subset, Context& context) {
+    if (!subset.quantity) return false;
+    const CorrectionRecord& scatter = (*subset.quantity)[Correction::scatter];
+    if (scatter.state != CorrectionState::not_needed) return false;
+    if (said_.record.state != CorrectionState::not_needed)
+      context.log().info(fmt::format("the events say that they have no scatter ({}): none is estimated", scatter.how));
+    said_ = {Correction::scatter, scatter};
+    return true;
+  }
+
+  // Each view once: in the first iteration that comes, which is another than 1 only in a run that was resumed.
+  void note_tails(const ViewSubset& subset) {
+    if (!tails_ || subset.step.iteration == 0 || subset.step.subsets == 0) return;
+    if (noted_iteration_ == 0) noted_iteration_ = subset.step.iteration;
+    if (subset.step.iteration != noted_iteration_) return;
+    for (const auto& batch : subset.batches) {
+      const std::int64_t pixels = batch->set->pixels();
+      for (std::size_t v = 0; v < batch->records.size(); ++v) {
+        const ViewRecord& record = batch->records[v];
+        const auto of = [&](const Buffer<float>& all) {
+          if (all.empty()) return 0.0;
+          Buffer<float> here(Memory::host, pixels);
+          detail::copy(here.data(), Memory::host, all.data() + static_cast<std::int64_t>(v) * pixels, all.memory(),
+                       here.bytes(), nullptr);
+          synchronize(nullptr);
+          return tails_->sum(record.view, here.data());
+        };
+        tails_of_views_.push_back({record.view, exposed_times(*batch, record), of(batch->counts), of(batch->additive)});
+      }
+    }
+  }
+
+  void lay_lines_down(Context& context) {
+    HistoTerms terms = histo_terms(place_->grid, place_->views, place_->lattice, *scanner_,
+                                   {.most_lines = place_->most_lines}, context);
+    lines_ = std::make_shared<const LaidLines>(*place_, *scanner_, std::move(terms.values));
+  }
+
+  std::shared_ptr<const LineScatter> estimate_scatter(const Image& image, Context& context) const {
+    const auto points = static_cast<double>(scatter_->points());
+    const auto progress = [&](std::int64_t done) {
+      context.progress(static_cast<double>(done), points, "scatter points");
+    };
+    const Backend backend = resolve(p_.backend);
+    if (backend == Backend::cpu) return scatter_->of(image, backend, progress);
+    const auto turn = context.take_turn();
+    return scatter_->of(image, backend, progress);
+  }
+
+  void renew(const ViewSubset& subset, const Estimate& estimate, Context& context) {
+    const auto began = std::chrono::steady_clock::now();
+    warn_of_attenuation(estimate, context);
+    if (!lines_) lay_lines_down(context);
+    auto made = std::make_shared<HistoScatterTerms>(lines_, estimate_scatter(*on_host(estimate), context));
+    // The image counts decays in so many seconds, the file those in one.
+    reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
+    if (tails_) scale(*made, context);
+    terms_ = std::move(made);
+    said_ = {Correction::scatter, {CorrectionState::made, "single scatter of the estimate"}};
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    context.log().info(fmt::format("single scatter at {} points, for iteration {}: {:.1f} s", scatter_->points(),
+                                   subset.step.iteration, seconds));
+    context.append("estimated_in_s", seconds);
+    context.report("scatter_points", scatter_->points());
+  }
+
+  // f of sum h = sum (b + f scatter) over the points beside the body, where the image has nothing to see.
+  void scale(HistoScatterTerms& made, Context& context) {
+    double counts = 0, other = 0, scatter = 0;
+    std::vector<float> of_view(static_cast<std::size_t>(lines_->laid.points_of_view()));
+    for (const TailOfView& tail : tails_of_views_) {
+      made.of_view(tail.view, tail.times, of_view.data());
+      counts += tail.counts;
+      other += tail.other;
+      scatter += tails_->sum(tail.view, of_view.data());
+    }
+    constexpr double least_scatter = 100, least_factor = 0.25, most_factor = 4;
+    if (scatter < least_scatter)
+      return context.log().warning(fmt::format(
+          "scatter is not fitted to the counts: {:.0f} of it are expected beside the body, too few to tell; "
+          "coincidences with more than one scatter stay uncorrected (fit: none says that they may)",
+          scatter));
+    const double asked = (counts - other) / scatter, error = std::sqrt(counts) / scatter;
+    made.set_factor(std::clamp(asked, least_factor, most_factor));
+    context.append("tail_factor", made.factor());
+    context.report("tail_factor_error", error);
+    context.report("tail_counts", counts);
+    context.log().info(fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the single scatter",
+                                   counts, asked, error));
+    constexpr double low = 0.8, high = 1.5;
+    if (asked < low || asked > high)
+      context.log().warning(fmt::format(
+          "counts beside the body ask for {:.2f} +- {:.2f} of the single scatter, where {:g} to {:g} is usual: is the "
+          "image absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
+          asked, error, low, high));
+  }
+
+  /// Of an image that is too low inside the body, scatter is too low as well.
+  void warn_of_attenuation(const Estimate& estimate, Context& context) {
+    if (!estimate.quantity || std::exchange(is_warned_, true)) return;
+    if ((*estimate.quantity)[Correction::attenuation].state == CorrectionState::called_for)
+      context.log().warning(
+          "the image is not corrected for attenuation, and its scatter is as wrong as it is: give histo_deposit the mu "
+          "map too, at the pipeline's top");
+  }
+
+  Params p_;
+  std::filesystem::path path_;
+  Renewals renewals_;
+  Image mu_;
+  std::optional<HistoPlace> place_;
+  std::shared_ptr<const Scanner> scanner_;
+  std::unique_ptr<ImageScatter> scatter_;
+  std::optional<HistoTails> tails_;
+  std::vector<TailOfView> tails_of_views_;
+  int noted_iteration_ = 0;
+  std::shared_ptr<const LaidLines> lines_;
+  std::shared_ptr<const HistoScatterTerms> terms_;
+  NamedCorrection said_ = not_yet();
+  double reference_s_ = 1;
+  bool is_warned_ = false;
+};
+
+TOFSTREAM_GADGET(DirectScatterGadget, "direct_scatter",
+                 "Estimates single scatter of the image while it is reconstructed from histo-images, for a projector's "
+                 "input additive");
+
+}  // namespace
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,192 @@
+// The two stages as they were published (Ha et al. 2010): the image is rotated by an isotropic Gaussian S onto a lattice
+// that lies along the view, convolved there with an elliptic Gaussian C', and rotated back by S onto its own lattice. The
+// variances add up to the kernel's: sigma_C'^2 = sigma_C^2 - 2 sigma_S^2 along each axis, since both rotations spread. The
+// paper subtracts one of them and leaves the second one's blur to its error. C' across the view may differ from row to
+// row, as the paper's did. What lies between is sampled: of a factor of T voxels^2 variance, half of it S's, some 2 exp(-pi^2
+// T / 2) of the maximum is aliased, so narrow kernels are far off whatever is done between. For host and device.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/direct/direct_kernel.hpp"
+#include "kernels/direct/direct_views.hpp"
+#include "kernels/math/host_device.hpp"
+#include "kernels/math/vec3.hpp"
+#include "kernels/types/grid.hpp"
+
+namespace tofstream {
+
+/// Points along three axes at right angles.
+struct TurnedLattice {
+  int size[3] = {0, 0, 0};
+  double spacing_mm[3] = {1, 1, 1};
+  Vec3d axis[3];  // of unit length
+  Vec3d first_mm;
+
+  TOFSTREAM_HOST_DEVICE std::int64_t points() const { return std::int64_t{size[0]} * size[1] * size[2]; }
+  TOFSTREAM_HOST_DEVICE Vec3d position(std::int64_t point) const {
+    const auto i = static_cast<double>(point % size[0]), j = static_cast<double>(point / size[0] % size[1]),
+               k = static_cast<double>(point / size[0] / size[1]);
+    return first_mm + i * spacing_mm[0] * axis[0] + j * spacing_mm[1] * axis[1] + k * spacing_mm[2] * axis[2];
+  }
+  /// In points from the first one.
+  TOFSTREAM_HOST_DEVICE double coordinate(Vec3d at, int a) const { return dot(at - first_mm, axis[a]) / spacing_mm[a]; }
+};
+
+/// S: exp(-d^2 / 2 sigma^2) up to a distance, which is the same from whichever lattice one looks.
+struct RotationGaussian {
+  static constexpr int most_taps = 32;  // along an axis
+  static constexpr double cut = 5.5;    // in sigma: 1e-6 of it lies beyond
+
+  double sigma_mm = 1;
+  TOFSTREAM_HOST_DEVICE double reach_mm() const { return cut * sigma_mm; }
+
+  /// The sum over a lattice's points, about a place, of S times values.
+  TOFSTREAM_HOST_DEVICE float gather(const TurnedLattice& from, const float* values, Vec3d at) const {
+    int first[3], count[3];
+    float weight[3][most_taps], square[3][most_taps];
+    for (int a = 0; a < 3; ++a) {
+      const double middle = from.coordinate(at, a), reach = reach_mm() / from.spacing_mm[a];
+      first[a] = static_cast<int>(std::ceil(middle - reach));
+      first[a] = first[a] < 0 ? 0 : first[a];
+      int last = static_cast<int>(std::floor(middle + reach));
+      last = last >= from.size[a] ? from.size[a] - 1 : last;
+      count[a] = last - first[a] + 1 > most_taps ? most_taps : last - first[a] + 1;
+      for (int m = 0; m < count[a]; ++m) {
+        const double d = (first[a] + m - middle) * from.spacing_mm[a] / sigma_mm;
+        square[a][m] = static_cast<float>(d * d);
+        weight[a][m] = static_cast<float>(std::exp(-0.5 * d * d));
+      }
+    }
+    float sum = 0;
+    constexpr auto most = static_cast<float>(cut * cut);
+    for (int k = 0; k < count[2]; ++k)
+      for (int j = 0; j < count[1]; ++j) {
+        const float* const row =
+            values + first[0] + from.size[0] * (first[1] + j + std::int64_t{from.size[1]} * (first[2] + k));
+        const float across = square[1][j] + square[2][k];
+        float of_row = 0;
+        for (int i = 0; i < count[0]; ++i)
+          if (square[0][i] + across <= most) of_row += weight[0][i] * row[i];
+        sum += of_row * weight[1][j] * weight[2][k];
+      }
+    return sum;
+  }
+
+  /// The sum of S over all points of a lattice without ends, about a place: what makes a unit of a point's share.
+  TOFSTREAM_HOST_DEVICE float sum_about(const TurnedLattice& lattice, Vec3d at) const {
+    double product = 1;
+    for (int a = 0; a < 3; ++a) {
+      const double middle = lattice.coordinate(at, a), reach = reach_mm() / lattice.spacing_mm[a];
+      double sum = 0;
+      for (int n = static_cast<int>(std::ceil(middle - reach)); n <= static_cast<int>(std::floor(middle + reach));
+           ++n) {
+        const double d = (n - middle) * lattice.spacing_mm[a] / sigma_mm;
+        sum += std::exp(-0.5 * d * d);
+      }
+      product *= sum;
+    }
+    return static_cast<float>(product);
+  }
+};
+
+/// Weights of C' along t or z': from -reach to reach, the same for all points.
+struct PaperBlur {
+  const float* weights = nullptr;
+  int reach = 0;
+};
+
+/// C' across the view: the row `from` gives to rows first[from] and on.
+struct PaperAcross {
+  const float* weights = nullptr;  // [from][count]
+  const int* first = nullptr;
+  int count = 0, reach = 0;
+
+  TOFSTREAM_HOST_DEVICE float weight(int to, int from) const {
+    const int m = to - first[from];
+    return m >= 0 && m < count ? weights[from * count + m] : 0.0f;
+  }
+};
+
+/// What one view's stages read, passed by value.
+struct PaperStages {
+  TurnedLattice voxels, between;
+  RotationGaussian rotation;
+  PaperBlur along, axial;
+  PaperAcross across;
+
+  /// The image over what S makes of each voxel's unit, and what is between over the same of its points.
+  TOFSTREAM_HOST_DEVICE float unit_of_voxel(std::int64_t voxel) const {
+    return rotation.sum_about(between, voxels.position(voxel));
+  }
+  TOFSTREAM_HOST_DEVICE float unit_of_point(std::int64_t point) const {
+    return rotation.sum_about(voxels, between.position(point));
+  }
+
+  /// One of C's passes at a point between. Along t and z' it is its own transpose.
+  TOFSTREAM_HOST_DEVICE float blurred_along(const float* in, std::int64_t point) const {
+    return blurred(in, point, along, static_cast<int>(point % between.size[0]), between.size[0], 1);
+  }
+  TOFSTREAM_HOST_DEVICE float blurred_axially(const float* in, std::int64_t point) const {
+    const std::int64_t plane = std::int64_t{between.size[0]} * between.size[1];
+    return blurred(in, point, axial, static_cast<int>(point / plane), between.size[2], plane);
+  }
+  TOFSTREAM_HOST_DEVICE float blurred_across(const float* in, std::int64_t point, bool is_transposed) const {
+    const int row = static_cast<int>(point / between.size[0] % between.size[1]);
+    float sum = 0;
+    for (int d = -across.reach; d <= across.reach; ++d) {
+      const int other = row + d;
+      if (other < 0 || other >= between.size[1]) continue;
+      const float weight = is_transposed ? across.weight(other, row) : across.weight(row, other);
+      sum += weight * in[point + std::int64_t{d} * between.size[0]];
+    }
+    return sum;
+  }
+
+ private:
+  TOFSTREAM_HOST_DEVICE static float blurred(const float* in, std::int64_t point, const PaperBlur& blur, int at,
+                                             int size, std::int64_t stride) {
+    float sum = 0;
+    for (int d = -blur.reach; d <= blur.reach; ++d)
+      if (at + d >= 0 && at + d < size) sum += blur.weights[d + blur.reach] * in[point + d * stride];
+    return sum;
+  }
+};
+
+/// The same with the arrays that they point to.
+class PaperSplit {
+ public:
+  /// Of a kernel that two_stage takes.
+  PaperSplit(const Grid& grid, const ViewFrame& frame, const DirectKernel& kernel, const RadialProfiles& profiles);
+
+  const std::vector<float>& along() const { return along_; }
+  const std::vector<float>& axial() const { return axial_; }
+  const std::vector<float>& across() const { return across_; }
+  const std::vector<int>& first() const { return first_; }
+  /// With pointers to arrays of these sizes, in the memory where they are read.
+  PaperStages stages(const float* along, const float* axial, const float* across, const int* first) const;
+  PaperStages stages() const { return stages(along_.data(), axial_.data(), across_.data(), first_.data()); }
+
+ private:
+  void set_across(const RadialProfiles& profiles, double spread);
+
+  TurnedLattice voxels_, between_;
+  RotationGaussian rotation_;
+  std::vector<float> along_, axial_, across_;
+  std::vector<int> first_;
+  int across_count_ = 0, across_reach_ = 0;
+  double cut_ = 4;
+};
+
+/// The sigma of S: half of the variance of the kernel's narrowest factor, at which least is aliased; of wide kernels 0.8 of
+/// the voxel's longest edge, with which C' is wide enough for its points.
+double paper_rotation_sigma_mm(const Grid& grid, const DirectKernel& kernel);
+
+/// Throws std::invalid_argument, in one line, where the kernel leaves nothing for C' along t, or the voxels' edges are too
+/// unlike for an isotropic S.
+void validate_paper_scheme(const Grid& grid, const DirectKernel& kernel);
+
+}  // namespace tofstream
+// SPDX-License-Identifier: Apache-2.0
