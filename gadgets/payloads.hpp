@@ -32,7 +32,7 @@ struct ByteBlock {
 };
 
 /// A stretch of the scan that has an image of its own.
-struct Frame {
+struct ScanFrame {
   int number = 0;  // from 1; 0: the scan is one image
   int frames = 0;
   double start_s = 0, duration_s = 0;  // scan time of its data
@@ -50,7 +50,7 @@ struct UpdateStep {
   bool replayed = false;    // its events were reconstructed before, whatever the iteration
   bool restart = false;     // discards the estimate: the start image comes out
   int number = 0;           // of the subset, the same in each iteration, whatever its place
-  Frame frame = {};         // iterations and subsets are its own
+  ScanFrame frame = {};         // iterations and subsets are its own
 
   /// Whether the frame's image is complete with this update.
   bool ends_frame() const { return frame.number > 0 && ends_iteration && iteration == iterations; }

@@ -47,8 +47,8 @@ std::optional<Run> run_in(std::string_view word) {
 
 }  // namespace
 
-std::vector<Frame> read_frames(const std::vector<std::string>& words) {
-  std::vector<Frame> frames;
+std::vector<ScanFrame> read_frames(const std::vector<std::string>& words) {
+  std::vector<ScanFrame> frames;
   double end_s = 0;
   for (const std::string& word : words) {
     const std::optional<Run> run = run_in(word);
@@ -70,11 +70,11 @@ std::vector<Frame> read_frames(const std::vector<std::string>& words) {
     end_s += run->frames * run->length_s;
   }
   if (frames.empty()) throw std::invalid_argument("frames: write at least one, such as [6x10, 4x30, 5x60]");
-  for (Frame& frame : frames) frame.frames = static_cast<int>(frames.size());
+  for (ScanFrame& frame : frames) frame.frames = static_cast<int>(frames.size());
   return frames;
 }
 
-std::string in_words(const Frame& frame) {
+std::string in_words(const ScanFrame& frame) {
   return fmt::format("frame {} ({:g} to {:g} s)", frame.number, frame.start_s, frame.start_s + frame.duration_s);
 }
 

@@ -14,10 +14,10 @@ inline constexpr auto* frames_words =
 
 /// The frames that such words say, numbered from 1. Throws std::invalid_argument that names the first word that says
 /// none, or a frame that begins before the one before it ends; for no frame; and for more than 100000.
-std::vector<Frame> read_frames(const std::vector<std::string>& words);
+std::vector<ScanFrame> read_frames(const std::vector<std::string>& words);
 
 /// "frame 3 (20 to 30 s)"
-std::string in_words(const Frame& frame);
+std::string in_words(const ScanFrame& frame);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -140,7 +140,7 @@ struct Framing {
 
   // The frame's data are all there: they go out in all their iterations.
   void close(Emit<EventSubset>& emit, Context& context) {
-    const Frame frame = frames_[at_];
+    const ScanFrame frame = frames_[at_];
     WholeStream stream = std::move(*stream_);
     ++at_;
     open();
@@ -168,7 +168,7 @@ struct Framing {
 
   // The scan has ended within a frame, or before it.
   void shorten(Context& context) {
-    Frame& frame = frames_[at_];
+    ScanFrame& frame = frames_[at_];
     constexpr double worth_telling = 0.01;
     const double missing_s = end_s(at_) - ended_s_;
     if (!stream_->is_empty() && missing_s > worth_telling * frame.duration_s) {
@@ -181,7 +181,7 @@ struct Framing {
     context.log().warning(fmt::format("the scan ends at {:g} s, before {} of {} frames begin: shorten `frames`", ended_s_,
                                       frames_.size() - begun, frames_.size()));
     context.report("frames_not_scanned", static_cast<std::int64_t>(frames_.size() - begun));
-    for (Frame& each : frames_) each.frames = static_cast<int>(begun);
+    for (ScanFrame& each : frames_) each.frames = static_cast<int>(begun);
   }
 
   // Events of a batch are taken as spread evenly over its time.
@@ -203,7 +203,7 @@ struct Framing {
   }
 
   Params p_;
-  std::vector<Frame> frames_;
+  std::vector<ScanFrame> frames_;
   EventStore store_;
   std::size_t at_ = 0;                 // the frame that is open
   std::optional<WholeStream> stream_;  // its events

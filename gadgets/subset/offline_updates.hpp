@@ -27,7 +27,7 @@ struct OfflineSettings {
   bool holds_last = false;
   PassOrder order = {};
   // Where these updates are one frame's, of several.
-  Frame frame = {};
+  ScanFrame frame = {};
   std::int64_t updates_before = 0;
 };
 

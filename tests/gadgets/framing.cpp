@@ -144,7 +144,7 @@ TEST_CASE("a frame does not depend on those before it, but where it begins with 
 TEST_CASE("frames that a scan does not fill are told, and the image is of the time that there is") {
   const Framed made = framed("frames: [15, 10, 10, 10], subsets: 1, least_events: 0");
   REQUIRE(made.subsets.size() == 3);
-  const Frame& last = made.subsets.back()->step.frame;
+  const ScanFrame& last = made.subsets.back()->step.frame;
   CHECK(last.number == 2);
   CHECK(last.frames == 2);
   CHECK(last.duration_s == doctest::Approx(5));
