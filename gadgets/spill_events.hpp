@@ -55,6 +55,8 @@ struct Spill<EventBatch> {
     visit(batch.scanner);
     visit(batch.detectors);
     visit(batch.quantity);
+    visit(batch.live);
+    visit(batch.singles);
   }
 };
 

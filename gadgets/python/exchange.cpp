@@ -91,6 +91,7 @@ Offer offer(const std::shared_ptr<const EventBatch>& given, SharedArena& arena, 
   memory.scanner = batch->scanner;
   memory.tof = batch->tof;
   memory.exposure = batch->exposure;
+  memory.live = batch->live;
   memory.delayed = batch->delayed;
   memory.events_quantity = batch->quantity;
   std::ranges::copy(batch->axis_begin, memory.axis_begin);
@@ -140,6 +141,7 @@ Accepted<EventBatch> accept(const PythonJson& header, PythonSession& session, Ex
     });
   batch.scanner = memory.scanner;
   batch.exposure = memory.exposure;
+  batch.live = memory.live;
   batch.delayed = memory.delayed;
   batch.quantity = memory.events_quantity;
   batch.tof = header.contains("tof_sigma_mm") ? TofModel{header.at("tof_sigma_mm").get<float>(),

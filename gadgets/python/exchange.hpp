@@ -25,6 +25,7 @@ struct ExchangeMemory {
   std::shared_ptr<const Scanner> scanner;
   TofModel tof;
   double exposure = 1;
+  std::shared_ptr<const LivePattern> live;
   bool delayed = false;
   std::shared_ptr<const Quantity> events_quantity, image_quantity;  // of what Python took last, and so of what it gives
   std::string filtered;  // as the estimate was that Python took last, and so is what it gives

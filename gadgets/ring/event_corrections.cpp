@@ -81,14 +81,14 @@ struct EventCorrections {
             .gives_on_device = wants_cuda(p.backend),
             .note =
                 "the mu map, on a GPU with its voxels' neighbours (36 bytes a voxel), and the scatter estimate; with "
-                "randoms from the delayeds of the whole scan all its events"};
+                "randoms from the delayeds or singles of the whole scan all its events"};
   }
 
   EventCorrections(const Params& p, Context& context)
       : p_(p),
         backend_(p.backend),
         half_life_s_(half_life_of(p.decay)),
-        delayeds_(p.randoms, p.randoms.from == RandomsFrom::delayeds ? half_life_s_ : 0) {
+        randoms_(p.randoms, p.randoms.from == RandomsFrom::delayeds ? half_life_s_ : 0) {
     check(p);
     attenuated_by_.gadget = context.name();
     if (p.normalisation.from == NormalisationFrom::file)
@@ -100,13 +100,13 @@ struct EventCorrections {
   }
 
   void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
-    if (batch.delayed) {
-      take_delayeds(batch, context);
-      return;
-    }
-    delayeds_.add_prompts(batch);
+    if (batch.singles) return take_singles(batch, context);
+    if (batch.delayed) return take_delayeds(batch, context);
+    randoms_.add_prompts(batch);
     seconds_ += batch.duration_s;
-    if (p_.randoms.from == RandomsFrom::delayeds && p_.randoms.use == RandomsUse::whole_scan) {
+    has_prompts_ = has_prompts_ || batch.count > 0;
+    has_live_time_ = has_live_time_ || batch.exposure != 1;
+    if (is_estimated() && p_.randoms.use == RandomsUse::whole_scan) {
       if (waiting_.empty()) emit(announced_ = announcement_of(batch));
       waiting_.push_back(std::move(batch));
       prepare_waiting(Wait::no);
@@ -120,8 +120,10 @@ struct EventCorrections {
 
   void flush(Emit<EventBatch>& emit, Context& context) {
     if (!waiting_.empty()) {
+      if (p_.randoms.from == RandomsFrom::singles && has_prompts_ && !randoms_.has_any())
+        throw std::runtime_error(no_singles);
       // Batches that are not yet on the GPU are copied there while the CPU fits the randoms.
-      auto fit = std::async(std::launch::async, [&] { delayeds_.fit_all(scanner_of(announced_)); });
+      auto fit = std::async(std::launch::async, [&] { randoms_.fit_all(scanner_of(announced_)); });
       prepare_waiting(Wait::for_all);
       fit.get();
     }
@@ -130,13 +132,7 @@ struct EventCorrections {
       emit(std::exchange(batch, {}));
     }
     waiting_.clear();
-    const bool needs_randoms = !quantity_ || (*quantity_)[Correction::randoms].state != CorrectionState::not_needed;
-    if (p_.randoms.from == RandomsFrom::delayeds && needs_randoms && seconds_ > 0 && delayeds_.delayeds() == 0)
-      context.log().warning(
-          "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
-          "only prompts (its `events: both` gives the delayeds too)");
-    if (const double cps = delayeds_.mean_cps(); cps > 0) context.report("randoms_cps", cps);
-    if (p_.randoms.interval_s > 0) report_intervals(context);
+    if (is_estimated()) report_randoms(context);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
   }
 
@@ -149,9 +145,10 @@ struct EventCorrections {
             "normalisation: `file` goes with `from: file`, and `from: file` with `file`");
     require((p.randoms.from == RandomsFrom::rate) == (p.randoms.rate_cps > 0),
             "randoms: `rate_cps` goes with `from: rate`, and `from: rate` with `rate_cps`");
-    require(p.randoms.interval_s == 0 ||
-                (p.randoms.from == RandomsFrom::delayeds && p.randoms.use == RandomsUse::whole_scan),
-            "randoms: `interval_s` goes with `from: delayeds` and `use: whole_scan`");
+    require(p.randoms.interval_s == 0 || is_estimated(p.randoms.from),
+            "randoms: `interval_s` goes with `from: delayeds` or `from: singles`");
+    require(p.randoms.window_ns == 0 || p.randoms.from == RandomsFrom::singles,
+            "randoms: `window_ns` goes with `from: singles`");
   }
 
   void read_attenuation(const Params& p) {
@@ -166,23 +163,63 @@ struct EventCorrections {
     return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr, .detectors = batch.detectors};
   }
 
+  static bool is_estimated(RandomsFrom from) { return from == RandomsFrom::delayeds || from == RandomsFrom::singles; }
+  bool is_estimated() const { return is_estimated(p_.randoms.from); }
+
+  static constexpr const char* no_singles =
+      "no singles histogram came, so randoms cannot be estimated from singles: the recording has none, or the decoder "
+      "gives only prompts (its `events: both` gives them too)";
+
+  void report_randoms(Context& context) {
+    if (!randoms_.has_any()) return warn_of_no_randoms(context);
+    randoms_.finish();
+    context.report("randoms_from", randoms_.in_words());
+    if (const double cps = randoms_.mean_cps(); cps > 0) context.report("randoms_cps", cps);
+    if (p_.randoms.interval_s > 0) report_intervals(context);
+    if (randoms_.below_prompts() > 0)
+      context.log().warning(
+          fmt::format("{} detectors have fewer singles than their prompts need: their randoms are taken as 0",
+                      randoms_.below_prompts()));
+    if (has_live_time_ && p_.randoms.from == RandomsFrom::singles)
+      context.log().warning(
+          "the stream states live fractions, and randoms from singles are not lessened by what pairs of modules lose: "
+          "from: delayeds has that in it");
+  }
+
+  void warn_of_no_randoms(Context& context) const {
+    const bool needed = !quantity_ || (*quantity_)[Correction::randoms].state != CorrectionState::not_needed;
+    if (!needed || !(seconds_ > 0)) return;
+    if (p_.randoms.from == RandomsFrom::singles) return context.log().warning(no_singles);
+    context.log().warning(
+        "no delayed coincidence came, so randoms are not corrected: the recording has none, or the decoder gives "
+        "only prompts (its `events: both` gives the delayeds too)");
+  }
+
   void report_intervals(Context& context) const {
-    const std::vector<double> rates = delayeds_.cps_of_intervals();
+    const std::vector<double> rates = randoms_.cps_of_intervals();
     for (const double cps : rates) context.append("randoms_cps_of_intervals", cps);
-    const auto without = static_cast<std::int64_t>(std::ranges::count(rates, 0.0));
-    if (without == 0 || delayeds_.delayeds() == 0) return;
-    context.report("intervals_without_delayeds", without);
+    context.log().info(fmt::format("randoms from {}: {} intervals of {:g} s", randoms_.in_words(), rates.size(),
+                                   p_.randoms.interval_s));
+    const std::int64_t without = randoms_.intervals_without();
+    if (without == 0) return;
+    const bool of_delayeds = p_.randoms.from == RandomsFrom::delayeds;
+    context.report(of_delayeds ? "intervals_without_delayeds" : "intervals_without_singles", without);
     context.log().warning(fmt::format(
-        "{} of {} intervals of {:g} s have no delayed coincidence: randoms are not corrected in them; give a longer "
-        "randoms.interval_s",
-        without, rates.size(), p_.randoms.interval_s));
+        "{} of {} intervals of {:g} s have no {}: randoms are not corrected in them; give a longer randoms.interval_s",
+        without, rates.size(), p_.randoms.interval_s, of_delayeds ? "delayed coincidence" : "singles histogram"));
+  }
+
+  void take_singles(const EventBatch& batch, Context& context) {
+    if (p_.randoms.from != RandomsFrom::singles) return;
+    randoms_.add_singles(batch);
+    context.report("singles_histograms", ++histograms_);
   }
 
   void take_delayeds(const EventBatch& batch, Context& context) {
     const bool used = p_.randoms.from == RandomsFrom::delayeds;
     context.books().rejected(batch.event_count(), used ? "delayed coincidences, which estimate the randoms"
                                                        : "delayed coincidences, not used");
-    if (used && batch.count > 0) delayeds_.add_delayeds(batch);
+    if (used && batch.count > 0) randoms_.add_delayeds(batch);
   }
 
   // The first use of a GPU sets it up, which takes some tenths of a second; events that come meanwhile wait.
@@ -242,9 +279,9 @@ struct EventCorrections {
     EventTerms terms;
     terms.scatter = has_tof ? scatter_ : scatter_lines_;
     if (p_.randoms.from == RandomsFrom::rate) terms.randoms = randoms_at_rate(batch);
-    if (p_.randoms.from == RandomsFrom::delayeds) {
-      delayeds_.fit(batch);
-      const RandomsInTime::Rate rate = delayeds_.of(batch);
+    if (is_estimated()) {
+      randoms_.fit(batch);
+      const RandomsInTime::Rate rate = randoms_.of(batch);
       terms.randoms = rate.model;
       terms.randoms_scale = rate.scale;
     }
@@ -258,10 +295,10 @@ struct EventCorrections {
   // Made once for all events with the same quantity. Attenuation is corrected for by the sensitivity: the projector
   // says whether it is.
   std::shared_ptr<const Quantity> quantity_after(const std::shared_ptr<const Quantity>& before) {
-    const bool has_delayeds = delayeds_.delayeds() > 0;
-    if (quantity_ && before == quantity_before_ && has_delayeds == quantity_has_delayeds_) return quantity_;
+    const bool has_randoms = randoms_.has_any();
+    if (quantity_ && before == quantity_before_ && has_randoms == quantity_has_randoms_) return quantity_;
     quantity_before_ = before;
-    quantity_has_delayeds_ = has_delayeds;
+    quantity_has_randoms_ = has_randoms;
     Quantity after = before ? *before : Quantity{};
     const auto made = [&](Correction correction, std::string how) {
       after[correction] = {CorrectionState::made, std::move(how)};
@@ -276,11 +313,12 @@ struct EventCorrections {
     }
     if (p_.normalisation.from == NormalisationFrom::none) leave_out_normalisation(after);
     if (p_.randoms.from == RandomsFrom::rate) made(Correction::randoms, fmt::format("{:g} cps", p_.randoms.rate_cps));
-    if (p_.randoms.from == RandomsFrom::delayeds && has_delayeds)
-      made(Correction::randoms, "delayed coincidences");
-    else if (p_.randoms.from == RandomsFrom::delayeds &&
-             after[Correction::randoms].state != CorrectionState::not_needed)
-      after[Correction::randoms] = {CorrectionState::not_made, "no delayed coincidence has come"};
+    if (is_estimated() && has_randoms)
+      made(Correction::randoms, randoms_.in_words());
+    else if (is_estimated() && after[Correction::randoms].state != CorrectionState::not_needed)
+      after[Correction::randoms] = {CorrectionState::not_made, p_.randoms.from == RandomsFrom::delayeds
+                                                                   ? "no delayed coincidence has come"
+                                                                   : "no singles histogram has come"};
     if (!p_.scatter.file.empty()) made(Correction::scatter, p_.scatter.file.string());
     if (p_.dead_time.live_fraction != 1)
       made(Correction::dead_time, fmt::format("live fraction {:g}", p_.dead_time.live_fraction));
@@ -325,10 +363,12 @@ struct EventCorrections {
   std::shared_ptr<const ScatterEstimate> scatter_, scatter_lines_;
   AttenuatedBy attenuated_by_;
   std::shared_ptr<const Quantity> quantity_before_, quantity_;  // of the last events, before and after correction
-  bool quantity_has_delayeds_ = false;
+  bool quantity_has_randoms_ = false;
   std::shared_ptr<const Scanner> original_, replaced_;
-  RandomsInTime delayeds_;
+  RandomsInTime randoms_;
   double seconds_ = 0;  // of the prompts
+  bool has_prompts_ = false, has_live_time_ = false;
+  std::int64_t histograms_ = 0;  // of singles
   std::shared_ptr<const RandomsModel> at_rate_;
   std::unique_ptr<Means> means_;
   std::future<std::unique_ptr<Means>> coming_;

@@ -14,9 +14,10 @@ enum class NormalisationFrom { scanner, none, file };
 constexpr auto enum_names(NormalisationFrom) {
   return names(NormalisationFrom::scanner, "scanner", NormalisationFrom::none, "none", NormalisationFrom::file, "file");
 }
-enum class RandomsFrom { none, delayeds, rate };
+enum class RandomsFrom { none, delayeds, singles, rate };
 constexpr auto enum_names(RandomsFrom) {
-  return names(RandomsFrom::none, "none", RandomsFrom::delayeds, "delayeds", RandomsFrom::rate, "rate");
+  return names(RandomsFrom::none, "none", RandomsFrom::delayeds, "delayeds", RandomsFrom::singles, "singles",
+               RandomsFrom::rate, "rate");
 }
 enum class RandomsUse { whole_scan, so_far };
 constexpr auto enum_names(RandomsUse) {
@@ -43,17 +44,23 @@ struct RandomsParams {
   double rate_cps = 0;
   RandomsUse use = RandomsUse::whole_scan;
   double interval_s = 0;
+  double window_ns = 0;
   static constexpr auto params = describe(
       param<&RandomsParams::from>("from",
-                                  "delayeds: a fit to the delayed coincidences among the events; rate: `rate_cps` in "
-                                  "total, shared out by the crystals' efficiencies"),
+                                  "delayeds: a fit to the delayed coincidences among the events; singles: the window times "
+                                  "the product of singles rates, from the stream's singles histograms; rate: "
+                                  "`rate_cps` in total, shared out by the crystals' efficiencies"),
       param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "The rate of all pairs together"),
       param<&RandomsParams::use>("use",
-                                 "Which delayeds to use: whole_scan holds events back until the stream has ended; "
-                                 "so_far uses those that have come, for a live stream"),
+                                 "Which delayeds or singles to use: whole_scan holds events back until the stream has "
+                                 "ended; so_far uses those that have come, for a live stream"),
       param<&RandomsParams::interval_s>("interval_s", range(0, 1e9), unit("s"),
                                         "A fit of its own for each interval of so many seconds, where randoms change "
-                                        "otherwise than by decay; 0: one of the whole scan"));
+                                        "otherwise than by decay; 0: one of the whole scan. With so_far, events take "
+                                        "the last interval before theirs"),
+      param<&RandomsParams::window_ns>("window_ns", range(0, 1e6), unit("ns"),
+                                       "The coincidence window that goes with singles: all differences of two photons' "
+                                       "times, from end to end; 0: as the stream's ToF bins say"));
 };
 
 /// `scatter: {file: scatter.nii.gz}`
@@ -79,7 +86,7 @@ struct DecayParams {
   double half_life_s = 0;
   double reference_time_s = 0;
   static constexpr auto params = describe(
-      param<&DecayParams::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68 or Zr-89"),
+      param<&DecayParams::isotope>("isotope", "C-11, N-13, O-15, F-18, Cu-64, Ga-68, Rb-82 or Zr-89"),
       param<&DecayParams::half_life_s>("half_life_s", range(0, 1e15), unit("s"), "The half-life of another isotope"),
       param<&DecayParams::reference_time_s>("reference_time_s", range(-1e9, 1e9), unit("s"),
                                             "Scan time at which the image shows the activity"));

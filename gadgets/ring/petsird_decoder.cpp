@@ -21,6 +21,7 @@
 #include "gadgets/io/petsird/error.hpp"
 #include "gadgets/io/petsird/live_time.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
+#include "gadgets/io/petsird/singles.hpp"
 #include "gadgets/io/petsird/to_scanner.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/batch_builder.hpp"
@@ -49,7 +50,8 @@ struct PetsirdDecoder : private petsird::Handler {
   static constexpr auto params = describe(
       param<&Params::events>("events",
                              "Decode prompts or delayeds, and only count the others; or decode both, delayeds in "
-                             "batches of their own, as event_corrections takes them"),
+                             "batches of their own, as event_corrections takes them, which gets the singles "
+                             "histograms too"),
       param<&Params::batch_events>("batch_events", range(1, 1 << 28),
                                    "Events in a batch: small time blocks are joined, and large ones are cut"),
       param<&Params::dead_time>("dead_time",
@@ -135,6 +137,7 @@ struct PetsirdDecoder : private petsird::Handler {
     note_detector_depth(petsird::detector_depth_note(header.scanner, depth_));
     quantity_ = std::make_shared<const Quantity>(petsird::quantity_of(header));
     live_time_.emplace(scanner_);
+    singles_.emplace(header.scanner);
     context_->report("scanner_in_words", petsird::scanner_in_words(header.scanner));
     context_->report("time_of_flight", petsird::time_of_flight_in_words(header.scanner));
     edges_mm_ = std::move(header.scanner.tof_bin_edges_mm);
@@ -239,11 +242,22 @@ struct PetsirdDecoder : private petsird::Handler {
   }
 
   void on_other_block(const petsird::OtherBlock& block) override {
+    if (const auto* singles = std::get_if<petsird::SinglesHistogramBlock>(&block)) return take_singles(*singles);
     const auto* dead_time = std::get_if<petsird::DeadTimeBlock>(&block);
     if (!dead_time) return;
     if (p_.dead_time) live_time_->add(*dead_time, shift_ms_);
     note(Correction::dead_time, p_.dead_time ? CorrectionState::made : CorrectionState::called_for,
          "live fractions of the stream");
+  }
+
+  // They leave as a batch without events, before the prompts of their time.
+  void take_singles(const petsird::SinglesHistogramBlock& block) {
+    if (p_.events != DecodedEvents::both) return;
+    EventBatch& batch = leaving_.emplace_back();
+    batch.scanner = scanner_;
+    batch.detectors = scanner_->detectors;
+    batch.quantity = quantity_;
+    batch.singles = singles_->counts_of(block, shift_ms_);
   }
 
   // Batches from now on say so.
@@ -345,6 +359,7 @@ struct PetsirdDecoder : private petsird::Handler {
   std::shared_ptr<const Scanner> scanner_;
   std::shared_ptr<const Quantity> quantity_;
   std::optional<petsird::LiveTime> live_time_;
+  std::optional<petsird::SinglesHistograms> singles_;
   double prompts_s_ = 0, live_s_ = 0;  // scan time of the prompts so far, and the live part of it
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;

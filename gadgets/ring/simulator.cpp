@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "gadgets/io/shared_files.hpp"
 #include "gadgets/io/yaml/phantom_yaml.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/ring/exposure.hpp"
 #include "gadgets/ring/io/ring_scanner_yaml.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
@@ -33,6 +35,8 @@ struct Simulator {
     double positron_range_fwhm_mm = 0;
     double crystal_efficiency_spread = 0;
     bool delayeds = false;
+    bool singles = false;
+    DecayParams decay;
     bool scatter = false;
     std::string scatter_phantom;
   };
@@ -58,6 +62,10 @@ struct Simulator {
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "Crystals' efficiencies are uniform from 1 minus this to 1"),
       param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window, in batches of their own"),
+      param<&Params::singles>("singles",
+                              "Also the singles of each detector that make randoms_cps, a histogram a batch, in batches "
+                              "of their own"),
+      param<&Params::decay>("decay", "Activity that decays: the phantom has it at the scan's start"),
       param<&Params::scatter>("scatter",
                               "Also the coincidences of which the phantom scattered a photon by Compton's effect, once "
                               "or more often, within the scanner's energy window"),
@@ -84,6 +92,7 @@ struct Simulator {
     while (!stop.stop_requested() && (p_.seconds > 0 ? seconds < p_.seconds * (1 - 1e-12) : done < p_.events)) {
       SimulatedEvents made = next(done, seconds);
       made.events.quantity = made.delayeds.quantity = quantity;
+      if (made.singles) emit(batch_of(made));
       truth += made.truth;
       done += made.events.count;
       seconds += made.events.duration_s;
@@ -104,6 +113,16 @@ struct Simulator {
     if (!warning.empty()) context.log().warning(warning);
   }
 
+  // Without events: they come before those of their time.
+  static EventBatch batch_of(const SimulatedEvents& made) {
+    EventBatch batch;
+    batch.scanner = made.events.scanner;
+    batch.detectors = made.events.detectors;
+    batch.quantity = made.events.quantity;
+    batch.singles = made.singles;
+    return batch;
+  }
+
   static RingScanner ring_of(const Params& p) {
     RingScanner ring = formats::read_ring_scanner(find_shared("scanners", p.scanner));
     ring.crystal_efficiency_spread = p.crystal_efficiency_spread;
@@ -117,7 +136,11 @@ struct Simulator {
                               .acollinearity_fwhm_deg = p.acollinearity_fwhm_deg,
                               .positron_range_fwhm_mm = p.positron_range_fwhm_mm,
                               .delayeds = p.delayeds,
+                              .singles = p.singles,
+                              .half_life_s = half_life_of(p.decay),
                               .scatter = p.scatter};
+    if (p.decay.reference_time_s != 0)
+      throw std::invalid_argument("decay: the phantom's activity is that of the scan's start: leave out reference_time_s");
     if (!p.scatter_phantom.empty())
       options.scatter_phantom = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
     return options;
@@ -134,7 +157,8 @@ struct Simulator {
     quantity[Correction::normalisation] = {CorrectionState::made, "efficiencies of the simulated scanner"};
     quantity[Correction::randoms] = state(p.randoms_cps > 0);
     quantity[Correction::scatter] = state(p.scatter || !p.scatter_phantom.empty());
-    quantity[Correction::dead_time] = quantity[Correction::decay] = state(false);
+    quantity[Correction::dead_time] = state(false);
+    quantity[Correction::decay] = state(half_life_of(p.decay) > 0);
     return quantity;
   }
 

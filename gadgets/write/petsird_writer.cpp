@@ -18,6 +18,7 @@
 #include "core/base/atomic_file.hpp"
 #include "core/gadget.hpp"
 #include "gadgets/io/petsird/quantity.hpp"
+#include "gadgets/io/petsird/singles.hpp"
 #include "gadgets/io/petsird/tof_bins.hpp"
 #include "gadgets/io/petsird/writer.hpp"
 #include "gadgets/io/shared_files.hpp"
@@ -34,6 +35,7 @@ struct PetsirdWriter {
     std::filesystem::path file = "scan.petsird";
     double crystal_efficiency_spread = 0;
     bool delayeds = false;
+    bool singles = false;
     double block_s = 0.1;
   };
   static constexpr auto params = describe(
@@ -43,6 +45,7 @@ struct PetsirdWriter {
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "As in the simulator: the efficiencies in the header are made from it"),
       param<&Params::delayeds>("delayeds", "The events hold delayed coincidences too"),
+      param<&Params::singles>("singles", "They hold singles of each detector too"),
       param<&Params::block_s>(
           "block_s", range(1e-3, 1e6), unit("s"),
           "Longest time block: a longer batch becomes several, over which its events are spread evenly"));
@@ -67,6 +70,7 @@ struct PetsirdWriter {
       context.log().warning(
           "the tables of pair efficiencies would be too large and are left out: images of this file are on no absolute "
           "scale");
+    if (p.singles) petsird::state_singles(made.header.scanner);
     if (p.delayeds) made.header.scanner.delayed_event_policy = made.header.scanner.prompt_event_policy;
     header_ = std::move(made.header);
   }
@@ -77,6 +81,7 @@ struct PetsirdWriter {
     if (!batch.counts.empty())
       throw std::runtime_error("bins of a histogram came, and PETSIRD holds single events: they cannot be written");
     if (!writer_) begin(batch.quantity.get());
+    if (batch.singles) return take_singles(*batch.singles);
     const Stretch stretch{batch.start_s, batch.duration_s};
     if (batch.delayed) {
       write_waiting();
@@ -92,6 +97,7 @@ struct PetsirdWriter {
   void flush(Context& context) {
     if (!writer_) begin(nullptr);
     write_waiting();
+    write_singles();
     writer_->finish();
     file_.commit();
     context.report("file", file_.path().string());
@@ -115,6 +121,23 @@ struct PetsirdWriter {
   // Writes delayeds whose time has no prompts.
   void write_waiting() {
     if (!delayeds_.empty()) write({}, delayeds_stretch_);
+  }
+
+  // Joined until they cover a second, since times are whole ms.
+  void take_singles(const SinglesCounts& singles) {
+    if (singles_.counts.empty()) singles_.start_s = singles.start_s;
+    singles_.counts.resize(std::max(singles_.counts.size(), singles.counts.size()));
+    for (std::size_t d = 0; d < singles.counts.size(); ++d) singles_.counts[d] += singles.counts[d];
+    singles_.duration_s = singles.start_s + singles.duration_s - singles_.start_s;
+    if (singles_.duration_s >= 1) write_singles();
+  }
+
+  void write_singles() {
+    if (singles_.counts.empty()) return;
+    const auto ms = [](double seconds) { return static_cast<std::uint32_t>(std::llround(1000 * seconds)); };
+    writer_->write_block(petsird::SinglesHistogramBlock{
+        {ms(singles_.start_s), ms(singles_.start_s + singles_.duration_s)}, {std::move(singles_.counts)}});
+    singles_ = {};
   }
 
   // In blocks of equal times, none longer than asked for except by rounding to ms.
@@ -163,6 +186,7 @@ struct PetsirdWriter {
   std::optional<petsird::Writer> writer_;
   Coincidences prompts_, delayeds_;
   Stretch delayeds_stretch_;
+  SinglesCounts singles_;  // not written yet
 };
 
 TOFSTREAM_GADGET(PetsirdWriter, "petsird_writer", "Writes simulated list mode in the standard's binary form");

@@ -38,6 +38,7 @@ constexpr std::array isotopes = {
     of_pet("F-18", 109.734 * minute_s),
     of_pet("Cu-64", 12.7004 * hour_s),
     of_pet("Ga-68", 67.83 * minute_s),
+    of_pet("Rb-82", 1.2575 * minute_s),
     of_pet("Zr-89", 78.360 * hour_s),
     of_spect("Tc-99m", 6.0066 * hour_s, 140.511),
     of_spect("I-123", 13.2232 * hour_s, 158.97),

@@ -74,6 +74,7 @@ EventBatch without_events(const EventBatch& batch) {
   result.exposure = batch.exposure;
   result.delayed = batch.delayed;
   result.quantity = batch.quantity;
+  result.live = batch.live;
   return result;
 }
 

@@ -68,6 +68,8 @@ EventBatch EventBatch::without_arrays() const {
   result.exposure = exposure;
   result.delayed = delayed;
   result.quantity = quantity;
+  result.live = live;
+  result.singles = singles;
   for (int a = 0; a < 4; ++a) result.axis_begin[a] = axis_begin[a];
   return result;
 }

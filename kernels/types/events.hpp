@@ -18,7 +18,9 @@
 
 namespace tofstream {
 
+struct LivePattern;
 struct Scanner;
+struct SinglesCounts;
 
 /// A point at which a photon is taken as detected, padded so that a GPU fetches it in one 16-byte
 /// load. A layer of a depth-of-interaction detector is a detector of its own.
@@ -130,6 +132,9 @@ struct EventBatch {
                           // weighted with duration_s * exposure
   bool delayed = false;   // delayed coincidences, which estimate randoms and are never reconstructed
   std::shared_ptr<const Quantity> quantity;  // what an image of them shows, and how corrected; null: nobody says
+  // Live fractions of pairs of modules over that time, relative to the mean in `exposure`; null: all alike.
+  std::shared_ptr<const LivePattern> live;
+  std::shared_ptr<const SinglesCounts> singles;  // only of a batch without events, which brings them; else null
   Buffer<std::uint32_t> detector1, detector2;
   Buffer<float> ends[6];
   Buffer<float> tof_mm, tof_width_mm, multiplicative, additive;

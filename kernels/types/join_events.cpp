@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/types/live_pattern.hpp"
+
 namespace tofstream {
 
 namespace {
@@ -26,6 +28,7 @@ EventBatch description_of(std::span<const EventBatch> batches) {
   result.duration_s = 0;
   double exposed_s = 0;
   QuantitySoFar quantity;
+  MeanLivePattern live;
   for (const EventBatch& batch : batches) {
     if (!can_join(first, batch)) throw std::invalid_argument("batches of different kinds of events cannot be joined");
     result.count += batch.count;
@@ -33,8 +36,10 @@ EventBatch description_of(std::span<const EventBatch> batches) {
     result.duration_s += batch.duration_s;
     exposed_s += batch.duration_s * batch.exposure;
     quantity.add(batch.quantity);
+    live.add(batch.live, batch.duration_s * batch.exposure);
   }
   result.quantity = quantity.get();
+  if (result.duration_s > 0) result.live = live.get();
   result.exposure = result.duration_s > 0 ? exposed_s / result.duration_s : first.exposure;
   return result;
 }

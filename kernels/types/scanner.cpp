@@ -65,6 +65,7 @@ float Scanner::efficiency(std::uint32_t detector1, std::uint32_t detector2) cons
     sum *=
         static_cast<double>(geometric.pair(module_of(detector1), local1 % t1.elements, detectors->position(detector1),
                                            module_of(detector2), local2 % t2.elements, detectors->position(detector2)));
+  if (live) sum *= static_cast<double>(live->of(module_of(detector1), module_of(detector2)));
   return static_cast<float>(static_cast<double>(calibration) * sum);
 }
 
@@ -95,6 +96,9 @@ void Scanner::validate() const {
   if (!module_pair.empty() && module_pair.size() != module * module)
     throw std::invalid_argument(
         fmt::format("{} modules need {} module pairs, not {}", module, module * module, module_pair.size()));
+  if (live && (live->modules != module || live->factor.size() != module * module))
+    throw std::invalid_argument(
+        fmt::format("live fractions of pairs of {} modules are not of this scanner's {}", live->modules, module));
   for (const std::int32_t group : module_pair)
     if (group >= 0 && !pair_tables.empty() && static_cast<std::size_t>(group) >= pair_tables.size())
       throw std::invalid_argument(

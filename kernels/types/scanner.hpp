@@ -11,6 +11,7 @@
 #include "kernels/memory/memory.hpp"
 #include "kernels/types/events.hpp"
 #include "kernels/types/geometric_efficiency.hpp"
+#include "kernels/types/live_pattern.hpp"
 
 namespace tofstream {
 
@@ -55,6 +56,7 @@ struct Scanner {
   std::vector<ModulePairTable> pair_tables;    // empty: 1 for every pair in coincidence
   GeometricEfficiency geometric;               // one more factor of every pair's efficiency; empty: 1
   std::shared_ptr<const RecordedLines> lines;  // of a histogram: what counts are these and not pairs; null: pairs
+  std::shared_ptr<const LivePattern> live;     // one more factor of every pair's efficiency; null: 1
 
   std::uint32_t modules() const;
   const ModuleType& type_of(std::uint32_t detector) const;

@@ -26,7 +26,8 @@ struct SimulateOptions {
   std::string scanner = "demo_ring", phantom = "uniform_cylinder", scatter_phantom, output;
   std::optional<std::int64_t> events, seed;
   std::optional<double> seconds, block_seconds, randoms_cps, crystal_efficiency_spread;
-  bool no_attenuation = false, delayeds = false, scatter = false, header_only = false;
+  std::string isotope;
+  bool no_attenuation = false, delayeds = false, singles = false, scatter = false, header_only = false;
   RunSettings settings;
 };
 
@@ -81,6 +82,8 @@ void simulate(SimulateOptions options) {
     set("--scatter-phantom", "photons.scatter_phantom",
         from_input([&] { return find_shared("phantoms", options.scatter_phantom).string(); }));
   if (options.delayeds) set("", "delayeds", "true");
+  if (options.singles) set("", "singles", "true");
+  if (!options.isotope.empty()) set("--isotope", "photons.decay.isotope", options.isotope);
   if (options.scatter) set("--scatter", "photons.scatter", "true");
   if (options.no_attenuation) set("", "photons.attenuation", "false");
   set("--out", "file.file", output.string());
@@ -107,6 +110,8 @@ void add_simulate(Command& app) {
   command.add_option("--seed", options->seed, "Same seed, same events");
   command.add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
   command.add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");
+  command.add_flag("--singles", options->singles, "Also write singles histograms, of the singles that make the randoms");
+  command.add_option("--isotope", options->isotope, "Let the activity decay from the scan's start on: F-18, Rb-82, ...");
   command.add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
                      "Crystals' efficiencies are uniform from 1 minus this to 1");
   command.add_flag("--scatter", options->scatter,

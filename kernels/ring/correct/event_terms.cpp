@@ -39,6 +39,8 @@ void check_additive(const EventBatch& batch, const EventTerms& terms) {
     require_terms(!of_bins || batch.tof.window_mm > 0,
                   "randoms need the width of the coincidence window, which the events do not state");
   }
+  if (batch.live && batch.scanner && batch.live->modules != batch.scanner->modules())
+    throw std::invalid_argument("the events' live fractions are of another scanner's modules");
   if (terms.scatter && terms.scatter->has_tof() != of_bins)
     throw std::invalid_argument(of_bins ? "the events have ToF, the scatter estimate has not"
                                         : "the scatter estimate is of ToF bins, the events' terms are not");
@@ -73,6 +75,7 @@ struct EventCorrector::Tables {
   std::shared_ptr<const Scanner> scanner;
   std::optional<detail::PairList> pairs;  // of the scanner
   Placed<RandomsModel> randoms;
+  Placed<LivePattern> live;
   Placed<ScatterEstimate> scatter;
 
   detail::TermLookup lookup(const EventBatch& there, const EventTerms& terms) {
@@ -88,6 +91,7 @@ struct EventCorrector::Tables {
     }
     result.has_scanner = true;
     result.pairs = pairs->view();
+    if (there.live) result.live = live.of(there.live, there.live->factor, memory, stream);
     return result;
   }
 
@@ -96,6 +100,7 @@ struct EventCorrector::Tables {
     detail::TermLookup found = lookup(there, terms);
     if (terms.randoms) found.randoms = randoms.of(terms.randoms, terms.randoms->factor, memory, stream);
     found.randoms_scale = terms.randoms_scale;
+    found.randoms_lost = terms.randoms && terms.randoms->before_losses;
     found.has_scatter = terms.scatter != nullptr;
     if (terms.scatter)
       found.scatter = scatter_view(*terms.scatter, scatter.of(terms.scatter, terms.scatter->values, memory, stream));

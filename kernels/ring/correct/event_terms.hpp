@@ -1,6 +1,6 @@
 // The multiplicative and additive terms of list-mode events (conventions.md, list-mode EM; Cui et al., Med. Phys. 38
-// (2011) 6775, eq. 1): m = efficiency x attenuation x exposure, c = randoms + scatter expected in the event's line of
-// response and ToF bin.
+// (2011) 6775, eq. 1): m = efficiency x attenuation x exposure x pattern of live fractions, c = randoms + scatter
+// expected in the event's line of response and ToF bin.
 #pragma once
 
 #include <memory>
@@ -37,14 +37,14 @@ class EventCorrector {
 
   Backend backend() const;
 
-  /// Sets batch.exposure and batch.multiplicative = e_ij a exposure: efficiency (1 where the batch's scanner has none),
-  /// attenuation and exposure. Throws std::invalid_argument for events that carry terms already, an exposure that is
+  /// Sets batch.exposure and batch.multiplicative = e_ij a exposure l_ij: efficiency (1 where the batch's scanner has
+  /// none), attenuation, exposure and the batch's pattern of live fractions. Throws std::invalid_argument for events that carry terms already, an exposure that is
   /// not positive and finite, and attenuation on another backend.
   void set_multiplicative(EventBatch& batch, const EventTerms& terms);
 
   /// Sets batch.additive where there are randoms, scatter or pairs to be skipped, after set_multiplicative with the same terms. As the EM
   /// step needs them, they are c / m in units of its forward projection:
-  ///   c / m = reference_s (randoms_scale r_ij share / (e_ij a exposure) + S width / a)
+  ///   c / m = reference_s (randoms_scale r_ij share / (e_ij a exposure l_ij) + S width / a)
   /// with r_ij randoms per s of the pair and share = bin width / coincidence window (1 without ToF), S scatter per s
   /// and mm of a pair of efficiency 1 and exposure 1, a the attenuation, e_ij the efficiency. An event on a pair of
   /// efficiency 0 gets an infinite one, so that EM skips and counts it. Throws std::invalid_argument for events that

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -36,7 +37,8 @@ RandomsModel scaled(const std::vector<double>& s, double scale) {
 
 }  // namespace
 
-CoincidenceSums::CoincidenceSums(const Scanner& scanner) : scanner_(scanner), partners_(scanner.modules()) {
+CoincidenceSums::CoincidenceSums(const Scanner& scanner, std::shared_ptr<const LivePattern> live)
+    : scanner_(scanner), partners_(scanner.modules()), live_(std::move(live)) {
   const auto modules = static_cast<std::uint32_t>(partners_.size());
   for (const ModuleType& type : scanner.types)
     for (std::uint32_t d = 0; d < type.modules * type.elements; ++d)
@@ -53,17 +55,22 @@ CoincidenceSums::CoincidenceSums(const Scanner& scanner) : scanner_(scanner), pa
 }
 
 std::vector<double> CoincidenceSums::fans(const std::vector<double>& s) const {
+  const auto live = [this](std::size_t m1, std::uint32_t m2) {
+    return live_ ? static_cast<double>(live_->of(static_cast<std::uint32_t>(m1), m2)) : 1.0;
+  };
   std::vector<double> of_module(partners_.size()), of_partners(partners_.size());
   std::vector<bool> within(partners_.size());
   for (std::size_t d = 0; d < s.size(); ++d) of_module[module_of_[d]] += s[d];
   for (std::size_t m = 0; m < partners_.size(); ++m)
     for (const std::uint32_t partner : partners_[m]) {
-      of_partners[m] += of_module[partner];
+      of_partners[m] += live(m, partner) * of_module[partner];
       within[m] = within[m] || partner == m;
     }
   std::vector<double> result(s.size());
-  for (std::size_t d = 0; d < s.size(); ++d)
-    result[d] = of_partners[module_of_[d]] - (within[module_of_[d]] ? s[d] : 0.0);
+  for (std::size_t d = 0; d < s.size(); ++d) {
+    const std::uint32_t m = module_of_[d];
+    result[d] = of_partners[m] - (within[m] ? live(m, m) * s[d] : 0.0);
+  }
   return result;
 }
 
@@ -86,10 +93,12 @@ void DelayedCounts::add(const EventBatch& delayed) {
   total_ += events.count;
 }
 
-RandomsModel randoms_from_delayeds(const Scanner& scanner, const DelayedCounts& delayeds, double seconds) {
+RandomsModel randoms_from_delayeds(const Scanner& scanner, const DelayedCounts& delayeds, double seconds,
+                                   std::shared_ptr<const LivePattern> live) {
   if (!(seconds > 0 && std::isfinite(seconds)))
     throw std::invalid_argument(fmt::format("delayeds of {} s of scan time give no rate", seconds));
-  const CoincidenceSums sums(scanner);
+  const bool has_pattern = live != nullptr;
+  const CoincidenceSums sums(scanner, std::move(live));
   std::vector<double> s(delayeds.fans().begin(), delayeds.fans().end());
   const double total = static_cast<double>(delayeds.total());
   if (!(total > 0)) return scaled(s, 0);
@@ -107,7 +116,9 @@ RandomsModel randoms_from_delayeds(const Scanner& scanner, const DelayedCounts& 
     }
     if (change < tolerance) break;
   }
-  return scaled(s, std::sqrt(total / sums.total(s) / seconds));
+  RandomsModel model = scaled(s, std::sqrt(total / sums.total(s) / seconds));
+  model.before_losses = has_pattern;
+  return model;
 }
 
 RandomsModel randoms_of_rate(const Scanner& scanner, double total_cps) {

@@ -18,10 +18,12 @@ struct TermLookup {
   bool has_scanner = false;  // else every efficiency is 1
   PairView pairs;
   double exposure = 1, reference_s = 1;
+  const float* live = nullptr;  // of pairs of modules, as LivePattern::factor; null: 1
   bool of_bins = true;
   double window_mm = 0;            // of coincidences, where terms are of ToF bins
   const float* randoms = nullptr;  // of each detector, as RandomsModel::factor; null: none
   double randoms_scale = 1;
+  bool randoms_lost = false;       // the randoms' rate is to be multiplied with the live fraction's pattern
   bool has_scatter = false;
   ScatterView scatter;
 
@@ -29,9 +31,16 @@ struct TermLookup {
     return has_scanner ? static_cast<double>(efficiency_of(pairs, events.detector1[i], events.detector2[i])) : 1.0;
   }
 
-  /// e_ij a exposure of event i whose attenuation is `survival`.
+  /// The factor of event i's pair of modules.
+  TOFSTREAM_HOST_DEVICE double live_of(std::int64_t i) const {
+    if (!live || !has_scanner) return 1;
+    const std::size_t row = pairs.module_of(events.detector1[i]);
+    return static_cast<double>(live[row * pairs.module_count + pairs.module_of(events.detector2[i])]);
+  }
+
+  /// e_ij l_ij a exposure of event i whose attenuation is `survival`.
   TOFSTREAM_HOST_DEVICE float multiplicative(std::int64_t i, float survival) const {
-    return static_cast<float>(efficiency(i) * static_cast<double>(survival) * exposure);
+    return static_cast<float>(efficiency(i) * live_of(i) * static_cast<double>(survival) * exposure);
   }
 
   /// The term that event i has, and c / m, where its m is events.multiplicative[i]; infinite where m is 0.
@@ -43,11 +52,11 @@ struct TermLookup {
     double c = 0;
     if (randoms) {
       const double rate = static_cast<double>(randoms[events.detector1[i]] * randoms[events.detector2[i]]);
-      c += randoms_scale * rate * (of_bins ? width_mm / window_mm : 1.0);
+      c += randoms_scale * rate * (randoms_lost ? live_of(i) : 1.0) * (of_bins ? width_mm / window_mm : 1.0);
     }
     if (has_scatter)
-      c +=
-          static_cast<double>(scatter_at(scatter, sinogram_place(events.lor(i)))) * width_mm * efficiency(i) * exposure;
+      c += static_cast<double>(scatter_at(scatter, sinogram_place(events.lor(i)))) * width_mm * efficiency(i) *
+           live_of(i) * exposure;
     const float before = events.additive ? events.additive[i] : 0.0f;
     return before + static_cast<float>(reference_s * c / m);
   }

@@ -33,6 +33,7 @@ PairList::PairList(const Scanner& scanner, Memory memory, Stream stream) : scann
   view_.type_count = static_cast<int>(scanner.types.size());
   view_.module_count = scanner.modules();
   view_.module_pair = place(module_pair_, scanner.module_pair, memory, stream);
+  if (scanner.live) view_.live = place(live_, scanner.live->factor, memory, stream);
 }
 
 std::vector<PairModule> PairList::list_modules() const {

@@ -50,6 +50,7 @@ struct PairView {
   int type_count = 0;
   std::uint32_t module_count = 0;
   const std::int32_t* module_pair = nullptr;  // as Scanner::module_pair; null: all pairs of different modules count
+  const float* live = nullptr;                // as LivePattern::factor
 
   TOFSTREAM_HOST_DEVICE std::uint32_t module_of(std::uint32_t detector) const {
     int type = type_count - 1;
@@ -104,6 +105,9 @@ class PairCursor {
           list_.elements[pair.detector1 - module1_.first_detector], list_.normals[block_.module1],
           list_.detectors[pair.detector1].position_mm, list_.elements[pair.detector2 - module2_.first_detector],
           list_.normals[block_.module2], list_.detectors[pair.detector2].position_mm));
+    if (list_.live)
+      result *= static_cast<double>(
+          list_.live[static_cast<std::size_t>(block_.module1) * list_.module_count + block_.module2]);
     return static_cast<float>(static_cast<double>(list_.calibration) * result);
   }
 
@@ -187,7 +191,7 @@ class PairList {
   Buffer<PairBlock> blocks_;
   Buffer<PairModule> modules_;
   Buffer<PairTable> tables_;
-  Buffer<float> table_values_, bin_efficiency_, detector_efficiency_;
+  Buffer<float> table_values_, bin_efficiency_, detector_efficiency_, live_;
   Buffer<Vec3> normals_;
   Buffer<ElementResponse> elements_;
 };

@@ -103,6 +103,7 @@ void add_scanner(Hash& hash, const Scanner& scanner) {
     hash.value(element.back);
   }
   if (scanner.lines) hash.text(scanner.lines->key());
+  if (scanner.live) hash.array(scanner.live->factor.data(), scanner.live->factor.size());
 }
 
 }  // namespace

@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "kernels/correct/decay.hpp"
 #include "kernels/math/units.hpp"
+#include "kernels/ring/correct/randoms.hpp"
 #include "kernels/ring/simulate/decay_sampler.hpp"
 #include "kernels/ring/simulate/ring_tracer.hpp"
 #include "kernels/ring/simulate/scattered_pairs.hpp"
@@ -25,6 +27,8 @@ namespace {
 constexpr double trials_per_slice = 4096;  // small: a batch of given count ends within its last one
 constexpr std::uint64_t pilot_streams = std::uint64_t{1} << 63;  // numbers that no slice reaches
 constexpr std::uint64_t delayed_streams = std::uint64_t{1} << 62;
+constexpr std::uint64_t singles_streams = std::uint64_t{3} << 61;
+constexpr double decayed_share = 1e-6;  // share of the activity below which no events are waited for
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
 enum class Origin { decay, compton, scatter_phantom, random };
@@ -44,6 +48,12 @@ struct Slice {
   double fraction = 1;  // of the slice's time that passed when the limit of events was reached
 };
 
+/// The scanner time of a slice, with its own random numbers.
+struct SliceTime {
+  std::uint64_t stream;
+  double start_s, duration_s;
+};
+
 void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
 }
@@ -56,6 +66,9 @@ const SimulationOptions& checked(const SimulationOptions& o) {
   require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
           "simulation: positron_range_fwhm_mm must lie in [0, 50]");
   require(!o.scatter || o.attenuation, "simulation: what is not attenuated is not scattered");
+  require(o.half_life_s >= 0 && std::isfinite(o.half_life_s), "simulation: half_life_s must be finite and not negative");
+  require(!o.singles || o.randoms_cps > 0,
+          "simulation: singles are as many as make randoms: give randoms_cps, or leave singles out");
   return o;
 }
 
@@ -83,8 +96,9 @@ struct EventSimulator::Model {
   std::optional<DecaySampler> scatter_phantom;
   double window_mm, sigma_mm, bin_mm;
   double activity_Bq;
-  double trial_rate;  // draws of decays, scatter and randoms, per second
+  double trial_rate;  // draws of decays, scatter and randoms, per second at the scan's start
   double expected_cps = 0;
+  std::vector<double> singles_cps;  // of each detector at the scan's start
 
   Model(const RingScanner& ring_, Phantom phantom_, const SimulationOptions& options_)
       : ring(ring_),
@@ -108,7 +122,22 @@ struct EventSimulator::Model {
       scatter_phantom.emplace(sampler_of(*options.scatter_phantom, Origin::scatter_phantom));
       trial_rate += scatter_phantom->rate();
     }
+    if (options.singles) {
+      const RandomsModel randoms = randoms_of_rate(*scanner, options.randoms_cps);
+      for (const float factor : randoms.factor) singles_cps.push_back(static_cast<double>(factor) / std::sqrt(window_s()));
+    }
     run_pilot();
+  }
+
+  /// All differences of two photons' times that make a coincidence, from end to end.
+  double window_s() const { return 4 * window_mm / speed_of_light_mm_ps * 1e-12; }
+
+  /// Mean activity over a stretch, and mean of its square, relative to the scan's start.
+  double activity_over(double start_s, double duration_s) const {
+    return options.half_life_s > 0 ? mean_decay(start_s, duration_s, options.half_life_s) : 1.0;
+  }
+  double squared_over(double start_s, double duration_s) const {
+    return options.half_life_s > 0 ? mean_decay(start_s, duration_s, 0.5 * options.half_life_s) : 1.0;
   }
 
   static EnergyAcceptance energy_of(const RingScanner& ring) {
@@ -128,7 +157,7 @@ struct EventSimulator::Model {
     SimulationTruth truth;
     double trials = 0;
     for (std::uint64_t i = 0; i < 4096 && (i < 32 || truth.trues < 10000); ++i) {
-      const Slice slice = simulate(pilot_streams + i, trials_per_slice / trial_rate, no_limit);
+      const Slice slice = simulate({pilot_streams + i, 0, trials_per_slice / trial_rate}, no_limit);
       truth += slice.truth;
       trials += slice.trials;
     }
@@ -139,13 +168,30 @@ struct EventSimulator::Model {
     expected_cps = static_cast<double>(truth.trues + truth.scattered) / trials * trial_rate + options.randoms_cps;
   }
 
-  Slice simulate(std::uint64_t stream, double duration_s, std::int64_t max_events) const {
-    RandomStream random(options.seed, stream);
+  /// Draws a second of each origin, over a slice.
+  struct Rates {
+    double randoms, scatter_phantom, compton, all;
+  };
+  Rates rates_over(const SliceTime& time) const {
+    if (options.half_life_s == 0)
+      return {options.randoms_cps, scatter_phantom ? scatter_phantom->rate() : 0,
+              scattered ? options.activity_scale * scattered->rate() : 0, trial_rate};
+    const double activity = activity_over(time.start_s, time.duration_s);
+    Rates rates{options.randoms_cps * squared_over(time.start_s, time.duration_s),
+                scatter_phantom ? activity * scatter_phantom->rate() : 0,
+                scattered ? activity * options.activity_scale * scattered->rate() : 0, 0};
+    rates.all = activity * options.activity_scale * decays.rate() + rates.randoms + rates.scatter_phantom + rates.compton;
+    return rates;
+  }
+
+  Slice simulate(const SliceTime& time, std::int64_t max_events) const {
+    RandomStream random(options.seed, time.stream);
     Slice slice;
-    const auto trials = std::poisson_distribution<std::int64_t>(trial_rate * duration_s)(random);
+    const Rates rates = rates_over(time);
+    const auto trials = std::poisson_distribution<std::int64_t>(rates.all * time.duration_s)(random);
     slice.trials = static_cast<double>(trials);
     for (std::int64_t i = 0; i < trials; ++i) {
-      const Origin origin = drawn_origin(random);
+      const Origin origin = drawn_origin(rates, random);
       if (origin == Origin::random)
         slice.records.push_back(draw_random(random));
       else if (origin == Origin::compton)
@@ -159,21 +205,22 @@ struct EventSimulator::Model {
         break;
       }
     }
-    slice.truth.decays = activity_Bq * duration_s * slice.fraction;
+    slice.truth.decays =
+        activity_Bq * time.duration_s * slice.fraction * activity_over(time.start_s, time.duration_s * slice.fraction);
     for (const Record& record : slice.records) {
       ++count_of(slice.truth, record.origin);
       slice.truth.scattered_more += record.scatters > 1 ? 1 : 0;
     }
-    if (options.delayeds) add_delayeds(slice, stream, duration_s * slice.fraction);
+    if (options.delayeds) add_delayeds(slice, {time.stream, time.start_s, time.duration_s * slice.fraction});
     return slice;
   }
 
   /// By the rates of what is drawn.
-  Origin drawn_origin(RandomStream& random) const {
-    double left = random.uniform() * trial_rate - options.randoms_cps;
+  Origin drawn_origin(const Rates& rates, RandomStream& random) const {
+    double left = random.uniform() * rates.all - rates.randoms;
     if (left < 0) return Origin::random;
-    if (scatter_phantom && (left -= scatter_phantom->rate()) < 0) return Origin::scatter_phantom;
-    if (scattered && (left -= options.activity_scale * scattered->rate()) < 0) return Origin::compton;
+    if (scatter_phantom && (left -= rates.scatter_phantom) < 0) return Origin::scatter_phantom;
+    if (scattered && (left -= rates.compton) < 0) return Origin::compton;
     return Origin::decay;
   }
 
@@ -183,11 +230,11 @@ struct EventSimulator::Model {
   }
 
   // Delayeds have random numbers of their own, so that prompts are the same with and without them.
-  void add_delayeds(Slice& slice, std::uint64_t stream, double duration_s) const {
-    RandomStream random(options.seed, delayed_streams + stream);
+  void add_delayeds(Slice& slice, const SliceTime& time) const {
+    RandomStream random(options.seed, delayed_streams + time.stream);
+    const double mean = options.randoms_cps * squared_over(time.start_s, time.duration_s) * time.duration_s;
     std::int64_t count = 0;
-    if (options.randoms_cps > 0)
-      count = std::poisson_distribution<std::int64_t>(options.randoms_cps * duration_s)(random);
+    if (mean > 0) count = std::poisson_distribution<std::int64_t>(mean)(random);
     for (std::int64_t i = 0; i < count; ++i) slice.delayeds.push_back(draw_random(random));
   }
 
@@ -307,15 +354,29 @@ struct EventSimulator::Model {
   }
 
   /// Slices [first, first + count) of equal duration, in parallel.
-  std::vector<Slice> simulate_many(std::uint64_t first, std::size_t count, double duration_s) const {
+  std::vector<Slice> simulate_many(const SliceTime& first, std::size_t count) const {
     std::vector<Slice> slices(count);
-    tbb::parallel_for(std::size_t{0}, count,
-                      [&](std::size_t i) { slices[i] = simulate(first + i, duration_s, no_limit); });
+    tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+      slices[i] = simulate(
+          {first.stream + i, first.start_s + static_cast<double>(i) * first.duration_s, first.duration_s}, no_limit);
+    });
     return slices;
   }
 
-  SimulatedEvents assemble(std::span<const Slice> slices, double start_s, double duration_s) const {
+  std::shared_ptr<const SinglesCounts> singles_of(const SliceTime& time) const {
+    RandomStream random(options.seed, singles_streams + time.stream);
+    const double seconds = time.duration_s * activity_over(time.start_s, time.duration_s);
+    auto singles = std::make_shared<SinglesCounts>(
+        SinglesCounts{.start_s = time.start_s, .duration_s = time.duration_s, .counts = {}, .window_s = window_s()});
+    for (const double cps : singles_cps)
+      singles->counts.push_back(std::poisson_distribution<std::uint64_t>(cps * seconds)(random));
+    return singles;
+  }
+
+  SimulatedEvents assemble(std::span<const Slice> slices, const SliceTime& time) const {
+    const double start_s = time.start_s, duration_s = time.duration_s;
     SimulatedEvents result;
+    if (options.singles) result.singles = singles_of(time);
     for (const Slice& slice : slices) result.truth += slice.truth;
     result.events = batch_of(slices, &Slice::records, start_s, duration_s);
     result.delayeds = batch_of(slices, &Slice::delayeds, start_s, duration_s);
@@ -371,8 +432,8 @@ SimulatedEvents EventSimulator::next_seconds(double duration_s) {
       static_cast<std::size_t>(std::ceil(std::max(1.0, model_->trial_rate * duration_s / trials_per_slice)));
   const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
   const std::uint64_t first = std::exchange(next_slice_, next_slice_ + slices);
-  return model_->assemble(model_->simulate_many(first, slices, duration_s / static_cast<double>(slices)), start_s,
-                          duration_s);
+  return model_->assemble(model_->simulate_many({first, start_s, duration_s / static_cast<double>(slices)}, slices),
+                          {first, start_s, duration_s});
 }
 
 SimulatedEvents EventSimulator::next_events(std::int64_t count) {
@@ -380,16 +441,23 @@ SimulatedEvents EventSimulator::next_events(std::int64_t count) {
           "simulation: a batch holds at least one and fewer than 2^31 events");
   const double slice_s = trials_per_slice / model_->trial_rate;
   const double per_slice = model_->expected_cps * slice_s;
+  const std::uint64_t first = next_slice_;
   std::vector<Slice> slices;
   std::int64_t missing = count;
   double duration_s = 0;
   while (missing > 0) {
-    const double wanted = std::ceil(static_cast<double>(missing) / per_slice) + 1;
+    const double now_s = next_start_s_ + duration_s, activity = model_->activity_over(now_s, 0);
+    if (activity < decayed_share)
+      throw std::runtime_error(
+          fmt::format("the activity has decayed after {:g} s, before {} more events came: ask for fewer events, or for "
+                      "seconds",
+                      now_s, missing));
+    const double wanted = std::ceil(static_cast<double>(missing) / (per_slice * activity)) + 1;
     const auto wave = static_cast<std::size_t>(std::clamp(wanted, 1.0, 65536.0));
-    for (Slice& slice : model_->simulate_many(next_slice_, wave, slice_s)) {
+    for (Slice& slice : model_->simulate_many({next_slice_, now_s, slice_s}, wave)) {
       const std::uint64_t stream = next_slice_++;
       if (static_cast<std::int64_t>(slice.records.size()) >= missing)
-        slice = model_->simulate(stream, slice_s, missing);
+        slice = model_->simulate({stream, next_start_s_ + duration_s, slice_s}, missing);
       missing -= static_cast<std::int64_t>(slice.records.size());
       duration_s += slice.fraction * slice_s;
       slices.push_back(std::move(slice));
@@ -397,7 +465,7 @@ SimulatedEvents EventSimulator::next_events(std::int64_t count) {
     }
   }
   const double start_s = std::exchange(next_start_s_, next_start_s_ + duration_s);
-  return model_->assemble(slices, start_s, duration_s);
+  return model_->assemble(slices, {first, start_s, duration_s});
 }
 
 const std::shared_ptr<const Scanner>& EventSimulator::scanner() const {

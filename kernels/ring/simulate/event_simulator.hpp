@@ -11,6 +11,7 @@
 #include "kernels/ring/simulate/ring_scanner.hpp"
 #include "kernels/simulate/phantom.hpp"
 #include "kernels/types/events.hpp"
+#include "kernels/types/singles_counts.hpp"
 
 namespace tofstream {
 
@@ -24,6 +25,10 @@ struct SimulationOptions {
   double acollinearity_fwhm_deg = 0;
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
   bool delayeds = false;              // also an independent realisation of the randoms, as a delayed window counts them
+  /// Also singles of each detector: as many as make the randoms, 2 tau S_i S_j, where all coincidences are kept. Drawn on
+  /// their own, not from the photons of the events.
+  bool singles = false;
+  double half_life_s = 0;  // activity is that of the scan's start and falls, randoms fall with its square; 0: neither does
   /// Also the pairs of which the phantom scatters a photon, once or more, and which the scanner's energy window
   /// accepts.
   bool scatter = false;
@@ -34,7 +39,7 @@ struct SimulationOptions {
 
 /// What a stretch of scanner time held.
 struct SimulationTruth {
-  double decays = 0;  // mean number in the whole phantom: activity x time
+  double decays = 0;  // mean number in the whole phantom: integral of the activity over time
   std::uint64_t trues = 0;
   std::uint64_t randoms = 0;
   std::uint64_t scattered = 0;
@@ -49,6 +54,7 @@ struct SimulatedEvents {
   std::vector<std::uint8_t> is_random;  // 1 for randoms, an entry an event
   std::vector<std::uint8_t> scatters;   // how often the phantom scattered both photons together, an entry an event
   EventBatch delayeds;                  // of the same scanner time; empty unless asked for
+  std::shared_ptr<const SinglesCounts> singles;  // of the same scanner time; null unless asked for
   SimulationTruth truth;
 };
 
@@ -74,14 +80,14 @@ class EventSimulator {
   /// is finite, positive and expected to hold fewer than 2^31 events.
   SimulatedEvents next_seconds(double duration_s);
   /// The next `count` events; duration_s is the scanner time that they took. Throws
-  /// std::invalid_argument unless count is in [1, 2^31).
+  /// std::invalid_argument unless count is in [1, 2^31), and std::runtime_error where the activity decays before.
   SimulatedEvents next_events(std::int64_t count);
 
   const std::shared_ptr<const Scanner>& scanner() const;
   const Phantom& phantom() const;
-  /// Events per second of scanner time: a fixed sample taken at construction (about 1%).
+  /// Events per second of scanner time at the scan's start: a fixed sample taken at construction (about 1%).
   double expected_cps() const;
-  /// Mean randoms of every pair in coincidence, per second and mm of ToF (non-ToF: per second): the
+  /// Mean randoms of every pair in coincidence at the scan's start, per second and mm of ToF (non-ToF: per second): the
   /// additive term of an event's model, times its ToF bin's width.
   double randoms_per_pair() const;
 
