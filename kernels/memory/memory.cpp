@@ -255,7 +255,9 @@ void release(Memory memory, void* pointer, Stream stream) noexcept {
   if (!pointer) return;
   if (memory == Memory::host) std::free(pointer);
   if (memory == Memory::pinned) pinned_pool().release(pointer);
-  if (memory == Memory::device) (void)cudaFreeAsync(pointer, stream);
+  if (memory != Memory::device || cudaFreeAsync(pointer, stream) == cudaSuccess) return;
+  (void)cudaGetLastError();  // it lies on another device than the current one
+  (void)cudaFree(pointer);
 }
 
 void copy(void* to, Memory to_memory, const void* from, Memory from_memory, std::size_t bytes, Stream stream) {
