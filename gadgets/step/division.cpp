@@ -29,9 +29,10 @@ Division division_of(const RankParams& params, BackendChoice backend, bool deter
 }
 
 int images_of_parts(const RankParams& params, bool deterministic) {
-  const int parts = params.parts > 0 ? params.parts
-                                     : (deterministic && params.ranks != 1 ? usual_deterministic_parts : params.ranks);
-  return std::max(parts, 1) - 1;
+  const int ranks = std::max(params.ranks, 1);
+  if (params.parts <= 1 && params.ranks == 1) return 0;
+  const int parts = params.parts > 0 ? params.parts : (deterministic ? usual_deterministic_parts : ranks);
+  return (parts + ranks - 1) / ranks;
 }
 
 }  // namespace tofstream

@@ -26,7 +26,7 @@ inline constexpr int usual_deterministic_parts = 8;
 /// std::invalid_argument where there are fewer GPUs than ranks, or fewer parts than ranks.
 Division division_of(const RankParams& params, BackendChoice backend, bool deterministic);
 
-/// Images that the first rank holds for the sums of parts, beside its projector's own.
+/// Images that the first rank holds for the sums of parts, beside its projector's own: at most.
 int images_of_parts(const RankParams& params, bool deterministic);
 
 inline constexpr auto* ranks_words =

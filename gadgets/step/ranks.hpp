@@ -2,6 +2,10 @@
 // its thread; each of the others has a thread, a device, a copy of the estimate, and its parts of the batches, which it
 // keeps for later iterations. All see the same estimate, and their back projections are added up on the first device in
 // the order of the parts, so that whoever takes the sum knows nothing of ranks.
+//
+// An image goes from one device to all others, and the sum back, by slabs: each of the others takes a slab of the
+// estimate from the first, and the rest from those that have it; each rank adds up a slab of all back projections and
+// gives it to the first. So no device's links carry more than two images, however many ranks there are.
 #pragma once
 
 #include <cstdint>
@@ -82,22 +86,30 @@ class Ranks {
     std::string device;
     std::unique_ptr<Projector<ViewOf<Data>>> projector;
     std::deque<Share<Data>> shares;
-    std::optional<Image> estimate, back;  // on its device, where that has memory of its own
-    std::vector<Image> sums;              // of each share, where the first rank can add them
+    std::optional<Image> estimate;  // on its device, where that has memory of its own
+    std::vector<Image> sums;        // of each share, likewise
+    Buffer<float> slab, added;      // of a sum, and what is added to it
     std::future<void> working;
     SubsetTally tally;
   };
 
   bool is_on_devices() const { return !on_host(memory_); }
+  std::int64_t largest_slab() const { return model_.projector().grid().voxels() / division_.ranks + 1; }
   std::deque<Share<Data>> shares_of(int rank, Projector<ViewOf<Data>>& projector) const;
   void add_other(int rank, Context& context);
+  void take_slab(Other& other, const Image& estimate);
+  void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
   template <class TakeTurn>
   SubsetTally project_share(Share<Data>& share, const SubsetPass<Data>& pass, const Image& estimate, Image& back,
                             Context& context, const TakeTurn& take_turn);
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
+  template <class Work>
+  void begin_others(const Work& work);
   void wait_for_others();
   void add_up(Image& back);
+  const Image& sum_of(int part, const Image& back) const;
+  void add_slab(int rank, Buffer<float>& slab, Buffer<float>& added, Image& back);
 
   Division division_;
   std::int64_t planned_from_;
@@ -105,6 +117,7 @@ class Ranks {
   Memory memory_;
   std::deque<Share<Data>> own_;  // shares of the first rank
   std::vector<Image> own_sums_;   // of all of them but the first
+  Buffer<float> own_added_;       // as the others'
   std::vector<std::unique_ptr<Other>> others_;
   double waiting_s_ = 0, adding_s_ = 0, waiting_for_turn_s_ = 0;
 };
@@ -121,7 +134,10 @@ Ranks<Data>::Ranks(const Division& division, std::int64_t planned_from, SystemMo
   const Grid& grid = model.projector().grid();
   while (own_sums_.size() + 1 < own_.size()) own_sums_.push_back(Image::zeros(grid, memory_));
   if (division.ranks == 1) return;
-  if (is_on_devices()) share_device_memory(division.ranks);
+  if (is_on_devices()) {
+    share_device_memory(division.ranks);
+    own_added_ = Buffer<float>(memory_, largest_slab());
+  }
   for (int rank = 1; rank < division.ranks; ++rank) add_other(rank, context);
 }
 
@@ -132,7 +148,8 @@ Ranks<Data>::~Ranks() {
         .begin([&other] {
           other->shares.clear();
           other->estimate.reset();
-          other->back.reset();
+          other->sums.clear();
+          other->slab = other->added = {};
           other->projector.reset();
         })
         .wait();
@@ -155,22 +172,26 @@ void Ranks<Data>::add_other(int rank, Context& context) {
         const MutedLog said_already;
         other.projector = model_.another_projector(context);
         other.shares = shares_of(rank, *other.projector);
+        for (std::size_t i = 0; i < other.shares.size(); ++i) other.sums.push_back(Image::zeros(grid, memory_));
         if (!is_on_devices()) return;
         other.device = cuda_device_name();
         other.estimate = Image::zeros(grid, memory_);
-        other.back = Image::zeros(grid, memory_);
+        other.slab = Buffer<float>(memory_, largest_slab());
+        other.added = Buffer<float>(memory_, largest_slab());
         synchronize(nullptr);
       })
       .get();
-  for (std::size_t i = 0; i < other.shares.size(); ++i) other.sums.push_back(Image::zeros(grid, memory_));
 }
 
 template <class Data>
 SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Context& context) {
   if (pass.subset.batches.empty()) return {};
-  if (!others_.empty() && is_on_devices()) synchronize(nullptr);  // the estimate is there, and sums may be written
-  for (auto& other : others_)
-    other->working = other->thread.begin([this, &other, &pass, &context] { project_there(*other, pass, context); });
+  if (!others_.empty() && is_on_devices()) {
+    synchronize(nullptr);  // the estimate is there
+    begin_others([&](Other& other) { take_slab(other, pass.estimate); });
+    wait_for_others();
+  }
+  begin_others([&](Other& other) { project_there(other, pass, context); });
   SubsetTally tally;
   try {
     tally = project_here(pass, back, context);
@@ -182,6 +203,35 @@ SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Cont
   for (const auto& other : others_) tally += other->tally;
   add_up(back);
   return tally;
+}
+
+template <class Data>
+template <class Work>
+void Ranks<Data>::begin_others(const Work& work) {
+  for (auto& other : others_) other->working = other->thread.begin([work, &other] { work(*other); });
+}
+
+template <class Data>
+void Ranks<Data>::take_slab(Other& other, const Image& estimate) {
+  const Part slab{other.number - 1, static_cast<int>(others_.size())};
+  const std::int64_t voxels = estimate.voxels.size(), first = slab.first(voxels);
+  detail::copy(other.estimate->voxels.data() + first, memory_, estimate.voxels.data() + first, memory_,
+               sizeof(float) * static_cast<std::size_t>(slab.size(voxels)), nullptr);
+  synchronize(nullptr);
+}
+
+// Each begins with another, so that they do not all read from one.
+template <class Data>
+void Ranks<Data>::take_other_slabs(Other& other) {
+  const int all = static_cast<int>(others_.size());
+  const std::int64_t voxels = other.estimate->voxels.size();
+  for (int next = 1; next < all; ++next) {
+    const Part slab{(other.number - 1 + next) % all, all};
+    const std::int64_t first = slab.first(voxels);
+    const Image& there = *others_[static_cast<std::size_t>(slab.index)]->estimate;
+    detail::copy(other.estimate->voxels.data() + first, memory_, there.voxels.data() + first, memory_,
+                 sizeof(float) * static_cast<std::size_t>(slab.size(voxels)), nullptr);
+  }
 }
 
 template <class Data>
@@ -204,20 +254,13 @@ SubsetTally Ranks<Data>::project_here(const SubsetPass<Data>& pass, Image& back,
 template <class Data>
 void Ranks<Data>::project_there(Other& other, const SubsetPass<Data>& pass, Context& context) {
   other.tally = {};
-  const Image* estimate = &pass.estimate;
-  const std::size_t bytes = estimate->bytes();
-  if (other.estimate) {
-    detail::copy(other.estimate->voxels.data(), memory_, estimate->voxels.data(), memory_, bytes, nullptr);
-    estimate = &*other.estimate;
-  }
+  if (other.estimate) take_other_slabs(other);
+  const Image& estimate = other.estimate ? *other.estimate : pass.estimate;
   for (std::size_t i = 0; i < other.shares.size(); ++i) {
-    Image& back = other.back ? *other.back : other.sums[i];
-    back.voxels.clear();
-    other.tally += project_share(other.shares[i], pass, *estimate, back, context, [] { return Turn(); });
-    if (!other.back) continue;
-    detail::copy(other.sums[i].voxels.data(), memory_, back.voxels.data(), memory_, bytes, nullptr);
-    synchronize(nullptr);
+    other.sums[i].voxels.clear();
+    other.tally += project_share(other.shares[i], pass, estimate, other.sums[i], context, [] { return Turn(); });
   }
+  if (is_on_devices()) synchronize(nullptr);
 }
 
 template <class Data>
@@ -268,13 +311,48 @@ void Ranks<Data>::wait_for_others() {
 
 template <class Data>
 void Ranks<Data>::add_up(Image& back) {
+  if (division_.parts == 1) return;
   const auto began = std::chrono::steady_clock::now();
-  for (int part = 1; part < division_.parts; ++part) {
-    const auto rank = static_cast<std::size_t>(part % division_.ranks),
-               share = static_cast<std::size_t>(part / division_.ranks);
-    add_difference(back, 1, rank == 0 ? own_sums_[share - 1] : others_[rank - 1]->sums[share]);
+  if (division_.ranks == 1 || !is_on_devices()) {
+    for (int part = 1; part < division_.parts; ++part) add_difference(back, 1, sum_of(part, back));
+  } else {
+    synchronize(nullptr);  // the first rank's own sums are there
+    begin_others([&](Other& other) { add_slab(other.number, other.slab, other.added, back); });
+    Buffer<float> none;
+    add_slab(0, none, own_added_, back);
+    wait_for_others();
   }
   adding_s_ += detail::seconds_since(began);
+}
+
+/// Of part 0 it is `back` itself.
+template <class Data>
+const Image& Ranks<Data>::sum_of(int part, const Image& back) const {
+  const auto rank = static_cast<std::size_t>(part % division_.ranks),
+             share = static_cast<std::size_t>(part / division_.ranks);
+  if (rank > 0) return others_[rank - 1]->sums[share];
+  return share == 0 ? back : own_sums_[share - 1];
+}
+
+// The sum of all parts' slabs, in the order of the parts: back's own slab on the first rank, a copy elsewhere.
+template <class Data>
+void Ranks<Data>::add_slab(int rank, Buffer<float>& slab, Buffer<float>& added, Image& back) {
+  const Part own{rank, division_.ranks};
+  const std::int64_t voxels = back.voxels.size(), first = own.first(voxels), count = own.size(voxels);
+  const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(count);
+  float* const target = back.voxels.data() + first;
+  float* const sum = rank == 0 ? target : slab.data();
+  if (rank > 0) detail::copy(sum, memory_, target, memory_, bytes, nullptr);
+  for (int part = 1; part < division_.parts; ++part) {
+    const float* plus = sum_of(part, back).voxels.data() + first;
+    if (part % division_.ranks != rank) {
+      detail::copy(added.data(), memory_, plus, memory_, bytes, nullptr);
+      plus = added.data();
+    }
+    add_values(sum, plus, count, memory_);
+  }
+  if (rank > 0) detail::copy(target, memory_, sum, memory_, bytes, nullptr);
+  synchronize(nullptr);
 }
 
 template <class Data>

@@ -16,7 +16,6 @@ __global__ void add_differences(DifferenceArrays arrays, std::int64_t voxels) {
 void add_difference_cuda(const DifferenceArrays& arrays, std::int64_t voxels, Stream stream) {
   if (voxels > 0) add_differences<<<elementwise::blocks(voxels), elementwise::threads, 0, stream>>>(arrays, voxels);
   check_launch("add images");
-  synchronize(stream);
 }
 
 }  // namespace tofstream::detail

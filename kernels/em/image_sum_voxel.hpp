@@ -19,6 +19,7 @@ TOFSTREAM_HOST_DEVICE inline void add_difference_voxel(const DifferenceArrays& a
   a.sum[v] += a.factor * (a.minus ? a.plus[v] - a.minus[v] : a.plus[v]);
 }
 
+/// Queued on the stream.
 void add_difference_cuda(const DifferenceArrays& arrays, std::int64_t voxels, Stream stream);
 
 }  // namespace tofstream::detail

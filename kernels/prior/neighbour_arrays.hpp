@@ -71,10 +71,35 @@ struct NeighbourArrays {
            part(potential, static_cast<T>(image[v]), static_cast<T>(image[neighbour]));
   }
 
+  /// Whether all 27 voxels about one are in the image.
+  TOFSTREAM_HOST_DEVICE bool is_interior(int i, int j, int k) const {
+    return i > 0 && j > 0 && k > 0 && i + 1 < size[0] && j + 1 < size[1] && k + 1 < size[2];
+  }
+
+  /// The sum of an interior voxel whose neighbours are not chosen, as most are: without a look at the border.
+  template <class T, class Part, class P>
+  TOFSTREAM_HOST_DEVICE T interior_sum(const Part& part, const P& potential, std::int64_t v) const {
+    const In* const about = image + v;
+    const T own = static_cast<T>(about[0]), own_kappa = kappa ? static_cast<T>(kappa[v]) : T(1);
+    const std::int64_t slice = static_cast<std::int64_t>(size[0]) * size[1];
+    T result = 0;
+    for (int dk = -1; dk <= 1; ++dk)
+      for (int dj = -1; dj <= 1; ++dj)
+        for (int di = -1; di <= 1; ++di) {
+          const T weight = static_cast<T>(weights[offset(di, dj, dk)]);
+          if (weight == 0) continue;
+          const std::int64_t by = di + size[0] * dj + slice * dk;
+          const T pair_factor = kappa ? own_kappa * static_cast<T>(kappa[v + by]) : T(1);
+          result += weight * pair_factor * part(potential, own, static_cast<T>(about[by]));
+        }
+    return result;
+  }
+
   /// The sum of one voxel.
   template <class T, class Part, class P>
   TOFSTREAM_HOST_DEVICE T sum(const Part& part, const P& potential, int i, int j, int k) const {
     const std::int64_t v = index(i, j, k);
+    if (!chosen && is_interior(i, j, k)) return interior_sum<T>(part, potential, v);
     T result = 0;
     for (int dk = -1; dk <= 1; ++dk)
       for (int dj = -1; dj <= 1; ++dj)

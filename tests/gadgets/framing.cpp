@@ -70,11 +70,12 @@ std::string refusal(const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("frames are read from words") {
-  const auto frames = read_frames({"3x10", "20-50.5", "5"});
+  const auto frames = read_frames({"3x10", "40-50.5", "5"});
   REQUIRE(frames.size() == 5);
   CHECK(frames[2].start_s == 20);
   CHECK(frames[2].frames == 5);
   CHECK(frames[3].number == 4);
+  CHECK(frames[3].start_s == 40);
   CHECK(read_frames({"10", "20-50.5", "5"})[2].start_s == 50.5);
   CHECK(read_frames({"3000x0.1"}).back().start_s == doctest::Approx(299.9).epsilon(1e-12));
   CHECK(in_words(frames[4]) == "frame 5 (50.5 to 55.5 s)");

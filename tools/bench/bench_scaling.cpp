@@ -162,9 +162,12 @@ bool is_the_goals_case(const ScalingOptions& options) {
 ordered_json row_of(const ScalingOptions& options, const std::string& projector, const Division& division,
                     const Timed& timed, const Timed& one, const Undivided& cost) {
   const double ideal_s = one.later_s() / division.ranks;
-  // The estimate goes to one rank after the other over the first GPU's links, and their sums come back likewise.
+  // By slabs (gadgets/step/ranks.hpp): the estimate leaves the first GPU once, and what the others exchange of it comes
+  // beside one another; the first GPU reads its slabs of the others' sums, and is given theirs.
+  const double others = division.ranks - 1;
+  const double copies = others == 0 ? 0 : 1 + (others - 1) / others + 2 * others / division.ranks;
   const double undivided_s =
-      options.subsets * ((2 * cost.copy_s) * (division.ranks - 1) + cost.add_s * (division.parts - 1));
+      options.subsets * (copies * cost.copy_s + cost.add_s * (division.parts - 1) / division.ranks);
   ordered_json row{{"projector", projector},
                    {"ranks", division.ranks},
                    {"parts", division.parts},
