@@ -12,7 +12,7 @@ struct RankParams {
   int parts = 0;
 };
 
-/// `ranks` projectors, each on a device of its own, share `parts` parts of each batch: part p is projected by rank
+/// `ranks` projectors, each on a device of its own, share `parts` parts of each subset: part p is projected by rank
 /// p mod ranks, and sums of parts are added up in the order of the parts.
 struct Division {
   int ranks = 1, parts = 1;
@@ -33,7 +33,7 @@ inline constexpr auto* ranks_words =
     "Projectors that share each subset, a GPU each: the parts of an image's back projection are added up. 0: as many as "
     "the host has GPUs. On a CPU they share its cores, which gains nothing";
 inline constexpr auto* parts_words =
-    "Parts of a batch whose back projections are added up in order. With `deterministic`, images of any number of ranks "
+    "Parts of a subset whose back projections are added up in order. With `deterministic`, images of any number of ranks "
     "are the same bit for bit where this is the same. 0: as many as ranks or, with `deterministic` and more than one, 8";
 
 }  // namespace tofstream

@@ -8,6 +8,7 @@
 // gives it to the first. So no device's links carry more than two images, however many ranks there are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -95,14 +96,17 @@ class Ranks {
 
   bool is_on_devices() const { return !on_host(memory_); }
   std::int64_t largest_slab() const { return model_.projector().grid().voxels() / division_.ranks + 1; }
+  /// The part that is a rank's share number `share`.
+  int part_of(int rank, std::size_t share) const { return rank + division_.ranks * static_cast<int>(share); }
   std::deque<Share<Data>> shares_of(int rank, Projector<ViewOf<Data>>& projector) const;
   void add_other(int rank, Context& context);
   void take_slab(Other& other, const Image& estimate);
   void take_other_slabs(Other& other);
   void project_there(Other& other, const SubsetPass<Data>& pass, Context& context);
+  std::vector<Range> ranges_of(int part, const Subset<Data>& subset) const;
   template <class TakeTurn>
-  SubsetTally project_share(Share<Data>& share, const SubsetPass<Data>& pass, const Image& estimate, Image& back,
-                            Context& context, const TakeTurn& take_turn);
+  SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
+                           Image& back, Context& context, const TakeTurn& take_turn);
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
   template <class Work>
   void begin_others(const Work& work);
@@ -159,7 +163,7 @@ template <class Data>
 std::deque<Share<Data>> Ranks<Data>::shares_of(int rank, Projector<ViewOf<Data>>& projector) const {
   std::deque<Share<Data>> shares;
   for (int part = rank; part < division_.parts; part += division_.ranks)
-    shares.emplace_back(projector, model_, Part{part, division_.parts}, rank == 0);
+    shares.emplace_back(projector, model_, rank, division_.ranks);
   return shares;
 }
 
@@ -246,7 +250,7 @@ SubsetTally Ranks<Data>::project_here(const SubsetPass<Data>& pass, Image& back,
   for (std::size_t i = 0; i < own_.size(); ++i) {
     Image& sum = i == 0 ? back : own_sums_[i - 1];
     if (i > 0) sum.voxels.clear();
-    tally += project_share(own_[i], pass, pass.estimate, sum, context, take_turn);
+    tally += project_part(own_[i], part_of(0, i), pass, pass.estimate, sum, context, take_turn);
   }
   return tally;
 }
@@ -258,35 +262,63 @@ void Ranks<Data>::project_there(Other& other, const SubsetPass<Data>& pass, Cont
   const Image& estimate = other.estimate ? *other.estimate : pass.estimate;
   for (std::size_t i = 0; i < other.shares.size(); ++i) {
     other.sums[i].voxels.clear();
-    other.tally += project_share(other.shares[i], pass, estimate, other.sums[i], context, [] { return Turn(); });
+    other.tally += project_part(other.shares[i], part_of(other.number, i), pass, estimate, other.sums[i], context,
+                                [] { return Turn(); });
   }
   if (is_on_devices()) synchronize(nullptr);
 }
 
+/// What a part has of each batch of a subset: the subset's data are cut as one list, so that a part has few batches, most
+/// of them whole.
+template <class Data>
+std::vector<Range> Ranks<Data>::ranges_of(int part, const Subset<Data>& subset) const {
+  std::vector<Range> ranges;
+  if constexpr (Divisible<Data>) {
+    std::int64_t all = 0;
+    for (const auto& batch : subset.batches) all += range_size(*batch);
+    const Part own{part, division_.parts};
+    const std::int64_t first = own.first(all), end = first + own.size(all);
+    std::int64_t begin = 0;
+    for (const auto& batch : subset.batches) {
+      const std::int64_t size = range_size(*batch), from = std::clamp<std::int64_t>(first - begin, 0, size);
+      ranges.push_back({from, std::clamp<std::int64_t>(end - begin, 0, size) - from});
+      begin += size;
+    }
+  } else {
+    ranges.resize(subset.batches.size());
+  }
+  return ranges;
+}
+
 template <class Data>
 template <class TakeTurn>
-SubsetTally Ranks<Data>::project_share(Share<Data>& share, const SubsetPass<Data>& pass, const Image& estimate,
-                                       Image& back, Context& context, const TakeTurn& take_turn) {
+SubsetTally Ranks<Data>::project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass,
+                                      const Image& estimate, Image& back, Context& context,
+                                      const TakeTurn& take_turn) {
   const Subset<Data>& subset = pass.subset;
+  const std::vector<Range> ranges = ranges_of(part, subset);
+  const auto is_mine = [&](std::size_t i) { return division_.parts == 1 || ranges[i].size > 0; };
   SubsetTally tally;
   for (std::size_t i = 0; i < subset.batches.size(); ++i) {
+    if (!is_mine(i)) continue;
     const auto& batch = subset.batches[i];
     const auto turn = take_turn();
     // Copies the next batch from the host while one is projected on the GPU; at the end of a subset, the next subset's
-    // first.
+    // first, of which a part does not know yet what it has.
     const auto begin_next_copy = [&] {
       for (std::size_t next = i + 1; next < subset.batches.size(); ++next)
-        if (on_host(subset.batches[next]->memory())) return share.begin_copy(subset.batches[next]);
-      share.begin_copy(subset.next_batch);
+        if (is_mine(next) && on_host(subset.batches[next]->memory()))
+          return share.begin_copy(subset.batches[next], ranges[next]);
+      if (division_.parts == 1 && subset.next_batch) share.begin_copy(subset.next_batch, whole_of(*subset.next_batch));
     };
-    const auto result = share.em_step(batch, pass.additive, estimate.voxels.data(), back.voxels.data(),
+    const auto result = share.em_step(batch, ranges[i], pass.additive, estimate.voxels.data(), back.voxels.data(),
                                       begin_next_copy, context);
     tally.all += result.tally;
     if (i >= subset.first_new()) {
       tally.of_new += result.tally;
       // Batches on the host are planned in each pass and do not count.
       const bool expected = is_on_devices() && !on_host(batch->memory()) && planned_from_ > 0 &&
-                            share.part().size(batch->count) >= planned_from_;
+                            (division_.parts == 1 ? batch->count : ranges[i].size) >= planned_from_;
       if (expected && !result.has_plan) ++tally.without_plan;
     }
     if (subset.step.iteration == subset.step.iterations) share.forget(batch);

@@ -1,5 +1,5 @@
-// A projector's share in a reconstruction: which part of each batch it projects, on which device, and what it keeps for
-// later iterations. Step (step.hpp) has one, or one for each rank (ranks.hpp).
+// A projector's share in a reconstruction: the ranges of batches that it projects, on which device, and what it keeps of
+// them for later iterations. Step (step.hpp) has one, or one for each rank (ranks.hpp).
 #pragma once
 
 #include <chrono>
@@ -48,64 +48,63 @@ struct ShareFigures {
 template <class Data>
 class Share {
  public:
-  /// `projector` and `model` outlive the share. `has_batches`: batches in device memory lie on the projector's device.
-  Share(Projector<ViewOf<Data>>& projector, const SystemModel<Data>& model, Part part, bool has_batches)
+  /// `projector` and `model` outlive the share. `rank`: batches in device memory lie on the device of rank 0. `ranks`:
+  /// all that share the data, so that a rank's may find room on its GPU where all of them have none.
+  Share(Projector<ViewOf<Data>>& projector, const SystemModel<Data>& model, int rank, int ranks)
       : projector_(projector),
         model_(model),
         memory_(memory_of(projector.backend())),
-        part_(part),
-        has_batches_(has_batches),
-        feed_(part) {}
+        track_(rank == 0 ? "GPU" : "GPU " + std::to_string(rank)),
+        has_batches_(rank == 0),
+        is_alone_(ranks == 1) {}
 
   struct Result {
     EmTally tally;
     bool has_plan = false;
   };
-  /// back += A^T(y / (A x + c/m)) of the share's part of the batch. `meanwhile` is called once the part is there, so
-  /// that another copy may begin.
-  Result em_step(const std::shared_ptr<const Data>& batch, const Additive<Data>* additive, const float* image,
-                 float* back, const std::function<void()>& meanwhile, Context& context);
+  /// back += A^T(y / (A x + c/m)) of a range of the batch. `meanwhile` is called once the range is there, so that
+  /// another copy may begin.
+  Result em_step(const std::shared_ptr<const Data>& batch, Range range, const Additive<Data>* additive,
+                 const float* image, float* back, const std::function<void()>& meanwhile, Context& context);
 
-  /// Begins to copy a batch from the host, for a later em_step. Nothing to do where there is nothing to copy.
-  void begin_copy(const std::shared_ptr<const Data>& batch) {
-    if (on_host(memory_) || !batch || kept_of(batch)) return;
-    feed_.begin(batch);
+  /// Begins to copy a range of a batch from the host, for a later em_step. Nothing to do where nothing is to be copied.
+  void begin_copy(const std::shared_ptr<const Data>& batch, Range range) {
+    if (on_host(memory_) || !batch || kept_of(batch, range)) return;
+    feed_.begin(batch, range);
   }
   /// The batch will not come again.
   void forget(const std::shared_ptr<const Data>& batch) { kept_.erase(batch.get()); }
 
-  Part part() const { return part_; }
   const ShareFigures& figures() const { return figures_; }
 
  private:
   // A batch in the projector's memory, and what the projector has prepared for it.
   struct Prepared {
     std::weak_ptr<const Data> batch;
+    Range range = {};
     bool is_copy = false;  // the batch lies in another memory
-    Data copy;             // of the part
-    std::unique_ptr<ProjectionPlan> plan;
+    Data copy = {};        // of the range
+    std::unique_ptr<ProjectionPlan> plan = nullptr;
     Buffer<float> additive = {};  // of `terms`; has room for them where there will be some
     std::shared_ptr<const AdditiveTerms<Data>> terms = {};
 
     std::size_t bytes() const { return copy.bytes() + (plan ? plan->bytes() : 0) + additive.bytes(); }
   };
 
-  Prepared* kept_of(const std::shared_ptr<const Data>& batch);
-  Prepared& prepare(const std::shared_ptr<const Data>& batch, bool has_terms, Context& context);
-  void copy_part(const std::shared_ptr<const Data>& batch, Prepared& prepared);
+  Prepared* kept_of(const std::shared_ptr<const Data>& batch, Range range);
+  Prepared& prepare(const std::shared_ptr<const Data>& batch, Range range, bool has_terms, Context& context);
+  void copy_range(const std::shared_ptr<const Data>& batch, Prepared& prepared);
   ViewOf<Data> view_of(const Data& batch, Prepared& prepared, const Additive<Data>* additive);
-  ViewOf<Data> part_in(const ViewOf<Data>& whole) const {
-    if constexpr (Divisible<Data>) return part_.is_whole() ? whole : part_of(whole, part_);
+  static ViewOf<Data> range_in(const ViewOf<Data>& whole, Range range) {
+    if constexpr (Divisible<Data>) return range_of(whole, range);
     return whole;
   }
-  // The name of a device in the run's trace.
-  std::string track() const { return part_.index == 0 ? "GPU" : "GPU of part " + std::to_string(part_.index); }
 
   Projector<ViewOf<Data>>& projector_;
   const SystemModel<Data>& model_;
   Memory memory_;
-  Part part_;
-  bool has_batches_;
+  std::string track_;  // of the run's trace
+  bool has_batches_, is_alone_;
   std::unordered_map<const Data*, Prepared> kept_;
   Prepared unkept_;
   DataFeed<Data> feed_;
@@ -113,17 +112,16 @@ class Share {
 };
 
 template <class Data>
-typename Share<Data>::Result Share<Data>::em_step(const std::shared_ptr<const Data>& batch,
+typename Share<Data>::Result Share<Data>::em_step(const std::shared_ptr<const Data>& batch, Range range,
                                                   const Additive<Data>* additive, const float* image, float* back,
                                                   const std::function<void()>& meanwhile, Context& context) {
-  Prepared& prepared = prepare(batch, additive != nullptr, context);
+  Prepared& prepared = prepare(batch, range, additive != nullptr, context);
   meanwhile();
   const ViewOf<Data> view = view_of(*batch, prepared, additive);
-  if (view.count == 0) return {{}, true};  // of a small batch some parts have nothing
   const auto began = std::chrono::steady_clock::now();
   const EmTally tally = projector_.planned_em_step(prepared.plan.get(), view, image, back);
   // The step returns when its sums have come back from the GPU.
-  if (!on_host(memory_)) context.span(track(), "em_step", began, std::chrono::steady_clock::now());
+  if (!on_host(memory_)) context.span(track_, "em_step", began, std::chrono::steady_clock::now());
   figures_.projecting_s += detail::seconds_since(began);
   figures_.data += tally.used;
   return {tally, prepared.plan != nullptr};
@@ -143,53 +141,54 @@ ViewOf<Data> Share<Data>::view_of(const Data& batch, Prepared& prepared, const A
     }
     view.additive = prepared.additive.data();
   }
-  return prepared.is_copy ? view : part_in(view);
+  return prepared.is_copy ? view : range_in(view, prepared.range);
 }
 
 template <class Data>
-typename Share<Data>::Prepared* Share<Data>::kept_of(const std::shared_ptr<const Data>& batch) {
+typename Share<Data>::Prepared* Share<Data>::kept_of(const std::shared_ptr<const Data>& batch, Range range) {
   const auto known = kept_.find(batch.get());
-  // Another batch may lie where one lay that has gone.
-  return known != kept_.end() && known->second.batch.lock() == batch ? &known->second : nullptr;
+  // Another batch may lie where one lay that has gone; and a batch may come in another subset.
+  const bool is_same = known != kept_.end() && known->second.batch.lock() == batch && known->second.range == range;
+  return is_same ? &known->second : nullptr;
 }
 
 // On a GPU, prepared batches are kept for later iterations while there is room for as much again. Data lie on the host
 // if the GPU had no room for them: they are copied for each pass, and their plan is dropped after it. A share of them
 // may find room.
 template <class Data>
-typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const Data>& batch, bool has_terms,
-                                                     Context& context) {
-  if (Prepared* const known = kept_of(batch)) return *known;
+typename Share<Data>::Prepared& Share<Data>::prepare(const std::shared_ptr<const Data>& batch, Range range,
+                                                     bool has_terms, Context& context) {
+  if (Prepared* const known = kept_of(batch, range)) return *known;
   std::erase_if(kept_, [](const auto& each) { return each.second.batch.expired(); });  // they are not sent again
   if (!on_host(memory_) && unkept_.is_copy) synchronize(nullptr);  // copies are freed beside what reads them
   unkept_ = {};
-  Prepared prepared{.batch = batch};
-  copy_part(batch, prepared);
+  Prepared prepared{.batch = batch, .range = range};
+  copy_range(batch, prepared);
   if (has_terms) prepared.additive = Buffer<float>(memory_, prepared.is_copy ? prepared.copy.count : batch->count);
-  if (part_.is_whole() && !on_host(memory_) && on_host(batch->memory())) return unkept_ = std::move(prepared);
+  if (is_alone_ && !on_host(memory_) && on_host(batch->memory())) return unkept_ = std::move(prepared);
   const auto began = std::chrono::steady_clock::now();
-  const ViewOf<Data> view = prepared.is_copy ? model_.view(prepared.copy) : part_in(model_.view(*batch));
+  const ViewOf<Data> view = prepared.is_copy ? model_.view(prepared.copy) : range_in(model_.view(*batch), range);
   prepared.plan = projector_.plan(view);
-  if (!on_host(memory_)) context.span(track(), "plan", began, std::chrono::steady_clock::now());
+  if (!on_host(memory_)) context.span(track_, "plan", began, std::chrono::steady_clock::now());
   figures_.planning_s += detail::seconds_since(began);
   constexpr std::size_t reserve = std::size_t{1} << 30;  // for images and a pass
   if (on_host(memory_) || free_device_bytes() < prepared.bytes() + reserve) return unkept_ = std::move(prepared);
   return kept_.insert_or_assign(batch.get(), std::move(prepared)).first->second;
 }
 
-// Brings the part to the projector's memory, unless the batch lies there already.
+// Brings the range to the projector's memory, unless the batch lies there already.
 template <class Data>
-void Share<Data>::copy_part(const std::shared_ptr<const Data>& batch, Prepared& prepared) {
+void Share<Data>::copy_range(const std::shared_ptr<const Data>& batch, Prepared& prepared) {
   const bool is_there = on_host(memory_) ? on_host(batch->memory()) : !on_host(batch->memory()) && has_batches_;
   if (is_there) return;
   prepared.is_copy = true;
   if (!on_host(memory_) && on_host(batch->memory())) {
-    prepared.copy = feed_.take(batch);
+    prepared.copy = feed_.take(batch, prepared.range);
     figures_.copied_bytes = feed_.copied_bytes();
     figures_.copying_s = feed_.copy_seconds();
     return;
   }
-  prepared.copy = copy_of(*batch, part_, memory_);
+  prepared.copy = copy_of(*batch, prepared.range, memory_);
   synchronize(nullptr);
 }
 

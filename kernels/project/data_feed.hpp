@@ -14,28 +14,34 @@
 
 namespace tofstream {
 
-/// Data that can be cut into parts.
+/// Data that can be cut (kernels/types/parts.hpp).
 template <class Data>
-concept Divisible = requires(const Data& data, Part part, Memory memory, Stream stream) {
-  part_of(data, part, memory, stream);
-  part_of(data.view(), part);
+concept Divisible = requires(const Data& data, Range range, Memory memory, Stream stream) {
+  range_size(data);
+  range_of(data, range, memory, stream);
+  range_of(data.view(), range);
 };
 
-/// A copy of the part in the given memory. Data that cannot be cut are whole.
+/// All of a batch; of data that cannot be cut, of which nobody asks for less, it is empty.
 template <class Data>
-Data copy_of(const Data& data, Part part, Memory memory, Stream stream = nullptr) {
+Range whole_of(const Data& data) {
+  if constexpr (Divisible<Data>) return {0, range_size(data)};
+  return {};
+}
+
+/// A copy of the range in the given memory.
+template <class Data>
+Data copy_of(const Data& data, Range range, Memory memory, Stream stream = nullptr) {
   if constexpr (Divisible<Data>)
-    if (!part.is_whole()) return part_of(data, part, memory, stream);
+    if (range != whole_of(data)) return range_of(data, range, memory, stream);
   return data.to(memory, stream);
 }
 
-/// `Data`: an owned batch with memory(), bytes() and to(memory, stream), such as EventBatch; it can be cut into parts
-/// where there is a part_of(data, part, memory, stream).
+/// `Data`: an owned batch with memory(), bytes() and to(memory, stream), such as EventBatch.
 template <class Data>
 class DataFeed {
  public:
-  /// Brings this part of each batch to the device that is current where begin() is called.
-  explicit DataFeed(Part part = {}) : part_(part) {}
+  DataFeed() = default;
   /// Waits for a copy that has begun.
   ~DataFeed() {
     if (copy_.valid()) copy_.wait();
@@ -47,20 +53,26 @@ class DataFeed {
   /// bus from pinned memory, slower from other memory. Nothing to do for null, a batch on the device, or one whose copy
   /// has begun; a copy of another batch that has begun is dropped.
   void begin(const std::shared_ptr<const Data>& batch) {
-    if (!batch || batch == coming_ || !on_host(batch->memory())) return;
+    if (batch) begin(batch, whole_of(*batch));
+  }
+  /// The same of a range of it.
+  void begin(const std::shared_ptr<const Data>& batch, Range range) {
+    if (!batch || (batch == coming_ && range == range_) || !on_host(batch->memory())) return;
     if (copy_.valid()) copy_.wait();
     // On a thread of its own, since the driver blocks the caller while it copies from memory that is not pinned.
-    copy_ = std::async(std::launch::async, [batch, part = part_, device = current_device()] {
+    copy_ = std::async(std::launch::async, [batch, range, device = current_device()] {
       use_device(device);
-      return copy(*batch, part);
+      return copy(*batch, range);
     });
     coming_ = batch;
+    range_ = range;
   }
 
   /// The copy of a batch in device memory, complete; one that has not begun is made now. Throws OutOfMemory where the
   /// device has no room for it.
-  Data take(const std::shared_ptr<const Data>& batch) {
-    begin(batch);
+  Data take(const std::shared_ptr<const Data>& batch) { return take(batch, whole_of(*batch)); }
+  Data take(const std::shared_ptr<const Data>& batch, Range range) {
+    begin(batch, range);
     coming_ = {};
     Copied copied = copy_.get();
     copied_bytes_ += copied.data.bytes();
@@ -77,16 +89,16 @@ class DataFeed {
     Data data;
     double seconds = 0;
   };
-  static Copied copy(const Data& batch, Part part) {
+  static Copied copy(const Data& batch, Range range) {
     const auto began = std::chrono::steady_clock::now();
-    Copied copied{copy_of(batch, part, Memory::device, copy_stream()), 0};
+    Copied copied{copy_of(batch, range, Memory::device, copy_stream()), 0};
     synchronize(copy_stream());
     copied.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return copied;
   }
 
-  Part part_;
   std::shared_ptr<const Data> coming_;
+  Range range_;  // of it
   std::future<Copied> copy_;
   std::size_t copied_bytes_ = 0;
   double copy_seconds_ = 0;

@@ -19,14 +19,14 @@ Buffer<T> stretch_of(const Buffer<T>& array, std::int64_t first, std::int64_t si
 
 }  // namespace
 
-EventView part_of(const EventView& events, Part part) {
-  return events.slice(part.first(events.count), part.size(events.count));
+EventView range_of(const EventView& events, Range range) {
+  return events.slice(range.first, range.size);
 }
 
-Views part_of(const Views& views, Part part) {
-  const std::int64_t pixels = views.views > 0 ? views.count / views.views : 0, begin = part.first(views.views);
+Views range_of(const Views& views, Range range) {
+  const std::int64_t pixels = views.views > 0 ? views.count / views.views : 0, begin = range.first;
   Views result = views;
-  result.views = static_cast<int>(part.size(views.views));
+  result.views = static_cast<int>(range.size);
   result.count = pixels * result.views;
   const auto move = [](auto& pointer, std::int64_t by) {
     if (pointer) pointer += by;
@@ -40,20 +40,19 @@ Views part_of(const Views& views, Part part) {
   return result;
 }
 
-EventBatch part_of(const EventBatch& events, Part part, Memory memory, Stream stream) {
+EventBatch range_of(const EventBatch& events, Range range, Memory memory, Stream stream) {
   EventBatch result = events.without_arrays();
   for (std::int64_t& begin : result.axis_begin) begin = 0;
-  const std::int64_t first = part.first(events.count);
-  result.count = part.size(events.count);
+  result.count = range.size;
   for_each_array_pair(result, events, [&](auto& to, const auto& from) {
     if (&from != static_cast<const void*>(&events.arrival))
-      to = stretch_of(from, first, result.count, memory, stream);
+      to = stretch_of(from, range.first, range.size, memory, stream);
   });
   return result;
 }
 
-ViewBatch part_of(const ViewBatch& views, Part part, Memory memory, Stream stream) {
-  const auto all = static_cast<std::int64_t>(views.records.size()), first = part.first(all), size = part.size(all);
+ViewBatch range_of(const ViewBatch& views, Range range, Memory memory, Stream stream) {
+  const auto all = range_size(views), first = range.first, size = range.size;
   const std::int64_t pixels = all > 0 ? views.count / all : 0;
   ViewBatch result = views.without_arrays();
   result.records.assign(views.records.begin() + first, views.records.begin() + first + size);

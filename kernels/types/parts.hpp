@@ -1,4 +1,4 @@
-// Data cut into equal parts, one behind the other, for those who share the work on them.
+// Data cut into parts, one behind the other, for those who share the work on them.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,33 @@ namespace tofstream {
 struct Part {
   int index = 0, parts = 1;
 
-  bool is_whole() const { return parts == 1; }
   /// The number of its first datum among `count`.
   std::int64_t first(std::int64_t count) const { return count * index / parts; }
   std::int64_t size(std::int64_t count) const { return count * (index + 1) / parts - first(count); }
 };
 
-/// The part's events or, of views, whole views: no copy.
-EventView part_of(const EventView& events, Part part);
-Views part_of(const Views& views, Part part);
+/// Some of a batch's events or views, that follow one another.
+struct Range {
+  std::int64_t first = 0, size = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
 
-/// A copy of the part in the given memory, of the current device, queued on the stream. It says of itself what the
+/// What a batch has that can be told apart: events, views.
+inline std::int64_t range_size(const EventBatch& events) {
+  return events.count;
+}
+inline std::int64_t range_size(const ViewBatch& views) {
+  return static_cast<std::int64_t>(views.records.size());
+}
+
+/// The range's events or views: no copy.
+EventView range_of(const EventView& events, Range range);
+Views range_of(const Views& views, Range range);
+
+/// A copy of the range in the given memory, of the current device, queued on the stream. It says of itself what the
 /// whole says; the ranks of its events' arrival and where its axes begin are left out.
-EventBatch part_of(const EventBatch& events, Part part, Memory memory, Stream stream = nullptr);
-ViewBatch part_of(const ViewBatch& views, Part part, Memory memory, Stream stream = nullptr);
+EventBatch range_of(const EventBatch& events, Range range, Memory memory, Stream stream = nullptr);
+ViewBatch range_of(const ViewBatch& views, Range range, Memory memory, Stream stream = nullptr);
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

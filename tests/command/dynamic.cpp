@@ -11,9 +11,7 @@ const std::filesystem::path& recording() {
   static const std::filesystem::path file = folder / "scan.petsird";
   if (!std::filesystem::exists(file)) {
     const auto made = run_command(
-        "simulate --quiet --phantom uniform_cylinder --seconds 2 --set photons.activity_scale=1 --events 120000 "
-        "--no-attenuation -o " +
-        file.string());
+        "simulate --quiet --phantom uniform_cylinder --events 120000 --no-attenuation -o " + file.string());
     REQUIRE_MESSAGE(made.code == 0, made.err);
   }
   return file;

@@ -242,16 +242,19 @@ struct Numbers {
   std::uint64_t event_count() const { return static_cast<std::uint64_t>(count); }
   std::size_t bytes() const { return values.size() * sizeof(float); }
 };
-Numbers::View part_of(Numbers::View view, Part part) {
-  view.first = part.first(view.count);
+std::int64_t range_size(const Numbers& numbers) {
+  return numbers.count;
+}
+Numbers::View range_of(Numbers::View view, Range range) {
+  view.first = range.first;
   view.values += view.first;
   if (view.additive) view.additive += view.first;
-  view.count = part.size(view.count);
+  view.count = range.size;
   return view;
 }
-Numbers part_of(const Numbers& numbers, Part part, Memory, Stream) {
-  const auto first = numbers.values.begin() + part.first(numbers.count);
-  return {part.size(numbers.count), {first, first + part.size(numbers.count)}};
+Numbers range_of(const Numbers& numbers, Range range, Memory, Stream) {
+  const auto first = numbers.values.begin() + range.first;
+  return {range.size, {first, first + range.size}};
 }
 
 struct Adder final : Projector<Numbers::View> {
