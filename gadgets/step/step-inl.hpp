@@ -34,6 +34,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
         "same subsets and estimates as the projector, and give terms for each");
   if (!is_prepared_) model_->prepare(subset, estimate, context);
   is_prepared_ = true;
+  model_->renew(subset, context);
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
   const Pass pass{estimate, additive, back};
   EmTally tally, tally_of_new;

@@ -101,7 +101,10 @@ struct SubsetBuilder {
 
   void process(EventBatch batch, Emit<EventSubset>& emit, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
-    if (batch.scanner) updates_.announce({.scanner = batch.scanner}, emit, context);
+    if (batch.scanner) {
+      if (p_.subsets == 0) updates_.begin_live(batch.live);
+      updates_.announce({.scanner = batch.scanner, .live = batch.live}, emit, context);
+    }
     if (p_.subsets > 0) return wait_for_end(std::move(batch), context.message());
     for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) {
       updates_.arrive(std::move(subset), data_.ended_by(context.message()), emit, context);
@@ -112,6 +115,7 @@ struct SubsetBuilder {
   void flush(Emit<EventSubset>& emit, Context& context) {
     if (p_.subsets > 0) {
       if (!waiting_.empty()) emptied_.give_to(waiting_.back());
+      updates_.set_live(mean_live_pattern());
       if (p_.cut == SubsetCut::interleaved)
         deal_stream_into_subsets(emit, context);
       else
@@ -137,6 +141,12 @@ struct SubsetBuilder {
     std::int64_t begin = 0, end = 0;
     double seconds = 0, exposed_s = 0;
   };
+
+  std::shared_ptr<const LivePattern> mean_live_pattern() const {
+    MeanLivePattern mean;
+    for (const EventBatch& batch : waiting_) mean.add(batch.live, batch.duration_s * batch.exposure);
+    return mean.get();
+  }
 
   // Cuts the waiting events into equal subsets of consecutive events.
   void cut_stream_into_subsets(Emit<EventSubset>& emit, Context& context) {

@@ -9,19 +9,34 @@
 #include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
-#include "tests/kernels/ring/correct_support.hpp"
 
 using namespace tofstream;
-using namespace tofstream::testing;
 
 namespace {
 
 constexpr double randoms_at_start_cps = 40'000, fit_every_s = 50, whole_s = 250;
 
+/// Two rings of 16 modules of 4 x 4 crystals; 512 detectors.
+RingScanner rubidium_ring() {
+  RingScanner ring;
+  ring.inner_radius_mm = 150;
+  ring.modules_transaxial = 16;
+  ring.modules_axial = 2;
+  ring.crystals_transaxial = ring.crystals_axial = 4;
+  ring.crystal_transaxial_mm = ring.crystal_axial_mm = 11;
+  ring.pitch_transaxial_mm = ring.pitch_axial_mm = 12;
+  ring.module_pitch_axial_mm = 49;
+  ring.tof_fwhm_ps = 400;
+  ring.tof_bins = 21;
+  ring.tof_bin_ps = 100;
+  ring.min_sector_difference = 3;
+  return ring;
+}
+
 /// The batches of a decaying scan, 5 s each.
 const std::vector<SimulatedEvents>& decaying_scan() {
   static const std::vector<SimulatedEvents> scan = [] {
-    RingScanner ring = small_ring();
+    RingScanner ring = rubidium_ring();
     ring.crystal_efficiency_spread = 0.4;
     Solid ball(Shape::ellipsoid, {}, {30, 30, 30});
     ball.activity_Bq_mL = 1000;
@@ -45,7 +60,7 @@ EventBatch singles_batch(const std::shared_ptr<const Scanner>& scanner, std::sha
   return batch;
 }
 
-RandomsInTime estimated(RandomsFrom from) {
+RandomsInTime estimated_randoms(RandomsFrom from) {
   RandomsInTime randoms({.from = from, .interval_s = fit_every_s}, 0);
   for (const SimulatedEvents& made : decaying_scan()) {
     if (from == RandomsFrom::singles)
@@ -59,7 +74,7 @@ RandomsInTime estimated(RandomsFrom from) {
 }
 
 /// A time without events.
-EventBatch time_of(double start_s, double duration_s) {
+EventBatch time_without_events(double start_s, double duration_s) {
   EventBatch batch = decaying_scan().front().events.without_arrays();
   batch.start_s = start_s;
   batch.duration_s = duration_s;
@@ -67,26 +82,27 @@ EventBatch time_of(double start_s, double duration_s) {
   return batch;
 }
 
-struct Comparison {
+struct RandomsComparison {
   double rms = 0, noise = 0, mean = 0, mean_error = 0;
 };
 
 /// The rates of many pairs in an interval, relative to the truth. `counts_of(d)`: expected counts of a detector, whose
 /// noise the rates have.
 template <class CountsOf>
-Comparison compare(const RandomsInTime& randoms, double start_s, const CountsOf& counts_of) {
+RandomsComparison compare_randoms(const RandomsInTime& randoms, double start_s, const CountsOf& counts_of) {
   const Scanner& scanner = *decaying_scan().front().events.scanner;
   const RandomsModel truth = randoms_of_rate(scanner, randoms_at_start_cps);
   const double square = mean_decay(start_s, fit_every_s, 0.5 * half_life_s("Rb-82", Emission::positrons));
-  const RandomsInTime::Rate rate = randoms.of(time_of(start_s, fit_every_s));
-  Comparison result;
+  const RandomsInTime::Rate rate = randoms.of(time_without_events(start_s, fit_every_s));
+  RandomsComparison result;
   double pairs = 0, noise2 = 0, counts = 0;
   for (std::uint32_t a = 0; a < 512; ++a) {
     counts += counts_of(a);
     for (std::uint32_t b = 0; b < a; b += 3) {
       if (!scanner.in_coincidence(a, b)) continue;
       const double deviation =
-          rate.scale * static_cast<double>(rate.model->rate(a, b)) / (square * static_cast<double>(truth.rate(a, b))) - 1;
+          rate.scale * static_cast<double>(rate.model->rate(a, b)) / (square * static_cast<double>(truth.rate(a, b))) -
+          1;
       result.rms += deviation * deviation;
       result.mean += deviation;
       noise2 += 1 / counts_of(a) + 1 / counts_of(b);
@@ -103,7 +119,8 @@ Comparison compare(const RandomsInTime& randoms, double start_s, const CountsOf&
 }  // namespace
 
 TEST_CASE("randoms from singles and from delayeds are right within 1.2 times their noise in each interval of Rb-82") {
-  const RandomsInTime by_singles = estimated(RandomsFrom::singles), by_delayeds = estimated(RandomsFrom::delayeds);
+  const RandomsInTime by_singles = estimated_randoms(RandomsFrom::singles),
+                      by_delayeds = estimated_randoms(RandomsFrom::delayeds);
   const double half_life = half_life_s("Rb-82", Emission::positrons);
   CHECK(mean_decay(whole_s, 0, half_life) == doctest::Approx(0.1).epsilon(0.02));
   const Scanner& scanner = *decaying_scan().front().events.scanner;
@@ -117,10 +134,11 @@ TEST_CASE("randoms from singles and from delayeds are right within 1.2 times the
              mean_decay(start_s, fit_every_s, half_life);
     };
     const auto delayeds_of = [&](std::uint32_t d) {
-      return static_cast<double>(truth.factor[d]) * fans[d] * fit_every_s * mean_decay(start_s, fit_every_s, 0.5 * half_life);
+      return static_cast<double>(truth.factor[d]) * fans[d] * fit_every_s *
+             mean_decay(start_s, fit_every_s, 0.5 * half_life);
     };
-    const Comparison singles = compare(by_singles, start_s, singles_of),
-                     delayeds = compare(by_delayeds, start_s, delayeds_of);
+    const RandomsComparison singles = compare_randoms(by_singles, start_s, singles_of),
+                            delayeds = compare_randoms(by_delayeds, start_s, delayeds_of);
     CHECK(singles.rms < 1.2 * singles.noise);
     CHECK(delayeds.rms < 1.2 * delayeds.noise);
     CHECK(singles.rms < 0.5 * delayeds.noise);  // there are more singles than delayeds
@@ -139,9 +157,9 @@ TEST_CASE("randoms from singles and from delayeds are right within 1.2 times the
 }
 
 TEST_CASE("within an interval randoms of singles follow the square of the rate of all singles") {
-  const RandomsInTime randoms = estimated(RandomsFrom::singles);
+  const RandomsInTime randoms = estimated_randoms(RandomsFrom::singles);
   const double half_life = half_life_s("Rb-82", Emission::positrons);
-  const double first = randoms.of(time_of(0, 5)).scale, last = randoms.of(time_of(45, 5)).scale;
+  const double first = randoms.of(time_without_events(0, 5)).scale, last = randoms.of(time_without_events(45, 5)).scale;
   CHECK(last / first == doctest::Approx(std::exp2(-2 * 45 / half_life)).epsilon(0.01));
 }
 
@@ -157,7 +175,8 @@ TEST_CASE("events of a live stream take the last interval before theirs that has
     if (made.events.start_s < fit_every_s) continue;
     // The total at that time is known by the histogram of that time.
     const double truth = mean_decay(made.events.start_s, 5, 0.5 * half_life_s("Rb-82", Emission::positrons));
-    const double total = CoincidenceSums(*made.events.scanner).total({rate.model->factor.begin(), rate.model->factor.end()});
+    const double total =
+        CoincidenceSums(*made.events.scanner).total({rate.model->factor.begin(), rate.model->factor.end()});
     CHECK(rate.scale * total / randoms_at_start_cps == doctest::Approx(truth).epsilon(0.02));
   }
   CHECK(models.size() > 4);   // a fit for each of the earlier intervals
@@ -177,7 +196,8 @@ TEST_CASE("singles that give no rate of each detector are refused in one line") 
   by_module.unusable = "the singles histograms are by module";
   no_window.window_s = 0;
   no_time.duration_s = 0;
-  refused({.from = RandomsFrom::singles}, by_module, "randoms cannot be estimated from singles: the singles histograms");
+  refused({.from = RandomsFrom::singles}, by_module,
+          "randoms cannot be estimated from singles: the singles histograms");
   refused({.from = RandomsFrom::singles}, no_window, "give randoms.window_ns");
   refused({.from = RandomsFrom::singles}, no_time, "covers no time");
   RandomsInTime given({.from = RandomsFrom::singles, .window_ns = 8}, 0);
@@ -186,16 +206,18 @@ TEST_CASE("singles that give no rate of each detector are refused in one line") 
 }
 
 TEST_CASE("a recording without singles histograms cannot be corrected by them") {
-  RegisteredGadgetTest<EventBatch> gadget("event_corrections", "{randoms: {from: singles}, reference_s: 1, backend: cpu}");
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: singles}, reference_s: 1, backend: cpu}");
   gadget.send(decaying_scan().front().events.to(Memory::host));
   CHECK_THROWS_WITH(gadget.finish(), doctest::Contains("no singles histogram came"));
-  CHECK_THROWS_WITH((RegisteredGadgetTest<EventBatch>("event_corrections", "{randoms: {from: rate, rate_cps: 1, window_ns: 3}}")),
-                    doctest::Contains("`window_ns` goes with `from: singles`"));
+  CHECK_THROWS_WITH(
+      (RegisteredGadgetTest<EventBatch>("event_corrections", "{randoms: {from: rate, rate_cps: 1, window_ns: 3}}")),
+      doctest::Contains("`window_ns` goes with `from: singles`"));
 }
 
 TEST_CASE("event_corrections takes singles and says what it did") {
-  RegisteredGadgetTest<EventBatch> gadget(
-      "event_corrections", "{randoms: {from: singles, interval_s: 50}, reference_s: 1, backend: cpu}");
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: singles, interval_s: 50}, reference_s: 1, backend: cpu}");
   for (const SimulatedEvents& made : decaying_scan()) {
     gadget.send(singles_batch(made.events.scanner, made.singles));
     gadget.send(made.events.to(Memory::host));
