@@ -73,8 +73,8 @@ struct Subset {
   std::size_t known_batches = 0;
   // What an image of the data so far shows, its reference time included; null: not known.
   std::shared_ptr<const Quantity> quantity = {};
-  // How live fractions of pairs of modules differ in the mean over the scan, which the sensitivity is to have; null: not
-  // at all.
+  // How live fractions of pairs of modules differ in the mean over the scan, which the sensitivity is to have; null:
+  // not at all.
   std::shared_ptr<const LivePattern> live = {};
 
   /// A batch that names the scanner: the announcement's, or the first one. Null where there is neither.

@@ -69,6 +69,10 @@ void HistoFilling::add(EventBatch batch, Context& context) {
         "the events do not say which scanner recorded them, so nobody knows their sensitivity: take them from a "
         "decoder or a simulator");
   require_depositable(batch);
+  if (batch.live && !std::exchange(has_pattern_, true))
+    context.log().warning(
+        "live fractions of pairs of modules differ, of which histo-images correct only the mean: reconstruct from list "
+        "mode where that matters");
   randoms_.note_window(batch.tof);
   const DepositTally tally = deposit(std::move(batch));
   tally_ += tally;

@@ -118,6 +118,7 @@ class HistoFilling {
   DepositTally deposit(EventBatch batch);
   Memory memory() const { return on_device_ ? Memory::device : Memory::host; }
 
+  bool has_pattern_ = false;  // of live fractions, which was warned of
   HistoSettings p_;
   GadgetBackend backend_;
   HistoRandoms randoms_;

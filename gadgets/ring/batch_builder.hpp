@@ -41,6 +41,8 @@ class BatchBuilder {
   /// single time, the middle of its events.
   void take_in(std::size_t events, const EventTimes& times);
   std::int64_t count() const { return count_; }
+  /// The time of the open batch's first event.
+  double start_s() const { return open_.start_s; }
   /// Where the open batch's time ends: that of its first event plus the time that it stands for.
   double end_s() const;
   bool is_full() const { return count_ == capacity_; }

@@ -160,7 +160,9 @@ struct EventCorrections {
 
   // No events: later gadgets can prepare for the scanner while the events wait.
   EventBatch announcement_of(const EventBatch& batch) {
-    return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr, .detectors = batch.detectors};
+    return {.scanner = batch.scanner ? normalised(batch.scanner) : nullptr,
+            .detectors = batch.detectors,
+            .live = batch.live};
   }
 
   static bool is_estimated(RandomsFrom from) { return from == RandomsFrom::delayeds || from == RandomsFrom::singles; }

@@ -46,10 +46,11 @@ struct RandomsParams {
   double interval_s = 0;
   double window_ns = 0;
   static constexpr auto params = describe(
-      param<&RandomsParams::from>("from",
-                                  "delayeds: a fit to the delayed coincidences among the events; singles: the window times "
-                                  "the product of singles rates, from the stream's singles histograms; rate: "
-                                  "`rate_cps` in total, shared out by the crystals' efficiencies"),
+      param<&RandomsParams::from>(
+          "from",
+          "delayeds: a fit to the delayed coincidences among the events; singles: the window times "
+          "the product of singles rates, from the stream's singles histograms; rate: "
+          "`rate_cps` in total, shared out by the crystals' efficiencies"),
       param<&RandomsParams::rate_cps>("rate_cps", range(0, 1e12), unit("1/s"), "The rate of all pairs together"),
       param<&RandomsParams::use>("use",
                                  "Which delayeds or singles to use: whole_scan holds events back until the stream has "

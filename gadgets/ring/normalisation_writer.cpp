@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -98,6 +99,11 @@ struct NormalisationWriter {
       throw std::runtime_error(
           "the events do not say which pairs of a scanner's detectors recorded them, and a normalisation is of those");
     if (!fit_) begin(batch, context);
+    if (batch.live && !std::exchange(has_pattern_, true))
+      context.log().warning(
+          "live fractions of pairs of modules differ, of which only the mean is taken into account: the rest ends up "
+          "in "
+          "the crystals' efficiencies");
     if (batch.scanner != scanner_)
       throw std::runtime_error("events of two scanners came, and a normalisation is of one");
     has_randoms_ =
@@ -245,7 +251,7 @@ struct NormalisationWriter {
   std::optional<Normalisation> fit_;
   std::optional<DelayedCounts> delayeds_;
   double scan_s_ = 0;  // of prompts
-  bool has_randoms_ = false;
+  bool has_randoms_ = false, has_pattern_ = false;
 };
 
 TOFSTREAM_GADGET(

@@ -55,8 +55,8 @@ struct PetsirdDecoder : private petsird::Handler {
       param<&Params::batch_events>("batch_events", range(1, 1 << 28),
                                    "Events in a batch: small time blocks are joined, and large ones are cut"),
       param<&Params::dead_time>("dead_time",
-                                "Weight the scan time with the live fractions that the stream states, if any: with "
-                                "their mean over all pairs of detectors"),
+                                "Correct for the live fractions that the stream states, if any: their mean weights the "
+                                "scan time, and how pairs of modules differ goes into events and sensitivity"),
       param<&Params::detector_depth>(
           "detector_depth",
           "Where in a crystal lines of response end: mean, the mean depth at which photons of 511 keV interact, "
@@ -275,12 +275,50 @@ struct PetsirdDecoder : private petsird::Handler {
     EventBatch& batch = leaving_.emplace_back();  // before what may throw: other cores write into the arrays
     batch = builder.take();
     batch.quantity = quantity_;
-    batch.exposure = live_time_->mean(batch.start_s, batch.duration_s);
+    set_live_time(batch);
     if (!batch.delayed) {
       prompts_s_ += batch.duration_s;
       live_s_ += batch.duration_s * batch.exposure;
       if (prompts_s_ > 0) context_->report("scan_s", prompts_s_);
     }
+  }
+
+  // Batches come in the order of their time, but for delayeds beside prompts and pairs of types beside each other.
+  void set_live_time(EventBatch& batch) {
+    if (live_time_->empty()) return;
+    batch.exposure = live_time_->mean(batch.start_s, batch.duration_s);
+    batch.live = live_time_->pattern(batch.start_s, batch.duration_s);
+    if (!batch.delayed) exposed_.push_back({batch.start_s, batch.duration_s, batch.exposure});
+    live_time_->forget_patterns_before(earliest_open_s(batch.start_s) - 60);
+  }
+
+  double earliest_open_s(double at_s) const {
+    for (const Lists& lists : lists_)
+      for (const auto& builder : lists.builders)
+        if (builder && builder->count() > 0) at_s = std::min(at_s, builder->start_s());
+    return at_s;
+  }
+
+  // Blocks need not come in order, so this is known at the end. What came after the events of its time was too late for
+  // those that had left.
+  void check_live_time() const {
+    double seconds = 0, wrong_s = 0;
+    for (const Exposed& batch : exposed_) {
+      if (const auto gap = live_time_->uncovered(batch.start_s, batch.start_s + batch.duration_s))
+        throw std::runtime_error(
+            fmt::format("the stream's dead-time blocks leave {:g} to {:g} s uncovered, and there are events of that "
+                        "time: get a stream whose blocks cover the scan, or let the decoder leave them out "
+                        "(dead_time: false)",
+                        gap->first, gap->second));
+      seconds += batch.duration_s;
+      wrong_s += batch.duration_s * std::abs(live_time_->mean(batch.start_s, batch.duration_s) - batch.exposure);
+    }
+    constexpr double visible = 0.01;
+    if (wrong_s > visible * seconds)
+      context_->log().warning(fmt::format(
+          "dead-time blocks came after the events of their time, which got the live fractions of the blocks "
+          "before: {:.1f} % wrong on average",
+          100 * wrong_s / seconds));
   }
 
   void take_open(petsird::EventKind kind) {
@@ -344,13 +382,15 @@ struct PetsirdDecoder : private petsird::Handler {
   void report_live_time() {
     if (!p_.dead_time || decoder_->counts().blocks[static_cast<std::size_t>(petsird::BlockKind::dead_time)] == 0)
       return;
+    check_live_time();
     if (prompts_s_ > 0) context_->report("live_fraction", live_s_ / prompts_s_);
+    context_->report("live_fraction_spread", live_time_->spread());
     constexpr double visible = 0.01;
-    if (live_time_->spread() > visible)
+    if (live_time_->spread_in_modules() > visible)
       context_->log().warning(
-          fmt::format("live fractions of pairs of modules differ by {:.1f} % (RMS), of which only "
-                      "the mean is corrected for",
-                      100 * live_time_->spread()));
+          fmt::format("live fractions of crystals within a module differ by up to {:.1f} % (RMS), of which only the "
+                      "module's mean is corrected for",
+                      100 * live_time_->spread_in_modules()));
   }
 
   Params p_;
@@ -360,6 +400,10 @@ struct PetsirdDecoder : private petsird::Handler {
   std::shared_ptr<const Quantity> quantity_;
   std::optional<petsird::LiveTime> live_time_;
   std::optional<petsird::SinglesHistograms> singles_;
+  struct Exposed {
+    double start_s, duration_s, exposure;
+  };
+  std::vector<Exposed> exposed_;       // prompts that have left, where the stream states live fractions
   double prompts_s_ = 0, live_s_ = 0;  // scan time of the prompts so far, and the live part of it
   petsird::Table<petsird::BinEdges> edges_mm_;
   std::array<Lists, 2> lists_;

@@ -76,6 +76,7 @@ void RandomsInTime::add_delayeds(const EventBatch& delayeds) {
   interval.counts->add(delayeds);
   interval.delayeds += delayeds.count;
   interval.of_delayeds.add(delayeds);
+  interval.live.add(delayeds.live, delayeds.duration_s * delayeds.exposure);
   all_delayeds_ += delayeds.count;
 }
 
@@ -102,8 +103,8 @@ void RandomsInTime::finish() {
 }
 
 std::int64_t RandomsInTime::intervals_without() const {
-  return std::ranges::count_if(
-      intervals_, [](const auto& one) { return one.second.prompts.sum_s > 0 && one.second.size() == 0; });
+  return std::ranges::count_if(intervals_,
+                               [](const auto& one) { return one.second.prompts.sum_s > 0 && one.second.size() == 0; });
 }
 
 double RandomsInTime::mean_cps() const {
@@ -159,7 +160,7 @@ void RandomsInTime::fit_delayeds(Interval& interval, const Scanner& scanner) {
   if (interval.delayeds > 0 && !(seconds > 0))
     throw std::runtime_error("the events state no scan time, so their delayed coincidences give no rate of randoms");
   interval.model = std::make_shared<const RandomsModel>(
-      randoms_from_delayeds(scanner, *interval.counts, interval.delayeds > 0 ? seconds : 1.0));
+      randoms_from_delayeds(scanner, *interval.counts, interval.delayeds > 0 ? seconds : 1.0, interval.live.get()));
   interval.of_fit = available(interval);
 }
 
@@ -187,7 +188,8 @@ void RandomsInTime::fit_singles(Interval& interval, const Scanner& scanner) {
   const std::vector<double> factors(model.factor.begin(), model.factor.end());
   const CoveredTime& covered = interval.prompts;
   const double changed =
-      covered.sum_s > 0 ? rate_.mean_square(covered.begin_s, covered.end_s - covered.begin_s) / interval.model_rate2 : 1;
+      covered.sum_s > 0 ? rate_.mean_square(covered.begin_s, covered.end_s - covered.begin_s) / interval.model_rate2
+                        : 1;
   interval.model_cps = changed * CoincidenceSums(scanner).total(factors);
   interval.model = std::make_shared<const RandomsModel>(std::move(model));
 }

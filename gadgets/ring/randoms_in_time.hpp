@@ -14,6 +14,7 @@
 #include "gadgets/ring/singles_in_time.hpp"
 #include "kernels/ring/correct/randoms.hpp"
 #include "kernels/types/events.hpp"
+#include "kernels/types/live_pattern.hpp"
 
 namespace tofstream {
 
@@ -34,8 +35,8 @@ class RandomsInTime {
   void add_prompts(const EventBatch& prompts);
   /// Throws std::runtime_error for delayeds of an unknown scanner, or of more intervals than are kept.
   void add_delayeds(const EventBatch& delayeds);
-  /// Takes batch.singles. Throws std::runtime_error, in one line, for histograms that give no rate of each detector, and
-  /// where the coincidence window is not known.
+  /// Takes batch.singles. Throws std::runtime_error, in one line, for histograms that give no rate of each detector,
+  /// and where the coincidence window is not known.
   void add_singles(const EventBatch& batch);
 
   std::int64_t delayeds() const { return all_delayeds_; }
@@ -69,14 +70,15 @@ class RandomsInTime {
 
  private:
   struct Interval {
-    std::optional<DelayedCounts> counts;   // delayeds
-    std::optional<DelayedCounts> partners; // prompts that each detector took part in, where singles need them
+    std::optional<DelayedCounts> counts;    // delayeds
+    std::optional<DelayedCounts> partners;  // prompts that each detector took part in, where singles need them
     SinglesSum singles;
+    MeanLivePattern live;  // of delayeds
     std::int64_t delayeds = 0;
     std::uint64_t fitted = 0;  // delayeds or singles in the present fit
     CoveredTime prompts, of_delayeds, of_fit;
-    double model_cps = 0;   // of all pairs, in the present fit
-    double model_rate2 = 0; // square of the singles' rate in it
+    double model_cps = 0;    // of all pairs, in the present fit
+    double model_rate2 = 0;  // square of the singles' rate in it
     std::shared_ptr<const RandomsModel> model;
 
     std::uint64_t size() const { return static_cast<std::uint64_t>(delayeds) + singles.total(); }

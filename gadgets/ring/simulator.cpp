@@ -62,9 +62,10 @@ struct Simulator {
       param<&Params::crystal_efficiency_spread>("crystal_efficiency_spread", range(0, 0.99),
                                                 "Crystals' efficiencies are uniform from 1 minus this to 1"),
       param<&Params::delayeds>("delayeds", "Also count the randoms in a delayed window, in batches of their own"),
-      param<&Params::singles>("singles",
-                              "Also the singles of each detector that make randoms_cps, a histogram a batch, in batches "
-                              "of their own"),
+      param<&Params::singles>(
+          "singles",
+          "Also the singles of each detector that make randoms_cps, a histogram a batch, in batches "
+          "of their own"),
       param<&Params::decay>("decay", "Activity that decays: the phantom has it at the scan's start"),
       param<&Params::scatter>("scatter",
                               "Also the coincidences of which the phantom scattered a photon by Compton's effect, once "
@@ -140,7 +141,8 @@ struct Simulator {
                               .half_life_s = half_life_of(p.decay),
                               .scatter = p.scatter};
     if (p.decay.reference_time_s != 0)
-      throw std::invalid_argument("decay: the phantom's activity is that of the scan's start: leave out reference_time_s");
+      throw std::invalid_argument(
+          "decay: the phantom's activity is that of the scan's start: leave out reference_time_s");
     if (!p.scatter_phantom.empty())
       options.scatter_phantom = formats::read_phantom(find_shared("phantoms", p.scatter_phantom)).phantom;
     return options;

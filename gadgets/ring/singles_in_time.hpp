@@ -29,8 +29,8 @@ class SinglesSum {
 class SinglesRate {
  public:
   void add(const SinglesCounts& singles);
-  /// The mean square of the rate (1/s^2) over a stretch of scan time, as randoms go with it. Each histogram's rate holds
-  /// from its start until that of the next, the first one's before it too. 0 where none has come.
+  /// The mean square of the rate (1/s^2) over a stretch of scan time, as randoms go with it. Each histogram's rate
+  /// holds from its start until that of the next, the first one's before it too. 0 where none has come.
   double mean_square(double start_s, double duration_s) const;
 
  private:

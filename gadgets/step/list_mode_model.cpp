@@ -92,16 +92,21 @@ class ListModeModel final : public SystemModel<EventBatch> {
     const Backend backend = settings_.backend;
     projector_ = settings_.projector(grid_for(first, estimate, *scanner_, context), backend, *scanner_, context);
     context.report("backend", std::string(backend == Backend::cuda ? "cuda" : "cpu"));
-    ListModeSensitivity made = settings_.sensitivity(*scanner_, *projector_, context);
-    if (const std::string line = noisy_ends(made.image); !line.empty()) {
-      context.report("noisy_ends", line);
-      context.log().info(line);
-    }
-    quantity_.set(std::move(made.holds), "the pipelines corrected_osem and quantitative_osem show how: tofstream docs corrections");
-    correct_ = std::move(made.correct);
-    const Memory memory = memory_of(backend);
-    sensitivity_ = std::make_shared<const Image>(on_host(memory) ? std::move(made.image) : made.image.to(memory));
-    synchronize(nullptr);
+    live_ = first.live;
+    waits_for_live_ = first.announced && first.announced->live && !first.live;
+    if (!waits_for_live_) return make_sensitivity(context);
+    // Nothing is divided by it before the first subset comes, which says the mean over the scan.
+    sensitivity_ = std::make_shared<const Image>(Image::zeros(projector_->grid(), memory_of(backend)));
+  }
+
+  void renew(const EventSubset& subset, Context& context) override {
+    if (subset.batches.empty()) return;
+    const bool is_same = rms_difference(subset.live.get(), live_.get()) == 0;
+    live_ = subset.live;
+    if (is_same && !waits_for_live_) return;
+    if (!std::exchange(waits_for_live_, false))
+      context.log().info("live fractions of pairs of modules have changed: the sensitivity is made anew");
+    make_sensitivity(context);
   }
 
   ListModeProjector& projector() override { return *projector_; }
@@ -139,10 +144,35 @@ class ListModeModel final : public SystemModel<EventBatch> {
   }
 
  private:
+  // By the scanner, with the live fractions' pattern.
+  void make_sensitivity(Context& context) {
+    std::shared_ptr<const Scanner> seen = scanner_;
+    if (live_) {
+      auto with_pattern = std::make_shared<Scanner>(*scanner_);
+      with_pattern->live = live_;
+      seen = std::move(with_pattern);
+      context.report("sensitivities_of_live_fractions", ++patterns_);
+    }
+    ListModeSensitivity made = settings_.sensitivity(*seen, *projector_, context);
+    if (const std::string line = noisy_ends(made.image); !line.empty()) {
+      context.report("noisy_ends", line);
+      context.log().info(line);
+    }
+    quantity_.set(std::move(made.holds),
+                  "the pipelines corrected_osem and quantitative_osem show how: tofstream docs corrections");
+    correct_ = std::move(made.correct);
+    const Memory memory = memory_of(settings_.backend);
+    sensitivity_ = std::make_shared<const Image>(on_host(memory) ? std::move(made.image) : made.image.to(memory));
+    synchronize(nullptr);
+  }
+
   ListModeSettings settings_;
   std::unique_ptr<ListModeProjector> projector_;
   std::shared_ptr<const Scanner> scanner_;
   std::shared_ptr<const Image> sensitivity_;
+  std::shared_ptr<const LivePattern> live_;  // that the sensitivity has
+  bool waits_for_live_ = false;
+  std::int64_t patterns_ = 0;
   std::function<void(const Image&, const Image&, Image&)> correct_;
   ImageQuantity quantity_;
 };

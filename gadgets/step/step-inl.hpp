@@ -29,6 +29,7 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
     model_->prepare(subset, estimate, context);
     ranks_.emplace(settings_.division, settings_.planned_from, *model_, context);
   }
+  model_->renew(subset, context);
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
   const SubsetTally tally = ranks_->project({subset, *estimate.image, additive}, back, context);
   without_plan_ += tally.without_plan;

@@ -47,6 +47,12 @@ class SystemModel {
   /// std::runtime_error for data of an unknown scanner.
   virtual void prepare(const Subset<Data>& first, const Estimate& estimate, Context& context) = 0;
 
+  /// Called for each subset before it is projected: makes the sensitivity anew where the subset says that it changed.
+  virtual void renew(const Subset<Data>& subset, Context& context) {
+    (void)subset;
+    (void)context;
+  }
+
   virtual Projector<ViewOf<Data>>& projector() = 0;
   /// The same projector once more, on the calling thread's current device, for those who share the work. Throws
   /// std::logic_error where the model has no other.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/types/events.hpp"
+#include "kernels/types/live_pattern.hpp"
 
 namespace tofstream {
 
@@ -16,9 +17,12 @@ class EmptiedTime {
     if (seconds_ == 0) start_s_ = emptied.start_s;
     seconds_ += emptied.duration_s;
     exposed_s_ += emptied.duration_s * emptied.exposure;
+    live_.add(emptied.live, emptied.duration_s * emptied.exposure);
   }
   void give_to(EventBatch& batch) {
     if (seconds_ == 0 || batch.delayed) return;
+    live_.add(batch.live, batch.duration_s * batch.exposure);
+    batch.live = live_.get();
     const double all_s = batch.duration_s + seconds_;
     batch.exposure = (batch.duration_s * batch.exposure + exposed_s_) / all_s;
     batch.duration_s = all_s;
@@ -28,6 +32,7 @@ class EmptiedTime {
 
  private:
   double seconds_ = 0, exposed_s_ = 0, start_s_ = 0;
+  MeanLivePattern live_;
 };
 
 }  // namespace tofstream

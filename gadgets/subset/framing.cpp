@@ -86,7 +86,7 @@ struct Framing {
     if (batch.count > 0) require_one_kind(batch, delayed_);
     if (batch.scanner && !std::exchange(is_announced_, true)) {
       context.made_from(of_no_event(context.message()));
-      emit(announcement_of(EventBatch{.scanner = batch.scanner}));
+      emit(announcement_of(EventBatch{.scanner = batch.scanner, .live = batch.live}));
     }
     if (batch.count > 0 && !(batch.duration_s > 0))
       throw std::runtime_error("the events state no scan time, so nobody knows which frame they belong to");

@@ -86,7 +86,10 @@ struct LiveSubsets {
 
   void process(EventBatch batch, Context& context) {
     if (batch.count > 0) require_one_kind(batch, delayed_);
-    if (batch.scanner) updates_.announce({.scanner = batch.scanner});
+    if (batch.scanner) {
+      updates_.begin_live(batch.live);
+      updates_.announce({.scanner = batch.scanner, .live = batch.live});
+    }
     for (StoredEvents& subset : cutter_.take(std::move(batch), store_)) arrive(std::move(subset), context);
   }
 

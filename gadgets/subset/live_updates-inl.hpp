@@ -87,7 +87,9 @@ template <class Data, class Order>
 bool LiveUpdates<Data, Order>::send_announcement(Emit<Subset<Data>>& emit, Context& context) {
   if (!announcement_) return false;
   context.made_from(of_no_event(context.message()));
-  emit(announcement_of(*std::exchange(announcement_, std::nullopt)));
+  Subset<Data> announcement = announcement_of(*std::exchange(announcement_, std::nullopt));
+  announcement.live = live_.get();
+  emit(std::move(announcement));
   return true;
 }
 
@@ -129,6 +131,7 @@ void LiveUpdates<Data, Order>::pass(const UpdateRecord& record, Context& context
   if (rejected.events > 0) context.books().rejected(rejected.events, rejected.reason);
   context.books().reconstructed(events - rejected.events);
   if (offline_) ++*offline_;
+  note_live(update);
   order_.note(update);
 }
 
@@ -198,6 +201,8 @@ void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>
   subset.step = step_of(update);
   gather(update, subset);
   subset.quantity = quantity_();
+  note_live(update);
+  subset.live = live_.get();
   file_.write({updates_, update.parts, events_of(update)}, recorded_.passed(), context);
   order_.note(update);
   if (offline_) ++*offline_;
@@ -214,6 +219,13 @@ void LiveUpdates<Data, Order>::send(const LiveUpdate& update, Emit<Subset<Data>>
   for_each_part(update, [&](int k) { let_go_if_done(k); });
   context.report("updates", updates_);
   emit(std::move(subset));
+}
+
+// Which subsets the mean is of depends on the order of updates alone, so that a replay has the same sensitivities.
+template <class Data, class Order>
+void LiveUpdates<Data, Order>::note_live(const LiveUpdate& update) {
+  for (; live_added_ <= update.last(); ++live_added_) live_.add(kept(live_added_).live, kept(live_added_).exposed_s);
+  misfit_.note(kept(update.last()).live, live_.get());
 }
 
 // Frees the data of a subset that has had its turns and its updates, so that no rule can name it again. This bounds the
@@ -284,6 +296,7 @@ void LiveUpdates<Data, Order>::note_latency(Context& context) {
 template <class Data, class Order>
 void LiveUpdates<Data, Order>::report(Context& context) const {
   context.report("updates", updates_);
+  misfit_.report(context);
   if (latency_.count() > 0) {
     context.report("latency_ms_p50", 1e3 * latency_.quantile_seconds(0.5));
     context.report("latency_ms_p99", 1e3 * latency_.quantile_seconds(0.99));

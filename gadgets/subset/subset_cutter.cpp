@@ -12,10 +12,13 @@ namespace tofstream {
 
 StoredEvents stored_subset(std::vector<EventBatch> batches, EventStore& store) {
   StoredEvents stored;
+  MeanLivePattern live;
   for (const EventBatch& batch : batches) {
     stored.seconds += batch.duration_s;
     stored.exposed_s += batch.duration_s * batch.exposure;
+    live.add(batch.live, batch.duration_s * batch.exposure);
   }
+  stored.live = live.get();
   stored.batches = store.store(std::move(batches));
   return stored;
 }

@@ -10,8 +10,8 @@ namespace tofstream {
 
 void MeanLivePattern::begin(std::uint32_t modules) {
   if (modules_ != 0 && modules_ != modules)
-    throw std::invalid_argument(
-        fmt::format("live fractions of {} and of {} modules have no mean: they are of two scanners", modules_, modules));
+    throw std::invalid_argument(fmt::format(
+        "live fractions of {} and of {} modules have no mean: they are of two scanners", modules_, modules));
   modules_ = modules;
   if (!sum_.empty()) return;
   sum_.assign(static_cast<std::size_t>(modules) * modules, 0.0);

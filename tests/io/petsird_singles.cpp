@@ -1,8 +1,7 @@
 // Singles histograms of PETSIRD as counts of detectors: energies, the coincidence window, and headers that do not say
 // enough.
-#include "gadgets/io/petsird/singles.hpp"
-
 #include "gadgets/io/petsird/error.hpp"
+#include "gadgets/io/petsird/singles.hpp"
 #include "tests/io/petsird_toy.hpp"
 
 using namespace tofstream;
@@ -63,11 +62,16 @@ TEST_CASE("histograms that are no rates of detectors say why") {
     return singles->unusable;
   };
   using S = ScannerInformation;
-  CHECK(why([](S& s) { s.singles_histogram_level = SinglesHistogramLevel::module; }).starts_with("the singles histograms are by module"));
-  CHECK(why([](S& s) { s.singles_histogram_level = SinglesHistogramLevel::none; }).find("singlesHistogramLevel") != std::string::npos);
-  CHECK(why([](S& s) { s.prompt_event_policy = CoincidencePolicy::other; }).find("promptEventPolicy") != std::string::npos);
-  CHECK(why([](S& s) { s.singles_histogram_energy_bin_edges_keV[1] = {350, 600, 700}; }).find("350 to 600 keV") !=
+  CHECK(why([](S& s) {
+          s.singles_histogram_level = SinglesHistogramLevel::module;
+        }).starts_with("the singles histograms are by module"));
+  CHECK(why([](S& s) { s.singles_histogram_level = SinglesHistogramLevel::none; }).find("singlesHistogramLevel") !=
         std::string::npos);
+  CHECK(why([](S& s) { s.prompt_event_policy = CoincidencePolicy::other; }).find("promptEventPolicy") !=
+        std::string::npos);
+  CHECK(why([](S& s) {
+          s.singles_histogram_energy_bin_edges_keV[1] = {350, 600, 700};
+        }).find("350 to 600 keV") != std::string::npos);
 }
 
 TEST_CASE("a histogram of another size is refused by its time") {

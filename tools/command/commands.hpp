@@ -30,6 +30,7 @@ void add_profile(Command& app);
 void add_phantom(Command& app);
 void add_mu_map(Command& app);
 void add_normalise(Command& app);
+void add_header(Command& app);
 void add_kappa(Command& app);
 void add_convert(Command& app);
 void add_bench(Command& app);

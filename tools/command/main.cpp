@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
   add_phantom(app);
   add_mu_map(app);
   add_normalise(app);
+  add_header(app);
   add_kappa(app);
   add_convert(app);
   add_bench(app);

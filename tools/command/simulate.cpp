@@ -110,8 +110,10 @@ void add_simulate(Command& app) {
   command.add_option("--seed", options->seed, "Same seed, same events");
   command.add_option("--randoms-cps", options->randoms_cps, "Random coincidences a second");
   command.add_flag("--delayeds", options->delayeds, "Also write delayed coincidences, which estimate the randoms");
-  command.add_flag("--singles", options->singles, "Also write singles histograms, of the singles that make the randoms");
-  command.add_option("--isotope", options->isotope, "Let the activity decay from the scan's start on: F-18, Rb-82, ...");
+  command.add_flag("--singles", options->singles,
+                   "Also write singles histograms, of the singles that make the randoms");
+  command.add_option("--isotope", options->isotope,
+                     "Let the activity decay from the scan's start on: F-18, Rb-82, ...");
   command.add_option("--crystal-efficiency-spread", options->crystal_efficiency_spread,
                      "Crystals' efficiencies are uniform from 1 minus this to 1");
   command.add_flag("--scatter", options->scatter,

@@ -21,8 +21,8 @@ class LiveTime {
   explicit LiveTime(std::shared_ptr<const Scanner> scanner) : scanner_(std::move(scanner)) {}
 
   /// Takes the block's mean over the pairs in coincidence, weighted with their detection bins' efficiencies, and the
-  /// ratio of each pair of modules to it, where some differ by more than rounding. It holds from the block's start until
-  /// that of the next. Throws Error for tables that do not fit the scanner and for fractions outside [0, 1].
+  /// ratio of each pair of modules to it, where some differ by more than rounding. It holds from the block's start
+  /// until that of the next. Throws Error for tables that do not fit the scanner and for fractions outside [0, 1].
   /// `shift_ms`: to be added to its times.
   void add(const DeadTimeBlock& block, std::int64_t shift_ms = 0);
   bool empty() const { return from_s_.empty(); }

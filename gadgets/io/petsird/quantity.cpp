@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -76,6 +77,14 @@ Quantity quantity_of(const Header& header) {
   set_normalisation(quantity, efficiencies);
   set_simulated(quantity, efficiencies.method_description);
   return quantity;
+}
+
+void restate_efficiencies(DetectionEfficiencies& efficiencies, const std::string& what, bool has_new_scale) {
+  const std::string before = std::exchange(efficiencies.method_description, what);
+  if (!has_new_scale && before.find(absolute_scale_words) != std::string::npos)
+    efficiencies.method_description += absolute_scale_words;
+  if (const auto at = before.find(simulation_words_begin); at != std::string::npos)
+    efficiencies.method_description += before.substr(at);
 }
 
 void state_simulation(Header& header, const Quantity& quantity) {

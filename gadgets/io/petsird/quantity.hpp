@@ -2,6 +2,7 @@
 // standard has no field for the second; a simulation says it in words, in the efficiencies' methodDescription.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "gadgets/io/petsird/header.hpp"
@@ -19,6 +20,10 @@ inline constexpr std::string_view perfect_words = " that detect every photon";
 /// where another header has a calibration factor, which makes efficiencies those for annihilations per mm^3; else
 /// relative. Normalisation is made where the header has efficiencies, since the sensitivity takes them in.
 Quantity quantity_of(const Header& header);
+
+/// Says what the efficiencies are from now on. What the description said of a simulation stays, and of their absolute
+/// scale unless they are on another one now.
+void restate_efficiencies(DetectionEfficiencies& efficiencies, const std::string& what, bool has_new_scale);
 
 /// Adds to the header what the events' quantity says of attenuation, randoms and so on being in them or not.
 void state_simulation(Header& header, const Quantity& quantity);

@@ -60,7 +60,8 @@ SinglesHistograms::SinglesHistograms(const ScannerInformation& scanner) {
   like_.window_s = window_of_tof_bins(scanner);
   like_.multiples_rejected = scanner.prompt_event_policy == CoincidencePolicy::reject_higher_multiples;
   like_.unusable = why_unusable(scanner);
-  for (std::size_t type = 0; type < module_types(scanner) && like_.unusable.empty(); ++type) take_energies(scanner, type);
+  for (std::size_t type = 0; type < module_types(scanner) && like_.unusable.empty(); ++type)
+    take_energies(scanner, type);
 }
 
 void SinglesHistograms::take_energies(const ScannerInformation& scanner, std::size_t type) {

@@ -16,8 +16,8 @@ namespace tofstream::petsird {
 void state_singles(ScannerInformation& scanner);
 
 /// Adds up the energy bins of singles that lie within the energy window of coincidences. The coincidence window is the
-/// span of the ToF bins, where all pairs of module types have the same; multiples are as promptEventPolicy says. Where a
-/// header's histograms do not say how many photons of that energy each detector counted, SinglesCounts::unusable says
+/// span of the ToF bins, where all pairs of module types have the same; multiples are as promptEventPolicy says. Where
+/// a header's histograms do not say how many photons of that energy each detector counted, SinglesCounts::unusable says
 /// why.
 class SinglesHistograms {
  public:

@@ -38,8 +38,8 @@ class EventCorrector {
   Backend backend() const;
 
   /// Sets batch.exposure and batch.multiplicative = e_ij a exposure l_ij: efficiency (1 where the batch's scanner has
-  /// none), attenuation, exposure and the batch's pattern of live fractions. Throws std::invalid_argument for events that carry terms already, an exposure that is
-  /// not positive and finite, and attenuation on another backend.
+  /// none), attenuation, exposure and the batch's pattern of live fractions. Throws std::invalid_argument for events
+  /// that carry terms already, an exposure that is not positive and finite, and attenuation on another backend.
   void set_multiplicative(EventBatch& batch, const EventTerms& terms);
 
   /// Sets batch.additive where there are randoms, scatter or pairs to be skipped, after set_multiplicative with the same terms. As the EM

@@ -14,7 +14,7 @@ namespace tofstream {
 
 /// r_ij = factor[i] * factor[j], in counts per s of a pair in coincidence, all ToF bins together.
 struct RandomsModel {
-  std::vector<float> factor;  // one a detector, in 1/sqrt(s)
+  std::vector<float> factor;   // one a detector, in 1/sqrt(s)
   bool before_losses = false;  // a batch's pattern of live fractions (EventBatch::live) is one more factor
 
   float rate(std::uint32_t detector1, std::uint32_t detector2) const { return factor[detector1] * factor[detector2]; }

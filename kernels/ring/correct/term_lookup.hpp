@@ -23,7 +23,7 @@ struct TermLookup {
   double window_mm = 0;            // of coincidences, where terms are of ToF bins
   const float* randoms = nullptr;  // of each detector, as RandomsModel::factor; null: none
   double randoms_scale = 1;
-  bool randoms_lost = false;       // the randoms' rate is to be multiplied with the live fraction's pattern
+  bool randoms_lost = false;  // the randoms' rate is to be multiplied with the live fraction's pattern
   bool has_scatter = false;
   ScatterView scatter;
 

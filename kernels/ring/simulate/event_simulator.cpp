@@ -66,7 +66,8 @@ const SimulationOptions& checked(const SimulationOptions& o) {
   require(o.positron_range_fwhm_mm >= 0 && o.positron_range_fwhm_mm <= 50,
           "simulation: positron_range_fwhm_mm must lie in [0, 50]");
   require(!o.scatter || o.attenuation, "simulation: what is not attenuated is not scattered");
-  require(o.half_life_s >= 0 && std::isfinite(o.half_life_s), "simulation: half_life_s must be finite and not negative");
+  require(o.half_life_s >= 0 && std::isfinite(o.half_life_s),
+          "simulation: half_life_s must be finite and not negative");
   require(!o.singles || o.randoms_cps > 0,
           "simulation: singles are as many as make randoms: give randoms_cps, or leave singles out");
   return o;
@@ -124,7 +125,8 @@ struct EventSimulator::Model {
     }
     if (options.singles) {
       const RandomsModel randoms = randoms_of_rate(*scanner, options.randoms_cps);
-      for (const float factor : randoms.factor) singles_cps.push_back(static_cast<double>(factor) / std::sqrt(window_s()));
+      for (const float factor : randoms.factor)
+        singles_cps.push_back(static_cast<double>(factor) / std::sqrt(window_s()));
     }
     run_pilot();
   }
@@ -180,7 +182,8 @@ struct EventSimulator::Model {
     Rates rates{options.randoms_cps * squared_over(time.start_s, time.duration_s),
                 scatter_phantom ? activity * scatter_phantom->rate() : 0,
                 scattered ? activity * options.activity_scale * scattered->rate() : 0, 0};
-    rates.all = activity * options.activity_scale * decays.rate() + rates.randoms + rates.scatter_phantom + rates.compton;
+    rates.all =
+        activity * options.activity_scale * decays.rate() + rates.randoms + rates.scatter_phantom + rates.compton;
     return rates;
   }
 

@@ -25,10 +25,11 @@ struct SimulationOptions {
   double acollinearity_fwhm_deg = 0;
   double positron_range_fwhm_mm = 0;  // Gaussian, each axis
   bool delayeds = false;              // also an independent realisation of the randoms, as a delayed window counts them
-  /// Also singles of each detector: as many as make the randoms, 2 tau S_i S_j, where all coincidences are kept. Drawn on
-  /// their own, not from the photons of the events.
+  /// Also singles of each detector: as many as make the randoms, 2 tau S_i S_j, where all coincidences are kept. Drawn
+  /// on their own, not from the photons of the events.
   bool singles = false;
-  double half_life_s = 0;  // activity is that of the scan's start and falls, randoms fall with its square; 0: neither does
+  double half_life_s =
+      0;  // activity is that of the scan's start and falls, randoms fall with its square; 0: neither does
   /// Also the pairs of which the phantom scatters a photon, once or more, and which the scanner's energy window
   /// accepts.
   bool scatter = false;

@@ -236,7 +236,7 @@ TEST_CASE("parameters that do not fit together are refused in plain words") {
   refused("{randoms: {from: rate}, reference_s: 1}", "rate_cps");
   refused("{randoms: {rate_cps: 5}}", "from: rate");
   refused("{normalisation: {from: file}}", "normalisation");
-  refused("{randoms: {from: delayeds, use: so_far, interval_s: 5}}", "`interval_s` goes with");
+  refused("{randoms: {from: rate, rate_cps: 3, interval_s: 5}}", "`interval_s` goes with");
   refused("{randoms: {interval_s: 5}}", "`interval_s` goes with");
   refused("{decay: {isotope: F-18, half_life_s: 5}}", "not both");
   refused("{decay: {isotope: Xx-1}}", "F-18");

@@ -101,7 +101,8 @@ RandomsComparison compare_randoms(const RandomsInTime& randoms, double start_s, 
     for (std::uint32_t b = 0; b < a; b += 3) {
       if (!scanner.in_coincidence(a, b)) continue;
       const double deviation =
-          rate.scale * static_cast<double>(rate.model->rate(a, b)) / (square * static_cast<double>(truth.rate(a, b))) - 1;
+          rate.scale * static_cast<double>(rate.model->rate(a, b)) / (square * static_cast<double>(truth.rate(a, b))) -
+          1;
       result.rms += deviation * deviation;
       result.mean += deviation;
       noise2 += 1 / counts_of(a) + 1 / counts_of(b);
@@ -118,7 +119,8 @@ RandomsComparison compare_randoms(const RandomsInTime& randoms, double start_s, 
 }  // namespace
 
 TEST_CASE("randoms from singles and from delayeds are right within 1.2 times their noise in each interval of Rb-82") {
-  const RandomsInTime by_singles = estimated_randoms(RandomsFrom::singles), by_delayeds = estimated_randoms(RandomsFrom::delayeds);
+  const RandomsInTime by_singles = estimated_randoms(RandomsFrom::singles),
+                      by_delayeds = estimated_randoms(RandomsFrom::delayeds);
   const double half_life = half_life_s("Rb-82", Emission::positrons);
   CHECK(mean_decay(whole_s, 0, half_life) == doctest::Approx(0.1).epsilon(0.02));
   const Scanner& scanner = *decaying_scan().front().events.scanner;
@@ -132,10 +134,11 @@ TEST_CASE("randoms from singles and from delayeds are right within 1.2 times the
              mean_decay(start_s, fit_every_s, half_life);
     };
     const auto delayeds_of = [&](std::uint32_t d) {
-      return static_cast<double>(truth.factor[d]) * fans[d] * fit_every_s * mean_decay(start_s, fit_every_s, 0.5 * half_life);
+      return static_cast<double>(truth.factor[d]) * fans[d] * fit_every_s *
+             mean_decay(start_s, fit_every_s, 0.5 * half_life);
     };
     const RandomsComparison singles = compare_randoms(by_singles, start_s, singles_of),
-                     delayeds = compare_randoms(by_delayeds, start_s, delayeds_of);
+                            delayeds = compare_randoms(by_delayeds, start_s, delayeds_of);
     CHECK(singles.rms < 1.2 * singles.noise);
     CHECK(delayeds.rms < 1.2 * delayeds.noise);
     CHECK(singles.rms < 0.5 * delayeds.noise);  // there are more singles than delayeds
@@ -172,7 +175,8 @@ TEST_CASE("events of a live stream take the last interval before theirs that has
     if (made.events.start_s < fit_every_s) continue;
     // The total at that time is known by the histogram of that time.
     const double truth = mean_decay(made.events.start_s, 5, 0.5 * half_life_s("Rb-82", Emission::positrons));
-    const double total = CoincidenceSums(*made.events.scanner).total({rate.model->factor.begin(), rate.model->factor.end()});
+    const double total =
+        CoincidenceSums(*made.events.scanner).total({rate.model->factor.begin(), rate.model->factor.end()});
     CHECK(rate.scale * total / randoms_at_start_cps == doctest::Approx(truth).epsilon(0.02));
   }
   CHECK(models.size() > 4);   // a fit for each of the earlier intervals
@@ -192,7 +196,8 @@ TEST_CASE("singles that give no rate of each detector are refused in one line") 
   by_module.unusable = "the singles histograms are by module";
   no_window.window_s = 0;
   no_time.duration_s = 0;
-  refused({.from = RandomsFrom::singles}, by_module, "randoms cannot be estimated from singles: the singles histograms");
+  refused({.from = RandomsFrom::singles}, by_module,
+          "randoms cannot be estimated from singles: the singles histograms");
   refused({.from = RandomsFrom::singles}, no_window, "give randoms.window_ns");
   refused({.from = RandomsFrom::singles}, no_time, "covers no time");
   RandomsInTime given({.from = RandomsFrom::singles, .window_ns = 8}, 0);
@@ -201,16 +206,18 @@ TEST_CASE("singles that give no rate of each detector are refused in one line") 
 }
 
 TEST_CASE("a recording without singles histograms cannot be corrected by them") {
-  RegisteredGadgetTest<EventBatch> gadget("event_corrections", "{randoms: {from: singles}, reference_s: 1, backend: cpu}");
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: singles}, reference_s: 1, backend: cpu}");
   gadget.send(decaying_scan().front().events.to(Memory::host));
   CHECK_THROWS_WITH(gadget.finish(), doctest::Contains("no singles histogram came"));
-  CHECK_THROWS_WITH((RegisteredGadgetTest<EventBatch>("event_corrections", "{randoms: {from: rate, rate_cps: 1, window_ns: 3}}")),
-                    doctest::Contains("`window_ns` goes with `from: singles`"));
+  CHECK_THROWS_WITH(
+      (RegisteredGadgetTest<EventBatch>("event_corrections", "{randoms: {from: rate, rate_cps: 1, window_ns: 3}}")),
+      doctest::Contains("`window_ns` goes with `from: singles`"));
 }
 
 TEST_CASE("event_corrections takes singles and says what it did") {
-  RegisteredGadgetTest<EventBatch> gadget(
-      "event_corrections", "{randoms: {from: singles, interval_s: 50}, reference_s: 1, backend: cpu}");
+  RegisteredGadgetTest<EventBatch> gadget("event_corrections",
+                                          "{randoms: {from: singles, interval_s: 50}, reference_s: 1, backend: cpu}");
   for (const SimulatedEvents& made : decaying_scan()) {
     gadget.send(singles_batch(made.events.scanner, made.singles));
     gadget.send(made.events.to(Memory::host));

@@ -30,7 +30,8 @@ struct SortedPhotons {
 SortedPhotons sort_photons(std::vector<TimedPhoton> photons, const Scanner& scanner, double tau_s) {
   std::ranges::sort(photons, {}, &TimedPhoton::at_s);
   const auto detectors = static_cast<std::size_t>(scanner.detectors->size());
-  SortedPhotons result{std::vector<double>(detectors), std::vector<double>(detectors), 0, 0, std::vector<double>(detectors)};
+  SortedPhotons result{std::vector<double>(detectors), std::vector<double>(detectors), 0, 0,
+                       std::vector<double>(detectors)};
   for (const TimedPhoton& photon : photons) result.singles[photon.detector] += 1;
   for (std::size_t i = 0; i < photons.size();) {
     std::size_t end = i + 1;

@@ -1,5 +1,5 @@
-// A simulated scan whose activity decays: trues fall with it, randoms and delayeds with its square, and singles are those
-// that make the randoms.
+// A simulated scan whose activity decays: trues fall with it, randoms and delayeds with its square, and singles are
+// those that make the randoms.
 #include <cmath>
 #include <numeric>
 
@@ -19,7 +19,7 @@ EventSimulator decaying(SimulationOptions options) {
   RingScanner ring = small_ring();
   ring.crystal_efficiency_spread = 0.4;
   Solid ball(Shape::ellipsoid, {}, {20, 20, 20});
-  ball.activity_Bq_mL = 200'000;
+  ball.activity_Bq_mL = 10'000;
   const Phantom phantom("ball", {ball});
   options.half_life_s = fall_half_life_s;
   return {ring, phantom, options};
