@@ -22,7 +22,7 @@ Division division_of(const RankParams& params, BackendChoice backend, bool deter
     division.parts = deterministic && division.ranks > 1 ? std::max(usual_deterministic_parts, division.ranks)
                                                          : division.ranks;
   if (division.parts < division.ranks)
-    throw std::invalid_argument(fmt::format("parts: {} leaves nothing for {} of {} ranks: write parts: {} or more",
+    throw std::invalid_argument(fmt::format("rank_parts: {} leaves nothing for {} of {} ranks: write rank_parts: {} or more",
                                             division.parts, division.ranks - division.parts, division.ranks,
                                             division.ranks));
   return division;

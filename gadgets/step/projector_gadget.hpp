@@ -92,15 +92,15 @@ class ProjectorGadget {
  public:
   struct Params : Type::Params {
     int ranks = 1;
-    int parts = 0;
+    int rank_parts = 0;
   };
   static constexpr auto params =
       Type::params + describe(param<&Params::ranks>("ranks", not_in_key, range(0, 64), ranks_words),
-                              param<&Params::parts>("parts", not_in_key, range(0, 64), parts_words));
+                              param<&Params::rank_parts>("rank_parts", not_in_key, range(0, 64), rank_parts_words));
   static constexpr bool own_thread = true;
   static constexpr bool harmless = true;
   static MemoryNeed memory(const Params& p, std::span<const std::size_t> inputs) {
-    const auto for_parts = static_cast<std::size_t>(images_of_parts({p.ranks, p.parts}, is_deterministic(p)));
+    const auto for_parts = static_cast<std::size_t>(images_of_parts({p.ranks, p.rank_parts}, is_deterministic(p)));
     MemoryNeed need = step_memory(
         p.backend, memory_sum(Type::bytes_held(p, inputs[1]), memory_product(for_parts, inputs[1])), inputs);
     need.note = Data::memory_note;
@@ -119,7 +119,7 @@ class ProjectorGadget {
   static StepSettings settings(const Params& p) {
     StepSettings settings{.backend = p.backend,
                           .log_likelihood = p.log_likelihood,
-                          .division = division_of({p.ranks, p.parts}, p.backend, is_deterministic(p))};
+                          .division = division_of({p.ranks, p.rank_parts}, p.backend, is_deterministic(p))};
     if constexpr (requires { Type::planned_from(p); }) settings.planned_from = Type::planned_from(p);
     return settings;
   }

@@ -32,7 +32,7 @@ TEST_CASE("frames of a dynamic scan become one file, whose regions keep their ac
   const TemporaryFolder folder;
   const auto inspected = run_command("inspect --json " + recording().string());
   REQUIRE(inspected.code == 0);
-  const double seconds = inspected.json()["duration_s"];
+  const double seconds = 1e-3 * inspected.json()["duration_ms"].get<double>();
   const auto run = reconstruct(folder / "all", fmt::format("--set 'subsets.frames=[2x{:g}, {:g}]'", seconds / 4, seconds / 2));
   REQUIRE_MESSAGE(run.code == 0, run.err);
   const auto books = nlohmann::json::parse(text_of(folder / "all" / "run.json"))["books"];

@@ -32,7 +32,7 @@ CommandResult reconstruct(const std::filesystem::path& folder, const std::string
 CommandResult run_live(const std::filesystem::path& folder, const std::string& more) {
   std::filesystem::create_directories(folder);
   const auto file = folder / "live.yaml";
-  std::ofstream(file) << "backend: cpu\nimage: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}\nparts: 8\ngadgets:\n"
+  std::ofstream(file) << "backend: cpu\nimage: {size: [16, 16, 8], voxel_mm: [16, 16, 18]}\nrank_parts: 8\ngadgets:\n"
                       << "  feed: {use: file_source, path: " << recording().string() << ", chunk_kib: 7}\n"
                       << R"(  events: {use: petsird_decoder, from: feed, batch_events: 1500}
   subsets: {use: live_subsets, from: events, events: 4000, iterations: 1}
@@ -99,7 +99,7 @@ TEST_CASE("a number of ranks that cannot be starts nothing, and one line says wh
   };
   CHECK(refused("--ranks many").find("ranks") != std::string::npos);
   CHECK(refused("--ranks 65").find("64") != std::string::npos);
-  CHECK(refused("--ranks 4 --set parts=3").find("write parts: 4 or more") != std::string::npos);
+  CHECK(refused("--ranks 4 --set rank_parts=3").find("write rank_parts: 4 or more") != std::string::npos);
 }
 
 TEST_CASE("bench scaling measures ranks beside one") {

@@ -121,7 +121,7 @@ void check_ranks_agree(bool on_gpu, int most) {
 }
 
 void check_ranks_give_the_same_bits(bool on_gpu, const std::vector<int>& numbers) {
-  const Passed one = project("deterministic: true, ranks: 1, parts: 8", on_gpu);
+  const Passed one = project("deterministic: true, ranks: 1, rank_parts: 8", on_gpu);
   for (const int ranks : numbers) {
     CAPTURE(ranks);
     const Passed several = project(fmt::format("deterministic: true, ranks: {}", ranks), on_gpu);
@@ -170,7 +170,7 @@ void check_ranks_of_views_agree(bool on_gpu, int most) {
   for (int ranks = 2; ranks <= most; ++ranks) {
     CAPTURE(ranks);
     for (const int parts : {ranks, 8}) {
-      const Passed several = project_views(fmt::format("ranks: {}, parts: {}", ranks, parts), on_gpu);
+      const Passed several = project_views(fmt::format("ranks: {}, rank_parts: {}", ranks, parts), on_gpu);
       CHECK(nrms(several.back, one.back) < 1e-6);
       CHECK(several.tally.used == one.tally.used);
     }
@@ -216,8 +216,8 @@ TEST_CASE("ranks on two GPUs give the sums and the books of one") {
 }
 
 TEST_CASE("ranks that cannot be are refused before data flow") {
-  CHECK(error_of([] { project("ranks: 3, parts: 2"); }) ==
-        "parts: 2 leaves nothing for 1 of 3 ranks: write parts: 3 or more");
+  CHECK(error_of([] { project("ranks: 3, rank_parts: 2"); }) ==
+        "rank_parts: 2 leaves nothing for 1 of 3 ranks: write rank_parts: 3 or more");
   if (!gpu_or_skip()) return;
   const int gpus = cuda_devices();
   CHECK(error_of([&] { project(fmt::format("ranks: {}", gpus + 1), true); }) ==
