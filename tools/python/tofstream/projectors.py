@@ -21,8 +21,7 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
           sensitivity: Optional[Mapping[str, Any]] = None,
           cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
-          deterministic: Optional[bool] = None, ranks: Optional[int] = None, parts: Optional[int] = None,
-          **unknown: NoReturn) -> Operator:
+          deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
     """Projects events along lines through an image of blobs (image.basis: blobs): forward, ratio and back in one pass
     (blob_projector).
 
@@ -44,16 +43,10 @@ def blobs(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: O
                        events, else direct; paper: the scheme of Cui et al. 2011, slower
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
-    ranks              [0, 64] (1): Projectors that share each subset, a GPU each: the parts of an image's back
-                       projection are added up. 0: as many as the host has GPUs. On a CPU they share its cores, which
-                       gains nothing
-    parts              [0, 64] (0): Parts of a subset whose back projections are added up in order. With
-                       `deterministic`, images of any number of ranks are the same bit for bit where this is the same.
-                       0: as many as ranks or, with `deterministic` and more than one, 8
     """
     return list_mode("blob_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
                      tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity, cuda_path=cuda_path,
-                     deterministic=deterministic, ranks=ranks, parts=parts, **unknown)
+                     deterministic=deterministic, **unknown)
 
 
 def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float = 10,
@@ -66,8 +59,7 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
            axial_fwhm_mm: Optional[float] = None, parts: Optional[Sequence[Mapping[str, Any]]] = None,
            cut_sigma: Optional[float] = None, fft_ends: Optional[Literal["padded", "periodic"]] = None,
            fft_spectrum: Optional[Literal["sampled", "analytic"]] = None,
-           scheme: Optional[Literal["footprint", "paper"]] = None, ranks: Optional[int] = None,
-           parts: Optional[int] = None, **unknown: NoReturn) -> HistoImages:
+           scheme: Optional[Literal["footprint", "paper"]] = None, **unknown: NoReturn) -> HistoImages:
     """Projects histo-images (DIRECT): the image convolved with each view's ToF, radial and axial kernel
     (direct_projector).
 
@@ -101,18 +93,12 @@ def direct(grid: Grid, *, views: Sequence[int] = (40, 3), acceptance_deg: float 
     scheme             footprint | paper (footprint): Of two_stage. footprint: the resampling is the kernel across the
                        view; paper: as published, for comparison: a rotation, an elliptic Gaussian and a rotation
                        back, on lattice: image
-    ranks              [0, 64] (1): Projectors that share each subset, a GPU each: the parts of an image's back
-                       projection are added up. 0: as many as the host has GPUs. On a CPU they share its cores, which
-                       gains nothing
-    parts              [0, 64] (0): Parts of a subset whose back projections are added up in order. With
-                       `deterministic`, images of any number of ranks are the same bit for bit where this is the same.
-                       0: as many as ranks or, with `deterministic` and more than one, 8
     """
     return histo_images("direct_projector", grid, views=views, acceptance_deg=acceptance_deg, lattice=lattice,
                         device=device, precision=precision, operator=operator, tof_fwhm_ps=tof_fwhm_ps,
                         lor_fwhm_mm=lor_fwhm_mm, lor_fwhm_at_mm=lor_fwhm_at_mm, axial_fwhm_mm=axial_fwhm_mm,
                         parts=parts, cut_sigma=cut_sigma, fft_ends=fft_ends, fft_spectrum=fft_spectrum, scheme=scheme,
-                        ranks=ranks, parts=parts, **unknown)
+                        **unknown)
 
 
 def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
@@ -120,7 +106,7 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
            edges: Optional[Literal["full", "clipped"]] = None, tof: Optional[bool] = None,
            tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
            sensitivity: Optional[Mapping[str, Any]] = None, deterministic: Optional[bool] = None,
-           ranks: Optional[int] = None, parts: Optional[int] = None, **unknown: NoReturn) -> Operator:
+           **unknown: NoReturn) -> Operator:
     """Projects events along lines by Joseph's interpolation: forward, ratio and back in one pass (joseph_projector).
 
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
@@ -141,16 +127,10 @@ def joseph(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
     sensitivity.cache  (True): Keep sensitivity images in the user's cache folder
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
-    ranks              [0, 64] (1): Projectors that share each subset, a GPU each: the parts of an image's back
-                       projection are added up. 0: as many as the host has GPUs. On a CPU they share its cores, which
-                       gains nothing
-    parts              [0, 64] (0): Parts of a subset whose back projections are added up in order. With
-                       `deterministic`, images of any number of ranks are the same bit for bit where this is the same.
-                       0: as many as ranks or, with `deterministic` and more than one, 8
     """
     return list_mode("joseph_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
                      edges=edges, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map, sensitivity=sensitivity,
-                     deterministic=deterministic, ranks=ranks, parts=parts, **unknown)
+                     deterministic=deterministic, **unknown)
 
 
 def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int],
@@ -162,7 +142,7 @@ def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int
           adjoint: Optional[Literal["exact", "paper"]] = None,
           mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
           support: Optional[Literal["cylinder", "box"]] = None, cps_per_MBq: Optional[float] = None,
-          ranks: Optional[int] = None, parts: Optional[int] = None, **unknown: NoReturn) -> Operator:
+          **unknown: NoReturn) -> Operator:
     """Projects views of a gamma camera: the image turned towards it, attenuated, convolved with the point spread of
     each depth, and summed (rotation_projector).
 
@@ -191,17 +171,11 @@ def spect(grid: Grid, *, angles_deg: Any, radius_mm: Any, detector: Sequence[int
                        see; box: all of it
     cps_per_MBq        [1e-06, 1000000], 1/(s MBq) (none): Counts a second of 1 MBq in air; none: the camera's, or no
                        absolute scale
-    ranks              [0, 64] (1): Projectors that share each subset, a GPU each: the parts of an image's back
-                       projection are added up. 0: as many as the host has GPUs. On a CPU they share its cores, which
-                       gains nothing
-    parts              [0, 64] (0): Parts of a subset whose back projections are added up in order. With
-                       `deterministic`, images of any number of ranks are the same bit for bit where this is the same.
-                       0: as many as ranks or, with `deterministic` and more than one, 8
     """
     return camera("rotation_projector", grid, angles_deg=angles_deg, radius_mm=radius_mm, detector=detector,
                   pixel_mm=pixel_mm, mu=mu, mu_grid=mu_grid, device=device, precision=precision, scanner=scanner,
                   psf=psf, psf_form=psf_form, rotation=rotation, adjoint=adjoint, mu_map=mu_map, support=support,
-                  cps_per_MBq=cps_per_MBq, ranks=ranks, parts=parts, **unknown)
+                  cps_per_MBq=cps_per_MBq, **unknown)
 
 
 def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
@@ -209,7 +183,7 @@ def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
            form: Optional[Literal["full", "eq7", "gaussian"]] = None,
            resolution: Optional[Mapping[str, Any]] = None, sensitivity: Optional[bool] = None,
            cuda_path: Optional[Literal["automatic", "thread_per_event", "warp_per_event"]] = None,
-           ranks: Optional[int] = None, parts: Optional[int] = None, **unknown: NoReturn) -> Operator:
+           **unknown: NoReturn) -> Operator:
     """Projects two strips' events by an analytic kernel: forward, ratio and back in one pass (strip_projector).
 
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
@@ -229,16 +203,9 @@ def strips(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: 
                        al. 2015, eq. 5, whose image holds the activity times the sensitivity
     cuda_path          automatic | thread_per_event | warp_per_event (automatic): On CUDA: automatic is the fastest,
                        the others are the paper's two
-    ranks              [0, 64] (1): Projectors that share each subset, a GPU each: the parts of an image's back
-                       projection are added up. 0: as many as the host has GPUs. On a CPU they share its cores, which
-                       gains nothing
-    parts              [0, 64] (0): Parts of a subset whose back projections are added up in order. With
-                       `deterministic`, images of any number of ranks are the same bit for bit where this is the same.
-                       0: as many as ranks or, with `deterministic` and more than one, 8
     """
     return list_mode("strip_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
-                     form=form, resolution=resolution, sensitivity=sensitivity, cuda_path=cuda_path, ranks=ranks,
-                     parts=parts, **unknown)
+                     form=form, resolution=resolution, sensitivity=sensitivity, cuda_path=cuda_path, **unknown)
 
 
 def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Optional[Grid] = None,
@@ -250,8 +217,7 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
         tof_cut_sigma: Optional[float] = None, mu_map: Optional[Union[str, "os.PathLike[str]"]] = None,
         sensitivity: Optional[Mapping[str, Any]] = None,
         cuda_path: Optional[Literal["automatic", "direct", "tiled", "paper"]] = None,
-        deterministic: Optional[bool] = None, ranks: Optional[int] = None, parts: Optional[int] = None,
-        **unknown: NoReturn) -> Operator:
+        deterministic: Optional[bool] = None, **unknown: NoReturn) -> Operator:
     """Projects events along tubes of response: forward, ratio and back in one pass (tor_projector).
 
     grid, events       an image's grid, and the events, whose order the data have, or the Lors of a sinogram
@@ -284,16 +250,9 @@ def tor(grid: Grid, events: Union[Events, Lors], *, mu: Any = None, mu_grid: Opt
                        events, else direct; paper: the scheme of Cui et al. 2011, slower
     deterministic      (False): The same events give the same image bit for bit, on a GPU and on any number of a CPU's
                        threads; this takes more time and memory (8 bytes a voxel on a GPU, up to 16 images on a CPU)
-    ranks              [0, 64] (1): Projectors that share each subset, a GPU each: the parts of an image's back
-                       projection are added up. 0: as many as the host has GPUs. On a CPU they share its cores, which
-                       gains nothing
-    parts              [0, 64] (0): Parts of a subset whose back projections are added up in order. With
-                       `deterministic`, images of any number of ranks are the same bit for bit where this is the same.
-                       0: as many as ranks or, with `deterministic` and more than one, 8
     """
     return list_mode("tor_projector", grid, events, mu=mu, mu_grid=mu_grid, device=device, precision=precision,
                      tube_width_voxels=tube_width_voxels, response=response, fwhm_mm=fwhm_mm, bessel_alpha=bessel_alpha,
                      table=table, normalise=normalise, tof=tof, tof_cut_sigma=tof_cut_sigma, mu_map=mu_map,
-                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, ranks=ranks,
-                     parts=parts, **unknown)
+                     sensitivity=sensitivity, cuda_path=cuda_path, deterministic=deterministic, **unknown)
 # SPDX-License-Identifier: Apache-2.0
