@@ -45,12 +45,13 @@ struct UpdateStep {
   int subset = 0;   // its place in the iteration, from 0
   int subsets = 0;  // 0 while a live stream has not ended
   bool ends_iteration = false;
-  bool last = false;        // no update follows
-  std::int64_t update = 0;  // its number in the run, from 1; 0: not counted
-  bool replayed = false;    // its events were reconstructed before, whatever the iteration
-  bool restart = false;     // discards the estimate: the start image comes out
-  int number = 0;           // of the subset, the same in each iteration, whatever its place
-  ScanFrame frame = {};         // iterations and subsets are its own
+  bool last = false;         // no update follows
+  std::int64_t update = 0;   // its number in the run, from 1; 0: not counted
+  bool replayed = false;     // its events were reconstructed before, whatever the iteration
+  bool restart = false;      // discards what the update has learned, and the estimate: the start image comes out
+  bool keeps_image = false;  // of a restart: but not the image, which comes out again
+  int number = 0;            // of the subset, the same in each iteration, whatever its place
+  ScanFrame frame = {};      // iterations and subsets are its own
 
   /// Whether the frame's image is complete with this update.
   bool ends_frame() const { return frame.number > 0 && ends_iteration && iteration == iterations; }
@@ -109,8 +110,9 @@ Subset<Data> announcement_of(Data like) {
 
 /// Tells the update to restart. It has no data and takes its place in the order of the subsets.
 template <class Data>
-Subset<Data> restart_of(std::int64_t update) {
-  return {.step = {.iteration = 0, .update = update, .replayed = true, .restart = true}, .batches = {}};
+Subset<Data> restart_of(std::int64_t update, bool keeps_image = false) {
+  return {.step = {.iteration = 0, .update = update, .replayed = true, .restart = true, .keeps_image = keeps_image},
+          .batches = {}};
 }
 
 /// A^T(1 / (A x + c/m)) of one subset, and what else an update needs.

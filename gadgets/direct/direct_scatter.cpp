@@ -19,17 +19,13 @@
 #include "gadgets/direct/histo_terms.hpp"
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/parameters.hpp"
+#include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
 #include "gadgets/views.hpp"
 #include "kernels/direct/direct.hpp"
 #include "kernels/direct/histo_tails.hpp"
 
 namespace tofstream {
-
-enum class HistoScatterFit { tails, none };
-constexpr auto enum_names(HistoScatterFit) {
-  return names(HistoScatterFit::tails, "tails", HistoScatterFit::none, "none");
-}
 
 namespace {
 
@@ -91,7 +87,7 @@ struct DirectScatterGadget {
   struct Params {
     std::filesystem::path mu_map;
     std::vector<int> at_iterations = {2, 3};
-    HistoScatterFit fit = HistoScatterFit::tails;
+    ScatterFit fit = ScatterFit::tails;
     double point_mm = 20;
     std::int64_t most_lines = 50'000'000;
     std::filesystem::path file = "scatter.nii.gz";
@@ -106,10 +102,7 @@ struct DirectScatterGadget {
           "fit",
           "tails: multiplied by the factor that counts beside the body ask for, which makes up for coincidences with "
           "more than one scatter; none: as it was computed"),
-      param<&Params::point_mm>(
-          "point_mm", range(2, 200), unit("mm"),
-          "Distance between scatter points: at most as large as the smallest hot object; half of it "
-          "takes eight times as long"),
+      param<&Params::point_mm>("point_mm", range(2, 200), unit("mm"), scatter_point_words),
       param<&Params::most_lines>(
           "most_lines", range(1000, 2147483648.0),
           "Where histo-images see the scanner's lines, without attenuation, is from all of these "
@@ -130,7 +123,10 @@ struct DirectScatterGadget {
   }
 
   DirectScatterGadget(const Params& p, Context& context)
-      : p_(checked(p)), path_(context.output_file(p.file)), renewals_(p.at_iterations), mu_(read_mu_map(p.mu_map)) {}
+      : p_(p),
+        path_(context.output_file(nifti_name(p.file))),
+        renewals_(p.at_iterations),
+        mu_(read_mu_map(p.mu_map)) {}
 
   void process(DirectScatterInputs inputs, Emit<Additive<ViewBatch>>& emit, Context& context) {
     const ViewSubset& subset = *inputs.views;
@@ -141,14 +137,14 @@ struct DirectScatterGadget {
       if (!place_ && !subset.batches.empty() && subset.step.subsets > 0)
         begin(*subset.batches.front(), *estimate.image);
       note_tails(subset);
-      if (renewals_.are_due(subset.step, terms_ != nullptr) && !has_none(subset, context))
+      if (renewals_.are_due(subset.step, terms_ != nullptr) && !said_.has_none(subset.quantity.get(), context))
         renew(subset, estimate, context);
     }
-    emit(Additive<ViewBatch>{estimate.image, terms_, said_});
+    emit(Additive<ViewBatch>{estimate.image, terms_, said_.get()});
   }
 
   void flush(Context& context) {
-    if (!terms_ && said_.record.state == CorrectionState::not_needed) return;
+    if (!terms_ && said_.is_not_needed()) return;
     if (!terms_)
       return context.log().warning(
           fmt::format("the image is not corrected for scatter: the run ended before {}", renewals_.first_time()));
@@ -162,13 +158,6 @@ struct DirectScatterGadget {
     int view = 0;
     double times = 0, counts = 0, other = 0;
   };
-
-  static const Params& checked(const Params& p) {
-    const std::string name = p.file.string();
-    if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
-      throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
-    return p;
-  }
 
   static void require_correctable(const ViewSubset& subset, const ViewBatch& sample) {
     if (!sample.set->histo.scanner)
@@ -187,7 +176,7 @@ struct DirectScatterGadget {
               p_.most_lines};
     scanner_ = set.histo.scanner;
     scatter_ = scatter_of(*scanner_).of_images(*scanner_, mu_, p_.point_mm);
-    if (p_.fit == HistoScatterFit::tails)
+    if (p_.fit == ScatterFit::tails)
       tails_.emplace(mu_, place_->grid, place_->views, place_->lattice,
                      HistoTailsSettings{.tof_sigma_mm = static_cast<double>(set.histo.tof_sigma_mm)});
   }
@@ -197,23 +186,7 @@ struct DirectScatterGadget {
     renewals_.begin_anew();
     tails_of_views_.clear();
     noted_iteration_ = 0;
-    said_ = not_yet();
-  }
-
-  NamedCorrection not_yet() const {
-    return {Correction::scatter,
-            {CorrectionState::not_made, fmt::format("single scatter from iteration {} on", renewals_.first())}};
-  }
-
-  // Simulated events may say that nothing was scattered.
-  bool has_none(const ViewSubset& subset, Context& context) {
-    if (!subset.quantity) return false;
-    const CorrectionRecord& scatter = (*subset.quantity)[Correction::scatter];
-    if (scatter.state != CorrectionState::not_needed) return false;
-    if (said_.record.state != CorrectionState::not_needed)
-      context.log().info(fmt::format("the events say that they have no scatter ({}): none is estimated", scatter.how));
-    said_ = {Correction::scatter, scatter};
-    return true;
+    said_.begin_anew();
   }
 
   // Each view once: in the first iteration that comes, which is another than 1 only in a run that was resumed.
@@ -264,7 +237,7 @@ struct DirectScatterGadget {
     reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
     if (tails_) scale(*made, context);
     terms_ = std::move(made);
-    said_ = {Correction::scatter, {CorrectionState::made, "single scatter of the estimate"}};
+    said_.made();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     context.log().info(fmt::format("single scatter at {} points, for iteration {}: {:.1f} s", scatter_->points(),
                                    subset.step.iteration, seconds));
@@ -282,12 +255,8 @@ struct DirectScatterGadget {
       other += tail.other;
       scatter += tails_->sum(tail.view, of_view.data());
     }
-    constexpr double least_scatter = 100, least_factor = 0.25, most_factor = 4;
-    if (scatter < least_scatter)
-      return context.log().warning(fmt::format(
-          "scatter is not fitted to the counts: {:.0f} of it are expected beside the body, too few to tell; "
-          "coincidences with more than one scatter stay uncorrected (fit: none says that they may)",
-          scatter));
+    constexpr double least_factor = 0.25, most_factor = 4;
+    if (scatter < least_scatter_of_tails) return warn_of_few_tails("counts", scatter, context);
     const double asked = (counts - other) / scatter, error = std::sqrt(counts) / scatter;
     made.set_factor(std::clamp(asked, least_factor, most_factor));
     context.append("tail_factor", made.factor());
@@ -295,12 +264,7 @@ struct DirectScatterGadget {
     context.report("tail_counts", counts);
     context.log().info(fmt::format("beside the body {:.0f} counts ask for {:.3f} +- {:.3f} of the single scatter",
                                    counts, asked, error));
-    constexpr double low = 0.8, high = 1.5;
-    if (asked < low || asked > high)
-      context.log().warning(fmt::format(
-          "counts beside the body ask for {:.2f} +- {:.2f} of the single scatter, where {:g} to {:g} is usual: is the "
-          "image absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
-          asked, error, low, high));
+    warn_of_tail_factor("counts", asked, error, false, context);
   }
 
   /// Of an image that is too low inside the body, scatter is too low as well.
@@ -324,7 +288,7 @@ struct DirectScatterGadget {
   int noted_iteration_ = 0;
   std::shared_ptr<const LaidLines> lines_;
   std::shared_ptr<const HistoScatterTerms> terms_;
-  NamedCorrection said_ = not_yet();
+  SaidOfScatter said_ = SaidOfScatter(renewals_.first());
   double reference_s_ = 1;
   bool is_warned_ = false;
 };

@@ -21,6 +21,7 @@
 #include "gadgets/parameters.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/step/estimated_scatter.hpp"
 #include "gadgets/step/renewals.hpp"
 #include "kernels/memory/devices.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
@@ -28,11 +29,6 @@
 #include "kernels/ring/scatter/scatter_tails.hpp"
 
 namespace tofstream {
-
-enum class ScatterFit { tails, none };
-constexpr auto enum_names(ScatterFit) {
-  return names(ScatterFit::tails, "tails", ScatterFit::none, "none");
-}
 
 namespace {
 
@@ -96,10 +92,7 @@ struct SingleScatterGadget {
           "tails: multiplied by the factors along z that events beside the body ask for, which make up for "
           "coincidences with more than one scatter; none: as it was computed"),
       param<&Params::tof>("tof", "By ToF, where the events have it, as the projector uses it"),
-      param<&Params::point_mm>(
-          "point_mm", range(2, 200), unit("mm"),
-          "Distance between scatter points: at most as large as the smallest hot object; half of it "
-          "takes eight times as long"),
+      param<&Params::point_mm>("point_mm", range(2, 200), unit("mm"), scatter_point_words),
       param<&Params::file>("file", in_run_folder,
                            "Name of the last estimate in the output folder, .nii or .nii.gz, which event_corrections "
                            "can read"),
@@ -117,7 +110,7 @@ struct SingleScatterGadget {
   }
 
   SingleScatterGadget(const Params& p, Context& context)
-      : p_(checked(p)), path_(context.output_file(p.file)), renewals_(p.at_iterations, p.every_s) {
+      : p_(p), path_(context.output_file(nifti_name(p.file))), renewals_(p.at_iterations, p.every_s) {
     mu_ = read_mu_map(p.mu_map);
     mu_checksum_ = checksum_of_mu_map(*mu_);
   }
@@ -128,15 +121,20 @@ struct SingleScatterGadget {
     if (const EventBatch* sample = subset.sample(); sample && sample->scanner && !scatter_)
       set_scanner(*sample->scanner);
     require_voxels(estimate);
+    if (subset.step.frame.number > 0)
+      throw std::runtime_error(
+          "scatter is not told apart by frames: leave this gadget out of a pipeline with framing, and give "
+          "event_corrections a scatter file");
     require_correctable(subset);
     if (subset.step.restart) begin_anew();
     note_tails(subset);
-    if (estimate.image && is_due(subset) && !has_none(subset, context)) renew(subset.step, estimate, context);
-    emit(Additive<EventBatch>{estimate.image, terms_, said_});
+    if (estimate.image && is_due(subset) && !said_.has_none(subset.quantity.get(), context))
+      renew(subset.step, estimate, context);
+    emit(Additive<EventBatch>{estimate.image, terms_, said_.get()});
   }
 
   void flush(Context& context) {
-    if (!terms_ && said_.record.state == CorrectionState::not_needed) return;
+    if (!terms_ && said_.is_not_needed()) return;
     if (!terms_)
       return context.log().warning(
           fmt::format("the image is not corrected for scatter: the run ended before {}", renewals_.first_time()));
@@ -147,13 +145,6 @@ struct SingleScatterGadget {
   }
 
  private:
-  static const Params& checked(const Params& p) {
-    const std::string name = p.file.string();
-    if (!name.ends_with(".nii") && !name.ends_with(".nii.gz"))
-      throw std::invalid_argument(fmt::format("file must end in .nii or .nii.gz, not {}", name));
-    return p;
-  }
-
   void set_scanner(const Scanner& scanner) {
     scanner_ = scatter_scanner(scanner);
     const std::optional<Image> mu = std::exchange(mu_, {});
@@ -178,17 +169,6 @@ struct SingleScatterGadget {
           "the events are corrected for scatter already, by {}: leave out either that or this gadget", scatter->how));
   }
 
-  // Simulated events may say that nothing was scattered.
-  bool has_none(const EventSubset& subset, Context& context) {
-    if (!subset.quantity) return false;
-    const CorrectionRecord& scatter = (*subset.quantity)[Correction::scatter];
-    if (scatter.state != CorrectionState::not_needed) return false;
-    if (said_.record.state != CorrectionState::not_needed)
-      context.log().info(fmt::format("the events say that they have no scatter ({}): none is estimated", scatter.how));
-    said_ = {Correction::scatter, scatter};
-    return true;
-  }
-
   // Each event once: in the first iteration that comes, which is another than 1 only in a run that was resumed.
   void note_tails(const EventSubset& subset) {
     if (!tails_ || subset.step.iteration == 0) return;
@@ -201,12 +181,7 @@ struct SingleScatterGadget {
   void begin_anew() {
     terms_ = nullptr;
     renewals_.begin_anew();
-    said_ = not_yet();
-  }
-
-  NamedCorrection not_yet() const {
-    return {Correction::scatter,
-            {CorrectionState::not_made, fmt::format("single scatter from iteration {} on", renewals_.first())}};
+    said_.begin_anew();
   }
 
   bool is_due(const EventSubset& subset) {
@@ -229,7 +204,7 @@ struct SingleScatterGadget {
     reference_s_ = estimate.quantity && estimate.quantity->reference_s > 0 ? estimate.quantity->reference_s : 1;
     if (tails_) scale(*scatter, context);
     terms_ = std::make_shared<const ScatterTerms>(std::move(scatter), p_.tof);
-    said_ = {Correction::scatter, {CorrectionState::made, "single scatter of the estimate"}};
+    said_.made();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     context.log().info(fmt::format(
         "single scatter at {} points, for {}: {:.1f} s", scatter_->points(),
@@ -249,14 +224,7 @@ struct SingleScatterGadget {
 
   void scale(ScatterEstimate& scatter, Context& context) {
     const TailFit fit = tails_->fit(scatter, reference_s_);
-    constexpr double least_scatter = 100;
-    if (fit.scatter < least_scatter) {
-      context.log().warning(fmt::format(
-          "scatter is not fitted to the events: {:.0f} counts of it are expected beside the body, too few to tell; "
-          "coincidences with more than one scatter stay uncorrected (fit: none says that they may)",
-          fit.scatter));
-      return;
-    }
+    if (fit.scatter < least_scatter_of_tails) return warn_of_few_tails("events", fit.scatter, context);
     multiply(scatter, fit);
     context.append("tail_factor", fit.mean);
     context.report("tail_factor_error", fit.error);
@@ -267,12 +235,7 @@ struct SingleScatterGadget {
     context.report("tail_factors_along_z", along_z);
     context.log().info(fmt::format("beside the body {:.0f} events ask for {:.3f} +- {:.3f} of it: {}", fit.counts,
                                    fit.mean, fit.error, along_z));
-    constexpr double low = 0.8, high = 1.5;
-    if (fit.is_at_bound || fit.mean < low || fit.mean > high)
-      context.log().warning(fmt::format(
-          "events beside the body ask for {:.2f} +- {:.2f} of the single scatter, where {:g} to {:g} is usual: is the "
-          "image absolute (calibration, normalisation), the mu map complete and in its place, are randoms corrected?",
-          fit.mean, fit.error, low, high));
+    warn_of_tail_factor("events", fit.mean, fit.error, fit.is_at_bound, context);
   }
 
   static void multiply(ScatterEstimate& scatter, const TailFit& fit) {
@@ -314,7 +277,7 @@ struct SingleScatterGadget {
   int noted_iteration_ = 0;
   std::shared_ptr<const ScatterTerms> terms_;
   Renewals renewals_;
-  NamedCorrection said_ = not_yet();
+  SaidOfScatter said_ = SaidOfScatter(renewals_.first());
   double reference_s_ = 1;
   bool is_warned_ = false;
 };

@@ -19,7 +19,7 @@ struct Division {
 };
 
 /// With deterministic sums the image does not depend on `ranks` as long as `parts` stays the same, which is why there
-/// are so many parts for any number of ranks but one.
+/// are so many parts for any number of ranks from two to this.
 inline constexpr int usual_deterministic_parts = 8;
 
 /// For a backend; ranks of a CPU share its cores. Looks for GPUs only where there is to be more than one rank. Throws
@@ -34,7 +34,7 @@ inline constexpr auto* ranks_words =
     "the host has GPUs. On a CPU they share its cores, which gains nothing";
 inline constexpr auto* rank_parts_words =
     "Parts of a subset whose back projections are added up in order. With `deterministic`, images of any number of ranks "
-    "are the same bit for bit where this is the same. 0: as many as ranks or, with `deterministic` and more than one, 8";
+    "are the same bit for bit where this is the same. 0: as many as ranks or, with `deterministic` and 2 to 8 of them, 8";
 
 }  // namespace tofstream
 // SPDX-License-Identifier: Apache-2.0

@@ -108,8 +108,8 @@ class Ranks {
   SubsetTally project_part(Share<Data>& share, int part, const SubsetPass<Data>& pass, const Image& estimate,
                            Image& back, Context& context, const TakeTurn& take_turn);
   SubsetTally project_here(const SubsetPass<Data>& pass, Image& back, Context& context);
-  template <class Work>
-  void begin_others(const Work& work);
+  template <class Work, class Own>
+  void with_others(const Work& work, const Own& own);
   void wait_for_others();
   void add_up(Image& back);
   const Image& sum_of(int part, const Image& back) const;
@@ -120,8 +120,8 @@ class Ranks {
   SystemModel<Data>& model_;
   Memory memory_;
   std::deque<Share<Data>> own_;  // shares of the first rank
-  std::vector<Image> own_sums_;   // of all of them but the first
-  Buffer<float> own_added_;       // as the others'
+  std::vector<Image> own_sums_;  // of all of them but the first
+  Buffer<float> own_added_;      // as the others'
   std::vector<std::unique_ptr<Other>> others_;
   double waiting_s_ = 0, adding_s_ = 0, waiting_for_turn_s_ = 0;
 };
@@ -192,27 +192,28 @@ SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Cont
   if (pass.subset.batches.empty()) return {};
   if (!others_.empty() && is_on_devices()) {
     synchronize(nullptr);  // the estimate is there
-    begin_others([&](Other& other) { take_slab(other, pass.estimate); });
-    wait_for_others();
+    with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {});
   }
-  begin_others([&](Other& other) { project_there(other, pass, context); });
   SubsetTally tally;
-  try {
-    tally = project_here(pass, back, context);
-  } catch (...) {
-    for (auto& other : others_) other->working.wait();  // they read what the caller holds
-    throw;
-  }
-  wait_for_others();
+  with_others([&](Other& other) { project_there(other, pass, context); },
+              [&] { tally = project_here(pass, back, context); });
   for (const auto& other : others_) tally += other->tally;
   add_up(back);
   return tally;
 }
 
+// The others' work beside one's own; ends when all have ended, since they use what the caller holds.
 template <class Data>
-template <class Work>
-void Ranks<Data>::begin_others(const Work& work) {
-  for (auto& other : others_) other->working = other->thread.begin([work, &other] { work(*other); });
+template <class Work, class Own>
+void Ranks<Data>::with_others(const Work& work, const Own& own) {
+  for (auto& other : others_) other->working = other->thread.begin([&work, &other] { work(*other); });
+  try {
+    own();
+  } catch (...) {
+    for (auto& other : others_) other->working.wait();
+    throw;
+  }
+  wait_for_others();
 }
 
 template <class Data>
@@ -349,10 +350,9 @@ void Ranks<Data>::add_up(Image& back) {
     for (int part = 1; part < division_.parts; ++part) add_difference(back, 1, sum_of(part, back));
   } else {
     synchronize(nullptr);  // the first rank's own sums are there
-    begin_others([&](Other& other) { add_slab(other.number, other.slab, other.added, back); });
     Buffer<float> none;
-    add_slab(0, none, own_added_, back);
-    wait_for_others();
+    with_others([&](Other& other) { add_slab(other.number, other.slab, other.added, back); },
+                [&] { add_slab(0, none, own_added_, back); });
   }
   adding_s_ += detail::seconds_since(began);
 }

@@ -92,8 +92,8 @@ struct Framing {
       throw std::runtime_error("the events state no scan time, so nobody knows which frame they belong to");
     warn_of_long(batch, context);
     ended_s_ = std::max(ended_s_, batch.start_s + batch.duration_s);
-    if (batch.count == 0) return take(std::move(batch), emit, context);
-    for (EventBatch& piece : cut_at_frames(std::move(batch))) take(std::move(piece), emit, context);
+    for (EventBatch& piece : batch.count > 0 ? cut_at_frames(std::move(batch)) : time_of_frames(batch))
+      take(std::move(piece), emit, context);
   }
 
   void flush(Emit<EventSubset>& emit, Context& context) {
@@ -127,6 +127,22 @@ struct Framing {
     return split_by_arrival(std::move(batch), cuts, copy_stream());
   }
 
+  // The time of a batch that a window has emptied, by frames.
+  std::vector<EventBatch> time_of_frames(const EventBatch& batch) const {
+    std::vector<double> moments = {batch.start_s, batch.start_s + batch.duration_s};
+    for (std::size_t f = at_; f < frames_.size() && frames_[f].start_s < moments[1]; ++f)
+      for (const double moment_s : {frames_[f].start_s, end_s(f)})
+        if (moment_s > moments[0] && moment_s < moments[1]) moments.push_back(moment_s);
+    std::ranges::sort(moments);
+    std::vector<EventBatch> pieces;
+    for (std::size_t m = 1; m < moments.size(); ++m) {
+      pieces.push_back(batch.without_arrays());
+      pieces.back().start_s = moments[m - 1];
+      pieces.back().duration_s = moments[m] - moments[m - 1];
+    }
+    return pieces;
+  }
+
   // A piece belongs to the frame in which its middle lies.
   void take(EventBatch piece, Emit<EventSubset>& emit, Context& context) {
     const double middle_s = piece.start_s + 0.5 * piece.duration_s;
@@ -149,9 +165,9 @@ struct Framing {
       context.log().warning(fmt::format("{} has no events, and no image", in_words(frame)));
       return report(context);
     }
-    if (began_ && p_.start == FrameStart::start_image) {
+    if (began_) {  // an update knows nothing of the frame before but, perhaps, its image
       context.made_from(of_no_event(context.message()));
-      emit(restart_of<EventBatch>(++updates_));
+      emit(restart_of<EventBatch>(++updates_, p_.start == FrameStart::previous));
     }
     began_ = true;
     OfflineUpdates<EventBatch> updates({.iterations = p_.iterations,

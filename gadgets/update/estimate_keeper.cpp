@@ -47,10 +47,11 @@ Estimate EstimateKeeper::first(const std::optional<GridWish>& wish) const {
 
 std::optional<Estimate> EstimateKeeper::without_update(const Projected& projected) {
   if (projected.step.restart) {
-    begin_on(grid_);
+    if (!projected.step.keeps_image) begin_on(grid_);
     quantity_ = resumed_quantity_ = {};
     kept_ = {};
-    return Estimate{projected.step, image_, {}, {}, host_copy_};
+    return projected.step.keeps_image ? Estimate{projected.step, image_}
+                                      : Estimate{projected.step, image_, {}, {}, host_copy_};
   }
   if (projected.step.iteration > 0) return std::nullopt;
   if (!image_) begin_on(projected.back_projection->grid);
@@ -63,6 +64,9 @@ std::shared_ptr<Image> EstimateKeeper::copy() const {
 
 Estimate EstimateKeeper::updated(std::shared_ptr<const Image> next, const Projected& projected,
                                  std::map<std::string, double> kept) {
+  if (projected.step.frame.number > 0 && resumed_.iteration > 0)
+    throw std::runtime_error(
+        "resume_from: a checkpoint does not say of which frame it is, so a run with frames begins anew: leave it out");
   image_ = std::move(next);
   kept_ = std::move(kept);
   // A projector says it of all data so far.

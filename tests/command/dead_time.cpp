@@ -14,6 +14,7 @@
 #include "kernels/analysis/roi.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
 #include "tests/command/command.hpp"
+#include "tests/support/small_ring.hpp"
 
 using namespace tofstream;
 
@@ -22,19 +23,8 @@ namespace {
 constexpr double source_Bq_mL = 10000;
 
 RingScanner counting_ring() {
-  RingScanner ring;
+  RingScanner ring = testing::small_ring();
   ring.name = "counting";
-  ring.inner_radius_mm = 150;
-  ring.modules_transaxial = 16;
-  ring.modules_axial = 2;
-  ring.crystals_transaxial = ring.crystals_axial = 4;
-  ring.crystal_transaxial_mm = ring.crystal_axial_mm = 11;
-  ring.pitch_transaxial_mm = ring.pitch_axial_mm = 12;
-  ring.module_pitch_axial_mm = 49;
-  ring.tof_fwhm_ps = 400;
-  ring.tof_bins = 21;
-  ring.tof_bin_ps = 100;
-  ring.min_sector_difference = 3;
   return ring;
 }
 

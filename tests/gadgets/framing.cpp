@@ -2,7 +2,7 @@
 // own that does not depend on the others, and the writer puts all into one file.
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,35 +12,19 @@
 #include "gadgets/io/nifti/frame_times.hpp"
 #include "gadgets/io/nifti/nifti.hpp"
 #include "gadgets/payloads.hpp"
+#include "gadgets/penalty.hpp"
 #include "gadgets/subset/frame_table.hpp"
-#include "kernels/sort/partition.hpp"
 #include "tests/command/command.hpp"
+#include "tests/gadgets/numbered_events.hpp"
 
 using namespace tofstream;
+using tofstream::testing::numbers;
 
 namespace {
 
-/// Ten events a second, whose ToF is their number in the stream, as subset_builder's test has them.
+/// Ten events a second.
 EventBatch numbered_batch(int first, int count) {
-  EventBatch batch;
-  batch.count = count;
-  batch.start_s = 0.1 * first;
-  batch.duration_s = 0.1 * count;
-  for (int e = 0; e < 6; ++e) {
-    batch.ends[e] = Buffer<float>(Memory::host, count);
-    for (int i = 0; i < count; ++i) batch.ends[e][i] = e == 0 ? -100.0f : (e == 3 ? 100.0f : 0.0f);
-  }
-  batch.tof_mm = Buffer<float>(Memory::host, count);
-  for (int i = 0; i < count; ++i) batch.tof_mm[i] = static_cast<float>(-(first + i));
-  return partition_and_sort(std::move(batch), Backend::cpu);
-}
-
-std::vector<int> numbers(const EventSubset& subset) {
-  std::vector<int> all;
-  for (const auto& batch : subset.batches)
-    for (std::int64_t i = 0; i < batch->count; ++i) all.push_back(static_cast<int>(-batch->tof_mm[i]));
-  std::ranges::sort(all);
-  return all;
+  return testing::numbered_batch(first, count, 0.1 * first, 0.1 * count);
 }
 
 struct Framed {
@@ -138,8 +122,10 @@ TEST_CASE("a frame does not depend on those before it, but where it begins with 
     CHECK(alone.subsets[s]->time_fraction == second.subsets[7 + s]->time_fraction);
   }
   const Framed onwards = framed("frames: [5, 5], start: previous, subsets: 1, least_events: 0");
-  REQUIRE(onwards.subsets.size() == 2);
-  CHECK(onwards.subsets[1]->step.frame.number == 2);
+  REQUIRE(onwards.subsets.size() == 3);
+  CHECK(onwards.subsets[1]->step.restart);
+  CHECK(onwards.subsets[1]->step.keeps_image);
+  CHECK(onwards.subsets[2]->step.frame.number == 2);
 }
 
 TEST_CASE("frames that a scan does not fill are told, and the image is of the time that there is") {
@@ -164,6 +150,57 @@ TEST_CASE("a frame without events has no image, and those that follow have their
   CHECK(subsets[2]->step.last);
   CHECK(std::get<std::vector<std::string>>(gadget.context.figures().at("frames_without_events")) ==
         std::vector<std::string>{"frame 2 (5 to 10 s)"});
+}
+
+TEST_CASE("time that a window has emptied counts in the frames in which it was") {
+  RegisteredGadgetTest<EventSubset> gadget("framing", "{backend: cpu, frames: [4x5], subsets: 1, least_events: 0}");
+  gadget.send(numbered_batch(0, 30));
+  EventBatch emptied;
+  emptied.start_s = 3;
+  emptied.duration_s = 11;  // the rest of the first frame, all of the second, most of the third
+  gadget.send(std::move(emptied));
+  gadget.send(numbered_batch(140, 60));
+  gadget.finish();
+  std::map<int, double> seconds;
+  for (const auto& subset : gadget.out.all())
+    if (!subset->step.restart) seconds[subset->step.frame.number] += subset->time_fraction;
+  REQUIRE(seconds.size() == 3);
+  for (const int frame : {1, 3, 4}) CHECK(seconds.at(frame) == doctest::Approx(5));
+}
+
+TEST_CASE("an update forgets all of the frame before, but the image where it is to begin with it") {
+  const Grid grid = Grid::centred(2, 1, 1, {1, 1, 1});
+  const auto of_frame = [&](int number, float back) {
+    return std::make_shared<const Projected>(
+        Projected{.step = {.iteration = 1,
+                           .iterations = 1,
+                           .subsets = 1,
+                           .ends_iteration = true,
+                           .frame = {.number = number, .frames = 2, .duration_s = 1}},
+                  .back_projection = std::make_shared<const Image>(Image::filled(grid, back)),
+                  .sensitivity = std::make_shared<const Image>(Image::filled(grid, 1)),
+                  .tally = {.used = 1}});
+  };
+  const auto restart = [&](bool keeps_image) {
+    return std::make_shared<const Projected>(
+        Projected{.step = restart_of<EventBatch>(1, keeps_image).step,
+                  .back_projection = std::make_shared<const Image>(Image::zeros(grid)),
+                  .sensitivity = std::make_shared<const Image>(Image::filled(grid, 1)),
+                  .tally = {}});
+  };
+  for (const bool keeps_image : {true, false}) {
+    CAPTURE(keeps_image);
+    RegisteredGadgetTest<Estimate> update("osem_update",
+                                          "{image: {size: [2, 1, 1], voxel_mm: 1}, start_value: 2, backend: cpu}");
+    update.start();
+    const std::shared_ptr<const Penalty> none;
+    update.send(of_frame(1, 5), none);
+    CHECK(update.out.all().back()->image->voxels[0] == 10);
+    update.send(restart(keeps_image), none);
+    CHECK(update.out.all().back()->image->voxels[0] == (keeps_image ? 10 : 2));
+    update.send(of_frame(2, 3), none);
+    CHECK(update.out.all().back()->image->voxels[0] == (keeps_image ? 30 : 6));
+  }
 }
 
 TEST_CASE("events without a scan time belong to no frame") {

@@ -8,36 +8,13 @@
 #include "core/run/engine.hpp"
 #include "core/testing.hpp"
 #include "gadgets/payloads.hpp"
-#include "kernels/sort/partition.hpp"
 #include "tests/command/command.hpp"
+#include "tests/gadgets/numbered_events.hpp"
 
 using namespace tofstream;
+using namespace tofstream::testing;
 
 namespace {
-
-// Free-ended events whose ToF is their number in the stream, so that a test can tell them apart, in reverse sorted
-// order.
-EventBatch numbered_batch(int first, int count, double start_s, double duration_s) {
-  EventBatch batch;
-  batch.count = count;
-  batch.start_s = start_s;
-  batch.duration_s = duration_s;
-  for (int e = 0; e < 6; ++e) {
-    batch.ends[e] = Buffer<float>(Memory::host, count);
-    for (int i = 0; i < count; ++i) batch.ends[e][i] = e == 0 ? -100.0f : (e == 3 ? 100.0f : 0.0f);
-  }
-  batch.tof_mm = Buffer<float>(Memory::host, count);
-  for (int i = 0; i < count; ++i) batch.tof_mm[i] = static_cast<float>(-(first + i));
-  return partition_and_sort(std::move(batch), Backend::cpu);
-}
-
-std::vector<int> numbers(const EventSubset& subset) {
-  std::vector<int> all;
-  for (const auto& batch : subset.batches)
-    for (std::int64_t i = 0; i < batch->count; ++i) all.push_back(static_cast<int>(-batch->tof_mm[i]));
-  std::ranges::sort(all);
-  return all;
-}
 
 std::vector<int> range_of(int begin, int end) {
   std::vector<int> all(static_cast<std::size_t>(end - begin));

@@ -9,6 +9,7 @@
 #include "kernels/correct/decay.hpp"
 #include "kernels/correct/isotopes.hpp"
 #include "kernels/ring/simulate/event_simulator.hpp"
+#include "tests/support/small_ring.hpp"
 
 using namespace tofstream;
 
@@ -16,27 +17,10 @@ namespace {
 
 constexpr double randoms_at_start_cps = 40'000, fit_every_s = 50, whole_s = 250;
 
-/// Two rings of 16 modules of 4 x 4 crystals; 512 detectors.
-RingScanner rubidium_ring() {
-  RingScanner ring;
-  ring.inner_radius_mm = 150;
-  ring.modules_transaxial = 16;
-  ring.modules_axial = 2;
-  ring.crystals_transaxial = ring.crystals_axial = 4;
-  ring.crystal_transaxial_mm = ring.crystal_axial_mm = 11;
-  ring.pitch_transaxial_mm = ring.pitch_axial_mm = 12;
-  ring.module_pitch_axial_mm = 49;
-  ring.tof_fwhm_ps = 400;
-  ring.tof_bins = 21;
-  ring.tof_bin_ps = 100;
-  ring.min_sector_difference = 3;
-  return ring;
-}
-
 /// The batches of a decaying scan, 5 s each.
 const std::vector<SimulatedEvents>& decaying_scan() {
   static const std::vector<SimulatedEvents> scan = [] {
-    RingScanner ring = rubidium_ring();
+    RingScanner ring = testing::small_ring();
     ring.crystal_efficiency_spread = 0.4;
     Solid ball(Shape::ellipsoid, {}, {30, 30, 30});
     ball.activity_Bq_mL = 1000;

@@ -1,26 +1,9 @@
-// A small scanner and events of it: see correct_support.hpp.
+// Events of a scanner: see correct_support.hpp.
 #include "tests/kernels/ring/correct_support.hpp"
 
 #include <random>
 
 namespace tofstream::testing {
-
-// Inlined into a test that is compiled with this, it gives a false alarm of GCC 12: -Wmaybe-uninitialized.
-[[gnu::noinline]] RingScanner small_ring() {
-  RingScanner ring;
-  ring.inner_radius_mm = 150;
-  ring.modules_transaxial = 16;
-  ring.modules_axial = 2;
-  ring.crystals_transaxial = ring.crystals_axial = 4;
-  ring.crystal_transaxial_mm = ring.crystal_axial_mm = 11;
-  ring.pitch_transaxial_mm = ring.pitch_axial_mm = 12;
-  ring.module_pitch_axial_mm = 49;
-  ring.tof_fwhm_ps = 400;
-  ring.tof_bins = 21;
-  ring.tof_bin_ps = 100;
-  ring.min_sector_difference = 3;
-  return ring;
-}
 
 EventBatch random_events(const std::shared_ptr<const Scanner>& scanner, std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
