@@ -67,9 +67,9 @@ class Ranks {
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  /// back += the back projection of the subset by all ranks, in the projector's memory; on one GPU it may still be
-  /// queued. The first rank takes a turn for each batch, so that a run with large subsets does not delay others. Throws
-  /// what a projector throws, with the rank where it is not the only one.
+  /// back += the back projection of the subset, which has data, by all ranks, in the projector's memory; on one GPU it
+  /// may still be queued. The first rank takes a turn for each batch, so that a run with large subsets does not delay
+  /// others. Throws what a projector throws, with the rank where it is not the only one.
   SubsetTally project(const SubsetPass<Data>& pass, Image& back, Context& context);
 
   std::vector<RankFigures> figures() const;
@@ -189,7 +189,6 @@ void Ranks<Data>::add_other(int rank, Context& context) {
 
 template <class Data>
 SubsetTally Ranks<Data>::project(const SubsetPass<Data>& pass, Image& back, Context& context) {
-  if (pass.subset.batches.empty()) return {};
   if (!others_.empty() && is_on_devices()) {
     synchronize(nullptr);  // the estimate is there
     with_others([&](Other& other) { take_slab(other, pass.estimate); }, [] {});

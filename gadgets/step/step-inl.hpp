@@ -31,7 +31,8 @@ Projected Step<Data>::operator()(const Subset<Data>& subset, const Estimate& est
   }
   model_->renew(subset, context);
   Image back = Image::zeros(model_->projector().grid(), memory_of(settings_.backend));
-  const SubsetTally tally = ranks_->project({subset, *estimate.image, additive}, back, context);
+  SubsetTally tally;
+  if (!subset.batches.empty()) tally = ranks_->project({subset, *estimate.image, additive}, back, context);
   without_plan_ += tally.without_plan;
   note_new(tally.of_new, subset.step, estimate, context);
   std::optional<NamedCorrection> by_terms;
