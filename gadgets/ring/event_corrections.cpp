@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <future>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,8 +21,10 @@
 #include "gadgets/io/nifti/mu_map.hpp"
 #include "gadgets/payloads.hpp"
 #include "gadgets/ring/exposure.hpp"
+#include "gadgets/ring/io/dead_time_yaml.hpp"
 #include "gadgets/ring/io/normalisation_yaml.hpp"
 #include "gadgets/ring/io/scatter_nifti.hpp"
+#include "gadgets/ring/module_live_time.hpp"
 #include "gadgets/ring/randoms_in_time.hpp"
 #include "kernels/memory/bring.hpp"
 #include "kernels/ring/correct/event_terms.hpp"
@@ -94,18 +97,33 @@ struct EventCorrections {
     if (p.normalisation.from == NormalisationFrom::file)
       components_ = formats::read_normalisation(p.normalisation.file);
     if (!p.mu_map.empty()) read_attenuation(p);
+    if (!p.dead_time.file.empty()) live_time_.emplace(formats::read_dead_times(p.dead_time.file));
     if (p.scatter.file.empty()) return;
     scatter_ = std::make_shared<const ScatterEstimate>(read_scatter(p.scatter.file));
     scatter_lines_ = std::make_shared<const ScatterEstimate>(scatter_->without_tof());
   }
 
   void process(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
-    if (batch.singles) return take_singles(batch, context);
+    if (batch.singles) {
+      take_singles(batch, context);
+      return release(emit, context);
+    }
+    if (!live_time_) return take(std::move(batch), emit, context);
+    if (batch.exposure != 1 || batch.live)
+      throw std::runtime_error(
+          "the events already state live fractions: leave out dead_time.file, or let the decoder ignore theirs "
+          "(dead_time: "
+          "false)");
+    held_.push_back(std::move(batch));
+    release(emit, context);
+  }
+
+  void take(EventBatch batch, Emit<EventBatch>& emit, Context& context) {
     if (batch.delayed) return take_delayeds(batch, context);
     randoms_.add_prompts(batch);
     seconds_ += batch.duration_s;
     has_prompts_ = has_prompts_ || batch.count > 0;
-    has_live_time_ = has_live_time_ || batch.exposure != 1;
+    has_live_time_ = has_live_time_ || (!live_time_ && batch.exposure != 1);
     if (is_estimated() && p_.randoms.use == RandomsUse::whole_scan) {
       if (waiting_.empty()) emit(announced_ = announcement_of(batch));
       waiting_.push_back(std::move(batch));
@@ -119,6 +137,8 @@ struct EventCorrections {
   }
 
   void flush(Emit<EventBatch>& emit, Context& context) {
+    singles_until_s_ = std::numeric_limits<double>::infinity();
+    release(emit, context);
     if (!waiting_.empty()) {
       if (p_.randoms.from == RandomsFrom::singles && has_prompts_ && !randoms_.has_any())
         throw std::runtime_error(no_singles);
@@ -134,6 +154,7 @@ struct EventCorrections {
     waiting_.clear();
     if (is_estimated()) report_randoms(context);
     if (half_life_s_ > 0) context.report("half_life_s", half_life_s_);
+    if (live_time_ && seconds_ > 0) context.report("live_fraction", live_s_ / seconds_);
   }
 
  private:
@@ -145,6 +166,8 @@ struct EventCorrections {
             "normalisation: `file` goes with `from: file`, and `from: file` with `file`");
     require((p.randoms.from == RandomsFrom::rate) == (p.randoms.rate_cps > 0),
             "randoms: `rate_cps` goes with `from: rate`, and `from: rate` with `rate_cps`");
+    require(p.dead_time.file.empty() || p.dead_time.live_fraction == 1,
+            "dead_time: give `live_fraction` or `file`, not both");
     require(p.randoms.interval_s == 0 || is_estimated(p.randoms.from),
             "randoms: `interval_s` goes with `from: delayeds` or `from: singles`");
     require(p.randoms.window_ns == 0 || p.randoms.from == RandomsFrom::singles,
@@ -212,9 +235,29 @@ struct EventCorrections {
   }
 
   void take_singles(const EventBatch& batch, Context& context) {
+    if (live_time_) {
+      live_time_->add(batch);
+      singles_until_s_ = std::max(singles_until_s_, batch.singles->start_s + batch.singles->duration_s);
+    }
     if (p_.randoms.from != RandomsFrom::singles) return;
     randoms_.add_singles(batch);
     context.report("singles_histograms", ++histograms_);
+  }
+
+  // Events whose dead time follows from singles wait for the histograms of their time.
+  void release(Emit<EventBatch>& emit, Context& context) {
+    constexpr double rounding_s = 1e-3;
+    while (!held_.empty() && held_.front().start_s + held_.front().duration_s <= singles_until_s_ + rounding_s) {
+      EventBatch batch = std::move(held_.front());
+      held_.pop_front();
+      if (batch.count > 0 || batch.duration_s > 0) {
+        const double live = live_time_->mean(batch);
+        batch.live = live_time_->pattern(batch);
+        batch.exposure = live;
+        if (!batch.delayed) live_s_ += live * batch.duration_s;
+      }
+      take(std::move(batch), emit, context);
+    }
   }
 
   void take_delayeds(const EventBatch& batch, Context& context) {
@@ -324,6 +367,7 @@ struct EventCorrections {
     if (!p_.scatter.file.empty()) made(Correction::scatter, p_.scatter.file.string());
     if (p_.dead_time.live_fraction != 1)
       made(Correction::dead_time, fmt::format("live fraction {:g}", p_.dead_time.live_fraction));
+    if (live_time_) made(Correction::dead_time, p_.dead_time.file.string() + ", by singles");
     if (half_life_s_ > 0) made(Correction::decay, fmt::format("half-life {:g} s", half_life_s_));
     if (p_.randoms.from != RandomsFrom::none || scatter_) after.reference_s = p_.reference_s;
     return quantity_ = std::make_shared<const Quantity>(std::move(after));
@@ -361,6 +405,10 @@ struct EventCorrections {
   GadgetBackend backend_;
   double half_life_s_;  // 0: no decay
   std::optional<NormalisationComponents> components_;
+  std::optional<ModuleLiveTime> live_time_;                            // by singles
+  double singles_until_s_ = -std::numeric_limits<double>::infinity();  // that have come
+  double live_s_ = 0;
+  std::deque<EventBatch> held_;  // until the singles of their time have come
   std::optional<Image> mu_;
   std::shared_ptr<const ScatterEstimate> scatter_, scatter_lines_;
   AttenuatedBy attenuated_by_;

@@ -81,6 +81,18 @@ struct DeadTimeParams {
                                                      "lose; leave it out if the events' stream states it"));
 };
 
+/// `dead_time: {file: dead_time.yaml}`
+struct LiveTimeParams : DeadTimeParams {
+  std::filesystem::path file;
+  static constexpr auto params = describe(
+      param<&LiveTimeParams::live_fraction>("live_fraction", range(1e-6, 1),
+                                            "Fraction of every pair's coincidences that dead time did not "
+                                            "lose; leave it out if the events' stream states it"),
+      param<&LiveTimeParams::file>("file", reads_file,
+                                   "Or: YAML of modules' dead times as `tofstream normalise --dead-time` writes "
+                                   "it, with which live fractions follow from the stream's singles histograms"));
+};
+
 /// `decay: {isotope: F-18}`
 struct DecayParams {
   std::string isotope;
@@ -98,7 +110,7 @@ struct EventCorrectionsParams {
   NormalisationParams normalisation;
   RandomsParams randoms;
   ScatterParams scatter;
-  DeadTimeParams dead_time;
+  LiveTimeParams dead_time;
   DecayParams decay;
   double reference_s = 1;
   bool tof = true;

@@ -65,7 +65,7 @@ struct Simulator {
       param<&Params::singles>(
           "singles",
           "Also the singles of each detector that make randoms_cps, a histogram a batch, in batches "
-          "of their own"),
+          "of their own; with `seconds` a batch then lasts at most 1 s"),
       param<&Params::decay>("decay", "Activity that decays: the phantom has it at the scan's start"),
       param<&Params::scatter>("scatter",
                               "Also the coincidences of which the phantom scattered a photon by Compton's effect, once "
@@ -166,7 +166,8 @@ struct Simulator {
 
   SimulatedEvents next(std::int64_t done, double seconds) {
     if (p_.seconds <= 0) return simulator_.next_events(std::min<std::int64_t>(p_.batch_events, p_.events - done));
-    const double batch_seconds = p_.batch_events / simulator_.expected_cps();
+    const double by_events_s = p_.batch_events / simulator_.expected_cps();
+    const double batch_seconds = p_.singles ? std::min(by_events_s, 1.0) : by_events_s;
     return simulator_.next_seconds(std::min(batch_seconds, p_.seconds - seconds));
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/value/params.hpp"
+#include "gadgets/dead_time_names.hpp"
 #include "gadgets/spect/io/view_reader.hpp"
 #include "kernels/correct/dead_time.hpp"
 
@@ -15,9 +16,6 @@ namespace tofstream {
 enum class ViewScatterFrom { none, windows, file };
 constexpr auto enum_names(ViewScatterFrom) {
   return names(ViewScatterFrom::none, "none", ViewScatterFrom::windows, "windows", ViewScatterFrom::file, "file");
-}
-constexpr auto enum_names(DeadTimeModel) {
-  return names(DeadTimeModel::non_paralysable, "non_paralysable", DeadTimeModel::paralysable, "paralysable");
 }
 
 /// What the scan's source was told of its files holds for a file of scatter, too.

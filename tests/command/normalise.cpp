@@ -118,6 +118,26 @@ TEST_CASE("a source that is larger than it is said to be is warned of, and parts
   CHECK(says(none, "nothing is to be estimated"));
 }
 
+TEST_CASE("normalise --dead-time takes the singles of a decaying source, and no source") {
+  const NormalisationFolder in;
+  write_cylinder(in.source, 80, 50);  // few events: what counts are the singles
+  const CommandResult decaying = run_command(fmt::format(
+      "simulate --quiet --scanner {} --phantom {} --seconds 150 --isotope Rb-82 --randoms-cps 200 --singles "
+      "-o {}",
+      in.scanner, in.source, in.scan));
+  REQUIRE_MESSAGE(decaying.code == 0, decaying.err);
+  const CommandResult made = in.normalise(in.scan + " --dead-time --isotope Rb-82 --json");
+  REQUIRE_MESSAGE(made.code == 0, made.err);
+  // The simulator's modules lose nothing.
+  const auto figures = made.json()["gadgets"]["times"]["figures"];
+  CHECK(std::abs(figures["mean_dead_time_us"].get<double>()) < 0.3);
+  CHECK(figures["chi2_a_point"].get<double>() < 1.5);
+  CHECK(text_of(in.norm).find("dead_time_us: [") != std::string::npos);
+  CHECK(in.normalise(in.scan + " --dead-time").code == 2);
+  CHECK(says(in.normalise(in.scan + " --dead-time --isotope F-18 --source " + in.source), "needs no --source"));
+  CHECK(says(in.normalise(in.scan), "--source is required"));
+}
+
 TEST_CASE("normalise refuses bad input in one line, and writes nothing") {
   const NormalisationFolder in;
   in.simulate(in.source, in.scan, 3'000);

@@ -22,7 +22,7 @@ struct NormaliseOptions {
   std::string scan, source, mu_map, scatter, isotope, output;
   std::optional<double> live_fraction;
   std::optional<std::int64_t> lines;
-  bool classes = false, no_crystals = false, no_calibration = false, no_randoms = false;
+  bool dead_time = false, classes = false, no_crystals = false, no_calibration = false, no_randoms = false;
   RunSettings settings;
 };
 
@@ -31,11 +31,21 @@ void normalise(const NormaliseOptions& options) {
   if (std::error_code none; std::filesystem::is_directory(output, none))
     throw InputError(fmt::format("{0} is a folder: name a file, such as -o {1}", options.output,
                                  (std::filesystem::path(options.output) / "normalisation.yaml").string()));
+  if (options.dead_time != options.source.empty())
+    throw InputError(options.dead_time ? "--dead-time needs no --source: it takes the singles of whatever decays"
+                                       : "--source is required: what was scanned (or --dead-time, which needs none)");
   from_input([&] { require_readable(options.scan); });
   from_input([&] { make_folder(output.parent_path()); });
   OptionSets sets;
   const auto absolute = [](const std::string& path) { return std::filesystem::absolute(path).string(); };
   sets.add("", "feed.path", absolute(options.scan));
+  if (options.dead_time) {
+    if (options.isotope.empty())
+      throw InputError("--dead-time needs --isotope: the source's decay tells its true rate");
+    sets.add("--isotope", "times.decay.isotope", options.isotope);
+    sets.add("--out", "times.file", output.string());
+    return run_pipeline(sets.load("dead_time"), options.settings);
+  }
   sets.add("--source", "efficiencies.source",
            from_input([&] { return find_shared("phantoms", options.source).string(); }));
   if (!options.mu_map.empty()) sets.add("--mu", "efficiencies.mu_map", absolute(options.mu_map));
@@ -63,11 +73,11 @@ void add_normalise(Command& app) {
       .add_option(
           "--source", options->source,
           "What was scanned: a phantom of share/phantoms, or a YAML file, with its activity at the scan's start")
-      .required()
       .suggests(suggest_shared("phantoms"));
   command
       .add_option("-o,--out", options->output,
-                  "YAML file to write, as event_corrections reads it by normalisation: {from: file, file: FILE}")
+                  "YAML file to write, as event_corrections reads it by normalisation: {from: file, file: FILE}, or by "
+                  "dead_time: {file: FILE}")
       .required();
   command.add_option("--mu", options->mu_map, "NIfTI of its attenuation in 1/cm; none: the phantom's own");
   command.add_option("--scatter", options->scatter, "NIfTI of its scatter, as event_corrections reads it");
@@ -76,6 +86,9 @@ void add_normalise(Command& app) {
       .add_option("--live-fraction", options->live_fraction,
                   "Fraction of coincidences that dead time did not lose, if the recording does not state it")
       .within(1e-6, 1.0);
+  command.add_flag(
+      "--dead-time", options->dead_time,
+      "Estimate modules' dead times instead, from the singles histograms of a source that decays (--isotope)");
   command.add_flag("--classes", options->classes, "Also a factor for each class of pairs of modules");
   command.add_flag("--no-crystals", options->no_crystals, "Keep the efficiencies of the recording's header");
   command.add_flag("--no-calibration", options->no_calibration,
